@@ -1,0 +1,179 @@
+"""`fit_empirical` and `fit_top_k` against exhaustive search in exact arithmetic."""
+
+from fractions import Fraction
+
+import naive
+import numpy as np
+import pytest
+from cases import Case, cases, small_cases
+from hypothesis import HealthCheck, given, settings
+from scipy import sparse
+
+import thresholds
+
+CASES = list(small_cases(1200, seed=20130707))
+CHUNKS = [CASES[i::12] for i in range(12)]
+SHARED = ("macro", "weighted", "micro", "samples")
+CLOSE = 1e-12  # for weights whose sums are not exact in floats
+
+
+def options(case: Case) -> dict[str, object]:
+    """The arguments of a fit that a case names."""
+    return {"beta": case.beta, "zero_division": case.zero_division, "sample_weight": case.sample_weight}
+
+
+def measure(case: Case) -> tuple[float, float, object]:
+    """The last arguments of the twin's functions."""
+    return case.beta, case.zero_division, case.sample_weight
+
+
+def check_claim(case: Case, rule: thresholds.ThresholdRule | thresholds.TopKRule, average: str) -> None:
+    """The claimed objective is the metric of the decisions, bit for bit, and the twin's F of them."""
+    decided = rule.predict(case.y_score)
+    realised = thresholds.metrics.fbeta_score(case.y_true, decided, average=average, **options(case))
+    assert rule.objective == realised
+    assert rule.objective == pytest.approx(float(naive.score(case.y_true, decided, average, *measure(case))), abs=CLOSE)
+
+
+def same_cut(case: Case, column: int, got: float, best: float) -> None:
+    """The two thresholds decide alike on a column."""
+    scores, weights = case.y_score[:, column], naive.exact_weights(case.sample_weight, len(case.y_score))
+    used = [naive.plain(s) for s, w in zip(scores, weights, strict=True) if w > 0]
+    assert [s >= got for s in used] == [s >= best for s in used], (case.name, column, got, best)
+
+
+def check_per_label(case: Case, average: str) -> None:
+    """Per-label rules reach the maximum, with the highest threshold among exact ties."""
+    rule = thresholds.fit_empirical(case.y_true, case.y_score, average, **options(case), placement="score")
+    if average == "micro":
+        best, f = naive.best_micro(case.y_true, case.y_score, *measure(case))
+    else:
+        best = [t for t, _ in naive.best_macro(case.y_true, case.y_score, *measure(case))]
+        f = naive.score(case.y_true, naive.decide(case.y_score, best), average, *measure(case))
+    assert rule.objective == pytest.approx(float(f), abs=CLOSE), case.name
+    check_claim(case, rule, average)
+    if case.dyadic_weights and case.beta in (1.0, 0.5, 2.0, 3.0):
+        for j, (got, expected) in enumerate(zip(rule.thresholds, best, strict=True)):
+            same_cut(case, j, got, expected)
+    weights = np.ones(len(case.y_true)) if case.sample_weight is None else case.sample_weight
+    supported = (case.y_true * (weights > 0)[:, None]).any(axis=0)
+    np.testing.assert_array_equal(rule.unsupported, ~supported)
+    assert np.isposinf(rule.thresholds[~supported]).all()
+
+
+def check_shared(case: Case, average: str) -> None:
+    """The shared threshold reaches the maximum, with the highest threshold among exact ties."""
+    rule = thresholds.fit_empirical(
+        case.y_true, case.y_score, average, **options(case), per_label=False, placement="score"
+    )
+    best, f = naive.best_shared(case.y_true, case.y_score, average, *measure(case))
+    assert rule.objective == pytest.approx(float(f), abs=CLOSE), case.name
+    check_claim(case, rule, average)
+    assert (rule.thresholds == rule.thresholds[0]).all()
+    if case.dyadic_weights and case.beta in (1.0, 0.5, 2.0, 3.0):
+        assert rule.thresholds[0] == best, case.name
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+@pytest.mark.parametrize("chunk", range(len(CHUNKS)))
+def test_per_label_equals_exhaustive_search(average: str, chunk: int) -> None:
+    for case in CHUNKS[chunk]:
+        check_per_label(case, average)
+
+
+@pytest.mark.parametrize("average", SHARED)
+@pytest.mark.parametrize("chunk", range(len(CHUNKS)))
+def test_shared_threshold_equals_exhaustive_search(average: str, chunk: int) -> None:
+    for case in CHUNKS[chunk]:
+        check_shared(case, average)
+
+
+@pytest.mark.parametrize("chunk", range(len(CHUNKS)))
+def test_top_k_equals_exhaustive_search(chunk: int) -> None:
+    for case in CHUNKS[chunk]:
+        rule = thresholds.fit_top_k(case.y_true, case.y_score, **options(case))
+        k, f = naive.best_top_k(case.y_true, case.y_score, *measure(case))
+        assert rule.objective == pytest.approx(float(f), abs=CLOSE), case.name
+        check_claim(case, rule, "samples")
+        np.testing.assert_array_equal(rule.predict(case.y_score), naive.samples_top_k(case.y_score, rule.k))
+        if case.dyadic_weights:
+            assert rule.k == k, case.name
+
+
+@pytest.mark.parametrize("placement", ["low", "mid", "score"])
+def test_placed_thresholds_lie_in_their_gap(placement: str) -> None:
+    for case in CASES:
+        rule = thresholds.fit_empirical(case.y_true, case.y_score, **options(case), placement=placement)
+        weights = naive.exact_weights(case.sample_weight, len(case.y_true))
+        at_score = thresholds.fit_empirical(case.y_true, case.y_score, **options(case), placement="score")
+        assert rule.objective == at_score.objective
+        check_claim(case, rule, "macro")
+        for column, (got, score) in enumerate(zip(rule.thresholds, at_score.thresholds, strict=True)):
+            scores = case.y_score[:, column]
+            expected = naive.place_in(scores, weights, score, placement)
+            dtype = naive.threshold_dtype(scores.dtype)
+            assert got == float(dtype.type(got)), "representable in the dtype of the scores"
+            if np.isfinite(expected):  # computed in float64: one unit in the last place is allowed
+                with np.errstate(over="ignore"):
+                    near = [naive.step(expected, side, dtype) for side in (-np.inf, np.inf)]
+                assert got in (expected, *near), (case.name, got, expected)
+            else:
+                assert got == expected
+            same_cut(case, column, got, score)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+@pytest.mark.parametrize("missing", [0.0, -1.0, -np.inf])
+def test_sparse_equals_dense(kind: type, missing: float) -> None:
+    rng = np.random.default_rng(7)
+    for case in CASES[::4]:
+        if case.y_score.dtype == np.float16 or (case.y_score.dtype.kind != "f" and missing != 0):
+            continue  # SciPy has no sparse float16, and integers have no -inf.
+        absent = rng.random(case.y_score.shape) < 0.5
+        dense = np.where(absent, case.y_score.dtype.type(missing), case.y_score)
+        scores = kind(sparse.coo_array((dense[~absent], np.nonzero(~absent)), shape=dense.shape))
+        for truth in (case.y_true, kind(case.y_true)):
+            for average, per_label in (*((a, True) for a in SHARED[:3]), *((a, False) for a in SHARED)):
+                arguments = {"average": average, "per_label": per_label, **options(case)}
+                expected = thresholds.fit_empirical(case.y_true, dense, **arguments)
+                got = thresholds.fit_empirical(truth, scores, missing=missing, **arguments)
+                np.testing.assert_array_equal(got.thresholds, expected.thresholds, case.name)
+                assert got.objective == expected.objective
+                decided = got.predict(scores, dense=True)
+                np.testing.assert_array_equal(decided, expected.predict(dense))
+            top = thresholds.fit_top_k(truth, scores, missing=missing, **options(case))
+            np.testing.assert_array_equal(top.predict(scores).toarray(), top.predict(dense))
+
+
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(case=cases())
+def test_any_small_case(case: Case) -> None:
+    for average in ("macro", "weighted", "micro"):
+        check_per_label(case, average)
+    for average in SHARED:
+        check_shared(case, average)
+
+
+def test_soft_staircase_holds_expected_counts() -> None:
+    from thresholds import staircase
+    from thresholds.blocks import Problem
+
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        y = rng.integers(0, 9, (6, 2)) / 8
+        scores = rng.integers(0, 4, (6, 2)) / 4
+        weights = rng.integers(1, 4, 6).astype(float)
+        problem = Problem.of(y, scores, sample_weight=weights, soft=True)
+        stairs = staircase.of_labels(problem, 0, 2)
+        for j in range(2):
+            steps = slice(stairs.offsets[j], stairs.offsets[j + 1])
+            expected = sorted({s for s, t in zip(scores[:, j], y[:, j], strict=True) if t > 0}, reverse=True)
+            np.testing.assert_array_equal(stairs.score[steps], expected)
+            for k, cut in zip(range(steps.start, steps.stop), expected, strict=True):
+                hit = scores[:, j] >= cut
+                tp = sum(Fraction(w * t) for w, t, h in zip(weights, y[:, j], hit, strict=True) if h)
+                fp = sum(Fraction(w * (1 - t)) for w, t, h in zip(weights, y[:, j], hit, strict=True) if h)
+                assert np.ldexp(float(stairs.tp[k]), -problem.exponent) == float(tp)
+                assert np.ldexp(float(stairs.fp[k]), -problem.exponent) == float(fp)
+                below = scores[scores[:, j] < cut, j]
+                assert stairs.lower[k] == below.max() if below.size else np.isnan(stairs.lower[k])

@@ -1,0 +1,64 @@
+"""Exact F-measure thresholds for multi-label classifiers.
+
+Scores become decisions by one threshold for each label; the thresholds that maximise macro, micro or
+per-instance F1 on labelled data are found exactly. Start at `fit_empirical`.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Comparison",
+    "FixedRule",
+    "InputError",
+    "ScoreRangeWarning",
+    "ThresholdRule",
+    "TopKRule",
+    "UndefinedMetricWarning",
+    "compare",
+    "fit_empirical",
+    "fit_top_k",
+    "load_rule",
+    "metrics",
+]
+
+_HOME = {
+    "Comparison": "comparison",
+    "FixedRule": "rule",
+    "InputError": "_checks",
+    "ScoreRangeWarning": "rule",
+    "ThresholdRule": "rule",
+    "TopKRule": "rule",
+    "UndefinedMetricWarning": "metrics",
+    "compare": "comparison",
+    "fit_empirical": "empirical",
+    "fit_top_k": "empirical",
+    "load_rule": "rule",
+}
+
+if TYPE_CHECKING:
+    from thresholds import metrics
+    from thresholds._checks import InputError
+    from thresholds.comparison import Comparison, compare
+    from thresholds.empirical import fit_empirical, fit_top_k
+    from thresholds.metrics import UndefinedMetricWarning
+    from thresholds.rule import FixedRule, ScoreRangeWarning, ThresholdRule, TopKRule, load_rule
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `import thresholds` loads neither Numba nor SciPy."""
+    from importlib import import_module
+
+    if name == "metrics":
+        return import_module("thresholds.metrics")
+    if name in _HOME:
+        value = getattr(import_module(f"thresholds.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'thresholds' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,49 @@
+"""Loops over the steps of staircases: the best one of each label, and those that any trade-off could choose."""
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._kernels._jit import kernel
+
+Ints = npt.NDArray[np.int64]
+
+
+@kernel
+def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
+    """Give the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
+    best = np.full(offsets.size - 1, -1, np.int64)
+    for j in range(best.size):
+        highest = 0.0
+        for k in range(offsets[j], offsets[j + 1]):
+            ratio = tp[k] / (beta_squared * positives[j] + (tp[k] + fp[k]))
+            if ratio > highest:
+                highest, best[j] = ratio, k
+    return best
+
+
+@kernel
+def upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
+    """Give the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
+
+    Returns offsets, the step of each vertex, and the slope of the edge that ends there. F-beta, and any
+    weighing of true positives against predictions, is highest at a vertex: a sixteenth of the steps.
+    """
+    starts = np.zeros_like(offsets)
+    vertex, slope = np.empty(tp.size, np.int64), np.empty(tp.size, np.float64)
+    top = 0
+    for j in range(offsets.size - 1):
+        start = top
+        for k in range(offsets[j], offsets[j + 1]):
+            while True:
+                gain, cost = tp[k], tp[k] + fp[k]
+                if top > start:
+                    last = vertex[top - 1]
+                    gain, cost = gain - tp[last], cost - (tp[last] + fp[last])
+                steepness = gain / cost
+                if top == start or steepness < slope[top - 1]:
+                    break
+                top -= 1
+            vertex[top], slope[top] = k, steepness
+            top += 1
+        starts[j + 1] = top
+    return starts, vertex[:top], slope[:top]

@@ -1,0 +1,44 @@
+"""Scores as unsigned integers in the same order, so that one integer code serves float32 and float64.
+
+Flip the sign bit of a non-negative float, all bits of a negative one. `-0.0` gets the key of `0.0`.
+No score has key 0 (it is the pattern of a NaN): it stands for "no score".
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._kernels._jit import kernel
+
+Keys = npt.NDArray[Any]  # uint32 for float32 scores, uint64 for float64 scores
+
+NO_KEY = 0
+
+
+@kernel
+def _flip(bits: Keys, sign: np.unsignedinteger[Any]) -> None:
+    """Turn the bits of floats into keys, in place."""
+    for i in range(bits.size):
+        b = bits[i]
+        if b == sign:  # -0.0
+            b = b ^ sign
+        bits[i] = ~b if b & sign else b ^ sign
+
+
+def to_keys(scores: npt.NDArray[np.floating[Any]]) -> Keys:
+    """Replace C-contiguous float32 or float64 scores by their keys, in the same memory."""
+    bits = scores.view(np.dtype(f"u{scores.itemsize}"))
+    _flip(bits.reshape(-1), _sign(bits.dtype))
+    return bits
+
+
+def to_scores(keys: Keys) -> npt.NDArray[np.floating[Any]]:
+    """Give the scores of keys as a new array; "no score" becomes NaN."""
+    sign = _sign(keys.dtype)
+    return np.where(keys & sign, keys ^ sign, ~keys).view(np.dtype(f"f{keys.itemsize}"))
+
+
+def _sign(dtype: np.dtype[Any]) -> np.unsignedinteger[Any]:
+    """Give the sign bit of a float of that width."""
+    return dtype.type(1 << (8 * dtype.itemsize - 1))  # type: ignore[no-any-return]

@@ -1,0 +1,195 @@
+"""Truth, scores and weights in the pieces that kernels take: tiles of labels, blocks of rows.
+
+A piece never holds more than a few columns or rows, so that a fit needs little memory beside its input.
+Scores become keys (`_kernels/keys.py`) here, whatever their dtype and layout.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._checks import Dense, Matrix, is_sparse
+from thresholds._kernels.keys import to_keys
+
+Ints = npt.NDArray[np.int64]
+Axis = Literal["labels", "samples"]
+
+_COPY_ROWS = 4096  # A block of 16 float32 columns by 4,096 rows is transposed inside the second-level cache.
+
+
+class Items(NamedTuple):
+    """Cells by group (a label, or an instance): group g is `starts[g]:starts[g + 1]`.
+
+    The last item of a group of a sparse matrix stands for all its absent cells.
+    """
+
+    starts: Ints  # (n_groups + 1,)
+    keys: Dense  # (n_items,)
+    hits: Ints  # the part of the weight that is positive
+    weights: Ints
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a rule is fitted on, checked."""
+
+    truth: Matrix  # (n_samples, n_labels) 0/1, or degrees of truth
+    scores: Matrix  # (n_samples, n_labels)
+    weights: Ints | None  # (n_samples,) in units of 2**-exponent
+    exponent: int
+    missing: float
+    label_names: tuple[str, ...] | None
+    soft: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        y_true: object,
+        y_score: object,
+        *,
+        sample_weight: object = None,
+        missing: object = 0.0,
+        label_names: object = None,
+        soft: bool = False,
+    ) -> "Problem":
+        """Check the arguments of a fit and keep them together."""
+        truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft)
+        weights, exponent = _checks.weights(sample_weight, *scores.shape)
+        if soft and weights is None:
+            weights, exponent = _checks.weights(np.ones(scores.shape[0]), *scores.shape)
+        return cls(truth, scores, weights, exponent, _checks.missing(missing, scores.dtype), names, soft)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.scores.shape[0])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of columns."""
+        return int(self.scores.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64: what the keys are made of."""
+        return _checks.key_dtype(self.scores.dtype)
+
+    @property
+    def plain(self) -> bool:
+        """Whether every cell is a dense score with unit weight: the fast path."""
+        return self.weights is None and not is_sparse(self.scores)
+
+    @cached_property
+    def row_weights(self) -> Ints:
+        """Sample weights, ones where none were given."""
+        return np.ones(self.n_samples, np.int64) if self.weights is None else self.weights
+
+    @cached_property
+    def by_label(self) -> tuple[Matrix, Matrix]:
+        """Truth and scores, the sparse ones compressed by column."""
+        return _compressed(self.truth, "csc"), _compressed(self.scores, "csc")
+
+    def size(self, axis: Axis) -> int:
+        """Number of groups along an axis."""
+        return self.n_labels if axis == "labels" else self.n_samples
+
+    def row_slices(self) -> list[slice]:
+        """Give blocks of rows."""
+        return [slice(row, row + _COPY_ROWS) for row in range(0, self.n_samples, _COPY_ROWS)]
+
+    def dense_rows(self, rows: slice) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+        """Give a block of scores and truth as dense arrays, absent scores filled in."""
+        scores = self.scores[rows]
+        if is_sparse(scores):
+            scores = _checks.filled(scores, self.missing)
+        truth = _dense(self.truth[rows])
+        return np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(truth, np.uint8)
+
+    def tile(self, first: int, last: int) -> tuple[Dense, npt.NDArray[np.uint8]]:
+        """Give keys and truth of labels `first:last`, both (last - first, n_samples), of a plain problem."""
+        keys = to_keys(_transposed(self.scores, first, last, self.dtype))
+        truth = self.by_label[0]
+        if is_sparse(truth):
+            return keys, np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
+        return keys, _transposed(truth, first, last, np.dtype(np.uint8))
+
+    def items(self, axis: Axis, first: int, last: int) -> Items:
+        """Give the items of groups `first:last`."""
+        if is_sparse(self.scores):
+            return self._sparse_items(axis, first, last)
+        if axis == "labels":
+            keys = to_keys(_transposed(self.scores, first, last, self.dtype))
+            truth = _dense(self.by_label[0][:, first:last]).T
+        else:
+            keys = to_keys(np.array(self.scores[first:last], self.dtype, order="C"))
+            truth = _dense(self.truth[first:last])
+        weights = np.broadcast_to(self._weights(axis), keys.shape)
+        hits = np.rint(truth * weights).astype(np.int64)
+        starts = np.arange(len(keys) + 1) * keys.shape[1]
+        return Items(starts, keys.reshape(-1), hits.reshape(-1), np.ascontiguousarray(weights).reshape(-1))
+
+    def _weights(self, axis: Axis) -> Ints:
+        """Give the weight of each cell of a group: rows weigh within a label, not within an instance."""
+        return self.row_weights if axis == "labels" else np.ones(self.n_labels, np.int64)
+
+    def _sparse_items(self, axis: Axis, first: int, last: int) -> Items:
+        """Give items from stored entries, one more a group for the absent ones."""
+        if axis == "labels":
+            truth, scores = (_compressed(part[:, first:last], "csc") for part in self.by_label)
+        else:
+            truth, scores = (_compressed(part[first:last], "csr") for part in (self.truth, self.scores))
+        if not is_sparse(truth):
+            truth = type(scores)(truth)
+        per_cell, n_groups, length = self._weights(axis), last - first, self.size(_other(axis))
+        group, at = _coordinates(scores)
+        place = np.arange(scores.nnz) + group  # Each group before this one has an item for its absent cells.
+        starts = scores.indptr.astype(np.int64) + np.arange(n_groups + 1)
+        absent = starts[1:] - 1
+        keys = np.full(scores.nnz + n_groups, self.missing, self.dtype)
+        hits, weights = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64)
+        keys[place], weights[place] = scores.data, per_cell[at]
+        weights[absent] = per_cell.sum() - np.add.reduceat(np.append(weights, 0), starts[:-1])
+        true_group, true_at = _coordinates(truth)
+        stored, wanted = group * length + at, true_group * length + true_at
+        where = np.minimum(np.searchsorted(stored, wanted), max(stored.size - 1, 0))
+        found = stored[where] == wanted if stored.size else np.zeros(wanted.size, np.bool_)
+        true_weight = np.rint(truth.data * per_cell[true_at]).astype(np.int64)
+        hits[place[where[found]]] = true_weight[found]
+        np.add.at(hits, absent[true_group[~found]], true_weight[~found])
+        return Items(starts, to_keys(keys), hits, weights)
+
+
+def _other(axis: Axis) -> Axis:
+    """Give the axis that runs within a group."""
+    return "samples" if axis == "labels" else "labels"
+
+
+def _compressed(matrix: Matrix, form: str) -> Matrix:
+    """Give a sparse matrix in that form with sorted indices, a dense one as it is."""
+    if not is_sparse(matrix):
+        return matrix
+    matrix = matrix.asformat(form)
+    matrix.sort_indices()
+    return matrix
+
+
+def _dense(matrix: Matrix) -> Dense:
+    """Give a small piece as a dense array."""
+    return matrix.toarray() if is_sparse(matrix) else matrix  # type: ignore[no-any-return]
+
+
+def _coordinates(matrix: Matrix) -> tuple[Ints, Ints]:
+    """Give group and place within the group of each stored entry."""
+    return np.repeat(np.arange(matrix.indptr.size - 1), np.diff(matrix.indptr)), matrix.indices.astype(np.int64)
+
+
+def _transposed(matrix: Dense, first: int, last: int, dtype: np.dtype[Any]) -> Dense:
+    """Copy columns `first:last` into the rows of a new array, a block of rows at a time."""
+    tile = np.empty((last - first, len(matrix)), dtype)
+    for row in range(0, len(matrix), _COPY_ROWS):
+        tile[:, row : row + _COPY_ROWS] = matrix[row : row + _COPY_ROWS, first:last].T
+    return tile

@@ -1,0 +1,285 @@
+"""Rules fitted on labels: the thresholds that maximise F-beta on the data, exactly.
+
+    F_beta = (1 + b^2) tp / (b^2 (tp + fn) + tp + fp)
+
+Lipton, Elkan & Narayanaswamy 2014, "Thresholding classifiers to maximize F1 score", section 5 (optimal decisions)
+and section 2.1 (averages).
+"""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import __version__, _checks, metrics, shared, staircase
+from thresholds import rule as rules
+from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._kernels.choosing import best_steps, upper_hulls
+from thresholds._kernels.confusion import count_ranks
+from thresholds.blocks import Problem
+from thresholds.metrics import Average, Counts
+from thresholds.rule import FittedOn, ThresholdRule, TopKRule
+from thresholds.staircase import PLACEMENTS, Placement, Staircase
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_EQUAL = 1e-13  # F-measures of two k that differ by less, relatively, count as equal.
+
+
+class _Cuts(NamedTuple):
+    """The cut of each label: the score it lies at, the next lower score, and what it counts."""
+
+    score: Floats  # +inf for never
+    lower: Floats  # NaN without one
+    tp: Ints
+    predicted: Ints
+    positives: Ints
+
+
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = "macro",
+    *,
+    beta: float = 1.0,
+    per_label: bool = True,
+    sample_weight: object = None,
+    zero_division: float = 0.0,
+    placement: Placement = "low",
+    guard: None = None,
+    missing: float = 0.0,
+    label_names: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ThresholdRule:
+    """Fit the thresholds that maximise F-beta on labelled data, exactly.
+
+    Parameters
+    ----------
+    y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+    y_score : same shape, real scores of any scale, dense or scipy.sparse
+        Entries that a sparse matrix leaves out form one tie group with score `missing`. `-inf` is legal.
+    average :
+        "macro": mean of the labels' F over all labels. Each label is maximised on its own: O(n log P).
+        "weighted": the same thresholds; the objective weighs labels by their positives.
+        "micro": F of the counts added over labels, maximised jointly over all thresholds.
+        "samples": mean of the rows' F; needs `per_label=False` (a threshold for each label is NP-hard).
+    beta : weight of recall against precision
+    per_label : False for one threshold that all labels share
+    sample_weight : (n_samples,) non-negative; rows of weight 0 count as absent
+    zero_division : 0.0 or 1.0, the F of a label (or row) with neither positives nor predictions
+    placement : where in the gap between the cut's score and the next lower score a threshold lies
+        All places decide alike on this data. "low" (default), 1/1024 of the gap above the lower score, does best
+        on new data, as the best cut on a sample is biased upwards; "mid" is the middle; "score" the score itself.
+        Thresholds are representable in the dtype of the scores, and subnormal only if the score is.
+    guard : None, the in-sample optimum
+    missing : score of the entries that a sparse `y_score` leaves out
+    label_names : strings, one a label
+    n_jobs : threads; None for all cores the process may use. Results do not depend on it.
+    progress : show a progress bar on stderr if the fit takes longer than a second
+
+    Returns
+    -------
+    ThresholdRule
+        `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
+        `unsupported`: their threshold is `+inf` (unless shared), their F is `zero_division`.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used: names the argument, what was found, what was expected.
+
+    Notes
+    -----
+    Ties: positive iff `score >= threshold`; among cuts of equal F the highest wins. In joint micro each label
+    takes the highest maximiser of (1 + b^2) tp - F* (tp + fp), F* being the best F. With weights that are not
+    integers, counts are kept in units of 2**-62 of the weight of all cells.
+
+    References
+    ----------
+    Lipton et al. 2014, sections 2.1 and 5. Joint micro: the optimum is a vertex of the Minkowski sum of the
+    labels' hulls of (predicted, tp), found by Dinkelbach's iteration; docs/architecture.md has the proof.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> y_true = [[1, 0], [1, 0], [0, 1], [0, 0]]
+    >>> y_score = [[0.9, 0.2], [0.6, 0.1], [0.7, 0.4], [0.1, 0.3]]
+    >>> rule = thresholds.fit_empirical(y_true, y_score, placement="score")
+    >>> rule.thresholds
+    array([0.6, 0.4])
+    >>> round(rule.objective, 4)
+    0.9
+    """
+    _checks.option(average, "average", metrics.AVERAGES)
+    _checks.option(per_label, "per_label", (True, False))
+    _checks.option(placement, "placement", PLACEMENTS)
+    if guard is not None:
+        raise InputError(f"guard is {guard!r}, expected None: this version has no guards")
+    if average == "samples" and per_label:
+        raise InputError(
+            "average is 'samples' with per_label=True, which is NP-hard and not offered;"
+            " expected per_label=False, one threshold for all labels"
+        )
+    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+    if per_label:
+        cuts = (_joint_micro if average == "micro" else _each_label)(problem, beta, n_jobs, progress)
+        score, lower, positives = cuts.score, cuts.lower, cuts.positives
+    else:
+        cut = shared.best_threshold(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
+        score, lower = (np.full(problem.n_labels, value) for value in cut)
+        positives = metrics.count_by_label(problem.truth, problem.truth, problem.weights).positives
+    rule = ThresholdRule(
+        thresholds=staircase.place(score, lower, placement, problem.scores.dtype),
+        label_names=problem.label_names,
+        average=average,
+        beta=beta,
+        unsupported=positives == 0,
+        missing=problem.missing,
+        per_label=per_label,
+        zero_division=zero_division,
+        placement=placement,
+        fitted_on=_summary(problem, positives),
+    )
+    counts = Counts(cuts.tp, cuts.predicted, positives) if per_label else _realised(rule, problem, average)
+    return replace(rule, objective=_objective(counts, average, beta, zero_division, problem))
+
+
+def fit_top_k(
+    y_true: object,
+    y_score: object,
+    *,
+    beta: float = 1.0,
+    sample_weight: object = None,
+    zero_division: float = 0.0,
+    missing: float = 0.0,
+    label_names: object = None,
+) -> TopKRule:
+    """Fit the number k of labels to predict in every row that maximises samples F-beta, exactly.
+
+    Parameters are those of `fit_empirical`; k may be 0, and among equally good k the smallest wins. Equal scores
+    rank by label. `objective` is the samples F-beta of `predict` on this data.
+
+    References
+    ----------
+    RCut: Yang 2001, "A study of thresholding strategies for text categorization", section 2.1.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> thresholds.fit_top_k([[1, 0, 0], [1, 1, 0]], [[0.9, 0.2, 0.1], [0.8, 0.7, 0.3]]).k
+    1
+    """
+    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+    n_true = metrics.count_by_sample(problem.truth, problem.truth).positives
+    ranks = np.zeros((int(n_true.max()) + 1, problem.n_labels), np.int64)
+    for rows in problem.row_slices():
+        scores, truth = problem.dense_rows(rows)
+        count_ranks(scores, truth, problem.row_weights[rows], n_true[rows], ranks)
+    hits = np.zeros((len(ranks), problem.n_labels + 1))  # [a, k]: in rows with a positives, among the k highest
+    np.cumsum(ranks, axis=1, out=hits[:, 1:])
+    a, k = np.ogrid[: hits.shape[0], : hits.shape[1]]
+    f = ((1 + beta**2) * hits / np.maximum(beta**2 * a + k, np.finfo(np.float64).tiny)).sum(axis=0)
+    f[0] = zero_division * problem.row_weights[n_true == 0].sum()
+    best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
+    fitted = TopKRule(best, problem.missing, problem.label_names, "samples", beta, zero_division)
+    counts = _realised(fitted, problem, "samples")
+    return replace(fitted, objective=_objective(counts, "samples", beta, zero_division, problem))
+
+
+def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> _Cuts:
+    """Choose the best step of every label."""
+
+    def choose(stairs: Staircase) -> _Cuts:
+        return _cuts_at(stairs, best_steps(stairs.offsets, stairs.tp, stairs.fp, stairs.positives, beta**2))
+
+    parts = staircase.map_labels(problem, choose, n_jobs=n_jobs, progress=progress)
+    return _Cuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> _Cuts:
+    """Choose the steps of highest micro F-beta by Dinkelbach's iteration over the edges of the labels' hulls.
+
+    Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction than the
+    whole has, tp / (b^2 positives + predicted) = F / (1 + b^2). Four to six steps settle that ratio.
+    """
+
+    def hull(stairs: Staircase) -> tuple[Staircase, Floats]:
+        offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
+        return stairs.take(offsets, vertex), slope
+
+    parts = staircase.map_labels(problem, hull, n_jobs=n_jobs, progress=progress)
+    stairs = staircase.concatenate([part for part, _ in parts])
+    slope = np.concatenate([slope for _, slope in parts])
+    tp, predicted = (stairs.increments(values) for values in (stairs.tp, stairs.tp + stairs.fp))
+    recall_part = beta**2 * stairs.positives.sum()
+    ratio = 0.0
+    while True:
+        used = slope > ratio
+        total = tp[used].sum()
+        better = total / max(recall_part + predicted[used].sum(), 1)
+        if better <= ratio:
+            break
+        ratio = better
+    n_used = np.diff(np.append(0, used.cumsum())[stairs.offsets])
+    return _cuts_at(stairs, np.where(n_used > 0, stairs.offsets[:-1] + n_used - 1, -1))
+
+
+def _cuts_at(stairs: Staircase, steps: Ints) -> _Cuts:
+    """Read one step of each label off its staircase; -1 is never."""
+    chosen = steps >= 0
+    at = steps[chosen]
+    score, lower = np.full(steps.size, np.inf), np.full(steps.size, np.nan)
+    tp, predicted = np.zeros_like(steps), np.zeros_like(steps)
+    score[chosen], lower[chosen] = stairs.score[at], stairs.lower[at]
+    tp[chosen], predicted[chosen] = stairs.tp[at], stairs.tp[at] + stairs.fp[at]
+    return _Cuts(score, lower, tp, predicted, stairs.positives)
+
+
+def _realised(fitted: ThresholdRule | TopKRule, problem: Problem, average: Average) -> Counts:
+    """Count what a rule predicts on the data of its fit, a block of rows at a time."""
+    parts = []
+    for rows in problem.row_slices():
+        truth, scores = problem.truth[rows], problem.scores[rows]
+        predicted = _checks.indicator(_decisions(fitted, scores))
+        if average == "samples":
+            parts.append(metrics.count_by_sample(truth, predicted))
+        else:
+            weights = None if problem.weights is None else problem.weights[rows]
+            parts.append(metrics.count_by_label(truth, predicted, weights))
+    join = np.concatenate if average == "samples" else _add
+    return Counts(*(join(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _decisions(fitted: ThresholdRule | TopKRule, scores: Matrix) -> Matrix:
+    """Predict, densely where absent scores are predicted too."""
+    if isinstance(fitted, ThresholdRule):
+        return fitted.predict(scores, dense=bool((fitted.thresholds <= fitted.missing).any()) and is_sparse(scores))
+    return fitted.predict(scores)
+
+
+def _objective(counts: Counts, average: Average, beta: float, zero_division: float, problem: Problem) -> float:
+    """Give the F-measure of counts, by the metric's own formula."""
+    return float(metrics.average_f(counts, average, beta, zero_division, problem.weights))
+
+
+def _add(arrays: tuple[Ints, ...]) -> Ints:
+    """Add arrays element by element."""
+    return np.asarray(np.sum(arrays, axis=0), np.int64)
+
+
+def _summary(problem: Problem, positives: Ints) -> FittedOn:
+    """Describe the data of a fit, for later comparison."""
+    cells = rules.sample_of(problem.scores)
+    quantiles = np.quantile(cells, rules.QUANTILES, method="lower") if cells.size else np.empty(0)
+    return FittedOn(
+        n_samples=problem.n_samples,
+        positives=tuple(np.ldexp(positives.astype(np.float64), -problem.exponent).tolist()),
+        dtype=str(problem.scores.dtype),
+        quantiles=tuple(quantiles.tolist()),
+        version=__version__,
+    )

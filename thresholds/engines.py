@@ -1,0 +1,70 @@
+"""Running independent pieces of work on threads, with a progress bar for those who wait."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from thresholds import _checks
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_PATIENCE = 1.0  # seconds before a progress bar shows
+_WIDTH = 30
+
+
+def worker_count(n_jobs: int | None) -> int:
+    """Give the number of threads: `None` or -1 for all cores the process may use."""
+    if n_jobs is None or n_jobs == -1:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _checks.count(n_jobs, "n_jobs", 1)
+
+
+def run(
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    title: str = "",
+) -> list[Result]:
+    """Apply `function` to every task, on threads; results come in the order of the tasks."""
+    bar = _Bar(title, len(tasks)) if progress else None
+    workers = min(worker_count(n_jobs), len(tasks))
+    if workers <= 1:
+        return [_stepped(function(task), bar) for task in tasks]
+    pool = ThreadPoolExecutor(workers)
+    try:
+        return [_stepped(result, bar) for result in pool.map(function, tasks)]
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _stepped(result: Result, bar: "_Bar | None") -> Result:
+    """Advance the bar and hand the result on."""
+    if bar is not None:
+        bar.step()
+    return result
+
+
+class _Bar:
+    """A progress bar on stderr: silent for the first second, and gone when all is done."""
+
+    def __init__(self, title: str, total: int) -> None:
+        self.title, self.total, self.done = title, total, 0
+        self.start = time.monotonic()
+
+    def step(self) -> None:
+        """Count one finished task."""
+        self.done += 1
+        elapsed = time.monotonic() - self.start
+        if elapsed < _PATIENCE:
+            return
+        filled = _WIDTH * self.done // self.total
+        left = elapsed * (self.total - self.done) / self.done
+        line = f"{self.title} [{'#' * filled:<{_WIDTH}}] {self.done}/{self.total}, {left:.0f} s left"
+        end = "" if self.done < self.total else "\r" + " " * len(line) + "\r"
+        print("\r" + line, end=end, file=sys.stderr, flush=True)
