@@ -145,6 +145,34 @@ def test_sparse_equals_dense(kind: type, missing: float) -> None:
             np.testing.assert_array_equal(top.predict(scores).toarray(), top.predict(dense))
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+def test_keep_sparse_is_the_best_cut_above_missing(missing: float) -> None:
+    rng = np.random.default_rng(11)
+    for case in CASES[::5]:
+        if case.y_score.dtype == np.float16 or case.y_score.dtype.kind != "f":
+            continue
+        absent = rng.random(case.y_score.shape) < 0.4
+        dense = np.where(absent, case.y_score.dtype.type(missing), case.y_score)
+        scores = sparse.csr_array(sparse.coo_array((dense[~absent], np.nonzero(~absent)), shape=dense.shape))
+        cuts = [naive.NEVER, *sorted({naive.plain(s) for s in dense.flat if s > missing}, reverse=True)]
+        for average in SHARED:
+            rule = thresholds.fit_empirical(
+                case.y_true, scores, average, per_label=False, missing=missing, keep_sparse=True, **options(case)
+            )
+            tried = [naive.score(case.y_true, naive.decide(dense, t), average, *measure(case)) for t in cuts]
+            assert rule.objective == pytest.approx(float(max(tried)), abs=CLOSE)
+            assert (rule.thresholds > missing).all()
+        rule = thresholds.fit_empirical(case.y_true, scores, missing=missing, keep_sparse=True, **options(case))
+        best = [
+            max(naive.score(case.y_true[:, [j]], naive.decide(dense[:, [j]], t), "macro", *measure(case)) for t in cuts)
+            for j in range(dense.shape[1])
+        ]
+        assert rule.objective == pytest.approx(float(sum(best) / len(best)), abs=CLOSE)
+        assert rule.objective == thresholds.metrics.fbeta_score(
+            case.y_true, rule.predict(scores), average="macro", **options(case)
+        )
+
+
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(case=cases())
 def test_any_small_case(case: Case) -> None:

@@ -55,8 +55,13 @@ def key_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def filled(array: Any, missing: float) -> Dense:
     """Give a small CSR array as a dense one, with `missing` where nothing is stored."""
     dense = np.full(array.shape, missing, key_dtype(array.dtype))
-    dense[np.repeat(np.arange(array.shape[0]), np.diff(array.indptr)), array.indices] = array.data
+    dense[row_of_entries(array), array.indices] = array.data
     return dense
+
+
+def row_of_entries(array: Any) -> npt.NDArray[np.intp]:
+    """Give the row of each stored entry of a CSR array."""
+    return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
 
 
 def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | None = None) -> Matrix:

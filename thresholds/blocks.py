@@ -44,6 +44,7 @@ class Problem:
     missing: float
     label_names: tuple[str, ...] | None
     soft: bool = False
+    keep_sparse: bool = False  # cut sparse scores above `missing` only
 
     @classmethod
     def of(
@@ -55,13 +56,15 @@ class Problem:
         missing: object = 0.0,
         label_names: object = None,
         soft: bool = False,
+        keep_sparse: bool = False,
     ) -> "Problem":
         """Check the arguments of a fit and keep them together."""
         truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft)
         weights, exponent = _checks.weights(sample_weight, *scores.shape)
         if soft and weights is None:
             weights, exponent = _checks.weights(np.ones(scores.shape[0]), *scores.shape)
-        return cls(truth, scores, weights, exponent, _checks.missing(missing, scores.dtype), names, soft)
+        missing = _checks.missing(missing, scores.dtype)
+        return cls(truth, scores, weights, exponent, missing, names, soft, keep_sparse and is_sparse(scores))
 
     @property
     def n_samples(self) -> int:

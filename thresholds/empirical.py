@@ -12,14 +12,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import __version__, _checks, metrics, shared, staircase
-from thresholds import rule as rules
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds import __version__, _checks, metrics, staircase
+from thresholds._checks import InputError
 from thresholds._kernels.choosing import best_steps, upper_hulls
 from thresholds._kernels.confusion import count_ranks
 from thresholds.blocks import Problem
+from thresholds.judging import f_measure, judge
 from thresholds.metrics import Average, Counts
 from thresholds.rule import FittedOn, ThresholdRule, TopKRule
+from thresholds.rule.decisions import QUANTILES, sample_of
+from thresholds.shared import SharedCut
 from thresholds.staircase import PLACEMENTS, Placement, Staircase
 
 Ints = npt.NDArray[np.int64]
@@ -50,6 +52,7 @@ def fit_empirical(
     placement: Placement = "low",
     guard: None = None,
     missing: float = 0.0,
+    keep_sparse: bool = False,
     label_names: object = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -76,6 +79,7 @@ def fit_empirical(
         Thresholds are representable in the dtype of the scores, and subnormal only if the score is.
     guard : None, the in-sample optimum
     missing : score of the entries that a sparse `y_score` leaves out
+    keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one a label
     n_jobs : threads; None for all cores the process may use. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
@@ -115,6 +119,7 @@ def fit_empirical(
     """
     _checks.option(average, "average", metrics.AVERAGES)
     _checks.option(per_label, "per_label", (True, False))
+    _checks.option(keep_sparse, "keep_sparse", (True, False))
     _checks.option(placement, "placement", PLACEMENTS)
     if guard is not None:
         raise InputError(f"guard is {guard!r}, expected None: this version has no guards")
@@ -124,15 +129,24 @@ def fit_empirical(
             " expected per_label=False, one threshold for all labels"
         )
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
-    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+    problem = Problem.of(
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=missing,
+        label_names=label_names,
+        keep_sparse=keep_sparse,
+    )
     if per_label:
         cuts = (_joint_micro if average == "micro" else _each_label)(problem, beta, n_jobs, progress)
         score, lower, positives = cuts.score, cuts.lower, cuts.positives
     else:
-        cut = shared.best_threshold(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
+        cut = SharedCut(problem, average, beta, zero_division, n_jobs, progress).best()
         score, lower = (np.full(problem.n_labels, value) for value in cut)
         positives = metrics.count_by_label(problem.truth, problem.truth, problem.weights).positives
-    rule = ThresholdRule(
+    if problem.keep_sparse:
+        lower = np.fmax(lower, problem.missing)  # Also where a label has a score in every row.
+    fitted = ThresholdRule(
         thresholds=staircase.place(score, lower, placement, problem.scores.dtype),
         label_names=problem.label_names,
         average=average,
@@ -144,8 +158,12 @@ def fit_empirical(
         placement=placement,
         fitted_on=_summary(problem, positives),
     )
-    counts = Counts(cuts.tp, cuts.predicted, positives) if per_label else _realised(rule, problem, average)
-    return replace(rule, objective=_objective(counts, average, beta, zero_division, problem))
+    if per_label:
+        counts = Counts(cuts.tp, cuts.predicted, positives)
+        objective = float(metrics.average_f(counts, average, beta, zero_division))
+    else:
+        objective = f_measure(judge(fitted, problem), problem, average, beta, zero_division)
+    return replace(fitted, objective=objective)
 
 
 def fit_top_k(
@@ -187,8 +205,8 @@ def fit_top_k(
     f[0] = zero_division * problem.row_weights[n_true == 0].sum()
     best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
     fitted = TopKRule(best, problem.missing, problem.label_names, "samples", beta, zero_division)
-    counts = _realised(fitted, problem, "samples")
-    return replace(fitted, objective=_objective(counts, "samples", beta, zero_division, problem))
+    objective = f_measure(judge(fitted, problem), problem, "samples", beta, zero_division)
+    return replace(fitted, objective=objective)
 
 
 def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> _Cuts:
@@ -240,42 +258,10 @@ def _cuts_at(stairs: Staircase, steps: Ints) -> _Cuts:
     return _Cuts(score, lower, tp, predicted, stairs.positives)
 
 
-def _realised(fitted: ThresholdRule | TopKRule, problem: Problem, average: Average) -> Counts:
-    """Count what a rule predicts on the data of its fit, a block of rows at a time."""
-    parts = []
-    for rows in problem.row_slices():
-        truth, scores = problem.truth[rows], problem.scores[rows]
-        predicted = _checks.indicator(_decisions(fitted, scores))
-        if average == "samples":
-            parts.append(metrics.count_by_sample(truth, predicted))
-        else:
-            weights = None if problem.weights is None else problem.weights[rows]
-            parts.append(metrics.count_by_label(truth, predicted, weights))
-    join = np.concatenate if average == "samples" else _add
-    return Counts(*(join(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def _decisions(fitted: ThresholdRule | TopKRule, scores: Matrix) -> Matrix:
-    """Predict, densely where absent scores are predicted too."""
-    if isinstance(fitted, ThresholdRule):
-        return fitted.predict(scores, dense=bool((fitted.thresholds <= fitted.missing).any()) and is_sparse(scores))
-    return fitted.predict(scores)
-
-
-def _objective(counts: Counts, average: Average, beta: float, zero_division: float, problem: Problem) -> float:
-    """Give the F-measure of counts, by the metric's own formula."""
-    return float(metrics.average_f(counts, average, beta, zero_division, problem.weights))
-
-
-def _add(arrays: tuple[Ints, ...]) -> Ints:
-    """Add arrays element by element."""
-    return np.asarray(np.sum(arrays, axis=0), np.int64)
-
-
 def _summary(problem: Problem, positives: Ints) -> FittedOn:
     """Describe the data of a fit, for later comparison."""
-    cells = rules.sample_of(problem.scores)
-    quantiles = np.quantile(cells, rules.QUANTILES, method="lower") if cells.size else np.empty(0)
+    cells = sample_of(problem.scores)
+    quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
     return FittedOn(
         n_samples=problem.n_samples,
         positives=tuple(np.ldexp(positives.astype(np.float64), -problem.exponent).tolist()),

@@ -100,8 +100,8 @@ def fbeta_score(
     Examples
     --------
     >>> from thresholds.metrics import fbeta_score
-    >>> fbeta_score([[1, 0], [0, 1]], [[1, 0], [1, 1]], beta=2.0, average="samples")
-    0.9166666666666666
+    >>> round(fbeta_score([[1, 0], [0, 1]], [[1, 0], [1, 1]], beta=2.0, average="samples"), 4)
+    0.9167
     """
     return _score(y_true, y_pred, _checks.beta(beta), average, sample_weight, zero_division)
 
@@ -124,10 +124,8 @@ def _score(
     if average == "binary" and truth.shape[1] != 1:
         expected = "None, 'micro', 'macro', 'weighted' or 'samples'"
         raise InputError(f"average is 'binary' with {truth.shape[1]} labels, expected {expected}")
-    if average == "samples":
-        counts = count_by_sample(truth, predicted)
-    else:
-        counts = count_by_label(truth, predicted, weights)
+    by_sample = average == "samples"
+    counts = count_by_sample(truth, predicted) if by_sample else count_by_label(truth, predicted, weights)
     f = average_f(counts, average, beta, undefined, weights)
     if zero_division == "warn":
         _warn_where_undefined(counts, average)

@@ -5,32 +5,27 @@ changes as the cut falls there. Macro and weighted averages sum over labels, sam
 the F of the group that owns a cell changes with it (Lipton et al. 2014, section 2.1, has the averages).
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import engines
 from thresholds._checks import Dense
-from thresholds._kernels.keys import to_scores
+from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import pooled_counts, pooled_gains
 from thresholds.blocks import Axis, Items, Problem
 from thresholds.metrics import Average, Counts, f_of_counts
 
 Ints = npt.NDArray[np.int64]
+Piece = tuple[int, int]
+Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**21  # Small enough to sort near the cache, large enough to sweep the grid once for each.
 _UNIT = 2.0**61  # A mean F-beta is an integer number of these, so that sums do not depend on threads.
-
-
-class _Settings(NamedTuple):
-    """What the two passes need to know."""
-
-    average: Average
-    beta: float
-    zero_division: float
-    n_jobs: int | None
-    progress: bool
 
 
 class _Pool(NamedTuple):
@@ -40,57 +35,100 @@ class _Pool(NamedTuple):
     hits: Ints
 
 
-def best_threshold(
-    problem: Problem,
-    average: Average,
-    beta: float,
-    zero_division: float,
-    *,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> tuple[float, float]:
-    """Give the score at which to cut for the highest F-beta, and the next lower score (NaN without one).
+@dataclass(frozen=True)
+class SharedCut:
+    """The search for one cut; groups are labels, or rows for the samples average."""
 
-    `+inf` predicts nothing. The highest cut wins among equals: F-measures closer than 2**-61 for each label
-    (macro, weighted) or each row (samples) count as equal.
-    """
-    settings = _Settings(average, beta, zero_division, n_jobs, progress)
-    axis: Axis = "samples" if average == "samples" else "labels"
-    pieces = _pieces(problem, axis)
-    pool = _pool_positives(problem, axis, pieces, settings)
-    if pool.grid.size == 0:
-        return np.inf, np.nan
-    chosen = _best_micro(problem, pieces, pool, settings) if average == "micro" else None
-    if average != "micro":
-        chosen = _best_mean(problem, axis, pieces, pool, settings)
-    if chosen is None:
-        return np.inf, np.nan
-    key = pool.grid[chosen]
-    below = engines.run(lambda piece: _highest_below(problem.items(axis, *piece), key), pieces, n_jobs=n_jobs)
-    score, lower = to_scores(np.array([key, max(below)], pool.grid.dtype)).tolist()
-    return score, lower
+    problem: Problem
+    average: Average
+    beta: float
+    zero_division: float
+    n_jobs: int | None = None
+    progress: bool = False
 
+    def best(self) -> tuple[float, float]:
+        """Give the score at which to cut for the highest F-beta, and the next lower score (NaN without one).
 
-def _pieces(problem: Problem, axis: Axis) -> list[tuple[int, int]]:
-    """Cut an axis into pieces of about two million cells."""
-    groups = problem.size(axis)
-    cells = max(1, problem.n_samples * problem.n_labels // groups)
-    step = max(1, _CELLS_PER_PIECE // cells)
-    return [(first, min(first + step, groups)) for first in range(0, groups, step)]
+        `+inf` predicts nothing. The highest cut wins among equals: means closer than 2**-61 for each group
+        that they are taken over count as equal.
+        """
+        pool = self._pool()
+        best = self._best_micro if self.average == "micro" else self._best_mean
+        chosen = best(pool) if pool.grid.size else None
+        if chosen is None:
+            return np.inf, np.nan
+        key = pool.grid[chosen]
+        below = max(self._map(lambda items, _: _highest_below(items, key)))
+        score, lower = to_scores(np.array([key, below], pool.grid.dtype)).tolist()
+        return score, lower
 
+    @property
+    def axis(self) -> Axis:
+        """What the groups are."""
+        return "samples" if self.average == "samples" else "labels"
 
-def _pool_positives(problem: Problem, axis: Axis, pieces: list[tuple[int, int]], settings: _Settings) -> _Pool:
-    """Collect the distinct scores of positives."""
+    @cached_property
+    def positives(self) -> Ints:
+        """The positive weight of each group."""
+        return np.concatenate(self._map(lambda items, _: np.add.reduceat(items.hits, items.starts[:-1])))
 
-    def collect(piece: tuple[int, int]) -> _Pool:
-        items = problem.items(axis, *piece)
-        positive = items.hits > 0
-        if axis == "samples":
-            positive &= np.repeat(problem.row_weights[slice(*piece)] > 0, np.diff(items.starts))
-        return _distinct(items.keys[positive], items.hits[positive])
+    def _map(self, function: Callable[[Items, slice], Result], title: str = "") -> list[Result]:
+        """Apply `function` to pieces of about two million cells, on threads."""
+        n_groups = self.problem.size(self.axis)
+        cells = self.problem.n_samples * self.problem.n_labels // n_groups
+        step = max(1, _CELLS_PER_PIECE // cells)
+        pieces = [(first, min(first + step, n_groups)) for first in range(0, n_groups, step)]
 
-    parts = engines.run(collect, pieces, n_jobs=settings.n_jobs, progress=settings.progress, title="positives")
-    return _distinct(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        def run(piece: Piece) -> Result:
+            return function(self.problem.items(self.axis, *piece), slice(*piece))
+
+        return engines.run(run, pieces, n_jobs=self.n_jobs, progress=self.progress and bool(title), title=title)
+
+    def _pool(self) -> _Pool:
+        """Collect the distinct scores of positives, as far as cuts may lie there."""
+
+        def collect(items: Items, groups: slice) -> _Pool:
+            positive = items.hits > 0
+            if self.average == "samples":
+                positive &= np.repeat(self.problem.row_weights[groups] > 0, np.diff(items.starts))
+            if self.problem.keep_sparse:
+                positive &= items.keys > to_keys(np.array([self.problem.missing], self.problem.dtype))
+            return _distinct(items.keys[positive], items.hits[positive])
+
+        parts = self._map(collect, title="positives")
+        return _distinct(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def _best_micro(self, pool: _Pool) -> int:
+        """Give the candidate of highest micro F-beta."""
+        counts = self._map(lambda items, _: pooled_counts(pool.grid, items.keys, items.weights), title="cells")
+        tp, predicted = _from_the_top(pool.hits), _from_the_top(_sum(counts))
+        positives = np.full_like(tp, self.positives.sum())
+        f = f_of_counts(Counts(tp, predicted, positives), self.beta, 0.0)
+        return int(f.size - 1 - np.argmax(f[::-1]))
+
+    def _best_mean(self, pool: _Pool) -> int | None:
+        """Give the candidate of highest mean F-beta over groups, None if predicting nothing is as good."""
+        shares = self._shares()
+
+        def sweep(items: Items, groups: slice) -> Ints:
+            settings = (self.beta**2, self.zero_division, _UNIT)
+            return pooled_gains(pool.grid, *items, self.positives[groups], shares[groups], *settings)
+
+        empty = self.positives == 0
+        nothing = int(np.rint(shares[empty] * self.zero_division * _UNIT).astype(np.int64).sum())
+        value = nothing + _from_the_top(_sum(self._map(sweep, title="cells")))
+        # Each group is off by at most half a unit: equal means differ by no more than one unit for each.
+        enough = max(nothing, int(value.max())) - shares.size
+        return None if nothing >= enough else int(np.flatnonzero(value >= enough)[-1])
+
+    def _shares(self) -> npt.NDArray[np.float64]:
+        """Give the weight of each group's F-beta in the mean; they sum to 1."""
+        weights = np.ones_like(self.positives)
+        if self.average == "samples":
+            weights = self.problem.row_weights
+        elif self.average == "weighted":
+            weights = self.positives
+        return np.asarray(weights / weights.sum(), np.float64)
 
 
 def _distinct(keys: Dense, hits: Ints) -> _Pool:
@@ -101,69 +139,14 @@ def _distinct(keys: Dense, hits: Ints) -> _Pool:
     return _Pool(keys[first], np.add.reduceat(hits, first) if first.size else hits)
 
 
-def _best_micro(problem: Problem, pieces: list[tuple[int, int]], pool: _Pool, settings: _Settings) -> int | None:
-    """Give the candidate of highest micro F-beta."""
-
-    def count(piece: tuple[int, int]) -> Ints:
-        items = problem.items("labels", *piece)
-        return pooled_counts(pool.grid, items.keys, items.weights)
-
-    parts = engines.run(count, pieces, n_jobs=settings.n_jobs, progress=settings.progress, title="cells")
-    predicted = _sum(parts)[::-1].cumsum()[::-1]
-    tp = pool.hits[::-1].cumsum()[::-1]
-    f = f_of_counts(Counts(tp, predicted, np.broadcast_to(tp[0], tp.shape)), settings.beta, 0.0)
-    return int(f.size - 1 - np.argmax(f[::-1]))
-
-
-def _best_mean(
-    problem: Problem, axis: Axis, pieces: list[tuple[int, int]], pool: _Pool, settings: _Settings
-) -> int | None:
-    """Give the candidate of highest mean F-beta over labels or rows, None if predicting nothing is better."""
-    positives = _positives(problem, axis, pieces, settings)
-    shares = _shares(problem, positives, settings.average)
-
-    def sweep(piece: tuple[int, int]) -> Ints:
-        part = slice(*piece)
-        items = problem.items(axis, *piece)
-        return pooled_gains(
-            pool.grid,
-            *items,
-            positives[part],
-            shares[part],
-            settings.beta**2,
-            settings.zero_division,
-            _UNIT,
-        )
-
-    parts = engines.run(sweep, pieces, n_jobs=settings.n_jobs, progress=settings.progress, title="cells")
-    nothing = int(np.rint(shares[positives == 0] * settings.zero_division * _UNIT).astype(np.int64).sum())
-    value = nothing + _sum(parts)[::-1].cumsum()[::-1]
-    highest = max(nothing, int(value.max()))
-    equal = shares.size  # Each group is off by at most half a unit: equal means differ by no more than this.
-    if nothing >= highest - equal:
-        return None
-    return int(np.flatnonzero(value >= highest - equal)[-1])
-
-
-def _positives(problem: Problem, axis: Axis, pieces: list[tuple[int, int]], settings: _Settings) -> Ints:
-    """Give the positive weight of each group."""
-
-    def add(piece: tuple[int, int]) -> Ints:
-        items = problem.items(axis, *piece)
-        return np.add.reduceat(items.hits, items.starts[:-1])
-
-    return np.concatenate(engines.run(add, pieces, n_jobs=settings.n_jobs))
-
-
-def _shares(problem: Problem, positives: Ints, average: Average) -> npt.NDArray[np.float64]:
-    """Give the weight of each group's F-beta in the average; they sum to 1."""
-    weights = {"samples": problem.row_weights, "weighted": positives}.get(average, np.ones_like(positives))
-    return np.divide(weights, weights.sum(), dtype=np.float64)
-
-
 def _highest_below(items: Items, key: np.unsignedinteger[Any]) -> int:
     """Give the highest key under `key`, 0 for none."""
     return int(items.keys[(items.keys < key) & (items.weights > 0)].max(initial=0))
+
+
+def _from_the_top(counts: Ints) -> Ints:
+    """Add up from the highest candidate down."""
+    return counts[::-1].cumsum()[::-1]
 
 
 def _sum(parts: list[Ints]) -> Ints:

@@ -44,6 +44,11 @@ class Staircase:
         """Give a staircase of some of the steps."""
         return Staircase(offsets, self.score[steps], self.lower[steps], self.tp[steps], self.fp[steps], self.positives)
 
+    def above(self, floor: float) -> "Staircase":
+        """Leave out the steps at or below `floor`; positives still count there."""
+        kept = np.flatnonzero(self.score > floor)
+        return self.take(np.searchsorted(kept, self.offsets), kept)
+
     def increments(self, counts: Ints) -> Ints:
         """Give what each step adds to cumulative `counts`."""
         added = np.diff(counts, prepend=0)
@@ -70,7 +75,8 @@ def of_labels(problem: Problem, first: int, last: int) -> Staircase:
         items = problem.items("labels", first, last)
         positives = np.add.reduceat(items.hits, items.starts[:-1])
         offsets, key, lower, tp, fp = weighted_staircases(*items)
-    return Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, positives)
+    stairs = Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, positives)
+    return stairs.above(problem.missing) if problem.keep_sparse else stairs
 
 
 def map_labels(

@@ -1,31 +1,19 @@
-"""Fitted rules: what turns scores into decisions, and what is saved and loaded. Needs NumPy alone.
+"""One threshold for each label."""
 
-A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`; a `TopKRule` predicts the k
-highest scores of each row.
-"""
-
-import json
-import math
-import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, files
-from thresholds._checks import Dense, InputError, Matrix, is_sparse
+from thresholds import _checks
+from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds.rule.decisions import like, positives_only, rounded_up, sample_of, sparse_like
+from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
-
-FORMAT_VERSION = 1
-QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
-
-_SAMPLE_CELLS = 65_536  # Enough to see where scores lie; reading more would cost as much as predicting.
-_BLOCK_ROWS = 4096
 
 
 class ScoreRangeWarning(UserWarning):
@@ -43,21 +31,8 @@ class FittedOn:
     version: str
 
 
-class _Saved:
-    """Saving a rule as JSON: exact, readable, and free of code."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the rule as plain values, in the form of `rule.schema.json`."""
-        raise NotImplementedError
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the rule as JSON; thresholds come back bit for bit. A file is replaced whole or not at all."""
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
-        files.write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
-
-
 @dataclass(frozen=True, eq=False)
-class ThresholdRule(_Saved):
+class ThresholdRule(Saved):
     """One threshold for each label: predict iff `score >= threshold`.
 
     Attributes
@@ -83,7 +58,7 @@ class ThresholdRule(_Saved):
     average: str | None = None
     beta: float = 1.0
     objective: float | None = None
-    unsupported: npt.NDArray[np.bool_] | None = None
+    unsupported: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     missing: float = 0.0
     guard: str | None = None
     per_label: bool = True
@@ -100,8 +75,9 @@ class ThresholdRule(_Saved):
         names = None if self.label_names is None else _checks.names_of_labels(self.label_names)
         if names is not None and len(names) != thresholds.size:
             raise InputError(f"label_names has {len(names)} names, expected {thresholds.size}, one for each label")
-        unsupported = np.zeros(thresholds.size, np.bool_) if self.unsupported is None else self.unsupported
-        unsupported = np.array(unsupported, np.bool_)
+        unsupported = np.array(self.unsupported, np.bool_)
+        if unsupported.size == 0:
+            unsupported = np.zeros(thresholds.size, np.bool_)
         if unsupported.shape != thresholds.shape:
             raise InputError(f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}")
         thresholds.flags.writeable = unsupported.flags.writeable = False
@@ -148,9 +124,9 @@ class ThresholdRule(_Saved):
         if scores.shape[1] != self.n_labels:
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
         self._warn_if_out_of_range(scores)
-        cut = _rounded_up(self.thresholds, scores.dtype)
+        cut = rounded_up(self.thresholds, scores.dtype)
         if not is_sparse(scores):
-            return _like((scores >= cut).view(np.uint8), y_score)
+            return like((scores >= cut).view(np.uint8), y_score)
         filled = np.flatnonzero(self.thresholds <= self.missing)
         if filled.size and not dense:
             name = filled[0] if self.label_names is None else repr(self.label_names[filled[0]])
@@ -161,9 +137,9 @@ class ThresholdRule(_Saved):
         hits = scores.data >= cut[scores.indices]
         if dense:
             decided = np.tile((self.thresholds <= self.missing).astype(np.uint8), (scores.shape[0], 1))
-            decided[_row_of_entries(scores), scores.indices] = hits
+            decided[_checks.row_of_entries(scores), scores.indices] = hits
             return decided
-        return _sparse_like(_positives_only(scores, hits), y_score)
+        return sparse_like(positives_only(scores, hits), y_score)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
         """Give a rule with some thresholds changed, by label name or position; its objective is unknown.
@@ -178,7 +154,7 @@ class ThresholdRule(_Saved):
         changed = self.thresholds.copy()
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {label!r}")
-        values = {name: getattr(self, name) for name in ThresholdRule.__dataclass_fields__ if name != "_warned"}
+        values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.name != "_warned"}
         return ThresholdRule(**values | {"thresholds": changed, "objective": None})
 
     def index_of(self, label: str | int) -> int:
@@ -194,13 +170,10 @@ class ThresholdRule(_Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Give the rule as plain values, in the form of `rule.schema.json`."""
-        assert self.unsupported is not None
         fitted = self.fitted_on
         return {
-            "format": "thresholds.rule",
-            "version": FORMAT_VERSION,
-            "kind": self.kind,
-            "thresholds": [_to_json(t) for t in self.thresholds.tolist()],
+            **header(self.kind),
+            "thresholds": [to_json(t) for t in self.thresholds.tolist()],
             "label_names": None if self.label_names is None else list(self.label_names),
             "average": self.average,
             "beta": self.beta,
@@ -210,7 +183,7 @@ class ThresholdRule(_Saved):
             "guard": self.guard,
             "objective": self.objective,
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
-            "missing": _to_json(self.missing),
+            "missing": to_json(self.missing),
             "fitted_on": None
             if fitted is None
             else {
@@ -229,13 +202,13 @@ class ThresholdRule(_Saved):
         unsupported = np.zeros(len(values["thresholds"]), np.bool_)
         unsupported[values["unsupported"]] = True
         return ThresholdRule(
-            thresholds=np.array([_from_json(t) for t in values["thresholds"]], np.float64),
+            thresholds=np.array([from_json(t) for t in values["thresholds"]], np.float64),
             label_names=None if values["label_names"] is None else tuple(values["label_names"]),
             average=values["average"],
             beta=float(values["beta"]),
             objective=None if values["objective"] is None else float(values["objective"]),
             unsupported=unsupported,
-            missing=_from_json(values["missing"]),
+            missing=from_json(values["missing"]),
             guard=values["guard"],
             per_label=bool(values["per_label"]),
             zero_division=float(values["zero_division"]),
@@ -301,141 +274,6 @@ class FixedRule(ThresholdRule):
         )
 
 
-@dataclass(frozen=True)
-class TopKRule(_Saved):
-    """Predict the k highest scores of each row; among equal scores, those of the first labels.
-
-    Attributes
-    ----------
-    k : number of labels predicted in each row (all of them where there are fewer)
-    missing : the score of an entry that a sparse matrix leaves out
-    label_names, average, beta, zero_division, objective : as in `ThresholdRule`
-
-    Examples
-    --------
-    >>> import thresholds
-    >>> thresholds.TopKRule(1).predict([[0.5, 0.1], [0.4, 0.4]])
-    array([[1, 0],
-           [1, 0]], dtype=uint8)
-    """
-
-    k: int
-    missing: float = 0.0
-    label_names: tuple[str, ...] | None = None
-    average: str | None = None
-    beta: float = 1.0
-    zero_division: float = 0.0
-    objective: float | None = None
-
-    kind: ClassVar[str] = "top_k"
-
-    def __post_init__(self) -> None:
-        """Check the number of labels."""
-        object.__setattr__(self, "k", _checks.count(self.k, "k", 0))
-        object.__setattr__(self, "missing", _checks.missing(self.missing, np.dtype(np.float64)))
-
-    def predict(self, y_score: object) -> Any:
-        """Decide; see the class. Shapes, dtypes and errors as in `ThresholdRule.predict`; CSR for sparse scores."""
-        scores = _checks.scores(y_score, label_names=self.label_names)
-        if self.label_names is not None and scores.shape[1] != len(self.label_names):
-            raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
-        k = min(self.k, scores.shape[1])
-        if not is_sparse(scores):
-            decided = np.zeros(scores.shape, np.uint8)
-            for start in range(0, len(scores), _BLOCK_ROWS):
-                block = scores[start : start + _BLOCK_ROWS]
-                np.put_along_axis(decided[start : start + _BLOCK_ROWS], highest(block, k), 1, axis=1)
-            return _like(decided, y_score)
-        chosen = [
-            np.sort(highest(_checks.filled(scores[start : start + _BLOCK_ROWS], self.missing), k))
-            for start in range(0, scores.shape[0], _BLOCK_ROWS)
-        ]
-        columns = np.concatenate(chosen).reshape(-1)
-        starts = np.arange(scores.shape[0] + 1) * k
-        ones = np.ones(columns.size, np.uint8)
-        return _sparse_like(type(scores)((ones, columns, starts), shape=scores.shape), y_score)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the rule as plain values, in the form of `rule.schema.json`."""
-        return {
-            "format": "thresholds.rule",
-            "version": FORMAT_VERSION,
-            "kind": self.kind,
-            "k": self.k,
-            "missing": _to_json(self.missing),
-            "label_names": None if self.label_names is None else list(self.label_names),
-            "average": self.average,
-            "beta": self.beta,
-            "zero_division": self.zero_division,
-            "objective": self.objective,
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule from what `to_dict` gave."""
-        return cls(
-            k=values["k"],
-            missing=_from_json(values["missing"]),
-            label_names=None if values["label_names"] is None else tuple(values["label_names"]),
-            average=values["average"],
-            beta=float(values["beta"]),
-            zero_division=float(values["zero_division"]),
-            objective=None if values["objective"] is None else float(values["objective"]),
-        )
-
-    def __str__(self) -> str:
-        """Say how many labels, and what was reached."""
-        reached = "not fitted" if self.objective is None else f"{self.average} F{self.beta:g} {self.objective:.4f}"
-        return f"the {self.k} highest scores of each row: {reached}"
-
-
-Rule = ThresholdRule | TopKRule
-
-
-def load_rule(path: str | os.PathLike[str]) -> Rule:
-    """Read a rule that `save` wrote; needs NumPy alone.
-
-    Raises
-    ------
-    InputError
-        If the file is not such a rule: truncated, a pickle, of a newer format, or with impossible values.
-    """
-    try:
-        values = json.loads(Path(path).read_bytes())
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path} is not a rule: {error}, expected the JSON of rule.save") from None
-    if not isinstance(values, dict) or values.get("format") != "thresholds.rule":
-        raise InputError(f"{path} is not a rule: expected a JSON object with format 'thresholds.rule'")
-    if values.get("version") != FORMAT_VERSION:
-        raise InputError(f"{path} has format version {values.get('version')!r}, expected {FORMAT_VERSION}")
-    kinds: dict[str, Any] = {rule.kind: rule for rule in (ThresholdRule, TopKRule)}
-    _checks.option(values.get("kind"), f"the kind of {path}", tuple(kinds))
-    try:
-        return kinds[values["kind"]].from_dict(values)  # type: ignore[no-any-return]
-    except KeyError as error:
-        raise InputError(f"{path} lacks {error}, expected the JSON of rule.save") from None
-    except (TypeError, ValueError, IndexError) as error:
-        raise InputError(f"{path} is not a rule: {error}") from None
-
-
-def sample_of(scores: Matrix) -> Dense:
-    """Give at most 65,536 evenly spaced finite scores (stored ones of a sparse matrix)."""
-    if is_sparse(scores):
-        cells = scores.data[:: max(1, scores.nnz // _SAMPLE_CELLS)]
-    else:
-        row_step = max(1, scores.size // _SAMPLE_CELLS)
-        cells = scores[:: min(row_step, max(1, len(scores) // 64))].reshape(-1)
-        cells = cells[:: max(1, cells.size // _SAMPLE_CELLS)]
-    cells = cells[:_SAMPLE_CELLS].astype(np.float64)
-    return cells[np.isfinite(cells)]  # type: ignore[no-any-return]
-
-
-def highest(scores: Dense, k: int) -> npt.NDArray[np.intp]:
-    """Give the columns of the k highest scores of each row; equal scores by column."""
-    backwards = scores.shape[1] - 1 - np.argsort(scores[:, ::-1], axis=1, kind="stable")
-    return np.asarray(backwards[:, ::-1][:, :k])
-
-
 def _checked_thresholds(value: object) -> Floats:
     """Give thresholds as a new float64 vector without NaN."""
     thresholds = np.array(value, np.float64)
@@ -444,55 +282,6 @@ def _checked_thresholds(value: object) -> Floats:
     if np.isnan(thresholds).any():
         raise InputError(f"thresholds has NaN at label {int(np.isnan(thresholds).argmax())}, expected numbers")
     return thresholds + 0.0
-
-
-def _rounded_up(thresholds: Floats, dtype: np.dtype[Any]) -> Dense:
-    """Give thresholds in the dtype of the scores, rounded up: no score decides otherwise than in float64."""
-    if dtype.kind != "f":
-        return thresholds
-    with np.errstate(over="ignore"):
-        cut = thresholds.astype(dtype)
-        return np.where(cut < thresholds, np.nextafter(cut, dtype.type(np.inf)), cut)
-
-
-def _row_of_entries(array: Any) -> npt.NDArray[np.intp]:
-    """Give the row of each stored entry of a CSR array."""
-    return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
-
-
-def _positives_only(scores: Any, hits: npt.NDArray[np.bool_]) -> Any:
-    """Give a CSR array of ones where `hits`."""
-    starts = np.concatenate([[0], np.cumsum(hits)])[scores.indptr]
-    columns = scores.indices[hits]
-    return type(scores)((np.ones(columns.size, np.uint8), columns, starts), shape=scores.shape)
-
-
-def _sparse_like(decided: Any, y_score: Any) -> Any:
-    """Give a spmatrix for a spmatrix."""
-    from scipy import sparse
-
-    return sparse.csr_matrix(decided) if isinstance(y_score, sparse.spmatrix) else decided
-
-
-def _like(decided: Dense, y_score: object) -> Dense:
-    """Give one dimension for one dimension."""
-    return decided[:, 0] if np.ndim(y_score) == 1 else decided  # type: ignore[arg-type]
-
-
-def _to_json(value: float) -> float | str | None:
-    """Write +inf as null (never) and -inf as a word: JSON has neither."""
-    if math.isinf(value):
-        return None if value > 0 else "-inf"
-    return value
-
-
-def _from_json(value: float | str | None) -> float:
-    """Read what `_to_json` wrote."""
-    if value is None:
-        return math.inf
-    if value == "-inf":
-        return -math.inf
-    return _checks.real(value, "a threshold")
 
 
 def _some(names: tuple[str, ...] | None) -> str:

@@ -1,0 +1,219 @@
+"""The command line: parses, calls, prints.
+
+Exit status: 0 done, 1 bad input (one line on stderr), 2 wrong usage.
+"""
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from thresholds import __version__
+from thresholds._checks import InputError
+
+if TYPE_CHECKING:
+    from thresholds.files import LabelledFile, Rows, ScoreFile
+
+_AVERAGES = ("macro", "weighted", "micro", "samples")
+_PLACEMENTS = ("low", "mid", "score")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and give its exit status."""
+    options = _parser().parse_args(arguments)
+    warnings.showwarning = _one_line_warning
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # The reader, `head` perhaps, has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except InputError as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"{error.filename or 'file'}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        return _fail("interrupted", status=130)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Describe the commands."""
+    parser = argparse.ArgumentParser(
+        prog="thresholds", description="Exact F-measure thresholds for multi-label classifiers."
+    )
+    parser.add_argument("--version", action="version", version=f"thresholds {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="all rules side by side on embedded data, and the platypus effect")
+    demo.set_defaults(run=_demo)
+
+    fit = commands.add_parser("fit", help="fit a rule and save it")
+    _add_file(fit)
+    fit.add_argument("--average", choices=_AVERAGES, default="macro", help="what to maximise (default: macro)")
+    fit.add_argument("--shared", action="store_true", help="one threshold for all labels")
+    fit.add_argument(
+        "--split", choices=("calib", "test", "all"), help="rows to fit on (default: calib if the file has them)"
+    )
+    fit.add_argument("-o", "--output", required=True, metavar="RULE.json", help="where to save the rule")
+    fit.set_defaults(run=_fit)
+
+    predict = commands.add_parser("predict", help="apply a saved rule to scores")
+    predict.add_argument("rule", metavar="RULE.json")
+    predict.add_argument("file", metavar="SCORES.npz")
+    predict.add_argument("--score-key", metavar="KEY", help="which scores of the file to use")
+    predict.add_argument("-o", "--output", required=True, metavar="OUT.npz", help="where to write y_pred (CSR)")
+    predict.set_defaults(run=_predict)
+
+    compare = commands.add_parser("compare", help="fit every rule on the calibration rows, judge on the test rows")
+    _add_file(compare)
+    compare.add_argument("--json", action="store_true", help="print machine-readable results")
+    compare.set_defaults(run=_compare)
+    return parser
+
+
+def _add_file(command: argparse.ArgumentParser) -> None:
+    """Add what the commands that fit have in common."""
+    command.add_argument("file", metavar="FILE.npz", help="y_true and y_score, dense or CSR")
+    command.add_argument("--beta", type=float, default=1.0, help="weight of recall in F-beta (default: 1)")
+    command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use (default: y_score)")
+    command.add_argument(
+        "--placement",
+        choices=_PLACEMENTS,
+        default="low",
+        help="where in the gap between two scores a threshold lies (default: low, best on new data)",
+    )
+    command.add_argument(
+        "--missing", type=float, default=0.0, help="score of entries absent from CSR scores (default: 0)"
+    )
+
+
+def _fit(options: argparse.Namespace) -> None:
+    """Fit a rule on rows of a file and save it."""
+    from thresholds.empirical import fit_empirical
+
+    data = _read(options)
+    rows, which = _fitting_rows(data, options.split)
+    rule = fit_empirical(
+        data.y_true[rows],
+        data.y_score[rows],
+        options.average,
+        per_label=not options.shared,
+        label_names=data.label_names,
+        **_settings(options),
+    )
+    rule.save(options.output)
+    print(f"{data.name}: fitted on {which}, scores {data.score_key}\n{rule}")
+    without = int(rule.unsupported.sum())
+    if without:
+        print(f"{without} labels have no positives in these rows")
+    print(f"saved as {options.output}")
+
+
+def _predict(options: argparse.Namespace) -> None:
+    """Apply a rule to a file of scores and write the decisions."""
+    from thresholds.files import read_scores, write_predictions
+    from thresholds.rule import ThresholdRule, load_rule
+
+    rule = load_rule(options.rule)
+    data = read_scores(options.file, options.score_key)
+    if None not in (data.label_names, rule.label_names) and data.label_names != rule.label_names:
+        raise InputError(f"label_names of {data.name} differ from those of {options.rule}, expected the same, in order")
+    many = isinstance(rule, ThresholdRule) and bool((rule.thresholds <= rule.missing).any())
+    sparse = hasattr(data.y_score, "tocsr")
+    predicted = rule.predict(data.y_score, dense=True) if many and sparse else rule.predict(data.y_score)
+    write_predictions(options.output, predicted, data.label_names or rule.label_names)
+    n_rows = predicted.shape[0]
+    print(f"{data.name}: {n_rows:,} rows, {predicted.sum() / n_rows:.2f} labels a row; written to {options.output}")
+
+
+def _compare(options: argparse.Namespace) -> None:
+    """Print every rule side by side, judged on the test rows."""
+    from thresholds.comparison import compare, fit_all
+
+    data = _read(options)
+    calibration, test, split = data.halves()
+    rules = fit_all(data.y_true[calibration], data.y_score[calibration], **_settings(options))
+    result = compare(rules, data.y_true[test], data.y_score[test], beta=options.beta)
+    if options.json:
+        about = {"file": data.name, "score_key": data.score_key, "placement": options.placement, "split": split}
+        rows = {"n_fitted": len(calibration), "n_judged": len(test)}
+        print(json.dumps(about | rows | _without_nan(result.to_dict()), indent=1))
+        return
+    print(f"{_title(data)}\nfitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}\n")
+    print(result)
+
+
+def _demo(_: argparse.Namespace) -> None:
+    """Show the rules, and the platypus effect, on the embedded data."""
+    from thresholds.demo import demonstration
+
+    print(demonstration())
+
+
+def _read(options: argparse.Namespace) -> "LabelledFile":
+    """Read a file with truth, and check it whole, so that errors name its own rows."""
+    from thresholds.blocks import Problem
+    from thresholds.files import read_labelled
+
+    data = read_labelled(options.file, options.score_key)
+    Problem.of(data.y_true, data.y_score, label_names=data.label_names, missing=options.missing)
+    return data
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Give the arguments of a fit."""
+    return {
+        "beta": options.beta,
+        "placement": options.placement,
+        "missing": options.missing,
+        "keep_sparse": True,
+        "progress": sys.stderr.isatty(),
+    }
+
+
+def _fitting_rows(data: "LabelledFile", split: str | None) -> tuple["Rows", str]:
+    """Choose the rows to fit on, and say which they are."""
+    import numpy as np
+
+    if split is None:
+        split = "all" if data.calib_idx is None else "calib"
+    if split == "all":
+        return np.arange(data.y_score.shape[0]), f"all {data.y_score.shape[0]:,} rows"
+    rows = data.calib_idx if split == "calib" else data.test_idx
+    if rows is None:
+        raise InputError(f"{data.name} has no {split}_idx, expected the rows of --split {split}")
+    return rows, f"the {len(rows):,} rows of {split}_idx"
+
+
+def _title(data: "ScoreFile") -> str:
+    """Say what a file holds."""
+    n_samples, n_labels = data.y_score.shape
+    kind = "CSR" if hasattr(data.y_score, "tocsr") else str(data.y_score.dtype)
+    return f"{data.name}: {n_samples:,} rows, {n_labels} labels, scores {data.score_key} ({kind})"
+
+
+def _without_nan(values: Any) -> Any:
+    """Replace NaN by null, which JSON has."""
+    if isinstance(values, dict):
+        return {key: _without_nan(value) for key, value in values.items()}
+    if isinstance(values, list | tuple):
+        return [_without_nan(value) for value in values]
+    return None if values != values else values
+
+
+def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning without the line of code that raised it."""
+    print(f"thresholds: warning: {message}", file=sys.stderr)
+
+
+def _fail(message: str, status: int = 1) -> int:
+    """Print one line on stderr and give the exit status."""
+    print(f"thresholds: error: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

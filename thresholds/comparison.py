@@ -1,0 +1,173 @@
+"""Rules side by side, judged on rows that were not used for fitting them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from thresholds import _checks, metrics
+from thresholds._checks import InputError
+from thresholds.blocks import Problem
+from thresholds.empirical import fit_empirical, fit_top_k
+from thresholds.judging import f_measure, judge
+from thresholds.metrics import Average, Counts
+from thresholds.rule import FixedRule, Rule
+
+_OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What one rule reaches; F-measures with 0/0 counted as 0."""
+
+    rule: str
+    micro: float
+    macro_supported: float  # over the labels with positives in these rows; NaN if there are none
+    macro: float  # over all labels
+    weighted: float
+    samples: float
+    predicted_per_row: float
+    labels_predicted_often: int  # predicted on more than a third of the rows
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Rules by measures; `str` gives an aligned table, `to_dict` plain values."""
+
+    measures: tuple[Measures, ...]
+    beta: float
+    n_samples: int
+    n_labels: int
+    n_supported: int  # labels with positives
+    gold_per_row: float
+    labels_gold_often: int  # labels that are positive on more than a third of the rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Lay the measures out in a table."""
+        f = f"F{self.beta:g}"
+        head = [
+            ("", "", "rule"),
+            ("", "micro", f),
+            ("macro", f"of {self.n_supported} labels", "with positives"),
+            ("macro", "of all", f"{self.n_labels} labels"),
+            ("", "samples", f),
+            ("labels", "per row", f"(gold {self.gold_per_row:.2f})"),
+            ("labels on", "> 1/3 of rows", f"(gold {self.labels_gold_often})"),
+        ]
+        body = [
+            (
+                row.rule,
+                *(f"{value:.4f}" for value in (row.micro, row.macro_supported, row.macro, row.samples)),
+                f"{row.predicted_per_row:.2f}",
+                str(row.labels_predicted_often),
+            )
+            for row in self.measures
+        ]
+        return table([*zip(*head, strict=True)], body)
+
+
+def compare(
+    rules: Mapping[str, Rule], y_true: object, y_score: object, *, beta: float = 1.0, sample_weight: object = None
+) -> Comparison:
+    """Judge rules side by side on the same rows.
+
+    Parameters
+    ----------
+    rules : names and rules; each predicts on `y_score`
+    y_true, y_score : (n_samples, n_labels), as in `fit_empirical`; rows that no rule was fitted on
+    beta : weight of recall in the F-measures
+    sample_weight : (n_samples,) non-negative, or None
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        For bad arrays, and for rules of another number of labels.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> rules = {"fixed": thresholds.FixedRule(0.5, 2), "first": thresholds.TopKRule(1)}
+    >>> result = thresholds.compare(rules, [[1, 0], [0, 1]], [[0.9, 0.6], [0.4, 0.7]])
+    >>> [round(row.micro, 2) for row in result.measures]
+    [0.8, 1.0]
+    """
+    if not isinstance(rules, Mapping) or not rules:
+        raise InputError(f"rules is {rules!r:.60}, expected a mapping of names to rules")
+    beta = _checks.beta(beta)
+    problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
+    gold = metrics.count_by_label(problem.truth, problem.truth, problem.weights)
+    weight = int(problem.row_weights.sum())
+    return Comparison(
+        measures=tuple(_measure(name, rule, problem, beta) for name, rule in rules.items()),
+        beta=beta,
+        n_samples=problem.n_samples,
+        n_labels=problem.n_labels,
+        n_supported=int(np.count_nonzero(gold.positives)),
+        gold_per_row=float(gold.positives.sum() / weight),
+        labels_gold_often=int(np.count_nonzero(gold.positives > _OFTEN * weight)),
+    )
+
+
+def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings: Any) -> dict[str, Rule]:
+    """Fit every rule that `fit_empirical` and `fit_top_k` offer on the same rows; `settings` are theirs."""
+    n_labels = _checks.scores(y_score).shape[1]
+    top = fit_top_k(y_true, y_score, beta=settings.get("beta", 1.0), missing=missing)
+
+    def fit(average: Average, per_label: bool = True) -> Rule:
+        return fit_empirical(y_true, y_score, average, per_label=per_label, missing=missing, **settings)
+
+    return {
+        "fixed 0.5": FixedRule(0.5, n_labels, missing=missing),
+        f"top-k (k = {top.k})": top,
+        "macro": fit("macro"),
+        "micro": fit("micro"),
+        "micro-shared": fit("micro", per_label=False),
+        "samples-shared": fit("samples", per_label=False),
+    }
+
+
+def table(head: Sequence[tuple[str, ...]], body: Sequence[tuple[str, ...]]) -> str:
+    """Align text in columns: the first to the left, the others to the right."""
+    widths = [max(len(cell) for cell in column) for column in zip(*head, *body, strict=True)]
+    rule = "  ".join("-" * width for width in widths)
+    lines = [_line(row, widths) for row in head] + [rule] + [_line(row, widths) for row in body]
+    return "\n".join(lines)
+
+
+def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
+    """Judge one rule."""
+    judged = judge(rule, problem)
+    supported = judged.by_label.positives > 0
+    with_positives = Counts(*(counts[supported] for counts in judged.by_label))
+    weight = int(problem.row_weights.sum())
+    micro, macro, weighted, samples = (
+        f_measure(judged, problem, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
+    )
+    return Measures(
+        rule=name,
+        micro=micro,
+        macro_supported=float(metrics.average_f(with_positives, "macro", beta, 0.0)),
+        macro=macro,
+        weighted=weighted,
+        samples=samples,
+        predicted_per_row=float(judged.by_label.predicted.sum() / weight),
+        labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * weight)),
+    )
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    """Join one line of a table."""
+    first, *others = (
+        cell.ljust(width) if i == 0 else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return "  ".join([first, *others]).rstrip()

@@ -1,0 +1,40 @@
+"""Reading saved rules."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from thresholds import _checks
+from thresholds._checks import InputError
+from thresholds.rule.saving import FORMAT, FORMAT_VERSION
+from thresholds.rule.threshold import ThresholdRule
+from thresholds.rule.top_k import TopKRule
+
+Rule = ThresholdRule | TopKRule
+
+
+def load_rule(path: str | os.PathLike[str]) -> Rule:
+    """Read a rule that `save` wrote; needs NumPy alone.
+
+    Raises
+    ------
+    InputError
+        If the file is not such a rule: truncated, a pickle, of a newer format, or with impossible values.
+    """
+    try:
+        values = json.loads(Path(path).read_bytes())
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} is not a rule: {error}, expected the JSON of rule.save") from None
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise InputError(f"{path} is not a rule: expected a JSON object with format {FORMAT!r}")
+    if values.get("version") != FORMAT_VERSION:
+        raise InputError(f"{path} has format version {values.get('version')!r}, expected {FORMAT_VERSION}")
+    kinds: dict[str, Any] = {rule.kind: rule for rule in (ThresholdRule, TopKRule)}
+    _checks.option(values.get("kind"), f"the kind of {path}", tuple(kinds))
+    try:
+        return kinds[values["kind"]].from_dict(values)  # type: ignore[no-any-return]
+    except KeyError as error:
+        raise InputError(f"{path} lacks {error}, expected the JSON of rule.save") from None
+    except (TypeError, ValueError, IndexError) as error:
+        raise InputError(f"{path} is not a rule: {error}") from None

@@ -1,0 +1,46 @@
+"""Rules as JSON: exact, readable, and free of code. The form is `rule.schema.json`."""
+
+import json
+import math
+import os
+from abc import ABC, abstractmethod
+from typing import Any
+
+from thresholds import _checks, files
+
+FORMAT = "thresholds.rule"
+FORMAT_VERSION = 1
+
+
+class Saved(ABC):
+    """What can be saved."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Give the rule as plain values, in the form of `rule.schema.json`."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+        files.write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
+
+
+def header(kind: str) -> dict[str, Any]:
+    """Give the fields that every saved rule begins with."""
+    return {"format": FORMAT, "version": FORMAT_VERSION, "kind": kind}
+
+
+def to_json(value: float) -> float | str | None:
+    """Write +inf as null (never) and -inf as a word: JSON has neither."""
+    if math.isinf(value):
+        return None if value > 0 else "-inf"
+    return value
+
+
+def from_json(value: float | str | None) -> float:
+    """Read what `to_json` wrote."""
+    if value is None:
+        return math.inf
+    if value == "-inf":
+        return -math.inf
+    return _checks.real(value, "a threshold")
