@@ -2,8 +2,8 @@
 
     F_beta = (1 + b^2) tp / (b^2 (tp + fn) + tp + fp)
 
-Lipton, Elkan & Narayanaswamy 2014, "Thresholding classifiers to maximize F1 score", section 5 (optimal decisions)
-and section 2.1 (averages).
+Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label Setting", sections 5 (optimal
+decisions) and 2.1 (averages).
 """
 
 from dataclasses import replace
@@ -103,7 +103,7 @@ def fit_empirical(
 
     References
     ----------
-    Lipton et al. 2014, sections 2.1 and 5. Joint micro: the optimum is a vertex of the Minkowski sum of the
+    Lipton et al. 2013, sections 2.1 and 5. Joint micro: the optimum is a vertex of the Minkowski sum of the
     labels' hulls of (predicted, tp), found by Dinkelbach's iteration; docs/architecture.md has the proof.
 
     Examples

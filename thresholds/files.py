@@ -73,7 +73,8 @@ def read_scores(path: str | os.PathLike[str], score_key: str | None = None) -> S
     if path.suffix != ".npz":
         raise InputError(f"{path} ends in {path.suffix!r}, expected a .npz file")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError(f"{path} is a single array, expected a .npz archive")
             return _read_archive(path.name, archive, score_key)

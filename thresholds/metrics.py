@@ -2,7 +2,7 @@
 
     F_beta = (1 + b^2) tp / (b^2 (tp + fn) + tp + fp),    b = beta
 
-van Rijsbergen 1979, chapter 7; averages as in Lipton et al. 2014, section 2.1 (whose micro formula has a stray
+van Rijsbergen 1979, chapter 7; averages as in Lipton et al. 2013, section 2.1 (whose micro formula has a stray
 factor 2), and Opitz & Burst 2019. Argument order and meaning are scikit-learn's.
 """
 

@@ -2,7 +2,7 @@
 
 The candidates are the distinct scores of all positives. A first pass pools them; a second counts, for each, what
 changes as the cut falls there. Macro and weighted averages sum over labels, samples over rows: in each case only
-the F of the group that owns a cell changes with it (Lipton et al. 2014, section 2.1, has the averages).
+the F of the group that owns a cell changes with it (Lipton et al. 2013, section 2.1, has the averages).
 """
 
 from collections.abc import Callable

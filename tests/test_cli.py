@@ -1,0 +1,216 @@
+"""The command line on small files: what it prints, writes and refuses."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import thresholds
+from thresholds import cli
+
+NAMES = np.array(["cat", "dog", "emu", "yak"])
+
+
+def make(path: Path, *, csr: bool = False, split: bool = True, names: bool = True, **extra: Any) -> Path:
+    """Write a score file of 60 rows and 4 labels; `extra` replaces or, as None, removes keys."""
+    rng = np.random.default_rng(5)
+    truth = (rng.random((60, 4)) < [0.5, 0.3, 0.2, 0.1]).astype(np.uint8)
+    scores = np.round(rng.random((60, 4)) * 0.6 + 0.4 * truth, 2).astype(np.float32)
+    arrays: dict[str, Any] = {"y_true": truth}
+    if csr:
+        stored = sparse.csr_array(np.where(scores > 0.3, scores, 0))
+        parts = {"data": stored.data, "indices": stored.indices, "indptr": stored.indptr, "shape": stored.shape}
+        arrays |= {f"y_score_{part}": np.asarray(value) for part, value in parts.items()}
+    else:
+        arrays["y_score"] = scores
+    if split:
+        arrays |= {"calib_idx": np.arange(0, 60, 2), "test_idx": np.arange(1, 60, 2)}
+    if names:
+        arrays["label_names"] = NAMES
+    arrays |= extra
+    np.savez(path, **{key: value for key, value in arrays.items() if value is not None})
+    return path
+
+
+def run(*arguments: object) -> int:
+    """Call the command line in this process."""
+    return cli.main([str(argument) for argument in arguments])
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Run a command that must fail with status 1 and one line on stderr; give that line."""
+    assert run(*arguments) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("thresholds: error: ")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize("csr", [False, True])
+def test_compare_prints_every_rule_once(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("compare", make(tmp_path / "scores.npz", csr=csr)) == 0
+    out = capsys.readouterr().out
+    rules = [line.split("  ")[0].split(" (")[0] for line in out.splitlines()[-6:]]
+    assert rules == ["fixed 0.5", "top-k", "macro", "micro", "micro-shared", "samples-shared"]
+    assert "of 4 labels" in out
+    assert "fitted on 30 rows, judged on 30 others: calib_idx and test_idx" in out
+
+
+def test_compare_json_equals_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(tmp_path / "scores.npz")
+    assert run("compare", path, "--json", "--placement", "mid", "--beta", "2") == 0
+    printed = json.loads(capsys.readouterr().out)
+    data = np.load(path)
+    fit, judge = data["calib_idx"], data["test_idx"]
+    rule = thresholds.fit_empirical(data["y_true"][fit], data["y_score"][fit], "micro", placement="mid", beta=2.0)
+    expected = thresholds.metrics.fbeta_score(
+        data["y_true"][judge], rule.predict(data["y_score"][judge]), beta=2.0, average="micro"
+    )
+    measured = {row["rule"]: row for row in printed["measures"]}
+    assert measured["micro"]["micro"] == expected
+    assert printed["n_fitted"] == printed["n_judged"] == 30
+
+
+def test_without_a_split_the_halves_are_seeded_and_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(tmp_path / "scores.npz", split=False)
+    assert run("compare", path) == 0
+    first = capsys.readouterr().out
+    assert "random halves, seed 0" in first
+    assert run("compare", path) == 0
+    assert capsys.readouterr().out == first
+
+
+@pytest.mark.parametrize("csr", [False, True])
+def test_fit_then_predict(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule_file, out_file = make(tmp_path / "s.npz", csr=csr), tmp_path / "rule.json", tmp_path / "out.npz"
+    assert run("fit", path, "--average", "micro", "-o", rule_file) == 0
+    assert "in-sample optimum, unguarded" in capsys.readouterr().out
+    assert run("predict", rule_file, path, "-o", out_file) == 0
+    assert "60 rows" in capsys.readouterr().out
+    rule, written = thresholds.load_rule(rule_file), np.load(out_file)
+    assert rule.label_names == tuple(NAMES)
+    parts = (written[f"y_pred_{part}"] for part in ("data", "indices", "indptr"))
+    predicted = sparse.csr_array(tuple(parts), shape=tuple(written["y_pred_shape"])).toarray()
+    data = np.load(path)
+    if csr:
+        parts = (data[f"y_score_{part}"] for part in ("data", "indices", "indptr"))
+        scores = sparse.csr_array(tuple(parts), shape=(60, 4)).toarray()
+    else:
+        scores = data["y_score"]
+    np.testing.assert_array_equal(predicted, scores >= rule.thresholds)
+    np.testing.assert_array_equal(written["label_names"], NAMES)
+
+
+@pytest.mark.parametrize(("split", "rows"), [("calib", 30), ("test", 30), ("all", 60)])
+def test_fit_on_a_split(split: str, rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rule_file = tmp_path / "rule.json"
+    assert run("fit", make(tmp_path / "s.npz"), "--split", split, "-o", rule_file, "--shared") == 0
+    rule = thresholds.load_rule(rule_file)
+    assert isinstance(rule, thresholds.ThresholdRule)
+    assert rule.fitted_on is not None
+    assert rule.fitted_on.n_samples == rows
+    assert not rule.per_label
+
+
+def test_a_single_other_score_key_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = np.load(make(tmp_path / "a.npz"))["y_score"]
+    assert run("compare", make(tmp_path / "s.npz", y_score=None, y_score_weak=scores)) == 0
+    assert "scores y_score_weak" in capsys.readouterr().out
+    two = make(tmp_path / "two.npz", y_score=None, y_score_a=scores, y_score_b=scores)
+    assert "--score-key" in refused(capsys, "compare", two)
+    assert run("compare", two, "--score-key", "y_score_b") == 0
+
+
+BAD_FILES: dict[str, tuple[dict[str, Any], str]] = {
+    "NaN": ({"y_score": np.full((60, 4), np.nan)}, "y_score has NaN at row 0, label 'cat'"),
+    "not 0/1": ({"y_true": np.full((60, 4), 2)}, "y_true has 2 at row 0"),
+    "shapes": ({"y_true": np.zeros((59, 4), np.uint8)}, "y_score has shape"),
+    "no truth": ({"y_true": None}, "has no y_true"),
+    "no scores": ({"y_score": None}, "has no y_score"),
+    "names": ({"label_names": np.array(["a", "b"])}, "label_names has 2 names, expected 4"),
+    "same names": ({"label_names": np.array(["a", "b", "a", "c"])}, "label_names has 'a' twice"),
+    "row numbers": ({"calib_idx": np.array([0, 99])}, "calib_idx of s.npz runs from 0 to 99"),
+    "fractional rows": ({"calib_idx": np.array([0.5])}, "expected row numbers"),
+    "overlap": ({"test_idx": np.arange(60)}, "share rows"),
+    "pickle": ({"label_names": np.array(["a", None, "b", "c"], object)}, "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_are_refused_in_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    extra, message = BAD_FILES[name]
+    path = make(tmp_path / "s.npz", **extra)
+    assert message in refused(capsys, "compare", path)
+
+
+def test_malformed_csr_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stored = np.load(make(tmp_path / "ok.npz", csr=True))
+    for key, value in (
+        ("y_score_indices", stored["y_score_indices"] + 99),
+        ("y_score_indptr", stored["y_score_indptr"][::-1].copy()),
+        ("y_score_indptr", stored["y_score_indptr"][:-1]),
+        ("y_score_shape", np.array([60, 4, 2])),
+        ("y_score_data", stored["y_score_data"][:-5]),
+        ("y_score_indices", None),
+    ):
+        path = make(tmp_path / "s.npz", csr=True, **{key: value})
+        assert "y_score" in refused(capsys, "compare", path), key
+
+
+def test_unreadable_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = make(tmp_path / "s.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "text.npz").write_text("hello")
+    (tmp_path / "empty.npz").write_bytes(b"")
+    np.save(tmp_path / "single.npy", np.ones(3))
+    (tmp_path / "single.npz").write_bytes((tmp_path / "single.npy").read_bytes())
+    for name in ("cut.npz", "text.npz", "empty.npz", "single.npz", "single.npy", "absent.npz"):
+        assert name in refused(capsys, "compare", tmp_path / name)
+
+
+def test_nothing_is_written_on_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    bad = make(tmp_path / "bad.npz", y_score=np.full((60, 4), np.nan))
+    refused(capsys, "fit", bad, "-o", folder / "rule.json")
+    good = make(tmp_path / "good.npz")
+    assert run("fit", good, "-o", tmp_path / "rule.json") == 0
+    capsys.readouterr()
+    refused(capsys, "predict", tmp_path / "rule.json", bad, "-o", folder / "out.npz")
+    other = make(tmp_path / "other.npz", label_names=NAMES[::-1])
+    assert "label_names" in refused(capsys, "predict", tmp_path / "rule.json", other, "-o", folder / "out.npz")
+    refused(capsys, "predict", tmp_path / "rule.json", good, "-o", folder / "out.csv")
+    refused(capsys, "fit", good, "-o", tmp_path / "no such folder" / "rule.json")
+    refused(capsys, "fit", good, "--average", "samples", "-o", folder / "rule.json")
+    assert list(folder.iterdir()) == []
+
+
+def test_wrong_usage_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["fit"], ["compare", "x.npz", "--placement", "top"], ["nonsense"]):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(arguments)
+        assert stopped.value.code == 2
+
+
+def test_demo_shows_the_platypus_without_scikit_learn() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; from thresholds.cli import main; sys.exit(main(['demo']))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    row = next(line for line in done.stdout.splitlines() if line.startswith("random draw, 1 %"))
+    true_share, macro_share, _, micro_share = row.split()[4:8]
+    assert float(macro_share.rstrip("%")) > 33
+    assert float(micro_share.rstrip("%")) == 0
+    assert true_share == "1.0%"
+    assert done.stderr == ""
+
+
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    path = make(tmp_path / "s.npz")
+    command = f"{sys.executable} -m thresholds.cli compare {path} | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

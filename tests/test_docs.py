@@ -1,0 +1,82 @@
+"""What the documentation shows is what happens."""
+
+import json
+import re
+import runpy
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+import thresholds
+from thresholds.demo import demonstration
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    assert (tmp_path / "rule.json").exists()
+
+
+def test_readme_shows_the_demonstration() -> None:
+    shown = re.search(r"\$ thresholds demo\n(.*?)```", README, re.DOTALL)
+    assert shown
+    printed = demonstration()
+    for line in shown.group(1).splitlines():
+        assert line in printed.splitlines()
+
+
+def test_readme_says_what_the_platypus_costs() -> None:
+    from thresholds.demo import load_demo
+    from thresholds.metrics import f1_score
+
+    data = load_demo()
+    fit, judge, _ = data.halves()
+    rule = thresholds.fit_empirical(data.y_true[fit], data.y_score[fit], label_names=data.label_names)
+    without = rule.replace({"random draw, 1 %": float("inf")})
+    truth, scores = data.y_true[judge], data.y_score[judge]
+    change = {
+        average: f1_score(truth, without.predict(scores), average=average, zero_division=0)
+        - f1_score(truth, rule.predict(scores), average=average, zero_division=0)
+        for average in ("macro", "micro")
+    }
+    assert "costs .001 of macro-F1 and gains .05 of micro-F1" in re.sub(r"\s+", " ", README)
+    assert change["macro"] == pytest.approx(-0.001, abs=0.0005)
+    assert change["micro"] == pytest.approx(0.05, abs=0.005)
+
+
+def test_local_links_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.py")), ids=lambda path: path.stem)
+def test_notebooks_run(notebook: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    runpy.run_path(str(notebook))
+    cells = json.loads(notebook.with_suffix(".ipynb").read_text())["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    for line in notebook.read_text().splitlines():
+        assert not line or line.startswith("#") or line in code, "the pair has drifted apart: run jupytext --sync"
+
+
+def test_saved_rules_keep_to_the_published_schema(tmp_path: Path) -> None:
+    schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+    y_true, y_score = np.array([[1, 0, 0], [0, 1, 0]]), np.array([[0.9, -np.inf, 0.1], [0.2, -np.inf, 0.3]])
+    rules: list[thresholds.ThresholdRule | thresholds.TopKRule] = [
+        thresholds.fit_empirical(y_true, y_score, average, label_names=["a", "b", "c"])
+        for average in ("macro", "micro", "weighted")
+    ]
+    rules.append(thresholds.fit_empirical(y_true, y_score, "samples", per_label=False, missing=-np.inf))
+    rules += [thresholds.fit_top_k(y_true, y_score), thresholds.FixedRule(0.5, 3), thresholds.TopKRule(2)]
+    for rule in rules:
+        rule.save(tmp_path / "rule.json")
+        jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)
