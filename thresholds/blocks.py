@@ -77,6 +77,11 @@ class Problem:
         return int(self.scores.shape[1])
 
     @property
+    def n_stored(self) -> int:
+        """Number of scores that are there."""
+        return int(self.scores.nnz if is_sparse(self.scores) else self.scores.size) or 1
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """float32 or float64: what the keys are made of."""
         return _checks.key_dtype(self.scores.dtype)
@@ -104,13 +109,16 @@ class Problem:
         """Give blocks of rows."""
         return [slice(row, row + _COPY_ROWS) for row in range(0, self.n_samples, _COPY_ROWS)]
 
-    def dense_rows(self, rows: slice) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
-        """Give a block of scores and truth as dense arrays, absent scores filled in."""
-        scores = self.scores[rows]
-        if is_sparse(scores):
-            scores = _checks.filled(scores, self.missing)
-        truth = _dense(self.truth[rows])
-        return np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(truth, np.uint8)
+    def rows(self, part: slice) -> tuple[Matrix, Matrix]:
+        """Give truth and scores of a block of rows as CSR arrays; all dense scores are stored."""
+        from scipy import sparse
+
+        scores = self.scores[part]
+        if not is_sparse(scores):
+            columns = np.tile(np.arange(self.n_labels), len(scores))
+            starts = np.arange(len(scores) + 1) * self.n_labels
+            scores = sparse.csr_array((scores.reshape(-1), columns, starts), shape=scores.shape)
+        return sparse.csr_array(self.truth[part]), scores
 
     def tile(self, first: int, last: int) -> tuple[Dense, npt.NDArray[np.uint8]]:
         """Give keys and truth of labels `first:last`, both (last - first, n_samples), of a plain problem."""
@@ -131,13 +139,19 @@ class Problem:
             keys = to_keys(np.array(self.scores[first:last], self.dtype, order="C"))
             truth = _dense(self.truth[first:last])
         weights = np.broadcast_to(self._weights(axis), keys.shape)
-        hits = np.rint(truth * weights).astype(np.int64)
+        hits = self._hits(truth, weights)
         starts = np.arange(len(keys) + 1) * keys.shape[1]
         return Items(starts, keys.reshape(-1), hits.reshape(-1), np.ascontiguousarray(weights).reshape(-1))
 
     def _weights(self, axis: Axis) -> Ints:
         """Give the weight of each cell of a group: rows weigh within a label, not within an instance."""
         return self.row_weights if axis == "labels" else np.ones(self.n_labels, np.int64)
+
+    def _hits(self, truth: Dense, weights: Ints) -> Ints:
+        """Give the positive part of weights."""
+        if self.soft:
+            return np.rint(truth * weights).astype(np.int64)
+        return np.where(truth != 0, weights, 0)
 
     def _sparse_items(self, axis: Axis, first: int, last: int) -> Items:
         """Give items from stored entries, one more a group for the absent ones."""
@@ -160,7 +174,7 @@ class Problem:
         stored, wanted = group * length + at, true_group * length + true_at
         where = np.minimum(np.searchsorted(stored, wanted), max(stored.size - 1, 0))
         found = stored[where] == wanted if stored.size else np.zeros(wanted.size, np.bool_)
-        true_weight = np.rint(truth.data * per_cell[true_at]).astype(np.int64)
+        true_weight = self._hits(truth.data, per_cell[true_at])
         hits[place[where[found]]] = true_weight[found]
         np.add.at(hits, absent[true_group[~found]], true_weight[~found])
         return Items(starts, to_keys(keys), hits, weights)

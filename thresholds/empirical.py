@@ -6,6 +6,7 @@ Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label S
 decisions) and 2.1 (averages).
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from thresholds import __version__, _checks, metrics, staircase
 from thresholds._checks import InputError
 from thresholds._kernels.choosing import best_steps, upper_hulls
-from thresholds._kernels.confusion import count_ranks
+from thresholds._kernels.confusion import ranks_of_positives
 from thresholds.blocks import Problem
 from thresholds.judging import f_measure, judge
 from thresholds.metrics import Average, Counts
@@ -193,20 +194,42 @@ def fit_top_k(
     """
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
-    n_true = metrics.count_by_sample(problem.truth, problem.truth).positives
-    ranks = np.zeros((int(n_true.max()) + 1, problem.n_labels), np.int64)
-    for rows in problem.row_slices():
-        scores, truth = problem.dense_rows(rows)
-        count_ranks(scores, truth, problem.row_weights[rows], n_true[rows], ranks)
-    hits = np.zeros((len(ranks), problem.n_labels + 1))  # [a, k]: in rows with a positives, among the k highest
-    np.cumsum(ranks, axis=1, out=hits[:, 1:])
-    a, k = np.ogrid[: hits.shape[0], : hits.shape[1]]
-    f = ((1 + beta**2) * hits / np.maximum(beta**2 * a + k, np.finfo(np.float64).tiny)).sum(axis=0)
-    f[0] = zero_division * problem.row_weights[n_true == 0].sum()
+    f = _f_of_top_k(problem, beta, zero_division)
     best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
     fitted = TopKRule(best, problem.missing, problem.label_names, "samples", beta, zero_division)
     objective = f_measure(judge(fitted, problem), problem, "samples", beta, zero_division)
     return replace(fitted, objective=objective)
+
+
+def _f_of_top_k(problem: Problem, beta: float, zero_division: float) -> Floats:
+    """Give the sum of the rows' F-beta for k = 0, 1, ..., n_labels, from the ranks of the positives."""
+    ranks, n_true, weights = (np.concatenate(arrays) for arrays in zip(*_ranks(problem), strict=True))
+    k = np.arange(1, problem.n_labels + 1)
+    f = np.zeros(problem.n_labels + 1)
+    for a in np.unique(n_true):
+        same = n_true == a  # positives in rows with a positives
+        hits = np.bincount(ranks[same], weights[same], problem.n_labels).cumsum()
+        f[1:] += (1 + beta**2) * hits / (beta**2 * a + k)
+    empty = metrics.count_by_sample(problem.truth, problem.truth).positives == 0
+    f[0] = zero_division * problem.row_weights[empty].sum()
+    return f
+
+
+def _ranks(problem: Problem) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Give, of every positive, its rank in the row, the number of positives there, and the row's weight."""
+    for part in problem.row_slices():
+        truth, scores = problem.rows(part)
+        found = ranks_of_positives(
+            truth.indptr.astype(np.int64),
+            truth.indices.astype(np.int64),
+            scores.indptr.astype(np.int64),
+            scores.indices.astype(np.int64),
+            scores.data.astype(np.float64),
+            problem.missing,
+            problem.n_labels,
+        )
+        n_true = np.diff(truth.indptr)
+        yield found, np.repeat(n_true, n_true), np.repeat(problem.row_weights[part], n_true)
 
 
 def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> _Cuts:

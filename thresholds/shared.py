@@ -8,6 +8,7 @@ the F of the group that owns a cell changes with it (Lipton et al. 2013, section
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -75,14 +76,27 @@ class SharedCut:
     def _map(self, function: Callable[[Items, slice], Result], title: str = "") -> list[Result]:
         """Apply `function` to pieces of about two million cells, on threads."""
         n_groups = self.problem.size(self.axis)
-        cells = self.problem.n_samples * self.problem.n_labels // n_groups
-        step = max(1, _CELLS_PER_PIECE // cells)
+        step = max(1, _CELLS_PER_PIECE * n_groups // self.problem.n_stored)
         pieces = [(first, min(first + step, n_groups)) for first in range(0, n_groups, step)]
 
         def run(piece: Piece) -> Result:
             return function(self.problem.items(self.axis, *piece), slice(*piece))
 
         return engines.run(run, pieces, n_jobs=self.n_jobs, progress=self.progress and bool(title), title=title)
+
+    def _total(self, function: Callable[[Items, slice], Ints]) -> Ints:
+        """Add up what `function` gives for the pieces; a worker's part is dropped as soon as it is added."""
+        total: Ints | None = None
+        lock = Lock()
+
+        def add(items: Items, groups: slice) -> None:
+            nonlocal total
+            part = function(items, groups)
+            with lock:
+                total = part if total is None else np.add(total, part, out=total)
+
+        self._map(add, title="cells")
+        return np.asarray(total)
 
     def _pool(self) -> _Pool:
         """Collect the distinct scores of positives, as far as cuts may lie there."""
@@ -100,8 +114,8 @@ class SharedCut:
 
     def _best_micro(self, pool: _Pool) -> int:
         """Give the candidate of highest micro F-beta."""
-        counts = self._map(lambda items, _: pooled_counts(pool.grid, items.keys, items.weights), title="cells")
-        tp, predicted = _from_the_top(pool.hits), _from_the_top(_sum(counts))
+        counts = self._total(lambda items, _: pooled_counts(pool.grid, items.keys, items.weights))
+        tp, predicted = _from_the_top(pool.hits), _from_the_top(counts)
         positives = np.full_like(tp, self.positives.sum())
         f = f_of_counts(Counts(tp, predicted, positives), self.beta, 0.0)
         return int(f.size - 1 - np.argmax(f[::-1]))
@@ -116,7 +130,7 @@ class SharedCut:
 
         empty = self.positives == 0
         nothing = int(np.rint(shares[empty] * self.zero_division * _UNIT).astype(np.int64).sum())
-        value = nothing + _from_the_top(_sum(self._map(sweep, title="cells")))
+        value = nothing + _from_the_top(self._total(sweep))
         # Each group is off by at most half a unit: equal means differ by no more than one unit for each.
         enough = max(nothing, int(value.max())) - shares.size
         return None if nothing >= enough else int(np.flatnonzero(value >= enough)[-1])
@@ -147,11 +161,3 @@ def _highest_below(items: Items, key: np.unsignedinteger[Any]) -> int:
 def _from_the_top(counts: Ints) -> Ints:
     """Add up from the highest candidate down."""
     return counts[::-1].cumsum()[::-1]
-
-
-def _sum(parts: list[Ints]) -> Ints:
-    """Add arrays up in place."""
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total

@@ -34,17 +34,33 @@ def count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
 
 
 @kernel
-def count_ranks(scores: npt.NDArray[np.float64], truth: Cells, weights: Ints, n_true: Ints, counts: Ints) -> None:
-    """Add the weight of every positive to `counts[n_true[i], rank]`, its rank in the row from 0.
+def ranks_of_positives(
+    true_starts: Ints,
+    true_columns: Ints,
+    starts: Ints,
+    columns: Ints,
+    scores: npt.NDArray[np.float64],
+    missing: float,
+    n_labels: int,
+) -> Ints:
+    """Give the rank, from 0, that the score of each positive has in its row; equal scores rank by column.
 
-    The rank is counted, not sorted for: rows have few positives. Equal scores rank by column.
+    Both matrices are CSR, columns rising. Ranks are counted, not sorted for: rows have few positives.
     """
-    for i in range(truth.shape[0]):
-        for j in range(truth.shape[1]):
-            if truth[i, j]:
-                rank = 0
-                for other in range(j):
-                    rank += scores[i, other] >= scores[i, j]
-                for other in range(j + 1, truth.shape[1]):
-                    rank += scores[i, other] > scores[i, j]
-                counts[n_true[i], rank] += weights[i]
+    ranks = np.zeros(true_columns.size, np.int64)
+    for i in range(starts.size - 1):
+        row_columns, row_scores = columns[starts[i] : starts[i + 1]], scores[starts[i] : starts[i + 1]]
+        for p in range(true_starts[i], true_starts[i + 1]):
+            column = true_columns[p]
+            before = np.searchsorted(row_columns, column)
+            stored = before < row_columns.size and row_columns[before] == column
+            x = row_scores[before] if stored else missing
+            for k in range(before):
+                ranks[p] += row_scores[k] >= x
+            for k in range(before, row_scores.size):
+                ranks[p] += row_scores[k] > x
+            if missing > x:
+                ranks[p] += n_labels - row_columns.size
+            elif missing == x:
+                ranks[p] += column - before
+    return ranks

@@ -12,7 +12,7 @@ from thresholds._checks import Dense, InputError, is_sparse
 from thresholds.rule.decisions import like, sparse_like
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
-_BLOCK_ROWS = 4096
+_BLOCK_CELLS = 2**22  # Rows are sorted a block at a time.
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,8 @@ class TopKRule(Saved):
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
         k = min(self.k, scores.shape[1])
         if not is_sparse(scores):
-            decided = np.zeros(scores.shape, np.uint8)
-            for start in range(0, len(scores), _BLOCK_ROWS):
-                block = scores[start : start + _BLOCK_ROWS]
-                np.put_along_axis(decided[start : start + _BLOCK_ROWS], _highest(block, k), 1, axis=1)
-            return like(decided, y_score)
-        chosen = [
-            np.sort(_highest(_checks.filled(scores[start : start + _BLOCK_ROWS], self.missing), k))
-            for start in range(0, scores.shape[0], _BLOCK_ROWS)
-        ]
-        columns = np.concatenate(chosen).reshape(-1)
-        starts = np.arange(scores.shape[0] + 1) * k
-        ones = np.ones(columns.size, np.uint8)
-        decided = type(scores)((ones, columns, starts), shape=scores.shape)
+            return like(_dense_choice(scores, k), y_score)
+        decided = _sparse_choice(scores, k, self.missing)
         return decided.toarray() if dense else sparse_like(decided, y_score)
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +91,35 @@ class TopKRule(Saved):
         return f"the {self.k} highest scores of each row: {reached}"
 
 
-def _highest(scores: Dense, k: int) -> npt.NDArray[np.intp]:
-    """Give the columns of the k highest scores of each row; equal scores by column."""
-    backwards = scores.shape[1] - 1 - np.argsort(scores[:, ::-1], axis=1, kind="stable")
-    return np.asarray(backwards[:, ::-1][:, :k])
+def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
+    """Choose the k highest scores of each row, a block of rows at a time."""
+    decided = np.zeros(scores.shape, np.uint8)
+    step = max(1, _BLOCK_CELLS // scores.shape[1])
+    for start in range(0, len(scores), step):
+        block = scores[start : start + step, ::-1]
+        order = scores.shape[1] - 1 - np.argsort(block, axis=1, kind="stable")[:, ::-1]
+        np.put_along_axis(decided[start : start + step], order[:, :k], 1, axis=1)
+    return decided
+
+
+def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
+    """Choose among stored scores above `missing`; only rows with fewer than k of them need their other cells."""
+    row = _checks.row_of_entries(scores)
+    above = np.flatnonzero(scores.data > missing)
+    order = above[np.lexsort((scores.indices[above], -scores.data[above].astype(np.float64), row[above]))]
+    in_row = np.bincount(row[above], minlength=scores.shape[0])
+    rank = np.arange(order.size) - np.repeat(in_row.cumsum() - in_row, in_row)
+    short = in_row < k
+    chosen = order[(rank < k) & ~short[row[order]]]
+    rows, columns = [row[chosen]], [scores.indices[chosen]]
+    lacking = np.flatnonzero(short)
+    step = max(1, _BLOCK_CELLS // scores.shape[1])
+    for start in range(0, lacking.size, step):
+        part = lacking[start : start + step]
+        at, column = np.nonzero(_dense_choice(_checks.filled(scores[part], missing), k))
+        rows.append(part[at])
+        columns.append(column)
+    at, column = np.concatenate(rows), np.concatenate(columns)
+    order = np.lexsort((column, at))
+    starts = np.append(0, np.bincount(at, minlength=scores.shape[0]).cumsum())
+    return type(scores)((np.ones(at.size, np.uint8), column[order], starts), shape=scores.shape)
