@@ -105,7 +105,7 @@ SHAPES: Table = {
     "array of no dimension": (lambda: np.array(1), rf"has shape \(\), {SHAPE}"),
     "three dimensions": (lambda: np.ones((4, 2, 1)), rf"has shape \(4, 2, 1\), {SHAPE}"),
     "one sparse dimension": (lambda: COO(np.ones(4)), rf"has shape \(4,\), {SHAPE}"),
-    "ragged list": (lambda: [[1, 1], [1], [1, 1], [1, 1]], f"cannot be read as an array .* {SHAPE}"),
+    "ragged list": (lambda: [[1, 1], [1], [1, 1], [1, 1]], "cannot be read as an array"),
 }
 
 TYPES: Table = {

@@ -117,8 +117,9 @@ class Problem:
         if not is_sparse(scores):
             columns = np.tile(np.arange(self.n_labels), len(scores))
             starts = np.arange(len(scores) + 1) * self.n_labels
-            scores = sparse.csr_array((scores.reshape(-1), columns, starts), shape=scores.shape)
-        return sparse.csr_array(self.truth[part]), scores
+            cells = scores.astype(np.float64).reshape(-1)
+            scores = sparse.csr_array((cells, columns, starts), shape=scores.shape)
+        return self._sparse_truth(self.truth[part], sparse.csr_array), scores
 
     def tile(self, first: int, last: int) -> tuple[Dense, npt.NDArray[np.uint8]]:
         """Give keys and truth of labels `first:last`, both (last - first, n_samples), of a plain problem."""
@@ -147,6 +148,12 @@ class Problem:
         """Give the weight of each cell of a group: rows weigh within a label, not within an instance."""
         return self.row_weights if axis == "labels" else np.ones(self.n_labels, np.int64)
 
+    def _sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
+        """Give a piece of the truth as a sparse array of that kind."""
+        if is_sparse(truth):
+            return truth
+        return kind(truth.astype(np.float64) if self.soft else truth != 0)
+
     def _hits(self, truth: Dense, weights: Ints) -> Ints:
         """Give the positive part of weights."""
         if self.soft:
@@ -159,8 +166,7 @@ class Problem:
             truth, scores = (_compressed(part[:, first:last], "csc") for part in self.by_label)
         else:
             truth, scores = (_compressed(part[first:last], "csr") for part in (self.truth, self.scores))
-        if not is_sparse(truth):
-            truth = type(scores)(truth)
+        truth = self._sparse_truth(truth, type(scores))
         per_cell, n_groups, length = self._weights(axis), last - first, self.size(_other(axis))
         group, at = _coordinates(scores)
         place = np.arange(scores.nnz) + group  # Each group before this one has an item for its absent cells.

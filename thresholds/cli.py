@@ -12,13 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from thresholds import __version__
-from thresholds._checks import InputError
+from thresholds._checks import AVERAGES, PLACEMENTS, InputError
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, Rows, ScoreFile
-
-_AVERAGES = ("macro", "weighted", "micro", "samples")
-_PLACEMENTS = ("low", "mid", "score")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
 
     fit = commands.add_parser("fit", help="fit a rule and save it")
     _add_file(fit)
-    fit.add_argument("--average", choices=_AVERAGES, default="macro", help="what to maximise (default: macro)")
+    fit.add_argument("--average", choices=AVERAGES, default="macro", help="what to maximise (default: macro)")
     fit.add_argument("--shared", action="store_true", help="one threshold for all labels")
     fit.add_argument(
         "--split", choices=("calib", "test", "all"), help="rows to fit on (default: calib if the file has them)"
@@ -81,7 +78,7 @@ def _add_file(command: argparse.ArgumentParser) -> None:
     command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use (default: y_score)")
     command.add_argument(
         "--placement",
-        choices=_PLACEMENTS,
+        choices=PLACEMENTS,
         default="low",
         help="where in the gap between two scores a threshold lies (default: low, best on new data)",
     )

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks, metrics
-from thresholds._checks import InputError
+from thresholds._checks import Average, InputError
 from thresholds.blocks import Problem
 from thresholds.empirical import fit_empirical, fit_top_k
 from thresholds.judging import f_measure, judge
-from thresholds.metrics import Average, Counts
-from thresholds.rule import FixedRule, Rule
+from thresholds.metrics import Counts
+from thresholds.rule import FixedRule, Rule, ThresholdRule
 
 _OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
@@ -145,6 +145,8 @@ def table(head: Sequence[tuple[str, ...]], body: Sequence[tuple[str, ...]]) -> s
 
 def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
     """Judge one rule."""
+    if isinstance(rule, ThresholdRule):
+        rule.warn_if_out_of_range(rule.checked(problem.scores))
     judged = judge(rule, problem)
     supported = judged.by_label.positives > 0
     with_positives = Counts(*(counts[supported] for counts in judged.by_label))

@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import __version__, _checks, metrics, staircase
-from thresholds._checks import InputError
+from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._kernels.choosing import best_steps, upper_hulls
 from thresholds._kernels.confusion import ranks_of_positives
 from thresholds.blocks import Problem
 from thresholds.judging import f_measure, judge
-from thresholds.metrics import Average, Counts
+from thresholds.metrics import Counts
 from thresholds.rule import FittedOn, ThresholdRule, TopKRule
 from thresholds.rule.decisions import QUANTILES, sample_of
 from thresholds.shared import SharedCut
-from thresholds.staircase import PLACEMENTS, Placement, Staircase
+from thresholds.staircase import Staircase
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -82,7 +82,7 @@ def fit_empirical(
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one a label
-    n_jobs : threads; None for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
 
     Returns
@@ -118,12 +118,12 @@ def fit_empirical(
     >>> round(rule.objective, 4)
     0.9
     """
-    _checks.option(average, "average", metrics.AVERAGES)
+    _checks.option(average, "average", AVERAGES)
     _checks.option(per_label, "per_label", (True, False))
     _checks.option(keep_sparse, "keep_sparse", (True, False))
     _checks.option(placement, "placement", PLACEMENTS)
     if guard is not None:
-        raise InputError(f"guard is {guard!r}, expected None: this version has no guards")
+        raise InputError(f"guard is {_checks.shown(guard)}, expected None: this version has no guards")
     if average == "samples" and per_label:
         raise InputError(
             "average is 'samples' with per_label=True, which is NP-hard and not offered;"
@@ -258,15 +258,16 @@ def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bo
     slope = np.concatenate([slope for _, slope in parts])
     tp, predicted = (stairs.increments(values) for values in (stairs.tp, stairs.tp + stairs.fp))
     recall_part = beta**2 * stairs.positives.sum()
-    ratio = 0.0
+    ratio, used = 0.0, slope > 0
     while True:
-        used = slope > ratio
-        total = tp[used].sum()
-        better = total / max(recall_part + predicted[used].sum(), 1)
-        if better <= ratio:
+        better = tp[used].sum() / max(recall_part + predicted[used].sum(), 1)
+        if better < ratio:  # By rounding: the edges before were the best.
             break
-        ratio = better
-    n_used = np.diff(np.append(0, used.cumsum())[stairs.offsets])
+        best = used
+        if better == ratio:
+            break
+        ratio, used = better, slope > better
+    n_used = np.diff(np.append(0, best.cumsum())[stairs.offsets])
     return _cuts_at(stairs, np.where(n_used > 0, stairs.offsets[:-1] + n_used - 1, -1))
 
 

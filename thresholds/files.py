@@ -4,9 +4,9 @@ A `.npz` holds `y_true` and `y_score` (or `y_score_...`), each dense or as the f
 (`NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`), and optionally `label_names`, `calib_idx`, `test_idx`.
 """
 
-import contextlib
 import os
-import tempfile
+import secrets
+import shutil
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -100,16 +100,16 @@ def write_predictions(path: str | os.PathLike[str], y_pred: Any, label_names: tu
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then move it there; on an error nothing is left."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(temporary, "xb") as stream:
             write(stream)
-        os.chmod(temporary, 0o666 & ~_umask())
+        if target.exists():
+            shutil.copymode(target, temporary)
         os.replace(temporary, target)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -178,10 +178,3 @@ def _rows(name: str, archive: Any, key: str, n_samples: int) -> Rows | None:
     if rows.min() < 0 or rows.max() >= n_samples:
         raise InputError(f"{key} of {name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}")
     return rows.astype(np.int64)  # type: ignore[no-any-return]
-
-
-def _umask() -> int:
-    """Give the process's file mode mask."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

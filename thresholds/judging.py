@@ -44,5 +44,5 @@ def f_measure(judged: Judged, problem: Problem, average: str, beta: float, zero_
 def _decisions(rule: Rule, scores: Matrix) -> Matrix:
     """Predict; densely where the scores that a sparse matrix leaves out are predicted too."""
     if isinstance(rule, ThresholdRule) and is_sparse(scores):
-        return rule.predict(scores, dense=bool((rule.thresholds <= rule.missing).any()))
-    return rule.predict(scores)
+        return rule.decide(scores, dense=bool((rule.thresholds <= rule.missing).any()))
+    return rule.decide(scores)

@@ -10,20 +10,18 @@ import math
 import numbers
 import warnings
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._checks import AVERAGES, InputError, Matrix, is_sparse
 
 __all__ = ["UndefinedMetricWarning", "f1_score", "fbeta_score"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Average = Literal["micro", "macro", "weighted", "samples"]
-AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples")
 
 _BLOCK_ROWS = 4096
 
@@ -140,7 +138,7 @@ def f_of_counts(counts: Counts, beta: float, zero_division: float) -> Floats:
     denominator = b * counts.positives + counts.predicted
     undefined = (counts.predicted == 0) & (counts.positives == 0)
     f = (1.0 + b) * counts.tp / np.where(denominator > 0, denominator, 1.0)
-    return np.where(undefined, zero_division, f)
+    return np.where(undefined, zero_division, np.minimum(f, 1.0))  # Rounding may exceed 1.
 
 
 def average_f(
@@ -209,10 +207,9 @@ def _value_of_zero_division(value: object) -> float:
     if isinstance(value, str) and value == "warn":
         return 0.0
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        number = float(value)
-        if number in (0.0, 1.0) or math.isnan(number):
-            return number
-    raise InputError(f"zero_division is {value!r}, expected 'warn', 0, 1 or nan")
+        if value in (0, 1) or value != value:
+            return float(value)
+    raise InputError(f"zero_division is {_checks.shown(value)}, expected 'warn', 0, 1 or nan")
 
 
 def _warn_where_undefined(counts: Counts, average: str | None) -> None:

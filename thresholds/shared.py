@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import engines
-from thresholds._checks import Dense
+from thresholds._checks import Average, Dense
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import pooled_counts, pooled_gains
 from thresholds.blocks import Axis, Items, Problem
-from thresholds.metrics import Average, Counts, f_of_counts
+from thresholds.metrics import Counts, f_of_counts
 
 Ints = npt.NDArray[np.int64]
 Piece = tuple[int, int]

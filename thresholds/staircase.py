@@ -8,20 +8,19 @@ F-beta, (1 + b^2) tp / (b^2 positives + tp + fp), is always a step: between two 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import engines
+from thresholds._checks import Placement
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
 from thresholds.blocks import Problem
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Placement = Literal["low", "mid", "score"]
-PLACEMENTS: tuple[Placement, ...] = ("low", "mid", "score")
 
 Result = TypeVar("Result")
 
@@ -69,7 +68,7 @@ def of_labels(problem: Problem, first: int, last: int) -> Staircase:
     """Count the staircases of labels `first:last`."""
     if problem.plain:
         keys, truth = problem.tile(first, last)
-        positives = truth.sum(axis=1, dtype=np.int64)
+        positives = np.array([np.count_nonzero(row) for row in truth])
         offsets, key, lower, tp, fp = unit_staircases(keys, truth)
     else:
         items = problem.items("labels", first, last)

@@ -46,4 +46,4 @@ def upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDAr
             vertex[top], slope[top] = k, steepness
             top += 1
         starts[j + 1] = top
-    return starts, vertex[:top], slope[:top]
+    return starts, vertex[:top].copy(), slope[:top].copy()  # Views would keep room for every step alive.

@@ -1,7 +1,8 @@
 """Loops that sort scores and sweep them once: the staircase of each label, and one cut shared by all.
 
-Scores are keys (`keys.py`), sorted upwards by a radix sort of 11 bits a pass: 2.4 ns a score, as fast as the
-vectorised `np.sort`, a tenth of a binary search on the grid of positives, and able to carry rows along.
+Scores are keys (`keys.py`), sorted upwards by a radix sort of 11 bits a pass: 2.5 ns a float32 score, two thirds of
+the whole staircase, a tenth of a binary search on the grid of positives. It carries rows along, and is nearly as
+fast as `np.sort` is with AVX-512 (twice its time for float64).
 Scores below the lowest positive are never sorted: no useful cut lies there.
 """
 

@@ -42,11 +42,8 @@ def like(decided: Dense, y_score: object) -> Dense:
 
 def sample_of(scores: Matrix) -> Dense:
     """Give at most 65,536 evenly spaced finite scores (stored ones of a sparse matrix)."""
-    if is_sparse(scores):
-        cells = scores.data[:: max(1, scores.nnz // _SAMPLE_CELLS)]
-    else:
-        row_step = max(1, scores.size // _SAMPLE_CELLS)
-        cells = scores[:: min(row_step, max(1, len(scores) // 64))].reshape(-1)
-        cells = cells[:: max(1, cells.size // _SAMPLE_CELLS)]
-    cells = cells[:_SAMPLE_CELLS].astype(np.float64)
+    size = scores.nnz if is_sparse(scores) else scores.size
+    at = np.linspace(0, size - 1, min(size, _SAMPLE_CELLS)).astype(np.int64)
+    cells = scores.data[at] if is_sparse(scores) else scores[np.divmod(at, scores.shape[1])]
+    cells = cells.astype(np.float64)
     return cells[np.isfinite(cells)]  # type: ignore[no-any-return]

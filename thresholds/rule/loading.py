@@ -24,7 +24,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
     """
     try:
         values = json.loads(Path(path).read_bytes())
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a rule: {error}, expected the JSON of rule.save") from None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise InputError(f"{path} is not a rule: expected a JSON object with format {FORMAT!r}")

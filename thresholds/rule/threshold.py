@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._checks import AVERAGES, PLACEMENTS, InputError, Matrix, is_sparse
 from thresholds.rule.decisions import like, positives_only, rounded_up, sample_of, sparse_like
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
+
+_ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
 
 class ScoreRangeWarning(UserWarning):
@@ -29,6 +31,15 @@ class FittedOn:
     dtype: str
     quantiles: tuple[float, ...]  # of finite scores, at `QUANTILES`, from at most 65,536 cells
     version: str
+
+    def __post_init__(self) -> None:
+        """Check what may come from a file."""
+        _checks.count(self.n_samples, "n_samples", 1)
+        for name in ("dtype", "version"):
+            _checks.text(getattr(self, name), name)
+        for name in ("positives", "quantiles"):
+            for number in getattr(self, name):
+                _checks.finite(number, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +82,7 @@ class ThresholdRule(Saved):
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
-        thresholds = _checked_thresholds(self.thresholds)
+        thresholds = _checks.thresholds(self.thresholds)
         names = None if self.label_names is None else _checks.names_of_labels(self.label_names)
         if names is not None and len(names) != thresholds.size:
             raise InputError(f"label_names has {len(names)} names, expected {thresholds.size}, one for each label")
@@ -80,9 +91,27 @@ class ThresholdRule(Saved):
             unsupported = np.zeros(thresholds.size, np.bool_)
         if unsupported.shape != thresholds.shape:
             raise InputError(f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}")
-        thresholds.flags.writeable = unsupported.flags.writeable = False
-        for name, value in (("thresholds", thresholds), ("label_names", names), ("unsupported", unsupported)):
-            object.__setattr__(self, name, value)
+        checked = {
+            "thresholds": thresholds,
+            "label_names": names,
+            "average": _checks.option(self.average, "average", (None, *AVERAGES)),
+            "beta": _checks.beta(self.beta),
+            "objective": None if self.objective is None else _checks.finite(self.objective, "objective"),
+            "unsupported": unsupported,
+            "missing": _checks.missing(self.missing, np.dtype(np.float64)),
+            "guard": None if self.guard is None else _checks.text(self.guard, "guard"),
+            "per_label": _checks.option(self.per_label, "per_label", (True, False)),
+            "zero_division": _checks.zero_division(self.zero_division),
+            "placement": _checks.option(self.placement, "placement", (None, *PLACEMENTS)),
+        }
+        if self.fitted_on is not None and len(self.fitted_on.positives) != thresholds.size:
+            raise InputError(f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}")
+        self.__setstate__(self.__dict__ | checked)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over values, the arrays frozen; copies and pickles come this way too."""
+        self.__dict__.update(state)
+        self.thresholds.flags.writeable = self.unsupported.flags.writeable = False
 
     @property
     def n_labels(self) -> int:
@@ -120,13 +149,23 @@ class ThresholdRule(Saved):
         array([[1, 0],
                [0, 1]], dtype=uint8)
         """
+        scores = self.checked(y_score)
+        self.warn_if_out_of_range(scores)
+        decided = self.decide(scores, dense=dense)
+        return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
+
+    def checked(self, y_score: object) -> Matrix:
+        """Check scores to predict on."""
         scores = _checks.scores(y_score, label_names=self.label_names)
         if scores.shape[1] != self.n_labels:
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
-        self._warn_if_out_of_range(scores)
+        return scores
+
+    def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+        """Predict on checked scores, without a word about their range."""
         cut = rounded_up(self.thresholds, scores.dtype)
         if not is_sparse(scores):
-            return like((scores >= cut).view(np.uint8), y_score)
+            return (scores >= cut).view(np.uint8)
         filled = np.flatnonzero(self.thresholds <= self.missing)
         if filled.size and not dense:
             name = filled[0] if self.label_names is None else repr(self.label_names[filled[0]])
@@ -139,7 +178,7 @@ class ThresholdRule(Saved):
             decided = np.tile((self.thresholds <= self.missing).astype(np.uint8), (scores.shape[0], 1))
             decided[_checks.row_of_entries(scores), scores.indices] = hits
             return decided
-        return sparse_like(positives_only(scores, hits), y_score)
+        return positives_only(scores, hits)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
         """Give a rule with some thresholds changed, by label name or position; its objective is unknown.
@@ -153,7 +192,7 @@ class ThresholdRule(Saved):
         """
         changed = self.thresholds.copy()
         for label, threshold in thresholds.items():
-            changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {label!r}")
+            changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
         values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.name != "_warned"}
         return ThresholdRule(**values | {"thresholds": changed, "objective": None})
 
@@ -161,7 +200,7 @@ class ThresholdRule(Saved):
         """Give the position of a label."""
         if isinstance(label, str):
             if self.label_names is None or label not in self.label_names:
-                raise InputError(f"label {label!r} is unknown, expected one of {_some(self.label_names)}")
+                raise InputError(f"label {_checks.shown(label)} is unknown, expected one of {_some(self.label_names)}")
             return self.label_names.index(label)
         position = _checks.count(label, "label", 0)
         if position >= self.n_labels:
@@ -198,30 +237,27 @@ class ThresholdRule(Saved):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ThresholdRule":
         """Build a rule from what `to_dict` gave."""
+        thresholds = [from_json(cut) for cut in _checks.a_list(values["thresholds"], "thresholds")]
+        unsupported = np.zeros(len(thresholds), np.bool_)
+        for label in _checks.a_list(values["unsupported"], "unsupported"):
+            unsupported[_checks.count(label, "unsupported", 0)] = True
         fitted = values["fitted_on"]
-        unsupported = np.zeros(len(values["thresholds"]), np.bool_)
-        unsupported[values["unsupported"]] = True
+        if fitted is not None:
+            fitted = FittedOn(
+                n_samples=fitted["n_samples"],
+                positives=tuple(_checks.a_list(fitted["positives"], "positives")),
+                dtype=fitted["dtype"],
+                quantiles=tuple(_checks.a_list(fitted["quantiles"], "quantiles")),
+                version=fitted["version"],
+            )
+        as_they_are = ("average", "beta", "objective", "guard", "per_label", "zero_division", "placement")
         return ThresholdRule(
-            thresholds=np.array([from_json(t) for t in values["thresholds"]], np.float64),
-            label_names=None if values["label_names"] is None else tuple(values["label_names"]),
-            average=values["average"],
-            beta=float(values["beta"]),
-            objective=None if values["objective"] is None else float(values["objective"]),
+            thresholds=np.array(thresholds),
+            label_names=values["label_names"],
             unsupported=unsupported,
             missing=from_json(values["missing"]),
-            guard=values["guard"],
-            per_label=bool(values["per_label"]),
-            zero_division=float(values["zero_division"]),
-            placement=values["placement"],
-            fitted_on=None
-            if fitted is None
-            else FittedOn(
-                n_samples=int(fitted["n_samples"]),
-                positives=tuple(fitted["positives"]),
-                dtype=str(fitted["dtype"]),
-                quantiles=tuple(fitted["quantiles"]),
-                version=str(fitted["version"]),
-            ),
+            fitted_on=fitted,
+            **{name: values[name] for name in as_they_are},
         )
 
     def __str__(self) -> str:
@@ -231,18 +267,21 @@ class ThresholdRule(Saved):
         name = f"{self.average} F{self.beta:g}"
         shape = "one threshold for each of" if self.per_label else "one threshold for all"
         never = int(np.isposinf(self.thresholds).sum())
-        reached = "objective unknown" if self.objective is None else f"objective {self.objective:.4f}"
-        guard = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
-        return f"{name}, {shape} {self.n_labels} labels ({never} never predicted): {reached} ({guard})"
+        if self.objective is None:
+            reached = "thresholds changed by hand"
+        else:
+            guard = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
+            reached = f"objective {self.objective:.4f} ({guard})"
+        return f"{name}, {shape} {self.n_labels} labels ({never} never predicted): {reached}"
 
-    def _warn_if_out_of_range(self, scores: Matrix) -> None:
+    def warn_if_out_of_range(self, scores: Matrix) -> None:
         """Warn once if most scores lie outside the range of the fit."""
         if self.fitted_on is None or not self.fitted_on.quantiles or self._warned:
             return
         lowest, highest = self.fitted_on.quantiles[0], self.fitted_on.quantiles[-1]
         cells = sample_of(scores)
         outside = float(np.mean((cells < lowest) | (cells > highest))) if cells.size else 0.0
-        if outside > 0.5:
+        if outside > 0.5 and cells.size >= _ENOUGH_CELLS:
             self._warned.append(True)
             warnings.warn(
                 f"{outside:.0%} of the scores lie outside [{lowest:g}, {highest:g}], where the rule was fitted:"
@@ -272,16 +311,6 @@ class FixedRule(ThresholdRule):
             missing=_checks.missing(missing, np.dtype(np.float64)),
             per_label=False,
         )
-
-
-def _checked_thresholds(value: object) -> Floats:
-    """Give thresholds as a new float64 vector without NaN."""
-    thresholds = np.array(value, np.float64)
-    if thresholds.ndim != 1 or thresholds.size == 0:
-        raise InputError(f"thresholds has shape {thresholds.shape}, expected (n_labels,)")
-    if np.isnan(thresholds).any():
-        raise InputError(f"thresholds has NaN at label {int(np.isnan(thresholds).argmax())}, expected numbers")
-    return thresholds + 0.0
 
 
 def _some(names: tuple[str, ...] | None) -> str:

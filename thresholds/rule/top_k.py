@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import Dense, InputError, is_sparse
+from thresholds._checks import AVERAGES, Dense, InputError, Matrix, is_sparse
 from thresholds.rule.decisions import like, sparse_like
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
@@ -45,19 +45,31 @@ class TopKRule(Saved):
 
     def __post_init__(self) -> None:
         """Check the number of labels."""
-        object.__setattr__(self, "k", _checks.count(self.k, "k", 0))
-        object.__setattr__(self, "missing", _checks.missing(self.missing, np.dtype(np.float64)))
+        checked = {
+            "k": _checks.count(self.k, "k", 0),
+            "missing": _checks.missing(self.missing, np.dtype(np.float64)),
+            "label_names": None if self.label_names is None else _checks.names_of_labels(self.label_names),
+            "average": _checks.option(self.average, "average", (None, *AVERAGES)),
+            "beta": _checks.beta(self.beta),
+            "zero_division": _checks.zero_division(self.zero_division),
+            "objective": None if self.objective is None else _checks.finite(self.objective, "objective"),
+        }
+        self.__dict__.update(checked)
 
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
         scores = _checks.scores(y_score, label_names=self.label_names)
         if self.label_names is not None and scores.shape[1] != len(self.label_names):
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
-        k = min(self.k, scores.shape[1])
-        if not is_sparse(scores):
-            return like(_dense_choice(scores, k), y_score)
-        decided = _sparse_choice(scores, k, self.missing)
+        decided = self.decide(scores)
+        if not is_sparse(decided):
+            return like(decided, y_score)
         return decided.toarray() if dense else sparse_like(decided, y_score)
+
+    def decide(self, scores: Matrix) -> Matrix:
+        """Predict on checked scores."""
+        k = min(self.k, scores.shape[1])
+        return _sparse_choice(scores, k, self.missing) if is_sparse(scores) else _dense_choice(scores, k)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the rule as plain values, in the form of `rule.schema.json`."""
@@ -75,15 +87,8 @@ class TopKRule(Saved):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        return cls(
-            k=values["k"],
-            missing=from_json(values["missing"]),
-            label_names=None if values["label_names"] is None else tuple(values["label_names"]),
-            average=values["average"],
-            beta=float(values["beta"]),
-            zero_division=float(values["zero_division"]),
-            objective=None if values["objective"] is None else float(values["objective"]),
-        )
+        as_they_are = ("k", "label_names", "average", "beta", "zero_division", "objective")
+        return cls(missing=from_json(values["missing"]), **{name: values[name] for name in as_they_are})
 
     def __str__(self) -> str:
         """Say how many labels, and what was reached."""
@@ -105,7 +110,7 @@ def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
 def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
     """Choose among stored scores above `missing`; only rows with fewer than k of them need their other cells."""
     row = _checks.row_of_entries(scores)
-    above = np.flatnonzero(scores.data > missing)
+    above = np.flatnonzero(scores.data > np.float64(missing))
     order = above[np.lexsort((scores.indices[above], -scores.data[above].astype(np.float64), row[above]))]
     in_row = np.bincount(row[above], minlength=scores.shape[0])
     rank = np.arange(order.size) - np.repeat(in_row.cumsum() - in_row, in_row)

@@ -1,32 +1,22 @@
-"""The only place that refuses input: arrays come in as users have them, and leave checked, in one form.
-
-A refusal is an `InputError` that names the argument, what was found and what was expected.
-"""
+"""Checks of arrays of cells: scores, truth, weights, thresholds."""
 
 import math
 import numbers
-import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._checks.errors import InputError, shown
+from thresholds._checks.options import names_of_labels, real
+from thresholds._checks.sparse import is_sparse, row_of_entries, sound_csr, without_zeros
+
 Dense: TypeAlias = npt.NDArray[Any]
 Matrix: TypeAlias = Any  # a dense 2-D ndarray, or a canonical scipy.sparse CSR array
 
 _LARGEST_EXACT_INTEGER = 2**53
 _BLOCK_ROWS = 4096
-
-
-class InputError(ValueError):
-    """Raised for arguments that cannot be used: names the argument, what was found, what was expected."""
-
-
-def is_sparse(value: object) -> bool:
-    """Tell whether `value` is a scipy.sparse matrix or array, without importing SciPy."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(value))
 
 
 def scores(value: object, name: str = "y_score", label_names: Sequence[str] | None = None) -> Matrix:
@@ -54,14 +44,11 @@ def key_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def filled(array: Any, missing: float) -> Dense:
     """Give a small CSR array as a dense one, with `missing` where nothing is stored."""
-    dense = np.full(array.shape, missing, key_dtype(array.dtype))
+    with np.errstate(over="ignore"):
+        holds = float(key_dtype(array.dtype).type(missing)) == missing
+    dense = np.full(array.shape, missing, key_dtype(array.dtype) if holds else np.float64)
     dense[row_of_entries(array), array.indices] = array.data
     return dense
-
-
-def row_of_entries(array: Any) -> npt.NDArray[np.intp]:
-    """Give the row of each stored entry of a CSR array."""
-    return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
 
 
 def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | None = None) -> Matrix:
@@ -70,7 +57,7 @@ def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | 
     if is_sparse(array):
         if _not_binary(array.data).any():
             raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
-        return _without_zeros(array)
+        return without_zeros(array)
     for start in range(0, len(array), _BLOCK_ROWS):
         if array.dtype != np.bool_ and _not_binary(array[start : start + _BLOCK_ROWS]).any():
             raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
@@ -82,7 +69,7 @@ def soft_truth(value: object, name: str = "y_true") -> Matrix:
     array = _matrix(value, name)
     if _not_a_share(array.data if is_sparse(array) else array).any():
         raise InputError(f"{name} has {_value_at(array, _not_a_share, None)}, expected values in [0, 1]")
-    return _without_zeros(array) if is_sparse(array) else array
+    return without_zeros(array) if is_sparse(array) else array
 
 
 def pair(
@@ -109,18 +96,6 @@ def same_shape(first: Matrix, first_name: str, second: Matrix, second_name: str)
         raise InputError(f"{second_name} has shape {second.shape}, expected {first.shape} as {first_name} has")
 
 
-def names_of_labels(value: object) -> tuple[str, ...]:
-    """Check label names: strings, each once."""
-    names = list(value) if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) else [value]
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"label_names has {name!r} of type {type(name).__name__}, expected strings")
-    if len(set(names)) < len(names):
-        double = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InputError(f"label_names has {str(double)!r} twice, expected each name once")
-    return tuple(str(name) for name in names)
-
-
 def weights(value: object, n_samples: int, n_labels: int) -> tuple[npt.NDArray[np.int64] | None, int]:
     """Check sample weights and give them as integers, in units of 2**-exponent.
 
@@ -129,11 +104,9 @@ def weights(value: object, n_samples: int, n_labels: int) -> tuple[npt.NDArray[n
     """
     if value is None:
         return None, 0
-    array = np.asarray(value)
-    if array.dtype.kind not in "biuf" or array.shape != (n_samples,):
-        raise InputError(
-            f"sample_weight has shape {array.shape} and dtype {array.dtype}, expected {n_samples} numbers, one a row"
-        )
+    array = _array(value, "sample_weight")
+    if array.shape != (n_samples,):
+        raise InputError(f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one a row")
     array = array.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
@@ -146,21 +119,6 @@ def weights(value: object, n_samples: int, n_labels: int) -> tuple[npt.NDArray[n
     return np.maximum(np.rint(np.ldexp(array, exponent)).astype(np.int64), array > 0), exponent
 
 
-def beta(value: object) -> float:
-    """Check the weight of recall in F-beta."""
-    number = real(value, "beta")
-    if not (number > 0 and math.isfinite(number) and math.isfinite(number * number)):
-        raise InputError(f"beta is {number}, expected a positive finite number")
-    return number
-
-
-def real(value: object, name: str) -> float:
-    """Check a single number."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InputError(f"{name} is {value!r}, expected a number")
-    return float(value)
-
-
 def missing(value: object, dtype: np.dtype[Any]) -> float:
     """Check the score of absent entries, rounded into the dtype of the others."""
     number = real(value, "missing")
@@ -171,31 +129,20 @@ def missing(value: object, dtype: np.dtype[Any]) -> float:
     return rounded
 
 
-def option(value: object, name: str, options: Sequence[object]) -> Any:
-    """Check that `value` is one of a few."""
-    if not any(value == known and type(value) is type(known) for known in options):
-        known = ", ".join(repr(known) for known in options[:-1]) + f" or {options[-1]!r}"
-        raise InputError(f"{name} is {value!r}, expected {known}")
-    return value
-
-
-def zero_division(value: object) -> float:
-    """Check the value of 0/0 in a fit."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or float(value) not in (0.0, 1.0):
-        raise InputError(f"zero_division is {value!r}, expected 0.0 or 1.0")
-    return float(value)
-
-
-def count(value: object, name: str, smallest: int) -> int:
-    """Check a whole number."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < smallest:
-        raise InputError(f"{name} is {value!r}, expected a whole number of at least {smallest}")
-    return int(value)
+def thresholds(value: object) -> npt.NDArray[np.float64]:
+    """Check one threshold for each label, and give them as a new array."""
+    array = _array(value, "thresholds")
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind == "b":
+        raise InputError(f"thresholds has shape {array.shape} and dtype {array.dtype}, expected numbers, one a label")
+    array = array.astype(np.float64)
+    if np.isnan(array).any():
+        raise InputError(f"thresholds has NaN at label {int(np.isnan(array).argmax())}, expected numbers")
+    return array + 0.0
 
 
 def _matrix(value: object, name: str) -> Matrix:
     """Give a non-empty 2-D numeric array, dense or CSR; one dimension means one label."""
-    array = _sparse_matrix(value, name) if is_sparse(value) else _dense_matrix(value, name)
+    array = sound_csr(value, name) if is_sparse(value) else _dense_matrix(value, name)
     if 0 in array.shape:
         raise InputError(f"{name} is empty, shape {array.shape}, expected at least one row and one label")
     return array
@@ -207,16 +154,7 @@ def _dense_matrix(value: object, name: str) -> Dense:
         raise InputError(
             f"{name} is a {type(value).__name__} frame, expected an array: pass its values and label_names="
         )
-    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-        raise InputError(f"{name} has masked cells, expected none: use -inf for a label that must not be predicted")
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError) as error:
-        raise InputError(f"{name} cannot be read as an array ({error}), expected (n_samples, n_labels)") from None
-    if array.dtype.kind == "O":
-        array = _plain_numbers(array, name)
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} has dtype {array.dtype}, expected real numbers")
+    array = _array(value, name)
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.ndim != 2:
@@ -224,72 +162,38 @@ def _dense_matrix(value: object, name: str) -> Dense:
     return array
 
 
+def _array(value: object, name: str) -> Dense:
+    """Give an array of real numbers without masked cells."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any() for part in parts):
+        raise InputError(f"{name} has masked cells, expected none: use -inf for a label that must not be predicted")
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+        raise InputError(f"{name} cannot be read as an array ({' '.join(str(error).split())})") from None
+    if array.dtype.kind == "O":
+        array = _plain_numbers(array, name)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} has dtype {array.dtype}, expected real numbers")
+    return array
+
+
 def _plain_numbers(array: Dense, name: str) -> Dense:
     """Turn an object array of numbers into float64."""
     for cell in array.flat:
-        if not isinstance(cell, numbers.Real):
-            raise InputError(f"{name} has {cell!r} of type {type(cell).__name__}, expected real numbers")
-    return array.astype(np.float64)
-
-
-def _sparse_matrix(value: Any, name: str) -> Matrix:
-    """Give a CSR array with sorted indices, after checking that its structure is sound."""
-    from scipy import sparse
-
-    if value.ndim != 2:
-        raise InputError(f"{name} has shape {value.shape}, expected (n_samples, n_labels)")
-    if value.dtype.kind not in "biuf":
-        raise InputError(f"{name} has dtype {value.dtype}, expected real numbers")
+        if not isinstance(cell, numbers.Real | np.bool_):
+            raise InputError(f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers")
+        if isinstance(cell, numbers.Integral) and abs(int(cell)) > _LARGEST_EXACT_INTEGER:
+            raise InputError(f"{name} has the integer {shown(cell)}, expected at most 2**53 in absolute value")
     try:
-        if value.format in ("csr", "csc", "bsr"):
-            _check_compressed(value)
-        found = sparse.csr_array(value)
-        if found.nnz < value.nnz:
-            raise ValueError("a cell is stored twice")
-        found = found if found.has_sorted_indices and _sorted(found) else _sorted_copy(found)
-        row_ends = np.diff(found.indices) > 0
-        row_ends[found.indptr[1:-1][(found.indptr[1:-1] > 0) & (found.indptr[1:-1] < found.nnz)] - 1] = True
-        if not row_ends.all():
-            raise ValueError("a cell is stored twice")
-    except (ValueError, IndexError) as error:
-        raise InputError(f"{name} is a malformed sparse array: {error}") from None
-    return found
-
-
-def _check_compressed(value: Any) -> None:
-    """Refuse index arrays that would lead a kernel out of bounds."""
-    if value.indptr[0] != 0 or np.any(np.diff(value.indptr) < 0) or value.indptr[-1] > len(value.indices):
-        raise ValueError("index pointers must start at 0, never fall, and end within the stored entries")
-    if len(value.indices) != len(value.data):
-        raise ValueError(f"{len(value.indices)} indices for {len(value.data)} stored entries")
-    value.check_format(full_check=True)
-
-
-def _sorted(array: Any) -> bool:
-    """Tell whether the column indices rise within every row (the flag may be wrong)."""
-    falls = np.flatnonzero(np.diff(array.indices) < 0) + 1
-    return bool(np.isin(falls, array.indptr).all())
-
-
-def _sorted_copy(array: Any) -> Any:
-    """Give a copy with sorted indices, leaving the caller's array alone."""
-    array = array.copy()
-    array.has_sorted_indices = False
-    array.sort_indices()
-    return array
-
-
-def _without_zeros(array: Any) -> Any:
-    """Drop explicit zeros, from a copy if there are any."""
-    if np.count_nonzero(array.data) < array.nnz:
-        array = array.copy()
-        array.eliminate_zeros()
-    return array
+        return array.astype(np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InputError(f"{name} has a number that is no float64 ({error})") from None
 
 
 def _not_binary(cells: Dense) -> Dense:
     """Mark cells that are neither 0 nor 1."""
-    return (cells != 0) & (cells != 1)  # type: ignore[no-any-return]
+    return cells > 1 if cells.dtype.kind == "u" else (cells != 0) & (cells != 1)
 
 
 def _not_a_share(cells: Dense) -> Dense:
@@ -309,7 +213,8 @@ def _is_binary(value: object) -> bool:
 def _first(array: Matrix, bad: Any, label_names: Sequence[str] | None) -> str:
     """Say where the first bad cell is."""
     row, column = _position(array, bad)
-    label = f"label {column}" if label_names is None else f"label {label_names[column]!r}"
+    named = label_names is not None and column < len(label_names)
+    label = f"label {label_names[column]!r}" if named and label_names else f"label {column}"
     return f"row {row}, {label}"
 
 

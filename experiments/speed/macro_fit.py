@@ -1,0 +1,245 @@
+"""Benchmark: the macro fit on dense scores, against a loop over labels with scikit-learn.
+
+Data: 200,000 x 400 float32 scores and uint8 truth. Base rates are log-uniform between 0.3 and 1e-4; scores are
+Gaussian, those of positives higher by 0 to 3 standard deviations, so that some labels are nearly uninformative.
+
+Measured in one run, interleaved, after all kernels are compiled:
+
+- `fit_empirical(y_true, y_score, "macro")` and `"micro"` (joint, a threshold for each label) on two threads,
+  and macro on one: the median of the rounds;
+- the usual loop, `precision_recall_curve` and the argmax of F1, over every label once, a part of them in each round.
+  It runs on one thread, as scikit-learn does;
+- one read of the scores, `y_score.max()`;
+- peak memory of the fits beyond what the process held before, in a fresh process each, as a share of the bytes of
+  scores and truth together (Linux only: the peak is read from /proc).
+
+The run also counts F1 of every label at both sets of thresholds: the ratio of times compares equal results.
+It fails if a required ratio is missed; a quick run only checks the results.
+
+    pip install -e ".[bench]"
+    python experiments/speed/macro_fit.py [--quick] [--json FILE]
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import sklearn
+from sklearn.metrics import precision_recall_curve
+
+import thresholds
+
+Truth = npt.NDArray[np.uint8]
+Scores = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
+
+FULL, QUICK = (200_000, 400), (50_000, 80)
+ROUNDS = 5
+THREADS = 2
+READ, MACRO, MICRO, ALONE, LOOP = "read of the scores", "macro", "joint micro", "macro, 1 thread", "scikit-learn loop"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One line of the result, and the bound that it has to keep."""
+
+    name: str
+    value: float
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def required(self) -> str:
+        """The bound in words."""
+        if self.at_least is not None:
+            return f">= {self.at_least:g}"
+        return "" if self.at_most is None else f"<= {self.at_most:g}"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bound is kept."""
+        return (self.at_least is None or self.value >= self.at_least) and (
+            self.at_most is None or self.value <= self.at_most
+        )
+
+
+def make_data(n_samples: int, n_labels: int, seed: int = 0) -> tuple[Truth, Scores]:
+    """Draw truth and scores, a block of rows at a time; every label gets at least one positive."""
+    rng = np.random.default_rng(seed)
+    rates = np.exp(rng.uniform(np.log(1e-4), np.log(0.3), n_labels))
+    separations = rng.uniform(0, 3, n_labels).astype(np.float32)
+    truth, scores = np.empty((n_samples, n_labels), np.uint8), np.empty((n_samples, n_labels), np.float32)
+    for start in range(0, n_samples, 4096):
+        rows = slice(start, start + 4096)
+        truth[rows] = rng.random(truth[rows].shape) < rates
+        scores[rows] = rng.standard_normal(scores[rows].shape, np.float32)
+    truth[0, ~truth.any(axis=0)] = 1
+    scores += truth * separations
+    return truth, scores
+
+
+def sklearn_cut(truth: Truth, scores: Scores) -> float:
+    """Give the threshold of highest F1 of one label, the way it is usually done."""
+    precision, recall, cuts = precision_recall_curve(truth, scores)
+    f1 = 2 * precision * recall / np.maximum(precision + recall, np.finfo(np.float64).tiny)
+    return float(cuts[np.argmax(f1[:-1])])
+
+
+def f1_by_label(truth: Truth, scores: Scores, cuts: Floats) -> Floats:
+    """Count F1 of each label at its threshold."""
+    f1 = np.empty(cuts.size)
+    for j, cut in enumerate(cuts):
+        predicted = scores[:, j].astype(np.float64) >= cut
+        tp = np.count_nonzero(predicted & (truth[:, j] == 1))
+        f1[j] = 2 * tp / (np.count_nonzero(truth[:, j]) + np.count_nonzero(predicted))
+    return f1
+
+
+def fit(truth: Truth, scores: Scores, average: str, n_jobs: int = THREADS) -> Floats:
+    """Fit our thresholds."""
+    return thresholds.fit_empirical(truth, scores, average, n_jobs=n_jobs).thresholds  # type: ignore[arg-type]
+
+
+def compile_kernels(truth: Truth, scores: Scores) -> None:
+    """Fit on a little of the data."""
+    for average in ("macro", "micro"):
+        fit(truth[:2000, :8].copy(), scores[:2000, :8].copy(), average)
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Time a call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def measure_times(truth: Truth, scores: Scores) -> tuple[dict[str, list[float]], float]:
+    """Time every contender round by round; give the times and the largest difference in F1 of a label."""
+    compile_kernels(truth, scores)
+    calls: dict[str, Callable[[], object]] = {
+        READ: scores.max,
+        MACRO: lambda: fit(truth, scores, "macro"),
+        MICRO: lambda: fit(truth, scores, "micro"),
+        ALONE: lambda: fit(truth, scores, "macro", 1),
+    }
+    times: dict[str, list[float]] = {name: [] for name in (*calls, LOOP)}
+    cuts = np.empty(truth.shape[1])
+
+    def loop(first: int) -> None:
+        for j in range(first, cuts.size, ROUNDS):
+            cuts[j] = sklearn_cut(truth[:, j], scores[:, j])
+
+    for turn in range(ROUNDS):
+        for name, call in calls.items():
+            times[name].append(seconds(call))
+        times[LOOP].append(seconds(lambda turn=turn: loop(turn)))  # type: ignore[misc]
+    ours = f1_by_label(truth, scores, fit(truth, scores, "macro"))
+    return times, float(np.abs(ours - f1_by_label(truth, scores, cuts)).max())
+
+
+def measure_memory(truth: Truth, scores: Scores, average: str) -> float:
+    """Run one fit in a fresh process; give its extra memory as a share of the input."""
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder, "truth.npy"), truth)
+        np.save(Path(folder, "scores.npy"), scores)
+        command = [sys.executable, __file__, "--memory", average, folder]
+        extra = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return extra / (truth.nbytes + scores.nbytes)
+
+
+def extra_memory(average: str, folder: str) -> int:
+    """Give the bytes by which a fit on the saved data raises the peak of this process."""
+    truth, scores = np.load(Path(folder, "truth.npy")), np.load(Path(folder, "scores.npy"))
+    compile_kernels(truth, scores)
+    Path("/proc/self/clear_refs").write_text("5")  # The peak starts afresh from the memory held now.
+    before = _status("VmRSS")
+    fit(truth, scores, average)
+    return _status("VmHWM") - before
+
+
+def _status(field: str) -> int:
+    """Read a size in bytes from the status of this process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
+
+
+def compare(times: dict[str, list[float]], memory: dict[str, float], difference: float) -> list[Ratio]:
+    """Give all ratios."""
+    median = {name: float(np.median(values)) for name, values in times.items()}
+    macro, loop = median[MACRO], sum(times[LOOP])
+    return [
+        Ratio("largest difference in F1 of a label", difference, at_most=1e-12),
+        Ratio(f"{LOOP} / {MACRO}", loop / macro, at_least=10),
+        Ratio(f"{LOOP} / {ALONE}", loop / median[ALONE]),
+        Ratio(f"{MICRO} / {MACRO}", median[MICRO] / macro, at_most=1.3),
+        Ratio(f"{MACRO} / {READ}", macro / median[READ]),
+        Ratio("extra memory of macro / scores and truth", memory["macro"], at_most=0.25),
+        Ratio("extra memory of joint micro / scores and truth", memory["micro"]),
+    ]
+
+
+def describe_machine() -> dict[str, str]:
+    """Name the versions and the processor."""
+    info = Path("/proc/cpuinfo")
+    models = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+    return {
+        "thresholds": thresholds.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "scikit-learn": sklearn.__version__,
+        "cpu": f"{models[0] if models else platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+    }
+
+
+def show(shape: tuple[int, int], times: dict[str, list[float]], ratios: list[Ratio], machine: dict[str, str]) -> None:
+    """Print everything as a table."""
+    print(f"{shape[0]:,} x {shape[1]} scores, {ROUNDS} rounds, {THREADS} threads unless noted\n")
+    for name, values in times.items():
+        spread = f"{np.median(values):9.4f} s, median ({min(values):.4f} to {max(values):.4f})"
+        print(f"{name:<48}" + (f"{sum(values):9.4f} s, all {shape[1]} labels once" if name == LOOP else spread))
+    print(f"\n{'ratio':<48}{'found':>9}  required")
+    for ratio in ratios:
+        verdict = ratio.required if ratio.holds else f"{ratio.required}  MISSED"
+        print(f"{ratio.name:<48}{ratio.value:9.3g}  {verdict}".rstrip())
+    print("\n" + ", ".join(f"{name} {value}" for name, value in machine.items()))
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description="Time the macro fit against a loop with scikit-learn.")
+    parser.add_argument("--quick", action="store_true", help="a small size, which checks results but no ratio")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to a file, too")
+    parser.add_argument("--memory", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory:
+        print(extra_memory(*options.memory))
+        return 0
+    truth, scores = make_data(*(QUICK if options.quick else FULL))
+    memory = {average: measure_memory(truth, scores, average) for average in ("macro", "micro")}
+    times, difference = measure_times(truth, scores)
+    ratios, machine = compare(times, memory, difference), describe_machine()
+    if options.quick:  # Ratios of a small size say nothing.
+        ratios[1:] = [Ratio(ratio.name, ratio.value) for ratio in ratios[1:]]
+    show(scores.shape, times, ratios, machine)
+    if options.json:
+        found: dict[str, Any] = {ratio.name: ratio.value for ratio in ratios}
+        report = {"shape": scores.shape, "seconds": times, "ratios": found, "machine": machine}
+        options.json.write_text(json.dumps(report, indent=2) + "\n")
+    return 0 if all(ratio.holds for ratio in ratios) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,75 @@
+"""Every entry of `bad_inputs.BAD_INPUTS` is refused in one line that names the argument first."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from bad_inputs import BAD_INPUTS, BadInput
+from bad_matrices import BAD_ROWS, S, Y, malformed
+from scipy import sparse
+
+import thresholds
+
+TRY_COO = """
+import numpy as np
+from scipy import sparse
+import thresholds
+
+cells = sparse.coo_array(np.ones((4, 2)))
+cells.coords = (np.array({rows}), cells.coords[1])
+try:
+    {call}
+except thresholds.InputError as error:
+    print(error)
+"""
+COO_CALLS = {
+    "y_score": "thresholds.FixedRule(0.5, 2).predict(cells)",
+    "y_true": "thresholds.fit_empirical(cells, np.ones((4, 2)))",
+    "y_pred": "thresholds.metrics.f1_score(np.ones((4, 2)), cells, average='macro')",
+}
+
+
+@pytest.mark.parametrize("bad", BAD_INPUTS, ids=str)
+def test_bad_input_is_refused_in_one_line(bad: BadInput) -> None:
+    with pytest.raises(thresholds.InputError) as caught:
+        bad.call()
+    message = str(caught.value)
+    assert re.match(bad.message, message), message
+    assert len(message.splitlines()) == 1, message
+
+
+def test_every_entry_has_its_own_name() -> None:
+    assert [name for name, times in Counter(bad.id for bad in BAD_INPUTS).items() if times > 1] == []
+
+
+def test_an_input_error_is_a_value_error() -> None:
+    assert issubclass(thresholds.InputError, ValueError)
+
+
+def test_the_message_names_row_and_label() -> None:
+    scores = np.array([[0.1], [0.2], [0.3], [np.nan]])
+    with pytest.raises(thresholds.InputError, match=r"^y_score has NaN at row 3, label 'cat'"):
+        thresholds.fit_empirical([[0], [1], [0], [1]], scores, label_names=["cat"])
+
+
+@pytest.mark.parametrize("argument", COO_CALLS)
+@pytest.mark.parametrize("rows", BAD_ROWS.values(), ids=BAD_ROWS)
+def test_a_row_out_of_range_is_refused_before_scipy_writes_there(argument: str, rows: list[int]) -> None:
+    code = TRY_COO.format(rows=rows, call=COO_CALLS[argument])
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert re.match(f"{argument} is a malformed sparse array: .*", ran.stdout)
+
+
+def test_bad_input_stays_as_it_was() -> None:
+    y_score = np.where(Y == 1, np.nan, S)
+    before = y_score.copy()
+    cells = malformed(sparse.csr_array, indices=np.arange(8))
+    for bad in (y_score, cells):
+        with pytest.raises(thresholds.InputError):
+            thresholds.fit_empirical(Y, bad)
+    np.testing.assert_array_equal(y_score, before)
+    np.testing.assert_array_equal(cells.indices, np.arange(8))

@@ -1,0 +1,171 @@
+"""What an import costs, and that no state of the disk can break one."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import thresholds
+
+HEAVY = ("numba", "llvmlite", "scipy", "sklearn", "matplotlib", "dask", "pandas", "joblib")
+NOWHERE = "/dev/null/nowhere"  # a folder that nobody can make, root included
+
+
+def run(code: str, *, folder: Path | None = None, **environment: str) -> str:
+    """What a new interpreter prints, in which warnings are errors; `folder` holds the package to import."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, **environment},
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def loaded_by(code: str) -> list[str]:
+    """The heavy packages that a statement loads."""
+    return json.loads(run(f"import json, sys\n{code}\nprint(json.dumps([x for x in {HEAVY} if x in sys.modules]))"))
+
+
+# What is loaded
+
+
+def test_an_import_loads_nothing_heavy() -> None:
+    assert loaded_by("import thresholds") == []
+
+
+def test_an_import_does_not_even_load_numpy() -> None:
+    assert run("import sys, thresholds\nprint('numpy' in sys.modules)") == "False\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "metrics",
+        "metrics.f1_score",
+        "load_rule",
+        "ThresholdRule",
+        "FixedRule",
+        "TopKRule",
+        "InputError",
+        "ScoreRangeWarning",
+        "UndefinedMetricWarning",
+    ],
+)
+def test_what_needs_no_kernels_loads_none(name: str) -> None:
+    assert loaded_by(f"import thresholds\nthresholds.{name}") == []
+
+
+def test_predicting_dense_scores_loads_nothing_heavy() -> None:
+    assert loaded_by("import thresholds\nthresholds.FixedRule(0.5, 2).predict([[0.1, 0.9]])") == []
+
+
+def test_fitting_leaves_out_what_only_other_parts_use() -> None:
+    loaded = loaded_by("import thresholds\nthresholds.fit_empirical([1, 0], [0.9, 0.1])")
+    assert set(loaded) & {"sklearn", "matplotlib", "dask", "pandas", "joblib"} == set()
+
+
+# What there is
+
+
+def test_every_public_name_resolves() -> None:
+    names = json.loads(run("import json, thresholds\nprint(json.dumps(thresholds.__all__))"))
+    assert names == sorted(names)
+    run("import thresholds\nfor name in thresholds.__all__: getattr(thresholds, name)")
+    run(f"from thresholds import *\nprint({', '.join(names)})")
+
+
+def test_public_names_are_listed() -> None:
+    assert set(thresholds.__all__) <= set(dir(thresholds))
+
+
+def test_public_names_are_documented() -> None:
+    assert [name for name in thresholds.__all__ if not getattr(thresholds, name).__doc__] == []
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match=r"module 'thresholds' has no attribute 'fit'$"):
+        _ = thresholds.fit
+    assert not hasattr(thresholds, "__wrapped__")
+
+
+def test_the_version_is_that_of_the_installation() -> None:
+    from importlib.metadata import version
+
+    assert thresholds.__version__ == version("f1-thresholds")
+
+
+# What the disk may do: Numba caches kernels beside the package, else in the user's cache folder, and raises
+# "no locator available" at import where it can make neither, which is what a container without a home is.
+
+FIT = "import thresholds\nprint(thresholds.fit_empirical([1, 0, 1], [0.9, 0.5, 0.25], placement='score').objective)"
+SCORE = "import thresholds\nprint(thresholds.metrics.f1_score([1, 0, 1], [1, 0, 1]))"
+UNCACHEABLE = """
+from thresholds._kernels import choosing
+from numba import njit
+try:
+    njit(cache=True)(choosing.best_steps.py_func)
+except RuntimeError as error:
+    print(error)
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A folder with a copy of the package, beside which nothing can be cached."""
+    source = Path(thresholds.__file__).parent
+    shutil.copytree(source, tmp_path / "thresholds", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [tmp_path / "thresholds", *filter(Path.is_dir, (tmp_path / "thresholds").rglob("*"))]:
+        (folder / "__pycache__").touch()
+    return tmp_path
+
+
+HOMELESS = {"HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+@pytest.mark.parametrize("cache_dir", ["", NOWHERE])
+def test_a_read_only_installation_without_a_home_imports(package: Path, cache_dir: str) -> None:
+    environment = HOMELESS | {"NUMBA_CACHE_DIR": cache_dir}
+    assert "no locator available" in run(UNCACHEABLE, folder=package, **environment)
+    assert run("import thresholds\nprint(thresholds.__file__)", folder=package).startswith(str(package))
+
+
+def test_a_read_only_installation_without_a_home_fits(package: Path) -> None:
+    assert run(FIT, folder=package, NUMBA_CACHE_DIR=NOWHERE, **HOMELESS) == "0.8\n"
+
+
+def test_kernels_are_cached_where_they_can_be(package: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert run(SCORE, folder=package, NUMBA_CACHE_DIR=str(cache), **HOMELESS) == "1.0\n"
+    assert list(cache.rglob("*.nbi"))
+
+
+def test_the_cache_can_be_switched_off(package: Path, tmp_path: Path) -> None:
+    environment = HOMELESS | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "THRESHOLDS_DISK_CACHE": "0"}
+    assert run(SCORE, folder=package, **environment) == "1.0\n"
+    assert list((tmp_path / "cache").rglob("*.nb?")) == []
+
+
+def test_a_cache_folder_that_goes_away_breaks_nothing(package: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    lose = f"import shutil, pathlib\nshutil.rmtree({str(cache)!r})\npathlib.Path({str(cache)!r}).touch()\n"
+    code = f"import thresholds._kernels.confusion\n{lose}{SCORE}"
+    assert run(code, folder=package, NUMBA_CACHE_DIR=str(cache), **HOMELESS) == "1.0\n"
+
+
+@pytest.mark.parametrize(("kind", "length"), [("nbi", 0), ("nbc", 100)])
+def test_a_cache_file_cut_short_breaks_nothing(package: Path, tmp_path: Path, kind: str, length: int) -> None:
+    environment = HOMELESS | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    run(SCORE, folder=package, **environment)
+    files = list((tmp_path / "cache").rglob(f"*.{kind}"))
+    assert files
+    for file in files:
+        file.write_bytes(file.read_bytes()[:length])
+    assert run(SCORE, folder=package, **environment) == "1.0\n"

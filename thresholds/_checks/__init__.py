@@ -1,0 +1,66 @@
+"""The only place that refuses input: arguments come in as users have them, and leave checked, in one form.
+
+A refusal is an `InputError` that names the argument, what was found and what was expected.
+"""
+
+from thresholds._checks.arrays import (
+    Dense,
+    Matrix,
+    filled,
+    indicator,
+    key_dtype,
+    missing,
+    pair,
+    same_shape,
+    scores,
+    thresholds,
+    weights,
+)
+from thresholds._checks.errors import InputError, shown
+from thresholds._checks.options import (
+    AVERAGES,
+    PLACEMENTS,
+    Average,
+    Placement,
+    a_list,
+    beta,
+    count,
+    finite,
+    names_of_labels,
+    option,
+    real,
+    text,
+    zero_division,
+)
+from thresholds._checks.sparse import is_sparse, row_of_entries
+
+__all__ = [
+    "AVERAGES",
+    "PLACEMENTS",
+    "Average",
+    "Dense",
+    "InputError",
+    "Matrix",
+    "Placement",
+    "a_list",
+    "beta",
+    "count",
+    "filled",
+    "finite",
+    "indicator",
+    "is_sparse",
+    "key_dtype",
+    "missing",
+    "names_of_labels",
+    "option",
+    "pair",
+    "real",
+    "row_of_entries",
+    "same_shape",
+    "scores",
+    "shown",
+    "text",
+    "thresholds",
+    "weights",
+    "zero_division",
+]

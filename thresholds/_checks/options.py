@@ -1,0 +1,98 @@
+"""Checks of everything that is not an array of cells: numbers, choices, names."""
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any, Literal
+
+import numpy as np
+
+from thresholds._checks.errors import InputError, shown
+
+Average = Literal["macro", "weighted", "micro", "samples"]
+Placement = Literal["low", "mid", "score"]
+AVERAGES: tuple[Average, ...] = ("macro", "weighted", "micro", "samples")
+PLACEMENTS: tuple[Placement, ...] = ("low", "mid", "score")
+
+_LARGEST_BETA = 1e100  # Its square times any count is still a finite float.
+
+
+def real(value: object, name: str) -> float:
+    """Check a single number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise InputError(f"{name} is {shown(value)}, expected a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(f"{name} is {shown(value)}, expected a number that float64 can hold") from None
+
+
+def finite(value: object, name: str) -> float:
+    """Check a single finite number."""
+    number = real(value, name)
+    if not math.isfinite(number):
+        raise InputError(f"{name} is {number}, expected a finite number")
+    return number
+
+
+def text(value: object, name: str) -> str:
+    """Check a string."""
+    if not isinstance(value, str):
+        raise InputError(f"{name} is {shown(value)}, expected text")
+    return value
+
+
+def a_list(value: object, name: str) -> list[Any]:
+    """Check a list."""
+    if not isinstance(value, list):
+        raise InputError(f"{name} is {shown(value)}, expected a list")
+    return value
+
+
+def beta(value: object) -> float:
+    """Check the weight of recall in F-beta."""
+    number = real(value, "beta")
+    if not 0 < number <= _LARGEST_BETA:
+        raise InputError(f"beta is {number}, expected a positive finite number, at most {_LARGEST_BETA:g}")
+    return number
+
+
+def count(value: object, name: str, smallest: int) -> int:
+    """Check a whole number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < smallest:
+        raise InputError(f"{name} is {shown(value)}, expected a whole number of at least {smallest}")
+    return int(value)
+
+
+def zero_division(value: object) -> float:
+    """Check the value of 0/0 in a fit."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or value not in (0, 1):
+        raise InputError(f"zero_division is {shown(value)}, expected 0.0 or 1.0")
+    return float(value)
+
+
+def option(value: object, name: str, options: Sequence[object]) -> Any:
+    """Check that `value` is one of a few."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not any(type(plain) is type(known) and plain == known for known in options):
+        known = ", ".join(repr(known) for known in options[:-1]) + f" or {options[-1]!r}"
+        raise InputError(f"{name} is {shown(value)}, expected {known}")
+    return plain
+
+
+def names_of_labels(value: object) -> tuple[str, ...]:
+    """Check label names: strings in order, each once."""
+    scalar = isinstance(value, np.ndarray) and value.ndim == 0
+    if scalar or not isinstance(value, Iterable) or isinstance(value, str | bytes | Set | Mapping):
+        raise InputError(f"label_names is {shown(value)}, expected strings in a list")
+    names = list(value)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"label_names has {shown(name)} of type {type(name).__name__}, expected strings")
+        if not name.isascii() and name.encode("utf-8", "ignore").decode() != name:
+            raise InputError(f"label_names has {shown(name)}, expected text that can be written as UTF-8")
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        double = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InputError(f"label_names has {shown(str(double))} twice, expected each name once")
+    return tuple(str(name) for name in names)

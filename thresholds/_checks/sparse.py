@@ -1,0 +1,93 @@
+"""Sparse matrices: checked to be sound before any loop follows their indices."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._checks.errors import InputError
+
+
+def is_sparse(value: object) -> bool:
+    """Tell whether `value` is a scipy.sparse matrix or array, without importing SciPy."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(value))
+
+
+def sound_csr(value: Any, name: str) -> Any:
+    """Give a CSR array with sorted indices and no cell stored twice; the caller's array is left alone."""
+    if value.ndim != 2:
+        raise InputError(f"{name} has shape {value.shape}, expected (n_samples, n_labels)")
+    if value.dtype.kind not in "biuf":
+        raise InputError(f"{name} has dtype {value.dtype}, expected real numbers")
+    try:
+        return _sound_csr(value)
+    except (ValueError, IndexError, TypeError, AttributeError, OverflowError) as error:
+        raise InputError(f"{name} is a malformed sparse array: {error}") from None
+
+
+def row_of_entries(array: Any) -> npt.NDArray[np.intp]:
+    """Give the row of each stored entry of a CSR array."""
+    return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
+
+
+def without_zeros(array: Any) -> Any:
+    """Drop explicit zeros, from a copy if there are any."""
+    if np.count_nonzero(array.data) < array.nnz:
+        array = array.copy()
+        array.eliminate_zeros()
+    return array
+
+
+def _sound_csr(value: Any) -> Any:
+    """Convert and check; raises what SciPy raises."""
+    from scipy import sparse
+
+    if value.format in ("csr", "csc", "bsr"):
+        _check_compressed(value)
+    if value.format == "coo":
+        _check_coordinates(value)
+    found = sparse.csr_array(value)  # Of a CSR array another wrapper, which shares its parts.
+    if value.format != "csr":
+        _check_compressed(found)
+    found.prune()
+    if value.format == "coo" and found.nnz < value.nnz:
+        raise ValueError("a cell is stored twice")
+    if not _rising(found, strictly=False):
+        found = found.copy()
+        found.has_sorted_indices = False
+        found.sort_indices()
+    if not _rising(found, strictly=True):
+        raise ValueError("a cell is stored twice")
+    return found
+
+
+def _check_compressed(value: Any) -> None:
+    """Refuse index arrays that would lead a loop out of bounds."""
+    if not all(isinstance(part, np.ndarray) for part in (value.indices, value.indptr, value.data)):
+        raise ValueError("indices, indptr and data must be arrays")
+    if value.indices.dtype.kind not in "iu" or value.indptr.dtype.kind not in "iu":
+        raise ValueError(f"indices have dtype {value.indices.dtype}, index pointers {value.indptr.dtype}")
+    if len(value.indices) != len(value.data):
+        raise ValueError(f"{len(value.indices)} indices for {len(value.data)} stored entries")
+    rises = value.indptr.size > 0 and value.indptr[0] == 0 and np.all(value.indptr[1:] >= value.indptr[:-1])
+    if not rises or value.indptr[-1] > len(value.indices):
+        raise ValueError("index pointers must start at 0, never fall, and end within the stored entries")
+    type(value)(value).check_format(full_check=True)  # On another wrapper of the arrays: it would trim the caller's.
+
+
+def _check_coordinates(value: Any) -> None:
+    """Refuse coordinates outside the shape; SciPy does not look."""
+    for axis, (places, size) in enumerate(zip(value.coords, value.shape, strict=True)):
+        if places.dtype.kind not in "iu" or len(places) != len(value.data):
+            raise ValueError(f"{len(places)} coordinates of axis {axis} for {len(value.data)} stored entries")
+        if places.size and (places.min() < 0 or places.max() >= size):
+            raise ValueError(f"coordinates of axis {axis} run from {places.min()} to {places.max()}, size {size}")
+
+
+def _rising(array: Any, *, strictly: bool) -> bool:
+    """Tell whether columns rise within every row (the array's own flag may be wrong)."""
+    step = np.diff(array.indices.astype(np.int64))
+    falls = np.flatnonzero(step <= 0 if strictly else step < 0) + 1
+    return bool(np.isin(falls, array.indptr).all())
