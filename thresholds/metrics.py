@@ -206,9 +206,9 @@ def _value_of_zero_division(value: object) -> float:
     """Check `zero_division` and give the number it stands for."""
     if isinstance(value, str) and value == "warn":
         return 0.0
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        if value in (0, 1) or value != value:
-            return float(value)
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if number and (value in (0, 1) or value != value):
+        return float(value)  # type: ignore[arg-type]
     raise InputError(f"zero_division is {_checks.shown(value)}, expected 'warn', 0, 1 or nan")
 
 
