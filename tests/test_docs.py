@@ -52,6 +52,15 @@ def test_readme_says_what_the_platypus_costs() -> None:
     assert change["micro"] == pytest.approx(0.05, abs=0.005)
 
 
+def test_readme_says_how_usual_the_platypus_is() -> None:
+    about = json.loads(str(np.load(Path(thresholds.__file__).parent / "demo.npz")["meta"]))["random_label"]
+    low, median, high = (f"{share:.0%}".rstrip("%") for share in about["quartiles"]["macro"])
+    text = re.sub(r"\s+", " ", README)
+    assert f"Over {about['draws']} draws, macro-F1 predicts it on {low}, {median} and {high} %" in text
+    assert about["kept_rank_from_weakest"] == 0.75 * about["draws"]
+    assert about["quartiles"]["micro"] == [0, 0, 0]
+
+
 def test_local_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
