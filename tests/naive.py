@@ -281,8 +281,8 @@ def place(score: float, lower: float | None, placement: str, dtype: DTypeLike) -
     """The threshold of a cut between two neighbouring scores, in the dtype of the scores.
 
     "score": the score. "mid": the midpoint, rounded to nearest. "low": max(nextafter(lower), lower + (score -
-    lower) / 1024), rounded up. A subnormal is raised to the next number that is not. Where that leaves
-    (lower, score], and where the lower score is absent or -inf: the score itself.
+    lower) / 1024), rounded up. A subnormal is raised to the next number that is not, or becomes zero
+    if that is too far up. Where both leave (lower, score], and where the lower score is absent or -inf: the score.
     """
     score, dtype = plain(score), threshold_dtype(dtype)
     if placement == "score" or lower is None or lower == -np.inf or score == NEVER:
@@ -295,8 +295,9 @@ def place(score: float, lower: float | None, placement: str, dtype: DTypeLike) -
         threshold = round_nearest((low + high) / 2, dtype)
     else:
         raise ValueError(f'placement is "low", "mid" or "score"; got {placement!r}')
-    threshold = without_subnormal(threshold, dtype)
-    return threshold if low < Fraction(threshold) <= high else score
+    normal = without_subnormal(threshold, dtype)
+    choices = [normal] if normal == threshold else [normal, 0.0]
+    return next((choice for choice in choices if low < Fraction(choice) <= high), score)
 
 
 def place_in(scores: Array, weights: list[Fraction], score: float, placement: str) -> float:

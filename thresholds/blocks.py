@@ -1,6 +1,6 @@
 """Truth, scores and weights in the pieces that kernels take: tiles of labels, blocks of rows.
 
-A piece never holds more than a few columns or rows, so that a fit needs little memory beside its input.
+A piece holds a few columns or rows, so that a fit of one threshold for each label needs little memory beside its input.
 Scores become keys (`_kernels/keys.py`) here, whatever their dtype and layout.
 """
 
@@ -39,8 +39,8 @@ class Problem:
 
     truth: Matrix  # (n_samples, n_labels) 0/1, or degrees of truth
     scores: Matrix  # (n_samples, n_labels)
-    weights: Ints | None  # (n_samples,) in units of 2**-exponent
-    exponent: int
+    weights: Ints | None  # (n_samples,) in multiples of `unit`
+    unit: float
     missing: float
     label_names: tuple[str, ...] | None
     soft: bool = False
@@ -60,11 +60,11 @@ class Problem:
     ) -> "Problem":
         """Check the arguments of a fit and keep them together."""
         truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft)
-        weights, exponent = _checks.weights(sample_weight, *scores.shape)
-        if soft and weights is None:
-            weights, exponent = _checks.weights(np.ones(scores.shape[0]), *scores.shape)
+        if soft and sample_weight is None:
+            sample_weight = np.ones(scores.shape[0])
+        weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
         missing = _checks.missing(missing, scores.dtype)
-        return cls(truth, scores, weights, exponent, missing, names, soft, keep_sparse and is_sparse(scores))
+        return cls(truth, scores, weights, unit, missing, names, soft, keep_sparse and is_sparse(scores))
 
     @property
     def n_samples(self) -> int:
@@ -100,6 +100,11 @@ class Problem:
     def by_label(self) -> tuple[Matrix, Matrix]:
         """Truth and scores, the sparse ones compressed by column."""
         return _compressed(self.truth, "csc"), _compressed(self.scores, "csc")
+
+    def prepare(self, axis: Axis) -> None:
+        """Convert once what every thread will read."""
+        if axis == "labels":
+            _ = self.by_label
 
     def size(self, axis: Axis) -> int:
         """Number of groups along an axis."""
@@ -139,14 +144,15 @@ class Problem:
         else:
             keys = to_keys(np.array(self.scores[first:last], self.dtype, order="C"))
             truth = _dense(self.truth[first:last])
-        weights = np.broadcast_to(self._weights(axis), keys.shape)
+        by_row = self.row_weights if axis == "labels" else self._present(first, last)[:, np.newaxis]
+        weights = np.broadcast_to(by_row, keys.shape)
         hits = self._hits(truth, weights)
         starts = np.arange(len(keys) + 1) * keys.shape[1]
         return Items(starts, keys.reshape(-1), hits.reshape(-1), np.ascontiguousarray(weights).reshape(-1))
 
-    def _weights(self, axis: Axis) -> Ints:
-        """Give the weight of each cell of a group: rows weigh within a label, not within an instance."""
-        return self.row_weights if axis == "labels" else np.ones(self.n_labels, np.int64)
+    def _present(self, first: int, last: int) -> Ints:
+        """Give 1 for rows with weight, 0 for others: within an instance all cells weigh the same."""
+        return (self.row_weights[first:last] > 0).astype(np.int64)
 
     def _sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
         """Give a piece of the truth as a sparse array of that kind."""
@@ -167,20 +173,26 @@ class Problem:
         else:
             truth, scores = (_compressed(part[first:last], "csr") for part in (self.truth, self.scores))
         truth = self._sparse_truth(truth, type(scores))
-        per_cell, n_groups, length = self._weights(axis), last - first, self.size(_other(axis))
+        n_groups, length = scores.indptr.size - 1, self.size(_other(axis))
         group, at = _coordinates(scores)
+        true_group, true_at = _coordinates(truth)
+        if axis == "labels":
+            per_row, row, true_row = self.row_weights, at, true_at
+            total = np.full(n_groups, per_row.sum())
+        else:
+            per_row, row, true_row = self._present(first, last), group, true_group
+            total = per_row * length
         place = np.arange(scores.nnz) + group  # Each group before this one has an item for its absent cells.
         starts = scores.indptr.astype(np.int64) + np.arange(n_groups + 1)
         absent = starts[1:] - 1
         keys = np.full(scores.nnz + n_groups, self.missing, self.dtype)
         hits, weights = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64)
-        keys[place], weights[place] = scores.data, per_cell[at]
-        weights[absent] = per_cell.sum() - np.add.reduceat(np.append(weights, 0), starts[:-1])
-        true_group, true_at = _coordinates(truth)
+        keys[place], weights[place] = scores.data, per_row[row]
+        weights[absent] = total - np.add.reduceat(np.append(weights, 0), starts[:-1])
         stored, wanted = group * length + at, true_group * length + true_at
         where = np.minimum(np.searchsorted(stored, wanted), max(stored.size - 1, 0))
         found = stored[where] == wanted if stored.size else np.zeros(wanted.size, np.bool_)
-        true_weight = self._hits(truth.data, per_cell[true_at])
+        true_weight = self._hits(truth.data, per_row[true_row])
         hits[place[where[found]]] = true_weight[found]
         np.add.at(hits, absent[true_group[~found]], true_weight[~found])
         return Items(starts, to_keys(keys), hits, weights)

@@ -4,6 +4,7 @@ Exit status: 0 done, 1 bad input (one line on stderr), 2 wrong usage.
 """
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -22,9 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status."""
     options = _parser().parse_args(arguments)
     warnings.showwarning = _one_line_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         options.run(options)
-        sys.stdout.flush()
+        print(end="", flush=True)
     except BrokenPipeError:  # The reader, `head` perhaps, has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except InputError as error:
@@ -52,7 +56,9 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--average", choices=AVERAGES, default="macro", help="what to maximise (default: macro)")
     fit.add_argument("--shared", action="store_true", help="one threshold for all labels")
     fit.add_argument(
-        "--split", choices=("calib", "test", "all"), help="rows to fit on (default: calib if the file has them)"
+        "--split",
+        choices=("calib", "test", "all"),
+        help="rows to fit on (default: calib_idx, else all but test_idx)",
     )
     fit.add_argument("-o", "--output", required=True, metavar="RULE.json", help="where to save the rule")
     fit.set_defaults(run=_fit)
@@ -176,13 +182,16 @@ def _fitting_rows(data: "LabelledFile", split: str | None) -> tuple["Rows", str]
     import numpy as np
 
     if split is None:
+        if data.calib_idx is None and data.test_idx is not None:
+            rows = data.halves()[0]
+            return rows, f"the {len(rows):,} rows outside test_idx"
         split = "all" if data.calib_idx is None else "calib"
     if split == "all":
         return np.arange(data.y_score.shape[0]), f"all {data.y_score.shape[0]:,} rows"
-    rows = data.calib_idx if split == "calib" else data.test_idx
-    if rows is None:
+    rows_of = {"calib": data.calib_idx, "test": data.test_idx}[split]
+    if rows_of is None:
         raise InputError(f"{data.name} has no {split}_idx, expected the rows of --split {split}")
-    return rows, f"the {len(rows):,} rows of {split}_idx"
+    return rows_of, f"the {len(rows_of):,} rows of {split}_idx"
 
 
 def _title(data: "ScoreFile") -> str:

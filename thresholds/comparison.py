@@ -12,7 +12,7 @@ from thresholds.blocks import Problem
 from thresholds.empirical import fit_empirical, fit_top_k
 from thresholds.judging import f_measure, judge
 from thresholds.metrics import Counts
-from thresholds.rule import FixedRule, Rule, ThresholdRule
+from thresholds.rule import FixedRule, Rule, ThresholdRule, TopKRule
 
 _OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
@@ -101,7 +101,10 @@ def compare(
     [0.8, 1.0]
     """
     if not isinstance(rules, Mapping) or not rules:
-        raise InputError(f"rules is {rules!r:.60}, expected a mapping of names to rules")
+        raise InputError(f"rules is {_checks.shown(rules)}, expected a mapping of names to rules")
+    for name, rule in rules.items():
+        if not isinstance(name, str) or not isinstance(rule, ThresholdRule | TopKRule):
+            raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
     beta = _checks.beta(beta)
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
     gold = metrics.count_by_label(problem.truth, problem.truth, problem.weights)
@@ -145,8 +148,9 @@ def table(head: Sequence[tuple[str, ...]], body: Sequence[tuple[str, ...]]) -> s
 
 def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
     """Judge one rule."""
+    scores = rule.checked(problem.scores)
     if isinstance(rule, ThresholdRule):
-        rule.warn_if_out_of_range(rule.checked(problem.scores))
+        rule.warn_if_out_of_range(scores)
     judged = judge(rule, problem)
     supported = judged.by_label.positives > 0
     with_positives = Counts(*(counts[supported] for counts in judged.by_label))

@@ -100,7 +100,8 @@ def fit_empirical(
     -----
     Ties: positive iff `score >= threshold`; among cuts of equal F the highest wins. In joint micro each label
     takes the highest maximiser of (1 + b^2) tp - F* (tp + fp), F* being the best F. With weights that are not
-    integers, counts are kept in units of 2**-62 of the weight of all cells.
+    integers, counts are kept in units of at most 2**-60 of the weight of all cells, and each weight is off by at
+    most one unit.
 
     References
     ----------
@@ -284,11 +285,11 @@ def _cuts_at(stairs: Staircase, steps: Ints) -> _Cuts:
 
 def _summary(problem: Problem, positives: Ints) -> FittedOn:
     """Describe the data of a fit, for later comparison."""
-    cells = sample_of(problem.scores)
+    cells = sample_of(problem.scores, problem.missing)
     quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
     return FittedOn(
         n_samples=problem.n_samples,
-        positives=tuple(np.ldexp(positives.astype(np.float64), -problem.exponent).tolist()),
+        positives=tuple((positives * problem.unit).tolist()),
         dtype=str(problem.scores.dtype),
         quantiles=tuple(quantiles.tolist()),
         version=__version__,

@@ -1,5 +1,6 @@
 """Running independent pieces of work on threads, with a progress bar for those who wait."""
 
+import numbers
 import os
 import sys
 import time
@@ -18,7 +19,7 @@ _WIDTH = 30
 
 def worker_count(n_jobs: int | None) -> int:
     """Give the number of threads: `None` or -1 for all cores the process may use."""
-    if n_jobs is None or (isinstance(n_jobs, int) and n_jobs == -1):
+    if n_jobs is None or (isinstance(n_jobs, numbers.Integral) and n_jobs == -1):
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return _checks.count(n_jobs, "n_jobs", 1)
 

@@ -4,11 +4,10 @@ A `.npz` holds `y_true` and `y_score` (or `y_score_...`), each dense or as the f
 (`NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`), and optionally `label_names`, `calib_idx`, `test_idx`.
 """
 
+import errno
 import os
 import secrets
 import shutil
-import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -48,15 +47,22 @@ class LabelledFile(ScoreFile):
     def halves(self) -> tuple[Rows, Rows, str]:
         """Give the rows to fit on and the rows to judge on, and say where they come from."""
         n = self.y_score.shape[0]
-        if self.calib_idx is None:
+        fit, judge = self.calib_idx, self.test_idx
+        if fit is None and judge is None:
             if n < 2:
                 raise InputError(f"{self.name} has {n} row, expected at least two to split into halves")
             rows = np.random.default_rng(_SPLIT_SEED).permutation(n)
             return np.sort(rows[: n // 2]), np.sort(rows[n // 2 :]), f"random halves, seed {_SPLIT_SEED}"
-        rest = np.setdiff1d(np.arange(n), self.calib_idx) if self.test_idx is None else self.test_idx
-        if rest.size == 0 or np.intersect1d(self.calib_idx, rest).size:
+        if fit is None or judge is None:
+            given, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
+            rest = np.delete(np.arange(n), np.asarray(given))
+            if rest.size == 0:
+                raise InputError(f"{key} of {self.name} holds every row, expected some left for the other half")
+            fit, judge = (rest, judge) if fit is None else (fit, rest)
+            return np.asarray(fit), np.asarray(judge), f"{key} of the file, and the rows it leaves"
+        if np.intersect1d(fit, judge).size:
             raise InputError(f"calib_idx and test_idx of {self.name} share rows, expected different ones")
-        return self.calib_idx, rest, "calib_idx and test_idx of the file"
+        return fit, judge, "calib_idx and test_idx of the file"
 
 
 def read_labelled(path: str | os.PathLike[str], score_key: str | None = None) -> LabelledFile:
@@ -76,11 +82,12 @@ def read_scores(path: str | os.PathLike[str], score_key: str | None = None) -> S
         with open(path, "rb") as stream:
             archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(f"{path} is a single array, expected a .npz archive")
+                raise InputError(f"{path} is a single array, expected an archive of arrays")
             return _read_archive(path.name, archive, score_key)
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        message = str(error) if isinstance(error, InputError) else f"{path} cannot be read as a .npz file: {error}"
-        raise InputError(message) from None
+    except (InputError, OSError):
+        raise
+    except Exception as error:  # A damaged archive may fail anywhere.
+        raise InputError(f"{path} cannot be read as a .npz file: {error}") from None
 
 
 def write_predictions(path: str | os.PathLike[str], y_pred: Any, label_names: tuple[str, ...] | None) -> None:
@@ -99,8 +106,17 @@ def write_predictions(path: str | os.PathLike[str], y_pred: Any, label_names: tu
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then move it there; on an error nothing is left."""
+    """Let `write` fill a temporary file beside `path`, then move it there; on an error nothing is left.
+
+    What is no regular file, a pipe or a device, is written to as it is.
+    """
     target = Path(os.path.realpath(path))
+    if target.is_dir() or os.fspath(path).endswith(os.sep):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, expected a file", os.fspath(path))
+    if target.exists() and not target.is_file():
+        with open(target, "wb") as stream:
+            write(stream)
+        return
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as stream:
@@ -108,8 +124,10 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is not None:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
 
 
@@ -117,13 +135,15 @@ def _read_archive(name: str, archive: Any, score_key: str | None) -> ScoreFile:
     """Gather the parts of an open archive."""
     key = _choose_score_key(name, set(archive.files), score_key)
     y_score = _matrix(name, archive, key)
-    names = archive["label_names"] if "label_names" in archive.files else None
+    names = _checks.names_of_labels(archive["label_names"]) if "label_names" in archive.files else None
+    if names is not None and len(names) != y_score.shape[1]:
+        raise InputError(f"label_names of {name} has {len(names)} names, expected {y_score.shape[1]}")
     return ScoreFile(
         name=name,
         score_key=key,
         y_score=y_score,
         y_true=_matrix(name, archive, "y_true") if _has(archive, "y_true") else None,
-        label_names=None if names is None else _checks.names_of_labels(names),
+        label_names=names,
         calib_idx=_rows(name, archive, "calib_idx", y_score.shape[0]),
         test_idx=_rows(name, archive, "test_idx", y_score.shape[0]),
     )
@@ -154,18 +174,30 @@ def _has(archive: Any, key: str) -> bool:
 def _matrix(name: str, archive: Any, key: str) -> Matrix:
     """Read a dense or CSR matrix."""
     if key in archive.files:
-        return archive[key]
+        cells = archive[key]
+        if cells.ndim not in (1, 2):
+            raise InputError(f"{key} of {name} has shape {cells.shape}, expected (n_samples, n_labels)")
+        return cells[:, np.newaxis] if cells.ndim == 1 else cells
     from scipy import sparse
 
     lacking = [part for part in _CSR_PARTS if f"{key}_{part}" not in archive.files]
     if lacking:
         raise InputError(f"{name} lacks {key}_{lacking[0]}, expected the four arrays of a CSR matrix")
     data, indices, indptr, shape = (archive[f"{key}_{part}"] for part in _CSR_PARTS)
-    width = np.int32 if max(data.size, *shape.tolist()) < 2**31 else np.int64
     try:
-        return sparse.csr_array((data, indices.astype(width), indptr.astype(width)), shape=tuple(shape.tolist()))
-    except ValueError as error:
+        return sparse.csr_array((data, _whole(indices), _whole(indptr)), shape=tuple(_whole(shape).tolist()))
+    except (ValueError, TypeError) as error:
         raise InputError(f"{key} of {name} is a malformed sparse array: {error}") from None
+
+
+def _whole(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Give whole numbers in the narrowest index dtype that SciPy knows and that holds them."""
+    if numbers.dtype.kind not in "iu":
+        raise ValueError(f"indices and shape have dtype {numbers.dtype}, expected whole numbers")
+    if numbers.size and not -(2**63) <= int(numbers.min()) <= int(numbers.max()) < 2**63:
+        raise ValueError(f"an index is {numbers.max()}")
+    fits = numbers.size == 0 or -(2**31) <= numbers.min() <= numbers.max() < 2**31
+    return numbers.astype(np.int32 if fits else np.int64)
 
 
 def _rows(name: str, archive: Any, key: str, n_samples: int) -> Rows | None:

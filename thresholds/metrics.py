@@ -119,6 +119,8 @@ def _score(
     predicted = _checks.indicator(y_pred, "y_pred")
     _checks.same_shape(truth, "y_true", predicted, "y_pred")
     weights, _ = _checks.weights(sample_weight, *truth.shape)
+    if np.ndim(y_true) == 1 and average != "binary":  # type: ignore[arg-type]
+        raise InputError(f"average is {average!r} for 1-D y_true, expected 'binary', or columns of one label each")
     if average == "binary" and truth.shape[1] != 1:
         expected = "None, 'micro', 'macro', 'weighted' or 'samples'"
         raise InputError(f"average is 'binary' with {truth.shape[1]} labels, expected {expected}")

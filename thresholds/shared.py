@@ -82,6 +82,7 @@ class SharedCut:
         def run(piece: Piece) -> Result:
             return function(self.problem.items(self.axis, *piece), slice(*piece))
 
+        self.problem.prepare(self.axis)
         return engines.run(run, pieces, n_jobs=self.n_jobs, progress=self.progress and bool(title), title=title)
 
     def _total(self, function: Callable[[Items, slice], Ints]) -> Ints:
@@ -101,10 +102,8 @@ class SharedCut:
     def _pool(self) -> _Pool:
         """Collect the distinct scores of positives, as far as cuts may lie there."""
 
-        def collect(items: Items, groups: slice) -> _Pool:
+        def collect(items: Items, _: slice) -> _Pool:
             positive = items.hits > 0
-            if self.average == "samples":
-                positive &= np.repeat(self.problem.row_weights[groups] > 0, np.diff(items.starts))
             if self.problem.keep_sparse:
                 positive &= items.keys > to_keys(np.array([self.problem.missing], self.problem.dtype))
             return _distinct(items.keys[positive], items.hits[positive])

@@ -25,6 +25,7 @@ Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 _WIDEST_TILE = 16  # float32 columns that share a cache line
+_TILES_A_THREAD = 32
 _LOW = 1 / 1024  # how far above the next lower score the placement "low" lies, as a share of the gap
 
 
@@ -87,9 +88,11 @@ def map_labels(
 ) -> list[Result]:
     """Apply `function` to the staircases of one tile of labels after another, on threads, in order.
 
-    Only what `function` returns is kept: a tile takes at most an eighth of the scores, over all threads.
+    Only what `function` returns is kept. Tiles are so narrow that keys, truth and steps of those in work take less
+    than a quarter of dense scores even if every cell is positive.
     """
-    width = max(1, min(_WIDEST_TILE, problem.n_labels // (8 * engines.worker_count(n_jobs))))
+    width = max(1, min(_WIDEST_TILE, problem.n_labels // (_TILES_A_THREAD * engines.worker_count(n_jobs))))
+    problem.prepare("labels")
     tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]
     return engines.run(
         lambda tile: function(of_labels(problem, *tile)), tiles, n_jobs=n_jobs, progress=progress, title="labels"
@@ -105,7 +108,10 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     inside = np.isfinite(lower) & np.isfinite(score)
     top, bottom = score[inside].astype(kind), lower[inside].astype(kind)
     if placement == "low":
-        wanted = bottom.astype(np.float64) * (1 - _LOW) + top.astype(np.float64) * _LOW
+        low, high = bottom.astype(np.float64), top.astype(np.float64)
+        with np.errstate(over="ignore"):
+            wanted = low + (high - low) * _LOW
+        wanted = np.where(np.isinf(wanted), low * (1 - _LOW) + high * _LOW, wanted)  # The gap exceeds float64.
         at = np.maximum(_rounded_up(wanted, kind), np.nextafter(bottom, kind.type(np.inf)))
     elif placement == "mid":
         at = (bottom.astype(np.float64) / 2 + top.astype(np.float64) / 2).astype(kind)
@@ -113,7 +119,7 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     else:
         at = top
     tiny = np.finfo(kind).tiny
-    normal = np.where(at > 0, tiny, kind.type(0))
+    normal = np.where((at > 0) & ((tiny <= top) | (bottom >= 0)), tiny, kind.type(0))
     at = np.where(np.abs(at) < tiny, normal, at)  # Some runtimes flush subnormals to zero.
     placed = score.astype(np.float64) + 0.0
     placed[inside] = np.where(placement == "score", top, np.minimum(at, top)).astype(np.float64) + 0.0

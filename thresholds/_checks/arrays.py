@@ -96,14 +96,17 @@ def same_shape(first: Matrix, first_name: str, second: Matrix, second_name: str)
         raise InputError(f"{second_name} has shape {second.shape}, expected {first.shape} as {first_name} has")
 
 
-def weights(value: object, n_samples: int, n_labels: int) -> tuple[npt.NDArray[np.int64] | None, int]:
-    """Check sample weights and give them as integers, in units of 2**-exponent.
+def weights(
+    value: object, n_samples: int, n_labels: int, *, coarse: bool = True
+) -> tuple[npt.NDArray[np.int64] | None, float]:
+    """Check sample weights and give them as integers, with the weight that 1 stands for.
 
-    The unit is the finest power of two for which the weights of all cells together stay below 2**62: each
-    weight is off by at most half a unit, 2**-62 of that total, and what sums of doubles hold exactly stays exact.
+    The unit is the finest power of two for which all cells together weigh less than 2**61: each weight is off
+    by at most one unit, and what sums of doubles hold exactly stays exact. With `coarse`, a common factor of all
+    weights then joins the unit, so that equal weights count like none.
     """
     if value is None:
-        return None, 0
+        return None, 1.0
     array = _array(value, "sample_weight")
     if array.shape != (n_samples,):
         raise InputError(f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one a row")
@@ -111,12 +114,16 @@ def weights(value: object, n_samples: int, n_labels: int) -> tuple[npt.NDArray[n
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         raise InputError(f"sample_weight has {array[bad[0]]} at row {bad[0]}, expected finite weights >= 0")
-    largest = float(array.max())
-    if largest == 0:
+    scale = math.frexp(float(array.max()))[1]
+    total = math.fsum(np.ldexp(array, -scale))
+    if total == 0:
         raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
-    total = math.fsum(np.ldexp(array, -math.frexp(largest)[1]))
-    exponent = 61 - math.frexp(total)[1] - math.frexp(n_labels)[1] - math.frexp(largest)[1]
-    return np.maximum(np.rint(np.ldexp(array, exponent)).astype(np.int64), array > 0), exponent
+    if math.frexp(total)[1] + scale > 1024:
+        raise InputError("sample_weight adds up to more than float64 holds, expected smaller weights")
+    exponent = 61 - math.frexp(total * n_labels)[1] - scale
+    whole = np.maximum(np.rint(np.ldexp(array, exponent)).astype(np.int64), array > 0)
+    factor = int(np.gcd.reduce(whole)) if coarse else 1
+    return whole // factor, math.ldexp(factor, -exponent)
 
 
 def missing(value: object, dtype: np.dtype[Any]) -> float:
@@ -169,7 +176,7 @@ def _array(value: object, name: str) -> Dense:
         raise InputError(f"{name} has masked cells, expected none: use -inf for a label that must not be predicted")
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+    except Exception as error:  # Whatever a foreign object's conversion raises.
         raise InputError(f"{name} cannot be read as an array ({' '.join(str(error).split())})") from None
     if array.dtype.kind == "O":
         array = _plain_numbers(array, name)

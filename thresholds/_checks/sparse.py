@@ -52,6 +52,8 @@ def _sound_csr(value: Any) -> Any:
     if value.format != "csr":
         _check_compressed(found)
     found.prune()
+    if found.dtype == np.float16:  # SciPy stores it and computes nothing with it.
+        found = sparse.csr_array((found.data.astype(np.float32), found.indices, found.indptr), shape=found.shape)
     if value.format == "coo" and found.nnz < value.nnz:
         raise ValueError("a cell is stored twice")
     if not _rising(found, strictly=False):

@@ -40,10 +40,12 @@ def like(decided: Dense, y_score: object) -> Dense:
     return decided[:, 0] if np.ndim(y_score) == 1 else decided  # type: ignore[arg-type]
 
 
-def sample_of(scores: Matrix) -> Dense:
-    """Give at most 65,536 evenly spaced finite scores (stored ones of a sparse matrix)."""
+def sample_of(scores: Matrix, missing: float) -> Dense:
+    """Give at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
     size = scores.nnz if is_sparse(scores) else scores.size
     at = np.linspace(0, size - 1, min(size, _SAMPLE_CELLS)).astype(np.int64)
     cells = scores.data[at] if is_sparse(scores) else scores[np.divmod(at, scores.shape[1])]
+    if is_sparse(scores) and size < scores.shape[0] * scores.shape[1]:
+        cells = np.append(cells, np.float64(missing))
     cells = cells.astype(np.float64)
     return cells[np.isfinite(cells)]  # type: ignore[no-any-return]

@@ -28,7 +28,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         raise InputError(f"{path} is not a rule: {error}, expected the JSON of rule.save") from None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise InputError(f"{path} is not a rule: expected a JSON object with format {FORMAT!r}")
-    if values.get("version") != FORMAT_VERSION:
+    if values.get("version") is True or values.get("version") != FORMAT_VERSION:
         raise InputError(f"{path} has format version {values.get('version')!r}, expected {FORMAT_VERSION}")
     kinds: dict[str, Any] = {rule.kind: rule for rule in (ThresholdRule, TopKRule)}
     _checks.option(values.get("kind"), f"the kind of {path}", tuple(kinds))

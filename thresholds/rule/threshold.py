@@ -194,7 +194,7 @@ class ThresholdRule(Saved):
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
         values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.name != "_warned"}
-        return ThresholdRule(**values | {"thresholds": changed, "objective": None})
+        return ThresholdRule(**values | {"thresholds": changed, "objective": None, "per_label": True})
 
     def index_of(self, label: str | int) -> int:
         """Give the position of a label."""
@@ -279,7 +279,7 @@ class ThresholdRule(Saved):
         if self.fitted_on is None or not self.fitted_on.quantiles or self._warned:
             return
         lowest, highest = self.fitted_on.quantiles[0], self.fitted_on.quantiles[-1]
-        cells = sample_of(scores)
+        cells = sample_of(scores, self.missing)
         outside = float(np.mean((cells < lowest) | (cells > highest))) if cells.size else 0.0
         if outside > 0.5 and cells.size >= _ENOUGH_CELLS:
             self._warned.append(True)

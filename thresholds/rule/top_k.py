@@ -58,13 +58,17 @@ class TopKRule(Saved):
 
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
-        scores = _checks.scores(y_score, label_names=self.label_names)
-        if self.label_names is not None and scores.shape[1] != len(self.label_names):
-            raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
-        decided = self.decide(scores)
+        decided = self.decide(self.checked(y_score))
         if not is_sparse(decided):
             return like(decided, y_score)
         return decided.toarray() if dense else sparse_like(decided, y_score)
+
+    def checked(self, y_score: object) -> Matrix:
+        """Check scores to predict on."""
+        scores = _checks.scores(y_score, label_names=self.label_names)
+        if self.label_names is not None and scores.shape[1] != len(self.label_names):
+            raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
+        return scores
 
     def decide(self, scores: Matrix) -> Matrix:
         """Predict on checked scores."""
@@ -108,23 +112,42 @@ def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
 
 
 def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
-    """Choose among stored scores above `missing`; only rows with fewer than k of them need their other cells."""
+    """Choose among stored scores above `missing`; rows with fewer than k of them go on with their absent cells."""
     row = _checks.row_of_entries(scores)
     above = np.flatnonzero(scores.data > np.float64(missing))
     order = above[np.lexsort((scores.indices[above], -scores.data[above].astype(np.float64), row[above]))]
     in_row = np.bincount(row[above], minlength=scores.shape[0])
     rank = np.arange(order.size) - np.repeat(in_row.cumsum() - in_row, in_row)
-    short = in_row < k
-    chosen = order[(rank < k) & ~short[row[order]]]
+    chosen = order[rank < k]
     rows, columns = [row[chosen]], [scores.indices[chosen]]
-    lacking = np.flatnonzero(short)
-    step = max(1, _BLOCK_CELLS // scores.shape[1])
-    for start in range(0, lacking.size, step):
-        part = lacking[start : start + step]
-        at, column = np.nonzero(_dense_choice(_checks.filled(scores[part], missing), k))
+    short = np.flatnonzero(in_row < k)
+    # The first absent cells of a row lie within its first k + stored columns.
+    width = min(scores.shape[1], 1 + k + int(np.diff(scores.indptr).max(initial=0)))
+    step = max(1, _BLOCK_CELLS // width)
+    for start in range(0, short.size, step):
+        part = short[start : start + step]
+        at, column = _absent_choice(scores[part], k - in_row[part], width, missing)
         rows.append(part[at])
         columns.append(column)
     at, column = np.concatenate(rows), np.concatenate(columns)
     order = np.lexsort((column, at))
     starts = np.append(0, np.bincount(at, minlength=scores.shape[0]).cumsum())
     return type(scores)((np.ones(at.size, np.uint8), column[order], starts), shape=scores.shape)
+
+
+def _absent_choice(
+    scores: Any, wanted: npt.NDArray[np.intp], width: int, missing: float
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Choose the first cells of each row that score `missing`, then, if they run out, stored scores below it."""
+    row = _checks.row_of_entries(scores)
+    other, within = scores.data != np.float64(missing), scores.indices < width
+    free = np.ones((scores.shape[0], width), np.bool_)
+    free[row[other & within], scores.indices[other & within]] = False
+    at, column = np.nonzero(free & (free.cumsum(axis=1) <= wanted[:, np.newaxis]))
+    lacking = wanted - np.bincount(at, minlength=wanted.size)
+    below = np.flatnonzero(scores.data < np.float64(missing))
+    order = below[np.lexsort((scores.indices[below], -scores.data[below].astype(np.float64), row[below]))]
+    in_row = np.bincount(row[order], minlength=wanted.size)
+    rank = np.arange(order.size) - np.repeat(in_row.cumsum() - in_row, in_row)
+    more = order[rank < lacking[row[order]]]
+    return np.append(at, row[more]), np.append(column, scores.indices[more])
