@@ -184,7 +184,7 @@ def test_any_small_case(case: Case) -> None:
 
 def test_soft_staircase_holds_expected_counts() -> None:
     from thresholds import staircase
-    from thresholds.blocks import Problem
+    from thresholds.problem import Problem
 
     rng = np.random.default_rng(3)
     for _ in range(200):

@@ -33,7 +33,7 @@ _HOME = {
     "UndefinedMetricWarning": "metrics",
     "compare": "comparison",
     "fit_empirical": "empirical",
-    "fit_top_k": "empirical",
+    "fit_top_k": "top_k",
     "load_rule": "rule",
 }
 
@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from thresholds import metrics
     from thresholds._checks import InputError
     from thresholds.comparison import Comparison, compare
-    from thresholds.empirical import fit_empirical, fit_top_k
+    from thresholds.empirical import fit_empirical
     from thresholds.metrics import UndefinedMetricWarning
     from thresholds.rule import FixedRule, ScoreRangeWarning, ThresholdRule, TopKRule, load_rule
+    from thresholds.top_k import fit_top_k
 
 
 def __getattr__(name: str) -> Any:
@@ -61,4 +62,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

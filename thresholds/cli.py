@@ -158,8 +158,8 @@ def _demo(_: argparse.Namespace) -> None:
 
 def _read(options: argparse.Namespace) -> "LabelledFile":
     """Read a file with truth, and check it whole, so that errors name its own rows."""
-    from thresholds.blocks import Problem
     from thresholds.files import read_labelled
+    from thresholds.problem import Problem
 
     data = read_labelled(options.file, options.score_key)
     Problem.of(data.y_true, data.y_score, label_names=data.label_names, missing=options.missing)

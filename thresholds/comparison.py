@@ -8,11 +8,12 @@ import numpy as np
 
 from thresholds import _checks, metrics
 from thresholds._checks import Average, InputError
-from thresholds.blocks import Problem
-from thresholds.empirical import fit_empirical, fit_top_k
+from thresholds.empirical import fit_empirical
 from thresholds.judging import f_measure, judge
 from thresholds.metrics import Counts
+from thresholds.problem import Problem
 from thresholds.rule import FixedRule, Rule, ThresholdRule, TopKRule
+from thresholds.top_k import fit_top_k
 
 _OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
@@ -148,9 +149,9 @@ def table(head: Sequence[tuple[str, ...]], body: Sequence[tuple[str, ...]]) -> s
 
 def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
     """Judge one rule."""
-    scores = rule.checked(problem.scores)
+    scores = rule._checked(problem.scores)
     if isinstance(rule, ThresholdRule):
-        rule.warn_if_out_of_range(scores)
+        rule._warn_if_out_of_range(scores)
     judged = judge(rule, problem)
     supported = judged.by_label.positives > 0
     with_positives = Counts(*(counts[supported] for counts in judged.by_label))

@@ -6,29 +6,25 @@ Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label S
 decisions) and 2.1 (averages).
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import __version__, _checks, metrics, staircase
+from thresholds import _checks, metrics, staircase
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._kernels.choosing import best_steps, upper_hulls
-from thresholds._kernels.confusion import ranks_of_positives
-from thresholds.blocks import Problem
 from thresholds.judging import f_measure, judge
 from thresholds.metrics import Counts
-from thresholds.rule import FittedOn, ThresholdRule, TopKRule
-from thresholds.rule.decisions import QUANTILES, sample_of
-from thresholds.shared import SharedCut
+from thresholds.placement import place
+from thresholds.problem import Problem
+from thresholds.rule import FittedOn, ThresholdRule
+from thresholds.shared import best_shared_cut
 from thresholds.staircase import Staircase
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-_EQUAL = 1e-13  # F-measures of two k that differ by less, relatively, count as equal.
 
 
 class _Cuts(NamedTuple):
@@ -143,13 +139,13 @@ def fit_empirical(
         cuts = (_joint_micro if average == "micro" else _each_label)(problem, beta, n_jobs, progress)
         score, lower, positives = cuts.score, cuts.lower, cuts.positives
     else:
-        cut = SharedCut(problem, average, beta, zero_division, n_jobs, progress).best()
+        cut = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
         score, lower = (np.full(problem.n_labels, value) for value in cut)
         positives = metrics.count_by_label(problem.truth, problem.truth, problem.weights).positives
     if problem.keep_sparse:
         lower = np.fmax(lower, problem.missing)  # Also where a label has a score in every row.
     fitted = ThresholdRule(
-        thresholds=staircase.place(score, lower, placement, problem.scores.dtype),
+        thresholds=place(score, lower, placement, problem.scores.dtype),
         label_names=problem.label_names,
         average=average,
         beta=beta,
@@ -158,7 +154,7 @@ def fit_empirical(
         per_label=per_label,
         zero_division=zero_division,
         placement=placement,
-        fitted_on=_summary(problem, positives),
+        fitted_on=FittedOn.of(problem.scores, problem.missing, positives * problem.unit),
     )
     if per_label:
         counts = Counts(cuts.tp, cuts.predicted, positives)
@@ -166,71 +162,6 @@ def fit_empirical(
     else:
         objective = f_measure(judge(fitted, problem), problem, average, beta, zero_division)
     return replace(fitted, objective=objective)
-
-
-def fit_top_k(
-    y_true: object,
-    y_score: object,
-    *,
-    beta: float = 1.0,
-    sample_weight: object = None,
-    zero_division: float = 0.0,
-    missing: float = 0.0,
-    label_names: object = None,
-) -> TopKRule:
-    """Fit the number k of labels to predict in every row that maximises samples F-beta, exactly.
-
-    Parameters are those of `fit_empirical`; k may be 0, and among equally good k the smallest wins. Equal scores
-    rank by label. `objective` is the samples F-beta of `predict` on this data.
-
-    References
-    ----------
-    RCut: Yang 2001, "A study of thresholding strategies for text categorization", section 2.1.
-
-    Examples
-    --------
-    >>> import thresholds
-    >>> thresholds.fit_top_k([[1, 0, 0], [1, 1, 0]], [[0.9, 0.2, 0.1], [0.8, 0.7, 0.3]]).k
-    1
-    """
-    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
-    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
-    f = _f_of_top_k(problem, beta, zero_division)
-    best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
-    fitted = TopKRule(best, problem.missing, problem.label_names, "samples", beta, zero_division)
-    objective = f_measure(judge(fitted, problem), problem, "samples", beta, zero_division)
-    return replace(fitted, objective=objective)
-
-
-def _f_of_top_k(problem: Problem, beta: float, zero_division: float) -> Floats:
-    """Give the sum of the rows' F-beta for k = 0, 1, ..., n_labels, from the ranks of the positives."""
-    ranks, n_true, weights = (np.concatenate(arrays) for arrays in zip(*_ranks(problem), strict=True))
-    k = np.arange(1, problem.n_labels + 1)
-    f = np.zeros(problem.n_labels + 1)
-    for a in np.unique(n_true):
-        same = n_true == a  # positives in rows with a positives
-        hits = np.bincount(ranks[same], weights[same], problem.n_labels).cumsum()
-        f[1:] += (1 + beta**2) * hits / (beta**2 * a + k)
-    empty = metrics.count_by_sample(problem.truth, problem.truth).positives == 0
-    f[0] = zero_division * problem.row_weights[empty].sum()
-    return f
-
-
-def _ranks(problem: Problem) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Give, of every positive, its rank in the row, the number of positives there, and the row's weight."""
-    for part in problem.row_slices():
-        truth, scores = problem.rows(part)
-        found = ranks_of_positives(
-            truth.indptr.astype(np.int64),
-            truth.indices.astype(np.int64),
-            scores.indptr.astype(np.int64),
-            scores.indices.astype(np.int64),
-            scores.data.astype(np.float64),
-            problem.missing,
-            problem.n_labels,
-        )
-        n_true = np.diff(truth.indptr)
-        yield found, np.repeat(n_true, n_true), np.repeat(problem.row_weights[part], n_true)
 
 
 def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> _Cuts:
@@ -281,16 +212,3 @@ def _cuts_at(stairs: Staircase, steps: Ints) -> _Cuts:
     score[chosen], lower[chosen] = stairs.score[at], stairs.lower[at]
     tp[chosen], predicted[chosen] = stairs.tp[at], stairs.tp[at] + stairs.fp[at]
     return _Cuts(score, lower, tp, predicted, stairs.positives)
-
-
-def _summary(problem: Problem, positives: Ints) -> FittedOn:
-    """Describe the data of a fit, for later comparison."""
-    cells = sample_of(problem.scores, problem.missing)
-    quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
-    return FittedOn(
-        n_samples=problem.n_samples,
-        positives=tuple((positives * problem.unit).tolist()),
-        dtype=str(problem.scores.dtype),
-        quantiles=tuple(quantiles.tolist()),
-        version=__version__,
-    )

@@ -9,8 +9,8 @@ import numpy as np
 
 from thresholds import metrics
 from thresholds._checks import Matrix, is_sparse
-from thresholds.blocks import Problem
 from thresholds.metrics import Counts
+from thresholds.problem import Problem
 from thresholds.rule import Rule, ThresholdRule
 
 
@@ -44,5 +44,5 @@ def f_measure(judged: Judged, problem: Problem, average: str, beta: float, zero_
 def _decisions(rule: Rule, scores: Matrix) -> Matrix:
     """Predict; densely where the scores that a sparse matrix leaves out are predicted too."""
     if isinstance(rule, ThresholdRule) and is_sparse(scores):
-        return rule.decide(scores, dense=bool((rule.thresholds <= rule.missing).any()))
-    return rule.decide(scores)
+        return rule._decide(scores, dense=bool((rule.thresholds <= rule.missing).any()))
+    return rule._decide(scores)

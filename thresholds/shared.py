@@ -1,7 +1,7 @@
 """One threshold for all labels, exactly: a pooled sweep for macro, weighted, micro and samples F-beta.
 
-The candidates are the distinct scores of all positives. A first pass pools them; a second counts, for each, what
-changes as the cut falls there. Macro and weighted averages sum over labels, samples over rows: in each case only
+The candidates are the distinct scores of all positives. One pass pools them, another counts, for each, what
+changes as the cut falls there, and short ones find the positives of each group and the score below the cut. Macro and weighted averages sum over labels, samples over rows: in each case only
 the F of the group that owns a cell changes with it (Lipton et al. 2013, section 2.1, has the averages).
 """
 
@@ -18,8 +18,8 @@ from thresholds import engines
 from thresholds._checks import Average, Dense
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import pooled_counts, pooled_gains
-from thresholds.blocks import Axis, Items, Problem
 from thresholds.metrics import Counts, f_of_counts
+from thresholds.problem import Axis, Items, Problem
 
 Ints = npt.NDArray[np.int64]
 Piece = tuple[int, int]
@@ -36,8 +36,25 @@ class _Pool(NamedTuple):
     hits: Ints
 
 
+def best_shared_cut(
+    problem: Problem,
+    average: Average,
+    beta: float,
+    zero_division: float,
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> tuple[float, float]:
+    """Give the score at which to cut all labels for the highest F-beta, and the next lower score (NaN without one).
+
+    `+inf` predicts nothing. The highest cut wins among equals: means closer than 2**-61 for each group that they
+    are taken over count as equal.
+    """
+    return _Search(problem, average, beta, zero_division, n_jobs, progress).best()
+
+
 @dataclass(frozen=True)
-class SharedCut:
+class _Search:
     """The search for one cut; groups are labels, or rows for the samples average."""
 
     problem: Problem
@@ -48,11 +65,7 @@ class SharedCut:
     progress: bool = False
 
     def best(self) -> tuple[float, float]:
-        """Give the score at which to cut for the highest F-beta, and the next lower score (NaN without one).
-
-        `+inf` predicts nothing. The highest cut wins among equals: means closer than 2**-61 for each group
-        that they are taken over count as equal.
-        """
+        """Give the best cut and the next lower score."""
         pool = self._pool()
         best = self._best_micro if self.average == "micro" else self._best_mean
         chosen = best(pool) if pool.grid.size else None

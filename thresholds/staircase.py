@@ -14,19 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import engines
-from thresholds._checks import Placement
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
-from thresholds.blocks import Problem
+from thresholds.problem import Problem
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 Result = TypeVar("Result")
 
 _WIDEST_TILE = 16  # float32 columns that share a cache line
-_TILES_A_THREAD = 32
-_LOW = 1 / 1024  # how far above the next lower score the placement "low" lies, as a share of the gap
+_TILES_PER_THREAD = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,42 +88,9 @@ def map_labels(
     Only what `function` returns is kept. Tiles are so narrow that keys, truth and steps of those in work take less
     than a quarter of dense scores even if every cell is positive.
     """
-    width = max(1, min(_WIDEST_TILE, problem.n_labels // (_TILES_A_THREAD * engines.worker_count(n_jobs))))
+    width = max(1, min(_WIDEST_TILE, problem.n_labels // (_TILES_PER_THREAD * engines.worker_count(n_jobs))))
     problem.prepare("labels")
     tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]
     return engines.run(
         lambda tile: function(of_labels(problem, *tile)), tiles, n_jobs=n_jobs, progress=progress, title="labels"
     )
-
-
-def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[Any]) -> Floats:
-    """Put thresholds into the gaps `(lower, score]`, representable in the scores' dtype; see `fit_empirical`.
-
-    All thresholds in a gap decide alike on the data of the fit. A gap without a lower end gets the score itself.
-    """
-    kind = dtype if dtype.kind == "f" else np.dtype(np.float64)
-    inside = np.isfinite(lower) & np.isfinite(score)
-    top, bottom = score[inside].astype(kind), lower[inside].astype(kind)
-    if placement == "low":
-        low, high = bottom.astype(np.float64), top.astype(np.float64)
-        with np.errstate(over="ignore"):
-            wanted = low + (high - low) * _LOW
-        wanted = np.where(np.isinf(wanted), low * (1 - _LOW) + high * _LOW, wanted)  # The gap exceeds float64.
-        at = np.maximum(_rounded_up(wanted, kind), np.nextafter(bottom, kind.type(np.inf)))
-    elif placement == "mid":
-        at = (bottom.astype(np.float64) / 2 + top.astype(np.float64) / 2).astype(kind)
-        at = np.where(at > bottom, at, top)
-    else:
-        at = top
-    tiny = np.finfo(kind).tiny
-    normal = np.where((at > 0) & ((tiny <= top) | (bottom >= 0)), tiny, kind.type(0))
-    at = np.where(np.abs(at) < tiny, normal, at)  # Some runtimes flush subnormals to zero.
-    placed = score.astype(np.float64) + 0.0
-    placed[inside] = np.where(placement == "score", top, np.minimum(at, top)).astype(np.float64) + 0.0
-    return placed
-
-
-def _rounded_up(values: Floats, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Round float64 values to the next value of `dtype` that is not below."""
-    rounded = values.astype(dtype)
-    return np.where(rounded < values, np.nextafter(rounded, dtype.type(np.inf)), rounded)

@@ -4,8 +4,9 @@ A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`
 highest scores of each row.
 """
 
+from thresholds.rule.fitted_on import FittedOn
 from thresholds.rule.loading import Rule, load_rule
-from thresholds.rule.threshold import FittedOn, FixedRule, ScoreRangeWarning, ThresholdRule
+from thresholds.rule.threshold import FixedRule, ScoreRangeWarning, ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
 __all__ = ["FittedOn", "FixedRule", "Rule", "ScoreRangeWarning", "ThresholdRule", "TopKRule", "load_rule"]

@@ -10,36 +10,16 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import AVERAGES, PLACEMENTS, InputError, Matrix, is_sparse
-from thresholds.rule.decisions import like, positives_only, rounded_up, sample_of, sparse_like
+from thresholds.placement import rounded_up
+from thresholds.rule.decisions import like, positives_only, sparse_like
+from thresholds.rule.fitted_on import FittedOn
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
 
-_ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
-
 
 class ScoreRangeWarning(UserWarning):
-    """Raised as a warning when scores lie outside the range of those a rule was fitted on."""
-
-
-@dataclass(frozen=True, slots=True)
-class FittedOn:
-    """What a rule was fitted on: enough to notice that new scores are of another kind."""
-
-    n_samples: int
-    positives: tuple[float, ...]  # weight of the positives of each label
-    dtype: str
-    quantiles: tuple[float, ...]  # of finite scores, at `QUANTILES`, from at most 65,536 cells
-    version: str
-
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        _checks.count(self.n_samples, "n_samples", 1)
-        for name in ("dtype", "version"):
-            _checks.text(getattr(self, name), name)
-        for name in ("positives", "quantiles"):
-            for number in getattr(self, name):
-                _checks.finite(number, name)
+    """Issued when most scores lie outside the range of those a rule was fitted on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +56,7 @@ class ThresholdRule(Saved):
     zero_division: float = 0.0
     placement: str | None = None
     fitted_on: FittedOn | None = None
-    _warned: list[bool] = field(default_factory=list, repr=False)
+    _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
 
@@ -149,21 +129,21 @@ class ThresholdRule(Saved):
         array([[1, 0],
                [0, 1]], dtype=uint8)
         """
-        scores = self.checked(y_score)
-        self.warn_if_out_of_range(scores)
-        decided = self.decide(scores, dense=dense)
+        scores = self._checked(y_score)
+        self._warn_if_out_of_range(scores)
+        decided = self._decide(scores, dense=dense)
         return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
 
-    def checked(self, y_score: object) -> Matrix:
+    def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""
         scores = _checks.scores(y_score, label_names=self.label_names)
         if scores.shape[1] != self.n_labels:
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
         return scores
 
-    def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+    def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Predict on checked scores, without a word about their range."""
-        cut = rounded_up(self.thresholds, scores.dtype)
+        cut = rounded_up(self.thresholds, scores.dtype) if scores.dtype.kind == "f" else self.thresholds
         if not is_sparse(scores):
             return (scores >= cut).view(np.uint8)
         filled = np.flatnonzero(self.thresholds <= self.missing)
@@ -193,7 +173,7 @@ class ThresholdRule(Saved):
         changed = self.thresholds.copy()
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
-        values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.name != "_warned"}
+        values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.init}
         return ThresholdRule(**values | {"thresholds": changed, "objective": None, "per_label": True})
 
     def index_of(self, label: str | int) -> int:
@@ -274,15 +254,14 @@ class ThresholdRule(Saved):
             reached = f"objective {self.objective:.4f} ({guard})"
         return f"{name}, {shape} {self.n_labels} labels ({never} never predicted): {reached}"
 
-    def warn_if_out_of_range(self, scores: Matrix) -> None:
+    def _warn_if_out_of_range(self, scores: Matrix) -> None:
         """Warn once if most scores lie outside the range of the fit."""
-        if self.fitted_on is None or not self.fitted_on.quantiles or self._warned:
+        if self.fitted_on is None or self._warned:
             return
-        lowest, highest = self.fitted_on.quantiles[0], self.fitted_on.quantiles[-1]
-        cells = sample_of(scores, self.missing)
-        outside = float(np.mean((cells < lowest) | (cells > highest))) if cells.size else 0.0
-        if outside > 0.5 and cells.size >= _ENOUGH_CELLS:
+        outside = self.fitted_on.share_outside(scores, self.missing)
+        if outside > 0.5:
             self._warned.append(True)
+            lowest, highest = self.fitted_on.quantiles[0], self.fitted_on.quantiles[-1]
             warnings.warn(
                 f"{outside:.0%} of the scores lie outside [{lowest:g}, {highest:g}], where the rule was fitted:"
                 " are these logits for probabilities, or another model's scores?",

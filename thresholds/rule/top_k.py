@@ -58,19 +58,19 @@ class TopKRule(Saved):
 
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
-        decided = self.decide(self.checked(y_score))
+        decided = self._decide(self._checked(y_score))
         if not is_sparse(decided):
             return like(decided, y_score)
         return decided.toarray() if dense else sparse_like(decided, y_score)
 
-    def checked(self, y_score: object) -> Matrix:
+    def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""
         scores = _checks.scores(y_score, label_names=self.label_names)
         if self.label_names is not None and scores.shape[1] != len(self.label_names):
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
         return scores
 
-    def decide(self, scores: Matrix) -> Matrix:
+    def _decide(self, scores: Matrix) -> Matrix:
         """Predict on checked scores."""
         k = min(self.k, scores.shape[1])
         return _sparse_choice(scores, k, self.missing) if is_sparse(scores) else _dense_choice(scores, k)

@@ -1,0 +1,54 @@
+"""Where in a gap between two scores a threshold lies, and in which precision."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._checks import Dense, Placement
+
+Floats = npt.NDArray[np.float64]
+
+_LOW = 1 / 1024  # how far above the next lower score the placement "low" lies, as a share of the gap
+
+
+def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[Any]) -> Floats:
+    """Put a threshold into each gap `(lower, score]`, representable in the dtype of the scores.
+
+    All thresholds in a gap decide alike on the data of the fit; `fit_empirical` describes the placements. A gap
+    without a lower end gets the score itself. A subnormal is raised to zero or to the smallest normal number if
+    one of them lies in the gap: some runtimes flush subnormals to zero.
+    """
+    kind = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    inside = np.isfinite(lower) & np.isfinite(score)
+    top, bottom = score[inside].astype(kind), lower[inside].astype(kind)
+    at = {"low": _low, "mid": _middle, "score": lambda bottom, top: top}[placement](bottom, top)
+    if placement != "score":
+        tiny = np.finfo(kind).tiny
+        normal = np.where((at > 0) & ((tiny <= top) | (bottom >= 0)), tiny, kind.type(0))
+        at = np.minimum(np.where(np.abs(at) < tiny, normal, at), top)
+    placed = score + 0.0  # -0.0 becomes 0.0
+    placed[inside] = at.astype(np.float64) + 0.0
+    return placed
+
+
+def rounded_up(values: Floats, dtype: np.dtype[Any]) -> Dense:
+    """Give values in a floating dtype, rounded up: a score of that dtype is above both or below both."""
+    with np.errstate(over="ignore"):
+        rounded = values.astype(dtype)
+        return np.where(rounded < values, np.nextafter(rounded, dtype.type(np.inf)), rounded)
+
+
+def _low(bottom: Dense, top: Dense) -> Dense:
+    """Go 1/1024 of the gap above its lower end, at least to the next number."""
+    low, high = bottom.astype(np.float64), top.astype(np.float64)
+    with np.errstate(over="ignore"):
+        wanted = low + (high - low) * _LOW
+    wanted = np.where(np.isinf(wanted), low * (1 - _LOW) + high * _LOW, wanted)  # The gap exceeds float64.
+    return np.maximum(rounded_up(wanted, top.dtype), np.nextafter(bottom, top.dtype.type(np.inf)))
+
+
+def _middle(bottom: Dense, top: Dense) -> Dense:
+    """Go to the middle, or to the top if the middle rounds to the bottom."""
+    at = (bottom.astype(np.float64) / 2 + top.astype(np.float64) / 2).astype(top.dtype)
+    return np.where(at > bottom, at, top)

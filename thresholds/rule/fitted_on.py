@@ -1,0 +1,66 @@
+"""What a rule was fitted on: enough to notice that new scores are of another kind."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import __version__, _checks
+from thresholds._checks import Matrix, is_sparse
+
+QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
+
+_SAMPLE_CELLS = 65_536  # Enough to see where scores lie; reading more would cost as much as predicting.
+_ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
+
+
+@dataclass(frozen=True, slots=True)
+class FittedOn:
+    """The data of a fit, in brief."""
+
+    n_samples: int
+    positives: tuple[float, ...]  # weight of the positives of each label
+    dtype: str  # of the scores
+    quantiles: tuple[float, ...]  # of finite scores, at `QUANTILES`, from at most 65,536 cells
+    version: str  # of this library
+
+    def __post_init__(self) -> None:
+        """Check what may come from a file."""
+        _checks.count(self.n_samples, "n_samples", 1)
+        for name in ("dtype", "version"):
+            _checks.text(getattr(self, name), name)
+        for name in ("positives", "quantiles"):
+            for number in getattr(self, name):
+                _checks.finite(number, name)
+
+    @classmethod
+    def of(cls, scores: Matrix, missing: float, positives: npt.NDArray[Any]) -> "FittedOn":
+        """Describe checked scores and the weight of each label's positives."""
+        cells = _sample(scores, missing)
+        quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
+        return cls(
+            n_samples=int(scores.shape[0]),
+            positives=tuple(positives.tolist()),
+            dtype=str(scores.dtype),
+            quantiles=tuple(quantiles.tolist()),
+            version=__version__,
+        )
+
+    def share_outside(self, scores: Matrix, missing: float) -> float:
+        """Give the share of scores outside the range of the fit; 0 where there are too few to tell."""
+        cells = _sample(scores, missing)
+        if not self.quantiles or cells.size < _ENOUGH_CELLS:
+            return 0.0
+        return float(np.mean((cells < self.quantiles[0]) | (cells > self.quantiles[-1])))
+
+
+def _sample(scores: Matrix, missing: float) -> npt.NDArray[np.float64]:
+    """Give at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
+    size = scores.nnz if is_sparse(scores) else scores.size
+    at = np.linspace(0, size - 1, min(size, _SAMPLE_CELLS)).astype(np.int64)
+    cells = scores.data[at] if is_sparse(scores) else scores[np.divmod(at, scores.shape[1])]
+    if is_sparse(scores) and size < scores.shape[0] * scores.shape[1]:
+        cells = np.append(cells, np.float64(missing))
+    cells = cells.astype(np.float64)
+    return cells[np.isfinite(cells)]  # type: ignore[no-any-return]
