@@ -2,7 +2,9 @@
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+RUN := $(VENV)/bin/python -m
+INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
+METADATA := pyproject.toml thresholds/__init__.py
 
 .PHONY: help demo test clean
 
@@ -12,26 +14,28 @@ help:
 	@echo "make clean  remove .venv and caches"
 
 demo: $(VENV)/.installed
-	$(BIN)/thresholds demo
+	$(RUN) thresholds demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest -n auto -q
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	$(VENV)/bin/lint-imports --no-logo
+	$(RUN) pytest -n auto -q
 
-$(BIN)/python:
+$(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-
-$(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(PYTHON) -m venv $(VENV) \
+		|| { echo "Python's venv module does not work; on Debian: apt install python3-venv"; exit 1; }
 	@touch $@
 
-$(VENV)/.installed-test: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+$(VENV)/.installed: $(VENV)/.created $(METADATA)
+	$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.installed-test: $(VENV)/.created $(METADATA)
+	$(INSTALL) --editable '.[test]'
 	@touch $@ $(VENV)/.installed
 
 clean:

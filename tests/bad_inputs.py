@@ -165,7 +165,7 @@ SHAPES = [
 # Weights
 
 WEIGHTED = {"fit": fit, "fit_top_k": fit_top_k, "f1_score": f1}
-COUNT = "expected 4 numbers, one a row"
+COUNT = "expected 4 numbers, one per row"
 WEIGHTS = [
     *each(WEIGHTED, "sample_weight", [[1, 1, -1, 1]], "sample_weight has -1.0 at row 2, expected finite weights >= 0"),
     *each(WEIGHTED, "sample_weight", [[1, 1, nan, 1]], "sample_weight has nan at row 2, expected finite weights >= 0"),

@@ -1,6 +1,7 @@
 """The command line on small files: what it prints, writes and refuses."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -189,6 +190,64 @@ def test_nothing_is_written_on_an_error(tmp_path: Path, capsys: pytest.CaptureFi
     refused(capsys, "fit", good, "-o", tmp_path / "no such folder" / "rule.json")
     refused(capsys, "fit", good, "--average", "samples", "-o", folder / "rule.json")
     assert list(folder.iterdir()) == []
+
+
+def test_a_single_label_may_be_one_dimensional(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arrays = np.load(make(tmp_path / "a.npz"))
+    path = make(tmp_path / "s.npz", y_true=arrays["y_true"][:, 0], y_score=arrays["y_score"][:, 0], label_names=None)
+    assert run("compare", path) == 0
+    assert run("fit", path, "-o", tmp_path / "rule.json") == 0
+    assert run("predict", tmp_path / "rule.json", path, "-o", tmp_path / "out.npz") == 0
+    assert np.load(tmp_path / "out.npz")["y_pred_shape"].tolist() == [60, 1]
+
+
+@pytest.mark.parametrize(("key", "other"), [("calib_idx", "test_idx"), ("test_idx", "calib_idx")])
+def test_one_half_of_a_split_implies_the_other(
+    key: str, other: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = np.arange(0, 60, 4)
+    path = make(tmp_path / "s.npz", **{key: rows, other: None})
+    assert run("compare", path, "--json") == 0
+    printed = json.loads(capsys.readouterr().out)
+    sizes = {"calib_idx": printed["n_fitted"], "test_idx": printed["n_judged"]}
+    assert sizes == {key: 15, other: 45}
+    assert run("fit", path, "-o", tmp_path / "rule.json") == 0
+    rule = thresholds.load_rule(tmp_path / "rule.json")
+    assert isinstance(rule, thresholds.ThresholdRule)
+    assert rule.fitted_on is not None
+    assert rule.fitted_on.n_samples == sizes["calib_idx"]
+    capsys.readouterr()
+    everything = make(tmp_path / "all.npz", **{key: np.arange(60), other: None})
+    assert "every row" in refused(capsys, "compare", everything)
+
+
+def test_csr_files_with_odd_indices_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stored = np.load(make(tmp_path / "ok.npz", csr=True))
+    for key, value in (
+        ("y_score_indices", stored["y_score_indices"].astype(np.int64) + 2**32),
+        ("y_score_indices", stored["y_score_indices"] + 0.5),
+        ("y_score_indices", stored["y_score_indices"].astype(str)),
+        ("y_score_indptr", stored["y_score_indptr"].astype(np.int64) + 2**32),
+        ("y_score_shape", np.array(60)),
+        ("y_score_shape", np.array([60.0, 4.0])),
+    ):
+        path = make(tmp_path / "s.npz", csr=True, **{key: value})
+        assert "y_score" in refused(capsys, "compare", path), key
+
+
+def test_what_is_no_regular_file_is_written_to_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("fit", make(tmp_path / "s.npz"), "-o", os.devnull) == 0
+    assert not Path(os.devnull).is_file()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        assert run("fit", tmp_path / "s.npz", "-o", pipe) == 0
+        read, _ = reader.communicate(timeout=60)
+    assert json.loads(read)["kind"] == "thresholds"
+    assert pipe.is_fifo()
+    capsys.readouterr()
+    assert "is a folder" in refused(capsys, "fit", tmp_path / "s.npz", "-o", tmp_path)
+    assert "no such/rule.json" in refused(capsys, "fit", tmp_path / "s.npz", "-o", tmp_path / "no such" / "rule.json")
 
 
 def test_wrong_usage_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,6 +113,14 @@ def test_file_modes_follow_the_umask(tmp_path: Path) -> None:
     assert (tmp_path / "rule.json").stat().st_mode & 0o777 == 0o640
 
 
+def test_the_mode_of_a_replaced_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "rule.json"
+    path.write_text("old")
+    path.chmod(0o600)
+    AWKWARD.save(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 NUMPY_ALONE = """
 import sys
 for blocked in ("numba", "llvmlite", "scipy", "scipy.sparse", "sklearn", "matplotlib", "dask", "pandas"):

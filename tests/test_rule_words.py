@@ -105,6 +105,26 @@ def test_a_warning_given_by_one_rule_is_not_withheld_by_another(tmp_path: Path) 
         assert len(warnings_of(other, far)) == 1
 
 
+def test_the_range_is_that_of_all_scores_not_of_most() -> None:
+    scores = np.concatenate([np.full(5, 0.0), np.full(995, 1.0)])  # the 1 % quantile is 1
+    rule = fit_empirical(scores > 0, scores)
+    assert warnings_of(rule, np.full(100, 0.5)) == []
+    assert len(warnings_of(rule, np.full(100, -0.5))) == 1
+
+
+def test_a_few_scores_outside_prove_nothing() -> None:
+    rule = fit_empirical(np.arange(100) > 50, np.arange(100) / 100)
+    assert warnings_of(rule, np.full(19, 7.0)) == []
+    assert len(warnings_of(rule, np.full(20, 7.0))) == 1
+
+
+def test_a_rule_fitted_on_sparse_scores_takes_the_same_as_dense() -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.random((200, 10)) * (rng.random((200, 10)) < 0.2)
+    rule = fit_empirical(rng.random(scores.shape) < scores, sparse.csr_array(scores), keep_sparse=True)
+    assert warnings_of(rule, scores) == []
+
+
 def test_scores_of_the_fit_do_not_warn() -> None:
     rng = np.random.default_rng(12)
     p = rng.random((500, 3))

@@ -13,10 +13,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from thresholds import __version__
-from thresholds._checks import AVERAGES, PLACEMENTS, InputError
+from thresholds._checks import AVERAGES, PLACEMENTS, InputError, is_sparse
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, Rows, ScoreFile
+
+
+_EPILOG = """\
+examples:
+  thresholds compare scores.npz
+  thresholds fit scores.npz --average micro -o rule.json
+  thresholds predict rule.json new_scores.npz -o decisions.npz
+
+A score file is an .npz with y_true and y_score (n_samples, n_labels), dense or as CSR (y_score_data,
+y_score_indices, y_score_indptr, y_score_shape), and optionally label_names, calib_idx and test_idx.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     """Describe the commands."""
     parser = argparse.ArgumentParser(
-        prog="thresholds", description="Exact F-measure thresholds for multi-label classifiers."
+        prog="thresholds",
+        description="Exact F-measure thresholds for multi-label classifiers.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"thresholds {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -52,7 +66,6 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
 
     fit = commands.add_parser("fit", help="fit a rule and save it")
-    _add_file(fit)
     fit.add_argument("--average", choices=AVERAGES, default="macro", help="what to maximise (default: macro)")
     fit.add_argument("--shared", action="store_true", help="one threshold for all labels")
     fit.add_argument(
@@ -61,11 +74,12 @@ def _parser() -> argparse.ArgumentParser:
         help="rows to fit on (default: calib_idx, else all but test_idx)",
     )
     fit.add_argument("-o", "--output", required=True, metavar="RULE.json", help="where to save the rule")
+    _add_file(fit)
     fit.set_defaults(run=_fit)
 
     predict = commands.add_parser("predict", help="apply a saved rule to scores")
-    predict.add_argument("rule", metavar="RULE.json")
-    predict.add_argument("file", metavar="SCORES.npz")
+    predict.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
+    predict.add_argument("file", metavar="SCORES.npz", help="y_score, dense or CSR; y_true is not needed")
     predict.add_argument("--score-key", metavar="KEY", help="which scores of the file to use")
     predict.add_argument("-o", "--output", required=True, metavar="OUT.npz", help="where to write y_pred (CSR)")
     predict.set_defaults(run=_predict)
@@ -80,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_file(command: argparse.ArgumentParser) -> None:
     """Add what the commands that fit have in common."""
     command.add_argument("file", metavar="FILE.npz", help="y_true and y_score, dense or CSR")
-    command.add_argument("--beta", type=float, default=1.0, help="weight of recall in F-beta (default: 1)")
+    command.add_argument("--beta", type=float, default=1.0, metavar="X", help="weight of recall in F-beta (default: 1)")
     command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use (default: y_score)")
     command.add_argument(
         "--placement",
@@ -89,7 +103,7 @@ def _add_file(command: argparse.ArgumentParser) -> None:
         help="where in the gap between two scores a threshold lies (default: low, best on new data)",
     )
     command.add_argument(
-        "--missing", type=float, default=0.0, help="score of entries absent from CSR scores (default: 0)"
+        "--missing", type=float, default=0.0, metavar="X", help="score of entries absent from CSR scores (default: 0)"
     )
 
 
@@ -124,12 +138,11 @@ def _predict(options: argparse.Namespace) -> None:
     data = read_scores(options.file, options.score_key)
     if None not in (data.label_names, rule.label_names) and data.label_names != rule.label_names:
         raise InputError(f"label_names of {data.name} differ from those of {options.rule}, expected the same, in order")
-    many = isinstance(rule, ThresholdRule) and bool((rule.thresholds <= rule.missing).any())
-    sparse = hasattr(data.y_score, "tocsr")
-    predicted = rule.predict(data.y_score, dense=True) if many and sparse else rule.predict(data.y_score)
+    dense = isinstance(rule, ThresholdRule) and rule.predicts_missing
+    predicted = rule.predict(data.y_score, dense=dense)
     write_predictions(options.output, predicted, data.label_names or rule.label_names)
     n_rows = predicted.shape[0]
-    print(f"{data.name}: {n_rows:,} rows, {predicted.sum() / n_rows:.2f} labels a row; written to {options.output}")
+    print(f"{data.name}: {n_rows:,} rows, {predicted.sum() / n_rows:.2f} labels per row; written to {options.output}")
 
 
 def _compare(options: argparse.Namespace) -> None:
@@ -197,7 +210,7 @@ def _fitting_rows(data: "LabelledFile", split: str | None) -> tuple["Rows", str]
 def _title(data: "ScoreFile") -> str:
     """Say what a file holds."""
     n_samples, n_labels = data.y_score.shape
-    kind = "CSR" if hasattr(data.y_score, "tocsr") else str(data.y_score.dtype)
+    kind = "CSR" if is_sparse(data.y_score) else str(data.y_score.dtype)
     return f"{data.name}: {n_samples:,} rows, {n_labels} labels, scores {data.score_key} ({kind})"
 
 

@@ -62,8 +62,8 @@ def fit_empirical(
     y_score : same shape, real scores of any scale, dense or scipy.sparse
         Entries that a sparse matrix leaves out form one tie group with score `missing`. `-inf` is legal.
     average :
-        "macro": mean of the labels' F over all labels. Each label is maximised on its own: O(n log P).
-        "weighted": the same thresholds; the objective weighs labels by their positives.
+        "macro": mean of the labels' F over all labels. Each label is maximised on its own, in O(n).
+        "weighted": the same thresholds; the objective is the mean weighted by the labels' positives.
         "micro": F of the counts added over labels, maximised jointly over all thresholds.
         "samples": mean of the rows' F; needs `per_label=False` (a threshold for each label is NP-hard).
     beta : weight of recall against precision
@@ -77,7 +77,7 @@ def fit_empirical(
     guard : None, the in-sample optimum
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
-    label_names : strings, one a label
+    label_names : strings, one per label
     n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
 
@@ -94,7 +94,8 @@ def fit_empirical(
 
     Notes
     -----
-    Ties: positive iff `score >= threshold`; among cuts of equal F the highest wins. In joint micro each label
+    Ties: positive iff `score >= threshold`; among cuts of equal F the highest wins (equal as float64 where counts
+    or beta^2 are no whole or dyadic numbers). In joint micro each label
     takes the highest maximiser of (1 + b^2) tp - F* (tp + fp), F* being the best F. With weights that are not
     integers, counts are kept in units of at most 2**-60 of the weight of all cells, and each weight is off by at
     most one unit.
@@ -123,8 +124,8 @@ def fit_empirical(
         raise InputError(f"guard is {_checks.shown(guard)}, expected None: this version has no guards")
     if average == "samples" and per_label:
         raise InputError(
-            "average is 'samples' with per_label=True, which is NP-hard and not offered;"
-            " expected per_label=False, one threshold for all labels"
+            "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
+            " (--shared on the command line), one threshold for all labels"
         )
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
     problem = Problem.of(
@@ -178,7 +179,7 @@ def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bo
     """Choose the steps of highest micro F-beta by Dinkelbach's iteration over the edges of the labels' hulls.
 
     Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction than the
-    whole has, tp / (b^2 positives + predicted) = F / (1 + b^2). Four to six steps settle that ratio.
+    whole has, tp / (b^2 positives + predicted) = F / (1 + b^2). A few steps settle that ratio.
     """
 
     def hull(stairs: Staircase) -> tuple[Staircase, Floats]:

@@ -1,6 +1,7 @@
-"""Counting what a rule decides: the one way in which anything reported about data comes about.
+"""Counting what a rule decides, a block of rows at a time.
 
-Thresholds are chosen on staircases and judged here, on predictions, a block of rows at a time.
+Thresholds are chosen on staircases; what is reported about other data, or of a cut that all labels share, is judged
+here, on predictions.
 """
 
 from typing import NamedTuple
@@ -44,5 +45,5 @@ def f_measure(judged: Judged, problem: Problem, average: str, beta: float, zero_
 def _decisions(rule: Rule, scores: Matrix) -> Matrix:
     """Predict; densely where the scores that a sparse matrix leaves out are predicted too."""
     if isinstance(rule, ThresholdRule) and is_sparse(scores):
-        return rule._decide(scores, dense=bool((rule.thresholds <= rule.missing).any()))
+        return rule._decide(scores, dense=rule.predicts_missing)
     return rule._decide(scores)

@@ -27,11 +27,11 @@ _BLOCK_ROWS = 4096
 
 
 class UndefinedMetricWarning(UserWarning):
-    """Raised as a warning where a metric is 0/0 and `zero_division="warn"`."""
+    """Issued where a metric is 0/0 and `zero_division="warn"`."""
 
 
 class Counts(NamedTuple):
-    """Weights of true positives, of predictions and of positives, a group (label or instance) each."""
+    """Weights of true positives, predictions and positives, one per group (label or row)."""
 
     tp: Ints
     predicted: Ints
@@ -135,7 +135,7 @@ def _score(
 
 
 def f_of_counts(counts: Counts, beta: float, zero_division: float) -> Floats:
-    """Give F-beta of each group; the one place where the formula is computed."""
+    """Give F-beta of each group; every F that is reported comes from here."""
     b = beta * beta
     denominator = b * counts.positives + counts.predicted
     undefined = (counts.predicted == 0) & (counts.positives == 0)

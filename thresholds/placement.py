@@ -22,8 +22,9 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     kind = dtype if dtype.kind == "f" else np.dtype(np.float64)
     inside = np.isfinite(lower) & np.isfinite(score)
     top, bottom = score[inside].astype(kind), lower[inside].astype(kind)
-    at = {"low": _low, "mid": _middle, "score": lambda bottom, top: top}[placement](bottom, top)
+    at = top
     if placement != "score":
+        at = (_low if placement == "low" else _middle)(bottom, top)
         tiny = np.finfo(kind).tiny
         normal = np.where((at > 0) & ((tiny <= top) | (bottom >= 0)), tiny, kind.type(0))
         at = np.minimum(np.where(np.abs(at) < tiny, normal, at), top)
@@ -45,7 +46,18 @@ def _low(bottom: Dense, top: Dense) -> Dense:
     with np.errstate(over="ignore"):
         wanted = low + (high - low) * _LOW
     wanted = np.where(np.isinf(wanted), low * (1 - _LOW) + high * _LOW, wanted)  # The gap exceeds float64.
-    return np.maximum(rounded_up(wanted, top.dtype), np.nextafter(bottom, top.dtype.type(np.inf)))
+    if top.dtype != np.float64:  # What float64 lost, if the ends are far apart, still rounds up.
+        gap, gap_lost = _two_sum(high, -low)
+        wanted, lost = _two_sum(low, gap * _LOW)
+        wanted = np.where(lost + gap_lost * _LOW > 0, np.nextafter(wanted, np.inf), wanted)
+    return np.asarray(np.maximum(rounded_up(wanted, top.dtype), np.nextafter(bottom, top.dtype.type(np.inf))))
+
+
+def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Add, and give what the sum lost to rounding, exactly (Knuth 1997, volume 2, section 4.2.2)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
 
 
 def _middle(bottom: Dense, top: Dense) -> Dense:

@@ -1,8 +1,9 @@
 """One threshold for all labels, exactly: a pooled sweep for macro, weighted, micro and samples F-beta.
 
-The candidates are the distinct scores of all positives. One pass pools them, another counts, for each, what
-changes as the cut falls there, and short ones find the positives of each group and the score below the cut. Macro and weighted averages sum over labels, samples over rows: in each case only
-the F of the group that owns a cell changes with it (Lipton et al. 2013, section 2.1, has the averages).
+The candidates are the distinct scores of all positives. One pass pools them, another counts, for each, what changes
+as the cut falls there, and short ones find the positives of each group and the score below the cut. Macro and weighted
+averages sum over labels, samples over rows: in each case only the F of the group that owns a cell changes with it
+(Lipton et al. 2013, section 2.1, has the averages).
 """
 
 from collections.abc import Callable
@@ -27,6 +28,7 @@ Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**21  # Small enough to sort near the cache, large enough to sweep the grid once for each.
 _UNIT = 2.0**61  # A mean F-beta is an integer number of these, so that sums do not depend on threads.
+_EQUAL = 2**11  # units: what the F of all groups, computed in float64, can be off by together
 
 
 class _Pool(NamedTuple):
@@ -47,8 +49,8 @@ def best_shared_cut(
 ) -> tuple[float, float]:
     """Give the score at which to cut all labels for the highest F-beta, and the next lower score (NaN without one).
 
-    `+inf` predicts nothing. The highest cut wins among equals: means closer than 2**-61 for each group that they
-    are taken over count as equal.
+    `+inf` predicts nothing. The highest cut wins among equals: means that differ by no more than the rounding of
+    their terms, 2**-50 and 2**-61 more for each group, count as equal.
     """
     return _Search(problem, average, beta, zero_division, n_jobs, progress).best()
 
@@ -143,8 +145,7 @@ class _Search:
         empty = self.positives == 0
         nothing = int(np.rint(shares[empty] * self.zero_division * _UNIT).astype(np.int64).sum())
         value = nothing + _from_the_top(self._total(sweep))
-        # Each group is off by at most half a unit: equal means differ by no more than one unit for each.
-        enough = max(nothing, int(value.max())) - shares.size
+        enough = max(nothing, int(value.max())) - _EQUAL - shares.size
         return None if nothing >= enough else int(np.flatnonzero(value >= enough)[-1])
 
     def _shares(self) -> npt.NDArray[np.float64]:

@@ -101,15 +101,15 @@ def weights(
 ) -> tuple[npt.NDArray[np.int64] | None, float]:
     """Check sample weights and give them as integers, with the weight that 1 stands for.
 
-    The unit is the finest power of two for which all cells together weigh less than 2**61: each weight is off
-    by at most one unit, and what sums of doubles hold exactly stays exact. With `coarse`, a common factor of all
+    The unit is the finest power of two for which all cells together weigh less than 2**61 of it: each weight is
+    off by at most one unit, 2**-60 of that total. With `coarse`, a common factor of all
     weights then joins the unit, so that equal weights count like none.
     """
     if value is None:
         return None, 1.0
     array = _array(value, "sample_weight")
     if array.shape != (n_samples,):
-        raise InputError(f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one a row")
+        raise InputError(f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one per row")
     array = array.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
@@ -140,7 +140,7 @@ def thresholds(value: object) -> npt.NDArray[np.float64]:
     """Check one threshold for each label, and give them as a new array."""
     array = _array(value, "thresholds")
     if array.ndim != 1 or array.size == 0 or array.dtype.kind == "b":
-        raise InputError(f"thresholds has shape {array.shape} and dtype {array.dtype}, expected numbers, one a label")
+        raise InputError(f"thresholds has shape {array.shape} and dtype {array.dtype}, expected numbers, one per label")
     array = array.astype(np.float64)
     if np.isnan(array).any():
         raise InputError(f"thresholds has NaN at label {int(np.isnan(array).argmax())}, expected numbers")

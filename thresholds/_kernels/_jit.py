@@ -1,7 +1,7 @@
 """How kernels are compiled: on first use, without the interpreter lock, cached on disk where that is safe.
 
-Numba keys its cache on the file that holds a kernel, so a kernel may call only what its own file defines:
-otherwise a change elsewhere would go unnoticed (numba issue 6845 and its relatives).
+Numba keys its cache on the file that holds a kernel, so a kernel may call only what its own file defines: a change
+elsewhere would go unnoticed (numba issue 1833).
 """
 
 import contextlib
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
 from numba import njit
-from numba.core.caching import FunctionCache
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -18,25 +17,29 @@ R = TypeVar("R")
 CACHE_SWITCH = "THRESHOLDS_DISK_CACHE"
 
 
-class _OptionalCache(FunctionCache):
-    """Numba's disk cache, made a convenience: damaged, full or vanished, it costs a compilation, not an error."""
-
-    def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Give the compiled kernel, None if it cannot be read."""
-        with contextlib.suppress(Exception):
-            return super().load_overload(signature, target_context)  # type: ignore[no-untyped-call]
-        return None
-
-    def save_overload(self, signature: Any, data: Any) -> None:
-        """Keep the compiled kernel if it can be written."""
-        with contextlib.suppress(Exception):
-            super().save_overload(signature, data)  # type: ignore[no-untyped-call]
-
-
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` when it is first called."""
     compiled = cast("Callable[[Any], Any]", njit(nogil=True))(function)
     if os.environ.get(CACHE_SWITCH, "1") != "0":
-        with contextlib.suppress(RuntimeError):  # No place to cache in: a read-only installation, no home folder.
-            compiled._cache = _OptionalCache(function)  # type: ignore[no-untyped-call]
+        # RuntimeError: no place to cache in, as in a read-only installation without a home folder. The others: the
+        # cache is no public part of Numba and may move; then kernels are compiled anew in each process.
+        with contextlib.suppress(RuntimeError, ImportError, AttributeError):
+            compiled._cache = _optional_cache(function)
     return cast("Callable[P, R]", compiled)
+
+
+def _optional_cache(function: Callable[..., Any]) -> Any:
+    """Give Numba's disk cache, made a convenience: damaged, full or vanished, it costs a compilation, not an error."""
+    from numba.core.caching import FunctionCache
+
+    class OptionalCache(FunctionCache):
+        def load_overload(self, signature: Any, target_context: Any) -> Any:
+            with contextlib.suppress(Exception):
+                return super().load_overload(signature, target_context)  # type: ignore[no-untyped-call]
+            return None
+
+        def save_overload(self, signature: Any, data: Any) -> None:
+            with contextlib.suppress(Exception):
+                super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+
+    return OptionalCache(function)  # type: ignore[no-untyped-call]

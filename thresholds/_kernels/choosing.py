@@ -26,7 +26,7 @@ def upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDAr
     """Give the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
 
     Returns offsets, the step of each vertex, and the slope of the edge that ends there. F-beta, and any
-    weighing of true positives against predictions, is highest at a vertex: a sixteenth of the steps.
+    weighing of true positives against predictions, is highest at a vertex; few of the steps are one.
     """
     starts = np.zeros_like(offsets)
     vertex, slope = np.empty(tp.size, np.int64), np.empty(tp.size, np.float64)

@@ -13,8 +13,6 @@ from thresholds._kernels._jit import kernel
 
 Keys = npt.NDArray[Any]  # uint32 for float32 scores, uint64 for float64 scores
 
-NO_KEY = 0
-
 
 @kernel
 def _flip(bits: Keys, sign: np.unsignedinteger[Any]) -> None:

@@ -13,7 +13,7 @@ FORMAT_VERSION = 1
 
 
 class Saved(ABC):
-    """What can be saved."""
+    """A rule that can be saved as JSON."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -98,6 +98,11 @@ class ThresholdRule(Saved):
         """Number of labels."""
         return int(self.thresholds.size)
 
+    @property
+    def predicts_missing(self) -> bool:
+        """Whether a threshold is at or below `missing`, so that absent scores are positive: a dense answer."""
+        return bool((self.thresholds <= self.missing).any())
+
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide: 1 iff `score >= threshold`.
 
