@@ -19,7 +19,7 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     without a lower end gets the score itself. A subnormal is raised to zero or to the smallest normal number if
     one of them lies in the gap: some runtimes flush subnormals to zero.
     """
-    kind = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    kind = dtype.newbyteorder("=") if dtype.kind == "f" else np.dtype(np.float64)
     inside = np.isfinite(lower) & np.isfinite(score)
     top, bottom = score[inside].astype(kind), lower[inside].astype(kind)
     at = top
