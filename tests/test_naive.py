@@ -329,9 +329,6 @@ def check_placed(t: float, score: float, lower: float | None, dtype: np.dtype) -
     assert t == score or t == 0 or abs(t) >= np.finfo(dtype).smallest_normal
 
 
-CHECKS = [check_macro, check_micro, check_unsupported, check_shared, check_placement]
-
-
 def check_rows(case: Case) -> None:
     """A row of weight zero counts as absent, a row of weight two as two rows."""
     if case.sample_weight is None or case.sample_weight.dtype.kind != "i":
