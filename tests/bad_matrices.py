@@ -68,7 +68,7 @@ class InterchangeFrame:
     """A data frame that only offers the interchange protocol."""
 
     def __dataframe__(self) -> object:
-        raise NotImplementedError
+        return object()
 
 
 HERE = "at row 2, label (1|'dog')"

@@ -18,7 +18,6 @@ from thresholds._checks import AVERAGES, PLACEMENTS, InputError, is_sparse
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, Rows, ScoreFile
 
-
 _EPILOG = """\
 examples:
   thresholds compare scores.npz
@@ -232,7 +231,3 @@ def _fail(message: str, status: int = 1) -> int:
     """Print one line on stderr and give the exit status."""
     print(f"thresholds: error: {' '.join(message.split())}", file=sys.stderr)
     return status
-
-
-if __name__ == "__main__":
-    sys.exit(main())

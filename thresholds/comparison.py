@@ -149,9 +149,9 @@ def table(head: Sequence[tuple[str, ...]], body: Sequence[tuple[str, ...]]) -> s
 
 def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
     """Judge one rule."""
-    scores = rule._checked(problem.scores)
+    rule._check_width(problem.scores)
     if isinstance(rule, ThresholdRule):
-        rule._warn_if_out_of_range(scores)
+        rule._warn_if_out_of_range(problem.scores)
     judged = judge(rule, problem)
     supported = judged.by_label.positives > 0
     with_positives = Counts(*(counts[supported] for counts in judged.by_label))

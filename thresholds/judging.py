@@ -25,7 +25,7 @@ class Judged(NamedTuple):
 def judge(rule: Rule, problem: Problem) -> Judged:
     """Count the decisions of a rule on all rows."""
     parts = []
-    for rows in problem.row_slices():
+    for rows in problem.row_blocks():
         truth, predicted = problem.truth[rows], _decisions(rule, problem.scores[rows])
         weights = None if problem.weights is None else problem.weights[rows]
         parts.append((metrics.count_by_label(truth, predicted, weights), metrics.count_by_sample(truth, predicted)))

@@ -22,8 +22,7 @@ __all__ = ["UndefinedMetricWarning", "f1_score", "fbeta_score"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-_BLOCK_ROWS = 4096
+Cells = npt.NDArray[np.uint8]
 
 
 class UndefinedMetricWarning(UserWarning):
@@ -158,16 +157,15 @@ def average_f(
 
 def count_by_label(truth: Matrix, predicted: Matrix, weights: Ints | None) -> Counts:
     """Count checked indicator matrices label by label, in units of the weights."""
+    per_row = np.ones(truth.shape[0], np.int64) if weights is None else weights
     if is_sparse(truth) and is_sparse(predicted):
-        rows = np.ones(truth.shape[0], np.int64) if weights is None else weights
         both = truth.astype(np.bool_).multiply(predicted.astype(np.bool_))
-        return Counts(*(part.astype(np.int64).T @ rows for part in (both, predicted, truth)))
+        return Counts(*(part.astype(np.int64).T @ per_row for part in (both, predicted, truth)))
     from thresholds._kernels import confusion
 
     counts = np.zeros((3, truth.shape[1]), np.int64)
-    for start, t, p in _row_blocks(truth, predicted):
-        rows = np.ones(len(t), np.int64) if weights is None else weights[start : start + len(t)]
-        confusion.count_by_label(t, p, rows, counts)
+    for rows, t, p in _row_blocks(truth, predicted):
+        confusion.count_by_label(t, p, per_row[rows], counts)
     return Counts(*counts)
 
 
@@ -179,17 +177,16 @@ def count_by_sample(truth: Matrix, predicted: Matrix) -> Counts:
     from thresholds._kernels import confusion
 
     counts = np.zeros((3, truth.shape[0]), np.int64)
-    for start, t, p in _row_blocks(truth, predicted):
-        confusion.count_by_sample(t, p, counts[:, start : start + len(t)])
+    for rows, t, p in _row_blocks(truth, predicted):
+        confusion.count_by_sample(t, p, counts[:, rows])
     return Counts(*counts)
 
 
-def _row_blocks(*matrices: Matrix) -> Iterator[tuple[int, npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
+def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Cells, Cells]]:
     """Give blocks of rows of 0/1 matrices as C-contiguous uint8, without a copy where they are that already."""
-    for start in range(0, matrices[0].shape[0], _BLOCK_ROWS):
-        blocks = (matrix[start : start + _BLOCK_ROWS] for matrix in matrices)
-        t, p = (block.toarray() if is_sparse(block) else block for block in blocks)
-        yield start, np.ascontiguousarray(t, np.uint8), np.ascontiguousarray(p, np.uint8)
+    for rows in _checks.row_blocks(*truth.shape):
+        t, p = (part.toarray() if is_sparse(part) else part for part in (truth[rows], predicted[rows]))
+        yield rows, np.ascontiguousarray(t, np.uint8), np.ascontiguousarray(p, np.uint8)
 
 
 def _mean(values: Floats, weights: Ints | None) -> float:

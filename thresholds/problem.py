@@ -4,6 +4,7 @@ A piece holds a few columns or rows, so that a fit of one threshold for each lab
 Scores become keys (`_kernels/keys.py`) here, whatever their dtype and layout.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -17,8 +18,6 @@ from thresholds._kernels.keys import to_keys
 
 Ints = npt.NDArray[np.int64]
 Axis = Literal["labels", "samples"]
-
-_COPY_ROWS = 4096  # A block of 16 float32 columns by 4,096 rows is transposed inside the second-level cache.
 
 
 class Items(NamedTuple):
@@ -78,8 +77,8 @@ class Problem:
 
     @property
     def n_stored(self) -> int:
-        """Number of scores that are there."""
-        return int(self.scores.nnz if is_sparse(self.scores) else self.scores.size) or 1
+        """Number of scores that take room."""
+        return int(self.scores.nnz if is_sparse(self.scores) else self.scores.size)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -110,9 +109,9 @@ class Problem:
         """Number of groups along an axis."""
         return self.n_labels if axis == "labels" else self.n_samples
 
-    def row_slices(self) -> list[slice]:
-        """Give blocks of rows."""
-        return [slice(row, row + _COPY_ROWS) for row in range(0, self.n_samples, _COPY_ROWS)]
+    def row_blocks(self) -> Iterator[slice]:
+        """Give blocks of rows that are small enough for copies of their scores."""
+        return _checks.row_blocks(self.n_samples, self.n_stored // self.n_samples)
 
     def rows(self, part: slice) -> tuple[Matrix, Matrix]:
         """Give truth and scores of a block of rows as CSR arrays; all dense scores are stored."""
@@ -167,7 +166,7 @@ class Problem:
         return np.where(truth != 0, weights, 0)
 
     def _sparse_items(self, axis: Axis, first: int, last: int) -> Items:
-        """Give items from stored entries, one more a group for the absent ones."""
+        """Give items from stored entries, one more per group for the absent ones."""
         if axis == "labels":
             truth, scores = (_compressed(part[:, first:last], "csc") for part in self.by_label)
         else:
@@ -225,6 +224,6 @@ def _coordinates(matrix: Matrix) -> tuple[Ints, Ints]:
 def _transposed(matrix: Dense, first: int, last: int, dtype: np.dtype[Any]) -> Dense:
     """Copy columns `first:last` into the rows of a new array, a block of rows at a time."""
     tile = np.empty((last - first, len(matrix)), dtype)
-    for row in range(0, len(matrix), _COPY_ROWS):
-        tile[:, row : row + _COPY_ROWS] = matrix[row : row + _COPY_ROWS, first:last].T
+    for rows in _checks.row_blocks(len(matrix), last - first):
+        tile[:, rows] = matrix[rows, first:last].T
     return tile

@@ -91,7 +91,7 @@ class _Search:
     def _map(self, function: Callable[[Items, slice], Result], title: str = "") -> list[Result]:
         """Apply `function` to pieces of about two million cells, on threads."""
         n_groups = self.problem.size(self.axis)
-        step = max(1, _CELLS_PER_PIECE * n_groups // self.problem.n_stored)
+        step = max(1, _CELLS_PER_PIECE * n_groups // max(1, self.problem.n_stored))
         pieces = [(first, min(first + step, n_groups)) for first in range(0, n_groups, step)]
 
         def run(piece: Piece) -> Result:

@@ -85,8 +85,8 @@ def map_labels(
 ) -> list[Result]:
     """Apply `function` to the staircases of one tile of labels after another, on threads, in order.
 
-    Only what `function` returns is kept. Tiles are so narrow that keys, truth and steps of those in work take less
-    than a quarter of dense scores even if every cell is positive.
+    Only what `function` returns is kept. Tiles are so narrow that a macro fit takes less than a quarter of dense
+    scores and truth on top of them, even if nearly every cell is positive.
     """
     width = max(1, min(_WIDEST_TILE, problem.n_labels // (_TILES_PER_THREAD * engines.worker_count(n_jobs))))
     problem.prepare("labels")

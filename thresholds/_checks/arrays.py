@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +16,14 @@ Dense: TypeAlias = npt.NDArray[Any]
 Matrix: TypeAlias = Any  # a dense 2-D ndarray, or a canonical scipy.sparse CSR array
 
 _LARGEST_EXACT_INTEGER = 2**53
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 4096  # of 16 float32 columns are transposed inside the second-level cache
+_BLOCK_CELLS = 2**22  # A few megabytes, however wide the rows are.
+
+
+def row_blocks(n_rows: int, cells_per_row: int) -> Iterator[slice]:
+    """Give blocks of rows that are small enough for copies of them."""
+    step = min(_BLOCK_ROWS, max(1, _BLOCK_CELLS // max(1, cells_per_row)))
+    return (slice(row, row + step) for row in range(0, n_rows, step))
 
 
 def scores(value: object, name: str = "y_score", label_names: Sequence[str] | None = None) -> Matrix:
@@ -58,8 +65,8 @@ def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | 
         if _not_binary(array.data).any():
             raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
         return without_zeros(array)
-    for start in range(0, len(array), _BLOCK_ROWS):
-        if array.dtype != np.bool_ and _not_binary(array[start : start + _BLOCK_ROWS]).any():
+    for block in row_blocks(*array.shape):
+        if array.dtype != np.bool_ and _not_binary(array[block]).any():
             raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
     return array
 
@@ -102,8 +109,8 @@ def weights(
     """Check sample weights and give them as integers, with the weight that 1 stands for.
 
     The unit is the finest power of two for which all cells together weigh less than 2**61 of it: each weight is
-    off by at most one unit, 2**-60 of that total. With `coarse`, a common factor of all
-    weights then joins the unit, so that equal weights count like none.
+    off by at most one unit, 2**-60 of that total. With `coarse`, a common factor of all weights then joins the
+    unit, so that equal weights count like none.
     """
     if value is None:
         return None, 1.0
@@ -237,8 +244,8 @@ def _position(array: Matrix, bad: Any) -> tuple[int, int]:
     if is_sparse(array):
         at = int(np.flatnonzero(bad(array.data))[0])
         return int(np.searchsorted(array.indptr, at, side="right")) - 1, int(array.indices[at])
-    for start in range(0, len(array), _BLOCK_ROWS):
-        cells = np.argwhere(bad(array[start : start + _BLOCK_ROWS]))
+    for block in row_blocks(*array.shape):
+        cells = np.argwhere(bad(array[block]))
         if len(cells):
-            return start + int(cells[0, 0]), int(cells[0, 1])
+            return block.start + int(cells[0, 0]), int(cells[0, 1])
     raise AssertionError("no bad cell")

@@ -56,6 +56,13 @@ def _radix_sort(keys: Keys, rows: Rows, spare: Keys, spare_rows: Rows) -> tuple[
 
 
 @kernel
+def _sorted_with_rows(keys: Keys) -> tuple[Keys, Rows]:
+    """Give keys upwards, and where each was, leaving `keys` alone."""
+    rows = np.arange(keys.size).astype(np.int32)
+    return _radix_sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
+
+
+@kernel
 def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
     """Give the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
 
@@ -161,8 +168,7 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
 def pooled_counts(grid: Keys, keys: Keys, weights: Ints) -> Ints:
     """Give the weight of the items in `[grid[k], grid[k + 1])`, for a grid that increases."""
     counts = np.zeros(grid.size, np.int64)
-    rows = np.arange(keys.size).astype(np.int32)
-    up, row = _radix_sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
+    up, row = _sorted_with_rows(keys)
     k = grid.size - 1
     for i in range(keys.size - 1, -1, -1):
         while k >= 0 and grid[k] > up[i]:
@@ -192,8 +198,7 @@ def pooled_gains(
     Each group's F is rounded to an integer once, so that differences telescope and their sums are exact.
     """
     gains = np.zeros(grid.size, np.int64)
-    rows = np.arange(keys.size).astype(np.int32)
-    up, row = _radix_sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
+    up, row = _sorted_with_rows(keys)
     n_groups = starts.size - 1
     group = np.empty(keys.size, np.int32)
     tp, predicted = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)

@@ -1,6 +1,7 @@
 """What a rule was fitted on: enough to notice that new scores are of another kind."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,16 @@ class FittedOn:
             quantiles=tuple(quantiles.tolist()),
             version=__version__,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, in the form of `rule.schema.json`."""
+        return asdict(self) | {"positives": list(self.positives), "quantiles": list(self.quantiles)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "FittedOn":
+        """Build it from what `to_dict` gave."""
+        lists = {name: tuple(_checks.a_list(values[name], name)) for name in ("positives", "quantiles")}
+        return cls(n_samples=values["n_samples"], dtype=values["dtype"], version=values["version"], **lists)
 
     def share_outside(self, scores: Matrix, missing: float) -> float:
         """Give the share of scores outside the range of the fit; 0 where there are too few to tell."""

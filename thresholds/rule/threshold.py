@@ -142,9 +142,13 @@ class ThresholdRule(Saved):
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""
         scores = _checks.scores(y_score, label_names=self.label_names)
+        self._check_width(scores)
+        return scores
+
+    def _check_width(self, scores: Matrix) -> None:
+        """Refuse another number of labels."""
         if scores.shape[1] != self.n_labels:
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
-        return scores
 
     def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Predict on checked scores, without a word about their range."""
@@ -194,7 +198,6 @@ class ThresholdRule(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Give the rule as plain values, in the form of `rule.schema.json`."""
-        fitted = self.fitted_on
         return {
             **header(self.kind),
             "thresholds": [to_json(t) for t in self.thresholds.tolist()],
@@ -208,15 +211,7 @@ class ThresholdRule(Saved):
             "objective": self.objective,
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
             "missing": to_json(self.missing),
-            "fitted_on": None
-            if fitted is None
-            else {
-                "n_samples": fitted.n_samples,
-                "positives": list(fitted.positives),
-                "dtype": fitted.dtype,
-                "quantiles": list(fitted.quantiles),
-                "version": fitted.version,
-            },
+            "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
         }
 
     @classmethod
@@ -226,22 +221,13 @@ class ThresholdRule(Saved):
         unsupported = np.zeros(len(thresholds), np.bool_)
         for label in _checks.a_list(values["unsupported"], "unsupported"):
             unsupported[_checks.count(label, "unsupported", 0)] = True
-        fitted = values["fitted_on"]
-        if fitted is not None:
-            fitted = FittedOn(
-                n_samples=fitted["n_samples"],
-                positives=tuple(_checks.a_list(fitted["positives"], "positives")),
-                dtype=fitted["dtype"],
-                quantiles=tuple(_checks.a_list(fitted["quantiles"], "quantiles")),
-                version=fitted["version"],
-            )
         as_they_are = ("average", "beta", "objective", "guard", "per_label", "zero_division", "placement")
         return ThresholdRule(
             thresholds=np.array(thresholds),
             label_names=values["label_names"],
             unsupported=unsupported,
             missing=from_json(values["missing"]),
-            fitted_on=fitted,
+            fitted_on=None if values["fitted_on"] is None else FittedOn.from_dict(values["fitted_on"]),
             **{name: values[name] for name in as_they_are},
         )
 

@@ -12,7 +12,7 @@ from thresholds._checks import AVERAGES, Dense, InputError, Matrix, is_sparse
 from thresholds.rule.decisions import like, sparse_like
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
-_BLOCK_CELLS = 2**22  # Rows are sorted a block at a time.
+Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,13 @@ class TopKRule(Saved):
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""
         scores = _checks.scores(y_score, label_names=self.label_names)
+        self._check_width(scores)
+        return scores
+
+    def _check_width(self, scores: Matrix) -> None:
+        """Refuse another number of labels, where the rule has names for them."""
         if self.label_names is not None and scores.shape[1] != len(self.label_names):
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
-        return scores
 
     def _decide(self, scores: Matrix) -> Matrix:
         """Predict on checked scores."""
@@ -103,30 +107,25 @@ class TopKRule(Saved):
 def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
     """Choose the k highest scores of each row, a block of rows at a time."""
     decided = np.zeros(scores.shape, np.uint8)
-    step = max(1, _BLOCK_CELLS // scores.shape[1])
-    for start in range(0, len(scores), step):
-        block = scores[start : start + step, ::-1]
-        order = scores.shape[1] - 1 - np.argsort(block, axis=1, kind="stable")[:, ::-1]
-        np.put_along_axis(decided[start : start + step], order[:, :k], 1, axis=1)
+    for rows in _checks.row_blocks(*scores.shape):
+        order = scores.shape[1] - 1 - np.argsort(scores[rows, ::-1], axis=1, kind="stable")[:, ::-1]
+        np.put_along_axis(decided[rows], order[:, :k], 1, axis=1)
     return decided
 
 
 def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
     """Choose among stored scores above `missing`; rows with fewer than k of them go on with their absent cells."""
     row = _checks.row_of_entries(scores)
-    above = np.flatnonzero(scores.data > np.float64(missing))
-    order = above[np.lexsort((scores.indices[above], -scores.data[above].astype(np.float64), row[above]))]
-    in_row = np.bincount(row[above], minlength=scores.shape[0])
-    rank = np.arange(order.size) - np.repeat(in_row.cumsum() - in_row, in_row)
-    chosen = order[rank < k]
+    wanted = np.full(scores.shape[0], k)
+    chosen = _highest_entries(scores, row, scores.data > np.float64(missing), wanted)
+    wanted -= np.bincount(row[chosen], minlength=wanted.size)
     rows, columns = [row[chosen]], [scores.indices[chosen]]
-    short = np.flatnonzero(in_row < k)
+    short = np.flatnonzero(wanted)
     # The first absent cells of a row lie within its first k + stored columns.
     width = min(scores.shape[1], 1 + k + int(np.diff(scores.indptr).max(initial=0)))
-    step = max(1, _BLOCK_CELLS // width)
-    for start in range(0, short.size, step):
-        part = short[start : start + step]
-        at, column = _absent_choice(scores[part], k - in_row[part], width, missing)
+    for block in _checks.row_blocks(short.size, width):
+        part = short[block]
+        at, column = _absent_choice(scores[part], wanted[part], width, missing)
         rows.append(part[at])
         columns.append(column)
     at, column = np.concatenate(rows), np.concatenate(columns)
@@ -135,19 +134,22 @@ def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
     return type(scores)((np.ones(at.size, np.uint8), column[order], starts), shape=scores.shape)
 
 
-def _absent_choice(
-    scores: Any, wanted: npt.NDArray[np.intp], width: int, missing: float
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _absent_choice(scores: Any, wanted: Places, width: int, missing: float) -> tuple[Places, Places]:
     """Choose the first cells of each row that score `missing`, then, if they run out, stored scores below it."""
     row = _checks.row_of_entries(scores)
-    other, within = scores.data != np.float64(missing), scores.indices < width
+    taken = (scores.data != np.float64(missing)) & (scores.indices < width)
     free = np.ones((scores.shape[0], width), np.bool_)
-    free[row[other & within], scores.indices[other & within]] = False
+    free[row[taken], scores.indices[taken]] = False
     at, column = np.nonzero(free & (free.cumsum(axis=1) <= wanted[:, np.newaxis]))
     lacking = wanted - np.bincount(at, minlength=wanted.size)
-    below = np.flatnonzero(scores.data < np.float64(missing))
-    order = below[np.lexsort((scores.indices[below], -scores.data[below].astype(np.float64), row[below]))]
+    more = _highest_entries(scores, row, scores.data < np.float64(missing), lacking)
+    return np.append(at, row[more]), np.append(column, scores.indices[more])
+
+
+def _highest_entries(scores: Any, row: Places, among: npt.NDArray[np.bool_], wanted: Places) -> Places:
+    """Give the highest stored entries of each row, as many as it wants; equal scores by column."""
+    entry = np.flatnonzero(among)
+    order = entry[np.lexsort((scores.indices[entry], -scores.data[entry].astype(np.float64), row[entry]))]
     in_row = np.bincount(row[order], minlength=wanted.size)
     rank = np.arange(order.size) - np.repeat(in_row.cumsum() - in_row, in_row)
-    more = order[rank < lacking[row[order]]]
-    return np.append(at, row[more]), np.append(column, scores.indices[more])
+    return order[rank < wanted[row[order]]]
