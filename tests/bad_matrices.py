@@ -98,7 +98,7 @@ CELLS: Table = {
 SHAPES: Table = {
     "no rows": (lambda: np.ones((0, 2)), r"is empty, shape \(0, 2\), expected at least one row and one label"),
     "no labels": (lambda: np.ones((4, 0)), r"is empty, shape \(4, 0\), expected at least one row and one label"),
-    "empty list": (list, r"is empty, shape \(0, 1\)"),
+    "empty list": (list, r"is empty, shape \(0,"),
     "no rows, sparse": (lambda: CSR((0, 2)), r"is empty, shape \(0, 2\)"),
     "no labels, sparse": (lambda: CSR((4, 0)), r"is empty, shape \(4, 0\)"),
     "scalar": (lambda: 1.0, rf"has shape \(\), {SHAPE}"),

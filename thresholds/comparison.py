@@ -1,16 +1,17 @@
 """Rules side by side, judged on rows that were not used for fitting them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from thresholds import _checks, metrics
+from thresholds import _checks, tables
 from thresholds._checks import Average, InputError
 from thresholds.empirical import fit_empirical
 from thresholds.judging import f_measure, judge
-from thresholds.metrics import Counts
+from thresholds.metrics.averages import average_of, f_score
+from thresholds.metrics.counts import count_by_label
 from thresholds.problem import Problem
 from thresholds.rule import FixedRule, Rule, ThresholdRule, TopKRule
 from thresholds.top_k import fit_top_k
@@ -69,7 +70,7 @@ class Comparison:
             )
             for row in self.measures
         ]
-        return table([*zip(*head, strict=True)], body)
+        return tables.as_text([*zip(*head, strict=True)], body)
 
 
 def compare(
@@ -108,7 +109,7 @@ def compare(
             raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
     beta = _checks.beta(beta)
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
-    gold = metrics.count_by_label(problem.truth, problem.truth, problem.weights)
+    gold = count_by_label(problem.truth, problem.truth, problem.weights)
     weight = int(problem.row_weights.sum())
     return Comparison(
         measures=tuple(_measure(name, rule, problem, beta) for name, rule in rules.items()),
@@ -139,22 +140,13 @@ def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings
     }
 
 
-def table(head: Sequence[tuple[str, ...]], body: Sequence[tuple[str, ...]]) -> str:
-    """Align text in columns: the first to the left, the others to the right."""
-    widths = [max(len(cell) for cell in column) for column in zip(*head, *body, strict=True)]
-    rule = "  ".join("-" * width for width in widths)
-    lines = [_line(row, widths) for row in head] + [rule] + [_line(row, widths) for row in body]
-    return "\n".join(lines)
-
-
 def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
     """Judge one rule."""
     rule._check_width(problem.scores)
     if isinstance(rule, ThresholdRule):
         rule._warn_if_out_of_range(problem.scores)
     judged = judge(rule, problem)
-    supported = judged.by_label.positives > 0
-    with_positives = Counts(*(counts[supported] for counts in judged.by_label))
+    with_positives = judged.by_label.take(judged.by_label.positives > 0)
     weight = int(problem.row_weights.sum())
     micro, macro, weighted, samples = (
         f_measure(judged, problem, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
@@ -162,19 +154,10 @@ def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
     return Measures(
         rule=name,
         micro=micro,
-        macro_supported=float(metrics.average_f(with_positives, "macro", beta, 0.0)),
+        macro_supported=average_of(f_score(beta), with_positives, "macro", 0.0),
         macro=macro,
         weighted=weighted,
         samples=samples,
         predicted_per_row=float(judged.by_label.predicted.sum() / weight),
         labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * weight)),
     )
-
-
-def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Join one line of a table."""
-    first, *others = (
-        cell.ljust(width) if i == 0 else cell.rjust(width)
-        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    )
-    return "  ".join([first, *others]).rstrip()

@@ -8,10 +8,11 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from thresholds.comparison import compare, fit_all, table
+from thresholds.comparison import compare, fit_all
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
 from thresholds.rule import Rule
+from thresholds.tables import as_text
 
 _SHOWN = 6  # labels in the table of the most over-predicted
 
@@ -60,7 +61,7 @@ def _platypus(rules: Mapping[str, Rule], truth: np.ndarray, scores: np.ndarray, 
     ]
     worst = order[0]
     return (
-        f"{table(head, body)}\n\n"
+        f"{as_text(head, body)}\n\n"
         f'The platypus: the pixels say nothing about "{names[worst]}", so predicting it nearly always is as good\n'
         f"as its F1 gets. Macro-F1 predicts it on {share['macro'][worst]:.0%} of the images, and the average hides it;"
         f" micro-F1 on {share['micro'][worst]:.0%}."

@@ -12,11 +12,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, metrics, staircase
+from thresholds import _checks, staircase
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._kernels.choosing import best_steps, upper_hulls
 from thresholds.judging import f_measure, judge
-from thresholds.metrics import Counts
+from thresholds.metrics.averages import average_of, f_score
+from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.placement import place
 from thresholds.problem import Problem
 from thresholds.rule import FittedOn, ThresholdRule
@@ -142,7 +143,7 @@ def fit_empirical(
     else:
         cut = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
         score, lower = (np.full(problem.n_labels, value) for value in cut)
-        positives = metrics.count_by_label(problem.truth, problem.truth, problem.weights).positives
+        positives = count_by_label(problem.truth, problem.truth, problem.weights).positives
     if problem.keep_sparse:
         lower = np.fmax(lower, problem.missing)  # Also where a label has a score in every row.
     fitted = ThresholdRule(
@@ -158,8 +159,8 @@ def fit_empirical(
         fitted_on=FittedOn.of(problem.scores, problem.missing, positives * problem.unit),
     )
     if per_label:
-        counts = Counts(cuts.tp, cuts.predicted, positives)
-        objective = float(metrics.average_f(counts, average, beta, zero_division))
+        counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, positives]), int(problem.row_weights.sum()))
+        objective = average_of(f_score(beta), counts, average, zero_division)
     else:
         objective = f_measure(judge(fitted, problem), problem, average, beta, zero_division)
     return replace(fitted, objective=objective)

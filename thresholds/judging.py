@@ -4,13 +4,13 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
-import numpy as np
-
-from thresholds import metrics
 from thresholds._checks import Matrix, is_sparse
-from thresholds.metrics import Counts
+from thresholds.metrics.averages import average_of, f_score
+from thresholds.metrics.counts import ConfusionCounts, count_by_label, count_by_sample, stacked
 from thresholds.problem import Problem
 from thresholds.rule import Rule, ThresholdRule
 
@@ -18,8 +18,8 @@ from thresholds.rule import Rule, ThresholdRule
 class Judged(NamedTuple):
     """Counts of a rule's decisions, by label (in the unit of the weights) and by row (unweighted)."""
 
-    by_label: Counts
-    by_sample: Counts
+    by_label: ConfusionCounts
+    by_sample: ConfusionCounts
 
 
 def judge(rule: Rule, problem: Problem) -> Judged:
@@ -28,18 +28,15 @@ def judge(rule: Rule, problem: Problem) -> Judged:
     for rows in problem.row_blocks():
         truth, predicted = problem.truth[rows], _decisions(rule, problem.scores[rows])
         weights = None if problem.weights is None else problem.weights[rows]
-        parts.append((metrics.count_by_label(truth, predicted, weights), metrics.count_by_sample(truth, predicted)))
+        parts.append((count_by_label(truth, predicted, weights), count_by_sample(truth, predicted)))
     labels, samples = zip(*parts, strict=True)
-    return Judged(
-        Counts(*(np.add.reduce(counts) for counts in zip(*labels, strict=True))),
-        Counts(*(np.concatenate(counts) for counts in zip(*samples, strict=True))),
-    )
+    return Judged(reduce(add, labels), stacked(samples))
 
 
 def f_measure(judged: Judged, problem: Problem, average: str, beta: float, zero_division: float) -> float:
     """Average F-beta over labels or rows, as `metrics.fbeta_score` does."""
     counts = judged.by_sample if average == "samples" else judged.by_label
-    return float(metrics.average_f(counts, average, beta, zero_division, problem.weights))
+    return average_of(f_score(beta), counts, average, zero_division, problem.weights)
 
 
 def _decisions(rule: Rule, scores: Matrix) -> Matrix:

@@ -19,7 +19,7 @@ from thresholds import engines
 from thresholds._checks import Average, Dense
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import pooled_counts, pooled_gains
-from thresholds.metrics import Counts, f_of_counts
+from thresholds.metrics.counts import f_of_counts
 from thresholds.problem import Axis, Items, Problem
 
 Ints = npt.NDArray[np.int64]
@@ -131,7 +131,7 @@ class _Search:
         counts = self._total(lambda items, _: pooled_counts(pool.grid, items.keys, items.weights))
         tp, predicted = _from_the_top(pool.hits), _from_the_top(counts)
         positives = np.full_like(tp, self.positives.sum())
-        f = f_of_counts(Counts(tp, predicted, positives), self.beta, 0.0)
+        f = f_of_counts(tp, predicted, positives, self.beta, 0.0)
         return int(f.size - 1 - np.argmax(f[::-1]))
 
     def _best_mean(self, pool: _Pool) -> int | None:

@@ -76,14 +76,14 @@ def of_labels(problem: Problem, first: int, last: int) -> Staircase:
     return stairs.above(problem.missing) if problem.keep_sparse else stairs
 
 
-def map_labels(
+def map_tiles(
     problem: Problem,
-    function: Callable[[Staircase], Result],
+    function: Callable[[int, int], Result],
     *,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> list[Result]:
-    """Apply `function` to the staircases of one tile of labels after another, on threads, in order.
+    """Apply `function` to the first and last label of one tile after another, on threads, in order.
 
     Only what `function` returns is kept. Tiles are so narrow that a macro fit takes less than a quarter of dense
     scores and truth on top of them, even if nearly every cell is positive.
@@ -91,6 +91,19 @@ def map_labels(
     width = max(1, min(_WIDEST_TILE, problem.n_labels // (_TILES_PER_THREAD * engines.worker_count(n_jobs))))
     problem.prepare("labels")
     tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]
-    return engines.run(
-        lambda tile: function(of_labels(problem, *tile)), tiles, n_jobs=n_jobs, progress=progress, title="labels"
-    )
+    return engines.run(lambda tile: function(*tile), tiles, n_jobs=n_jobs, progress=progress, title="labels")
+
+
+def map_labels(
+    problem: Problem,
+    function: Callable[[Staircase], Result],
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> list[Result]:
+    """Apply `function` to the staircases of one tile of labels after another, on threads, in order."""
+
+    def of_tile(first: int, last: int) -> Result:
+        return function(of_labels(problem, first, last))
+
+    return map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)

@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, metrics
+from thresholds import _checks
 from thresholds._kernels.confusion import ranks_of_positives
 from thresholds.judging import f_measure, judge
+from thresholds.metrics.counts import count_by_sample
 from thresholds.problem import Problem
 from thresholds.rule import TopKRule
 
@@ -86,7 +87,7 @@ def _f_of_top_k(problem: Problem, beta: float, zero_division: float) -> Floats:
         same = n_true == a  # positives in rows with a positives
         hits = np.bincount(ranks[same], weights[same], problem.n_labels).cumsum()
         f[1:] += (1 + beta**2) * hits / (beta**2 * a + k)
-    empty = metrics.count_by_sample(problem.truth, problem.truth).positives == 0
+    empty = count_by_sample(problem.truth, problem.truth).positives == 0
     f[0] = zero_division * problem.row_weights[empty].sum()
     return f
 

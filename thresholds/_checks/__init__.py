@@ -11,12 +11,14 @@ from thresholds._checks.arrays import (
     key_dtype,
     missing,
     pair,
+    plain,
     row_blocks,
     same_shape,
     scores,
     thresholds,
     weights,
 )
+from thresholds._checks.classes import class_labels, class_vectors, column_labels
 from thresholds._checks.errors import InputError, shown
 from thresholds._checks.options import (
     AVERAGES,
@@ -45,6 +47,9 @@ __all__ = [
     "Placement",
     "a_list",
     "beta",
+    "class_labels",
+    "class_vectors",
+    "column_labels",
     "count",
     "filled",
     "finite",
@@ -55,6 +60,7 @@ __all__ = [
     "names_of_labels",
     "option",
     "pair",
+    "plain",
     "real",
     "row_blocks",
     "row_of_entries",

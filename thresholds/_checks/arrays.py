@@ -61,14 +61,10 @@ def filled(array: Any, missing: float) -> Dense:
 def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | None = None) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
     array = _matrix(value, name)
-    if is_sparse(array):
-        if _not_binary(array.data).any():
-            raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
-        return without_zeros(array)
-    for block in row_blocks(*array.shape):
-        if array.dtype != np.bool_ and _not_binary(array[block]).any():
-            raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
-    return array
+    parts = [array.data] if is_sparse(array) else (array[block] for block in row_blocks(*array.shape))
+    if array.dtype != np.bool_ and not all(_all_binary(part) for part in parts):
+        raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
+    return without_zeros(array) if is_sparse(array) else array
 
 
 def soft_truth(value: object, name: str = "y_true") -> Matrix:
@@ -164,10 +160,6 @@ def _matrix(value: object, name: str) -> Matrix:
 
 def _dense_matrix(value: object, name: str) -> Dense:
     """Give a plain 2-D array of numbers, a view of the caller's memory where it can be."""
-    if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
-        raise InputError(
-            f"{name} is a {type(value).__name__} frame, expected an array: pass its values and label_names="
-        )
     array = _array(value, name)
     if array.ndim == 1:
         array = array[:, np.newaxis]
@@ -176,8 +168,12 @@ def _dense_matrix(value: object, name: str) -> Dense:
     return array
 
 
-def _array(value: object, name: str) -> Dense:
-    """Give an array of real numbers without masked cells."""
+def plain(value: object, name: str) -> Dense:
+    """Give an array of whatever dtype, without masked cells."""
+    if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
+        raise InputError(
+            f"{name} is a {type(value).__name__} frame, expected an array: pass its values and label_names="
+        )
     parts = value if isinstance(value, list | tuple) else [value]
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any() for part in parts):
         raise InputError(f"{name} has masked cells, expected none: use -inf for a label that must not be predicted")
@@ -185,14 +181,13 @@ def _array(value: object, name: str) -> Dense:
         array = np.asarray(value)
     except Exception as error:  # Whatever a foreign object's conversion raises.
         raise InputError(f"{name} cannot be read as an array ({' '.join(str(error).split())})") from None
-    if array.dtype.kind == "O":
-        array = _plain_numbers(array, name)
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} has dtype {array.dtype}, expected real numbers")
+    listed = isinstance(value, list | tuple) and array.ndim == 1
+    if listed and array.dtype.kind == "U" and not all(isinstance(part, str) for part in parts):
+        raise InputError(f"{name} mixes strings with other values, expected one kind")
     return array
 
 
-def _plain_numbers(array: Dense, name: str) -> Dense:
+def plain_numbers(array: Dense, name: str) -> Dense:
     """Turn an object array of numbers into float64."""
     for cell in array.flat:
         if not isinstance(cell, numbers.Real | np.bool_):
@@ -205,9 +200,26 @@ def _plain_numbers(array: Dense, name: str) -> Dense:
         raise InputError(f"{name} has a number that is no float64 ({error})") from None
 
 
+def _array(value: object, name: str) -> Dense:
+    """Give an array of real numbers without masked cells."""
+    array = plain(value, name)
+    if array.dtype.kind == "O":
+        array = plain_numbers(array, name)
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} has dtype {array.dtype}, expected real numbers")
+    return array
+
+
+def _all_binary(cells: Dense) -> bool:
+    """Tell whether all cells are 0 or 1; of integers by one maximum, as a negative one is large without its sign."""
+    if cells.dtype.kind in "iu":
+        return bool(cells.view(cells.dtype.str.replace("i", "u")).max(initial=0) <= 1)
+    return not _not_binary(cells).any()
+
+
 def _not_binary(cells: Dense) -> Dense:
     """Mark cells that are neither 0 nor 1."""
-    return cells > 1 if cells.dtype.kind == "u" else (cells != 0) & (cells != 1)
+    return np.asarray((cells != 0) & (cells != 1))
 
 
 def _not_a_share(cells: Dense) -> Dense:

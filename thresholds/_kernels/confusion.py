@@ -1,4 +1,6 @@
-"""Loops that count true, predicted and correctly predicted labels of indicator matrices."""
+"""Loops that count true positives, predictions and positives: by label, by row, by class."""
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -7,11 +9,36 @@ from thresholds._kernels._jit import kernel
 
 Ints = npt.NDArray[np.int64]
 Cells = npt.NDArray[np.uint8]
+Places = npt.NDArray[Any]  # int32 or int64, as SciPy has them
+
+_FULL = 255  # Rows that a byte can count.
 
 
 @kernel
-def count_by_label(truth: Cells, predicted: Cells, weights: Ints, counts: Ints) -> None:
+def count_by_label(truth: Cells, predicted: Cells, counts: Ints) -> None:
     """Add true positives, predictions and positives of each label to `counts` (3, n_labels).
+
+    Sums of bytes, emptied before they can overflow: 32 labels an instruction, so that the time is that of reading
+    both matrices once, a third of what sums of 64 bits take.
+    """
+    n, n_labels = truth.shape
+    tp, p, t = np.empty(n_labels, np.uint8), np.empty(n_labels, np.uint8), np.empty(n_labels, np.uint8)
+    for first in range(0, n, _FULL):
+        tp[:], p[:], t[:] = 0, 0, 0
+        for i in range(first, min(n, first + _FULL)):
+            for j in range(n_labels):
+                tp[j] += truth[i, j] & predicted[i, j]
+                p[j] += predicted[i, j]
+                t[j] += truth[i, j]
+        for j in range(n_labels):
+            counts[0, j] += tp[j]
+            counts[1, j] += p[j]
+            counts[2, j] += t[j]
+
+
+@kernel
+def weigh_by_label(truth: Cells, predicted: Cells, weights: Ints, counts: Ints) -> None:
+    """Add the weights of true positives, predictions and positives of each label to `counts` (3, n_labels).
 
     Row by row with one accumulator a label: the inner loop is vectorised and reads memory in order.
     """
@@ -25,12 +52,62 @@ def count_by_label(truth: Cells, predicted: Cells, weights: Ints, counts: Ints) 
 
 @kernel
 def count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
-    """Write true positives, predictions and positives of each row to `counts` (3, n_samples)."""
+    """Write true positives, predictions and positives of each row to `counts` (3, n_samples).
+
+    Sums of 32 bits in registers: a tenth of the time of adding to `counts` cell by cell.
+    """
     for i in range(truth.shape[0]):
+        tp, p, t = np.uint32(0), np.uint32(0), np.uint32(0)
         for j in range(truth.shape[1]):
-            counts[0, i] += truth[i, j] & predicted[i, j]
-            counts[1, i] += predicted[i, j]
-            counts[2, i] += truth[i, j]
+            tp = np.uint32(tp + (truth[i, j] & predicted[i, j]))
+            p = np.uint32(p + predicted[i, j])
+            t = np.uint32(t + truth[i, j])
+        counts[0, i], counts[1, i], counts[2, i] = tp, p, t
+
+
+@kernel
+def count_sparse(
+    true_starts: Places,
+    true_columns: Places,
+    starts: Places,
+    columns: Places,
+    weights: Ints,
+    by_label: Ints,
+    by_sample: Ints,
+) -> None:
+    """Add weights of true positives, predictions and positives by label, and write their numbers by row.
+
+    Both matrices are CSR, columns rising, all stored cells 1. Each row is one merge: stored cells are all it reads.
+    """
+    for i in range(starts.size - 1):
+        w = weights[i]
+        t, t_end = true_starts[i], true_starts[i + 1]
+        p, p_end = starts[i], starts[i + 1]
+        by_sample[0, i], by_sample[1, i], by_sample[2, i] = 0, p_end - p, t_end - t
+        for k in range(t, t_end):
+            by_label[2, true_columns[k]] += w
+        for k in range(p, p_end):
+            by_label[1, columns[k]] += w
+        while t < t_end and p < p_end:
+            if true_columns[t] < columns[p]:
+                t += 1
+            elif true_columns[t] > columns[p]:
+                p += 1
+            else:
+                by_label[0, columns[p]] += w
+                by_sample[0, i] += 1
+                t += 1
+                p += 1
+
+
+@kernel
+def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> None:
+    """Add the weights of true positives, predictions and positives of each class to `counts` (3, n_classes)."""
+    for i in range(true.size):
+        counts[1, predicted[i]] += weights[i]
+        counts[2, true[i]] += weights[i]
+        if true[i] == predicted[i]:
+            counts[0, true[i]] += weights[i]
 
 
 @kernel

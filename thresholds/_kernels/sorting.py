@@ -1,4 +1,4 @@
-"""Loops that sort scores and sweep them once: the staircase of each label, and one cut shared by all.
+"""Loops that sort scores and sweep them once: each label's staircase and AUROC, and one cut shared by all.
 
 Scores are keys (`keys.py`), sorted upwards by a radix sort of 11 bits a pass. `experiments/speed/kernels.py` prints
 why: 2.5 ns a float32 score, where a binary search for its place among the positives takes 35 to 75, as it mispredicts
@@ -162,6 +162,69 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
                 step += 1
         offsets[j + 1] = step
     return offsets, key[:step], lower[:step], tp[:step], fp[:step]
+
+
+@kernel
+def unit_aurocs(keys: Keys, truth: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+    """Give the AUROC of the labels in the rows of `keys` (n_labels, n_samples), NaN where one class has no score.
+
+    Negatives below every positive lose to all of them: they are counted, not sorted.
+    """
+    n_labels, n = keys.shape
+    auroc = np.full(n_labels, np.nan)
+    positives, spare_positives = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
+    kept, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
+    no_rows = np.empty(0, np.int32)
+    for j in range(n_labels):
+        n_positives = 0
+        for i in range(n):
+            positives[n_positives] = keys[j, i]
+            n_positives += truth[j, i]
+        if n_positives == 0 or n_positives == n:
+            continue
+        hits, _ = _radix_sort(positives[:n_positives], no_rows, spare_positives[:n_positives], no_rows)
+        n_kept = 0
+        for i in range(n):
+            kept[n_kept] = keys[j, i]
+            n_kept += (keys[j, i] >= hits[0]) & (truth[j, i] == 0)
+        up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
+        n_negatives = n - n_positives
+        below, equal, won = 0, 0, np.int64(0)  # Twice what the positives win: a tie counts one.
+        for p in range(n_positives):
+            while below < n_kept and up[below] < hits[p]:
+                below += 1
+            equal = max(equal, below)
+            while equal < n_kept and up[equal] == hits[p]:
+                equal += 1
+            won += 2 * (n_negatives - n_kept) + below + equal
+        auroc[j] = won / (2.0 * n_positives * n_negatives)
+    return auroc
+
+
+@kernel
+def weighted_aurocs(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> npt.NDArray[np.float64]:
+    """Give the AUROC of the labels whose items are `starts[j]:starts[j + 1]`, as in `weighted_staircases`."""
+    n_labels = starts.size - 1
+    auroc = np.full(n_labels, np.nan)
+    for j in range(n_labels):
+        first, last = starts[j], starts[j + 1]
+        up, row = _sorted_with_rows(keys[first:last])
+        below, won, positive = 0.0, 0.0, 0.0
+        i = 0
+        while i < up.size:
+            x = up[i]
+            hit_sum, weight_sum = np.int64(0), np.int64(0)
+            while i < up.size and up[i] == x:
+                hit_sum += hits[first + row[i]]
+                weight_sum += weights[first + row[i]]
+                i += 1
+            negative = float(weight_sum - hit_sum)
+            won += hit_sum * (below + 0.5 * negative)
+            below += negative
+            positive += hit_sum
+        if positive > 0 and below > 0:
+            auroc[j] = min(won / (positive * below), 1.0)  # Rounding may exceed 1.
+    return auroc
 
 
 @kernel

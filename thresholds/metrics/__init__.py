@@ -1,0 +1,43 @@
+"""F-measures and their relatives, each average under its own name, all from one count of decisions.
+
+    F_beta = (1 + b^2) tp / (b^2 (tp + fn) + tp + fp),    b = beta
+
+Arguments and results are scikit-learn's, for matrices of labels, vectors of classes and binary vectors. "Macro F1"
+means two things in print: here `average="macro"` is the mean of the labels' F1, `average="f_of_averages"` is F1 of the
+mean precision and the mean recall; `averages_report` shows them side by side. Formulas: `thresholds.metrics.averages`.
+"""
+
+from thresholds.metrics.accuracy import accuracy_score, macro_skill_score, multilabel_accuracy, skill_score
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.ranking import auroc, macro_auroc
+from thresholds.metrics.report import AveragesReport, averages_report
+from thresholds.metrics.scores import (
+    f1_score,
+    fbeta_score,
+    jaccard_score,
+    precision_recall_fscore_support,
+    precision_score,
+    recall_score,
+)
+from thresholds.metrics.targets import confusion_counts
+from thresholds.metrics.undefined import UndefinedMetricWarning
+
+__all__ = [
+    "AveragesReport",
+    "ConfusionCounts",
+    "UndefinedMetricWarning",
+    "accuracy_score",
+    "auroc",
+    "averages_report",
+    "confusion_counts",
+    "f1_score",
+    "fbeta_score",
+    "jaccard_score",
+    "macro_auroc",
+    "macro_skill_score",
+    "multilabel_accuracy",
+    "precision_recall_fscore_support",
+    "precision_score",
+    "recall_score",
+    "skill_score",
+]

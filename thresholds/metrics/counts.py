@@ -1,0 +1,200 @@
+"""One count of true and false positives and negatives, by label, by class or by row, that every metric reads.
+
+Whatever the input is (dense, sparse, a vector of classes, a chunk of rows), a compiled loop counts it once; the ratios
+of the counts have one definition each, here, and are NaN where they are 0/0.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._checks import Matrix, is_sparse
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Cells = npt.NDArray[np.uint8]
+Numbers: TypeAlias = npt.NDArray[Any]  # int64, or float64 where rows have weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfusionCounts:
+    """True and false positives and negatives of each group: of each label or class, or of each row.
+
+    Counts by label of chunks of rows add up with `+`, to what the rows together give. The ratios are arrays with one
+    value for each group, NaN where they are 0/0; `pooled()` adds the groups up before dividing (micro-averaging).
+
+    Attributes
+    ----------
+    sums : (3, n_groups) true positives, predictions and positives: int64, or float64 sums of sample weights
+    total : weight of all cells of a group, tp + fp + fn + tn
+    tp, fp, fn, tn, predicted, positives : (n_groups,)
+    """
+
+    sums: Numbers
+    total: float
+
+    @property
+    def tp(self) -> Numbers:
+        """True positives."""
+        return np.asarray(self.sums[0])
+
+    @property
+    def predicted(self) -> Numbers:
+        """What is predicted, tp + fp."""
+        return np.asarray(self.sums[1])
+
+    @property
+    def positives(self) -> Numbers:
+        """What is true, tp + fn: the support."""
+        return np.asarray(self.sums[2])
+
+    @property
+    def fp(self) -> Numbers:
+        """False positives."""
+        return self.predicted - self.tp
+
+    @property
+    def fn(self) -> Numbers:
+        """False negatives."""
+        return self.positives - self.tp
+
+    @property
+    def tn(self) -> Numbers:
+        """True negatives."""
+        return self.total - self.positives - self.fp
+
+    def __add__(self, other: "ConfusionCounts") -> "ConfusionCounts":
+        """Count the rows of both."""
+        if not isinstance(other, ConfusionCounts):
+            return NotImplemented
+        if self.sums.shape != other.sums.shape:
+            expected = f"expected {self.tp.size} as the others have"
+            raise _checks.InputError(f"counts to be added have {other.tp.size} labels, {expected}")
+        return ConfusionCounts(self.sums + other.sums, self.total + other.total)
+
+    def take(self, groups: npt.NDArray[np.bool_]) -> "ConfusionCounts":
+        """Give the counts of some groups."""
+        return ConfusionCounts(self.sums[:, groups], self.total)
+
+    def scaled(self, unit: float) -> "ConfusionCounts":
+        """Give the counts in another unit."""
+        return ConfusionCounts(self.sums * unit, self.total * unit)
+
+    def pooled(self) -> "ConfusionCounts":
+        """Add up all groups."""
+        return ConfusionCounts(self.sums.sum(axis=1, keepdims=True), self.total * self.tp.size)
+
+    def precision(self) -> Floats:
+        """Give tp / (tp + fp), the share of predictions that are right, in [0, 1]; 0/0 without predictions."""
+        return _ratio(self.tp, self.predicted)
+
+    def recall(self) -> Floats:
+        """Give tp / (tp + fn), the share of positives that are predicted, in [0, 1]; 0/0 without positives."""
+        return _ratio(self.tp, self.positives)
+
+    def f_score(self, beta: float = 1.0) -> Floats:
+        """Give (1 + b^2) tp / (b^2 (tp + fn) + tp + fp), b = beta, in [0, 1].
+
+        0/0 where tp + fp + fn = 0. It is 0, not 0/0, where precision and recall are both 0.
+        """
+        return f_of_counts(self.tp, self.predicted, self.positives, _checks.beta(beta), np.nan)
+
+    def jaccard(self) -> Floats:
+        """Give tp / (tp + fp + fn) = F1 / (2 - F1), in [0, 1]; 0/0 where tp + fp + fn = 0."""
+        return _ratio(self.tp, self.positives + self.fp)
+
+    def accuracy(self) -> Floats:
+        """Give (tp + tn) / (tp + fp + fn + tn), in [0, 1]; never 0/0."""
+        return _ratio(self.tp + self.tn, np.full_like(self.tp, self.total))
+
+    def skill(self) -> Floats:
+        """Give max(0, (accuracy - v) / (1 - v)), v that of predicting the majority class everywhere, in [0, 1].
+
+        0/0 where the majority class is the only one.
+        """
+        majority = np.maximum(self.positives, self.total - self.positives)
+        return _ratio(np.maximum(self.tp + self.tn - majority, 0), self.total - majority)
+
+
+def f_of_counts(tp: Numbers, predicted: Numbers, positives: Numbers, beta: float, zero_division: float) -> Floats:
+    """Give F-beta of each group; every F that is reported comes from here."""
+    b = beta * beta
+    denominator = b * positives + predicted
+    undefined = (predicted == 0) & (positives == 0)
+    f = (1.0 + b) * tp / np.where(denominator > 0, denominator, 1.0)
+    return np.where(undefined, zero_division, np.minimum(f, 1.0))  # Rounding may exceed 1.
+
+
+def count_by_label(truth: Matrix, predicted: Matrix, weights: Ints | None) -> ConfusionCounts:
+    """Count checked indicator matrices label by label, in units of the weights."""
+    from thresholds._kernels import confusion
+
+    if is_sparse(truth) and is_sparse(predicted):
+        return _count_sparse(truth, predicted, weights)[0]
+    counts = np.zeros((3, truth.shape[1]), np.int64)
+    for rows, t, p in _row_blocks(truth, predicted):
+        if weights is None:
+            confusion.count_by_label(t, p, counts)
+        else:
+            confusion.weigh_by_label(t, p, weights[rows], counts)
+    return ConfusionCounts(counts, truth.shape[0] if weights is None else int(weights.sum()))
+
+
+def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
+    """Count checked indicator matrices row by row."""
+    from thresholds._kernels import confusion
+
+    if is_sparse(truth) and is_sparse(predicted):
+        return _count_sparse(truth, predicted, None)[1]
+    counts = np.zeros((3, truth.shape[0]), np.int64)
+    for rows, t, p in _row_blocks(truth, predicted):
+        confusion.count_by_sample(t, p, counts[:, rows])
+    return ConfusionCounts(counts, truth.shape[1])
+
+
+def count_by_class(true: Ints, predicted: Ints, n_classes: int, weights: Ints | None) -> ConfusionCounts:
+    """Count vectors of class numbers class by class, each against the rest; numbers beyond the classes are rest."""
+    from thresholds._kernels import confusion
+
+    per_row = np.ones(true.size, np.int64) if weights is None else weights
+    counts = np.zeros((3, n_classes + 1), np.int64)
+    confusion.count_classes(true, predicted, per_row, counts)
+    return ConfusionCounts(counts[:, :n_classes], int(per_row.sum()))
+
+
+def stacked(parts: Sequence[ConfusionCounts]) -> ConfusionCounts:
+    """Join the counts of groups that follow each other, such as blocks of rows."""
+    return ConfusionCounts(np.concatenate([part.sums for part in parts], axis=1), parts[0].total)
+
+
+def _count_sparse(truth: Matrix, predicted: Matrix, weights: Ints | None) -> tuple[ConfusionCounts, ConfusionCounts]:
+    """Count two CSR matrices by label and by row, reading stored entries only."""
+    from thresholds._kernels import confusion
+
+    n_samples, n_labels = truth.shape
+    per_row = np.ones(n_samples, np.int64) if weights is None else weights
+    by_label, by_sample = np.zeros((3, n_labels), np.int64), np.zeros((3, n_samples), np.int64)
+    places = (truth.indptr, truth.indices, predicted.indptr, predicted.indices)
+    confusion.count_sparse(*places, per_row, by_label, by_sample)
+    return ConfusionCounts(by_label, int(per_row.sum())), ConfusionCounts(by_sample, n_labels)
+
+
+def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Cells, Cells]]:
+    """Give blocks of rows of 0/1 matrices as C-contiguous uint8, without a copy where they are that already."""
+    for rows in _checks.row_blocks(*truth.shape):
+        yield rows, _cells(truth[rows]), _cells(predicted[rows])
+
+
+def _cells(block: Matrix) -> Cells:
+    """Give a block as bytes."""
+    dense = block.toarray() if is_sparse(block) else block
+    return np.ascontiguousarray(dense.view(np.uint8) if dense.dtype == np.bool_ else dense, np.uint8)
+
+
+def _ratio(numerator: Numbers, denominator: Numbers) -> Floats:
+    """Divide; NaN for 0/0, the only case in which counts have a denominator of 0."""
+    return numerator / np.where(denominator == 0, np.nan, denominator)

@@ -1,0 +1,80 @@
+"""From targets to figures: check the arguments of a metric, count once, then divide, warn and average."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds.metrics import targets, undefined
+from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each
+from thresholds.metrics.counts import ConfusionCounts, Numbers
+from thresholds.metrics.targets import Targets
+
+_AVERAGES = (None, "binary", "micro", "macro", "weighted", "samples", "f_of_averages")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Counted targets, and how their figures are averaged."""
+
+    found: Targets
+    counts: ConfusionCounts  # by row for "samples", by label otherwise
+    average: str | None
+    zero_division: object
+
+    def give(self, figure: Figure, warn: bool = True) -> Any:
+        """Give a figure, averaged; a warning points at who called the caller."""
+        if warn and self.zero_division == "warn":
+            self._warn(figure)
+        value = undefined.value_of(self.zero_division)
+        if self.average is None:
+            return each(figure, self.counts, value)
+        if self.average == "binary":
+            return float(each(figure, self.counts, value)[0])
+        return average_of(figure, self.counts, self.average, value, self.found.weights)
+
+    @property
+    def support(self) -> Numbers:
+        """Positives of each label: their number, or their weight."""
+        return self.found.in_weights(self.counts).positives
+
+    def _warn(self, figure: Figure) -> None:
+        """Warn where a figure is 0/0; F of averages is made of precision and recall, so of theirs."""
+        counts = self.counts.pooled() if self.average == "micro" else self.counts
+        parts = (PRECISION, RECALL) if self.average == "f_of_averages" and figure.beta is not None else (figure,)
+        for part in parts:
+            undefined.warn(part.name, part.lacking, np.isnan(part.ratio(counts)), self.average, stacklevel=4)
+
+
+def evaluate(
+    y_true: object,
+    y_pred: object,
+    labels: object,
+    pos_label: Any,
+    average: str | None,
+    sample_weight: object,
+    zero_division: object,
+) -> Evaluation:
+    """Check the arguments of a metric and count; to be called by the public functions themselves."""
+    _checks.option(average, "average", _AVERAGES)
+    undefined.value_of(zero_division)
+    if average == "binary":
+        found = targets.read_binary(y_true, y_pred, pos_label, sample_weight)
+    else:
+        _note_unused(pos_label, average)
+        found = targets.read(y_true, y_pred, labels, sample_weight)
+    counts = found.by_sample() if average == "samples" else found.by_label()
+    return Evaluation(found, counts, average, zero_division)
+
+
+def _note_unused(pos_label: Any, average: str | None) -> None:
+    """Say, in scikit-learn's words, that `pos_label` does nothing without "binary"."""
+    if pos_label not in (None, 1):
+        warnings.warn(
+            f"Note that pos_label (set to {pos_label!r}) is ignored when average != 'binary' (got {average!r})."
+            " You may use labels=[pos_label] to specify a single positive class.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,101 @@
+"""AUROC: how well scores rank positives above negatives, whatever the threshold."""
+
+from typing import Any
+
+import numpy as np
+
+from thresholds.metrics.averages import mean_of_defined
+
+
+def auroc(
+    y_true: object,
+    y_score: object,
+    *,
+    sample_weight: object = None,
+    missing: float = 0.0,
+    n_jobs: int | None = None,
+) -> Any:
+    """Compute the area under the ROC curve of each label.
+
+        AUROC = P(s+ > s-) + P(s+ = s-) / 2
+
+    for the score s+ of a random positive and s- of a random negative, drawn by weight (Mann and Whitney 1947). In
+    [0, 1]: .5 for scores that say nothing, at any base rate. 0/0 where a label has one class only; it is NaN there.
+    Source: Lipton et al. 2013, section 10.
+
+    Parameters
+    ----------
+    y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+    y_score : real scores of the same shape; -inf is the lowest, equal scores are ties
+    sample_weight : (n_samples,) non-negative, not all 0, or None
+    missing : the score of the entries that a sparse `y_score` leaves out
+    n_jobs : threads; None for all cores
+
+    Returns
+    -------
+    (n_labels,) float64; a float for 1-D
+
+    Raises
+    ------
+    InputError
+        For NaN and +inf scores, truth other than 0 and 1, different shapes, bad weights.
+
+    Examples
+    --------
+    >>> from thresholds.metrics import auroc
+    >>> auroc([[1, 0], [0, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.2], [0.5, 0.3]])
+    array([0.75,  nan])
+    """
+    from thresholds._kernels.sorting import unit_aurocs, weighted_aurocs
+    from thresholds.problem import Problem
+    from thresholds.staircase import map_tiles
+
+    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing)
+
+    def of_tile(first: int, last: int) -> Any:
+        if problem.plain:
+            return unit_aurocs(*problem.tile(first, last))
+        return weighted_aurocs(*problem.items("labels", first, last))
+
+    found = np.concatenate(map_tiles(problem, of_tile, n_jobs=n_jobs))
+    return float(found[0]) if np.ndim(y_true) == 1 else found  # type: ignore[arg-type]
+
+
+def macro_auroc(
+    y_true: object,
+    y_score: object,
+    *,
+    sample_weight: object = None,
+    missing: float = 0.0,
+    n_jobs: int | None = None,
+    return_undefined: bool = False,
+) -> Any:
+    """Compute the mean of the labels' `auroc`, over the labels with both classes.
+
+        1/k sum_j AUROC_j over the k labels where it is not 0/0
+
+    In [0, 1]; NaN if every label has one class only. Source: Lipton et al. 2013, section 10, which prefers it to
+    macro-F1 where ranks can be judged.
+
+    Parameters
+    ----------
+    y_true, y_score, sample_weight, missing, n_jobs : as in `auroc`
+    return_undefined : also give the number of labels left out of the mean
+
+    Returns
+    -------
+    float, or (float, int) with `return_undefined`
+
+    Raises
+    ------
+    InputError
+        As `auroc`.
+
+    Examples
+    --------
+    >>> from thresholds.metrics import macro_auroc
+    >>> macro_auroc([[1, 0], [0, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.2], [0.5, 0.3]], return_undefined=True)
+    (0.75, 1)
+    """
+    each = auroc(y_true, y_score, sample_weight=sample_weight, missing=missing, n_jobs=n_jobs)
+    return mean_of_defined(np.atleast_1d(each), return_undefined)

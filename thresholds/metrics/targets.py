@@ -1,0 +1,188 @@
+"""What is compared: 0/1 matrices of labels, or vectors of classes, one for each row.
+
+A vector (1-D) is read as scikit-learn does, as classes each of which is a label against the rest, both values of a 0/1
+vector among them. A matrix (2-D) has a label in each column, also if it is one column.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds.metrics.counts import ConfusionCounts, count_by_class, count_by_label, count_by_sample
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """Sample weights as integers, in multiples of `unit`."""
+
+    weights: Ints | None  # (n_samples,)
+    unit: float
+
+    def in_weights(self, counts: ConfusionCounts) -> ConfusionCounts:
+        """Give counts as the caller weighs rows: floats with weights, whole numbers without."""
+        return counts if self.weights is None else counts.scaled(self.unit)
+
+
+@dataclass(frozen=True)
+class LabelMatrices(_Weighted):
+    """Truth and predictions of several labels."""
+
+    truth: Matrix
+    predicted: Matrix
+    labels: list[int]
+
+    def by_label(self) -> ConfusionCounts:
+        """Count each column."""
+        return count_by_label(self.truth, self.predicted, self.weights)
+
+    def by_sample(self) -> ConfusionCounts:
+        """Count each row; those without weight have nothing to count."""
+        counts = count_by_sample(self.truth, self.predicted)
+        if self.weights is None or self.weights.all():
+            return counts
+        return ConfusionCounts(counts.sums * (self.weights > 0), counts.total)
+
+
+@dataclass(frozen=True)
+class ClassVectors(_Weighted):
+    """Truth and predictions of one class for each row, as numbers of the chosen classes or beyond."""
+
+    truth: Ints
+    predicted: Ints
+    labels: list[int] | list[str]
+
+    def by_label(self) -> ConfusionCounts:
+        """Count each class against the rest."""
+        return count_by_class(self.truth, self.predicted, len(self.labels), self.weights)
+
+    def by_sample(self) -> ConfusionCounts:
+        """Refuse: a row of one class has no F-measure of its own."""
+        raise InputError("average is 'samples' for vectors of classes, expected another one, or matrices of labels")
+
+
+Targets = LabelMatrices | ClassVectors
+
+
+def confusion_counts(
+    y_true: object,
+    y_pred: object,
+    *,
+    labels: object = None,
+    sample_weight: object = None,
+    samplewise: bool = False,
+) -> ConfusionCounts:
+    """Count true and false positives and negatives of each label, or class against the rest, or row.
+
+    Parameters
+    ----------
+    y_true, y_pred, labels, sample_weight : as in `precision_recall_fscore_support`
+    samplewise : count each row over its labels instead (matrices only; without weights)
+
+    Returns
+    -------
+    ConfusionCounts
+
+    Raises
+    ------
+    InputError
+        For bad arrays, weights and labels.
+
+    Examples
+    --------
+    Rows that do not fit into memory are counted in chunks:
+
+    >>> from thresholds.metrics import confusion_counts
+    >>> chunks = [([[1, 0], [0, 1]], [[1, 0], [1, 1]]), ([[1, 1]], [[0, 1]])]
+    >>> first, second = (confusion_counts(y_true, y_pred) for y_true, y_pred in chunks)
+    >>> counts = first + second
+    >>> counts.tp, counts.fp, counts.fn, counts.tn
+    (array([1, 2]), array([1, 0]), array([1, 0]), array([0, 1]))
+    >>> counts.f_score(), counts.pooled().f_score()
+    (array([0.5, 1. ]), array([0.75]))
+    """
+    found = read(y_true, y_pred, labels, sample_weight)
+    if not samplewise:
+        return found.in_weights(found.by_label())
+    if isinstance(found, ClassVectors):
+        raise InputError("samplewise is True for vectors of classes, expected False, or matrices of labels")
+    return count_by_sample(found.truth, found.predicted)
+
+
+def read(y_true: object, y_pred: object, labels: object = None, sample_weight: object = None) -> Targets:
+    """Check truth and predictions, with weights, and select labels (columns) or classes."""
+    true, predicted = _plain(y_true, "y_true"), _plain(y_pred, "y_pred")
+    if not any(part.ndim == 1 and not is_sparse(part) for part in (true, predicted)):
+        return _matrices(true, predicted, labels, sample_weight)
+    if _width(true, predicted) > 1:  # A vector and a matrix.
+        _checks.same_shape(true, "y_true", predicted, "y_pred")
+    return _vectors(true, predicted, labels, sample_weight)
+
+
+def read_binary(y_true: object, y_pred: object, pos_label: object, sample_weight: object) -> Targets:
+    """Check the truth and predictions of one label, and select its positive class."""
+    true, predicted = _plain(y_true, "y_true"), _plain(y_pred, "y_pred")
+    if (width := _width(true, predicted)) > 1:
+        expected = "None, 'micro', 'macro', 'weighted', 'samples' or 'f_of_averages'"
+        raise InputError(f"average is 'binary' with {width} labels, expected {expected}")
+    found = _vectors(true, predicted, None, sample_weight)
+    if len(found.labels) > 2:
+        expected = "None, 'micro', 'macro', 'weighted' or 'f_of_averages'"
+        raise InputError(f"average is 'binary' with {len(found.labels)} classes, expected {expected}")
+    if len(found.labels) == 2 and pos_label not in found.labels:
+        classes = " or ".join(repr(label) for label in found.labels)
+        raise InputError(f"pos_label is {_checks.shown(pos_label)}, expected one of the classes, {classes}")
+    return _selected(found, [pos_label])
+
+
+def read_matrices(y_true: object, y_pred: object, sample_weight: object) -> LabelMatrices:
+    """Check the truth and predictions of labels; a vector is one label."""
+    return _matrices(_plain(y_true, "y_true"), _plain(y_pred, "y_pred"), None, sample_weight)
+
+
+def _plain(value: object, name: str) -> Any:
+    """Give an array, or a sparse matrix as it is."""
+    array: Any = value if is_sparse(value) else _checks.plain(value, name)
+    if 0 in array.shape:
+        raise InputError(f"{name} is empty, shape {array.shape}, expected at least one row and one label")
+    return array
+
+
+def _width(*parts: Any) -> int:
+    """Give the number of columns; a vector is one."""
+    return max(part.shape[1] if part.ndim > 1 else 1 for part in parts)
+
+
+def _matrices(true: Any, predicted: Any, labels: object, sample_weight: object) -> LabelMatrices:
+    """Check 0/1 matrices."""
+    truth, decided = _checks.indicator(true), _checks.indicator(predicted, "y_pred")
+    _checks.same_shape(truth, "y_true", decided, "y_pred")
+    columns = list(range(truth.shape[1]))
+    if labels is not None and (chosen := _checks.column_labels(labels, truth.shape[1])) != columns:
+        truth, decided, columns = truth[:, chosen], decided[:, chosen], chosen
+        for part in (truth, decided):
+            if is_sparse(part):
+                part.sort_indices()
+    weights, unit = _checks.weights(sample_weight, *truth.shape)
+    return LabelMatrices(weights, unit, truth, decided, columns)
+
+
+def _vectors(true: Any, predicted: Any, labels: object, sample_weight: object) -> ClassVectors:
+    """Check vectors, or single columns."""
+    truth, decided = (part.toarray() if is_sparse(part) else part for part in (true, predicted))
+    truth, decided, classes = _checks.class_vectors(truth, decided)
+    weights, unit = _checks.weights(sample_weight, truth.size, 1)
+    found = ClassVectors(weights, unit, truth, decided, classes)
+    return found if labels is None else _selected(found, _checks.class_labels(labels, classes))
+
+
+def _selected(found: ClassVectors, labels: list[Any]) -> ClassVectors:
+    """Renumber: chosen classes by their place among `labels`, others beyond."""
+    place = {label: k for k, label in enumerate(labels)}
+    number = np.array([place.get(label, len(labels)) for label in found.labels], np.int64)
+    return replace(found, truth=number[found.truth], predicted=number[found.predicted], labels=labels)

@@ -1,0 +1,36 @@
+"""What a metric gives where it is 0/0, and how it says so: `zero_division`, and a warning in scikit-learn's words."""
+
+import numbers
+import warnings
+
+from thresholds import _checks
+from thresholds._checks import InputError
+from thresholds.metrics.counts import Floats
+
+
+class UndefinedMetricWarning(UserWarning):
+    """Issued where a metric is 0/0 and `zero_division="warn"`."""
+
+
+def value_of(zero_division: object) -> float:
+    """Check `zero_division` and give the number it stands for."""
+    if isinstance(zero_division, str) and zero_division == "warn":
+        return 0.0
+    number = isinstance(zero_division, numbers.Real) and not isinstance(zero_division, bool)
+    if number and (zero_division in (0, 1) or zero_division != zero_division):
+        return float(zero_division)  # type: ignore[arg-type]
+    raise InputError(f"zero_division is {_checks.shown(zero_division)}, expected 'warn', 0, 1 or nan")
+
+
+def warn(name: str, lacking: str, undefined: Floats, average: str | None, stacklevel: int) -> None:
+    """Warn that a figure is 0/0 in groups that lack something; `undefined` marks them."""
+    if not undefined.any():
+        return
+    group, other = ("sample", "label") if average == "samples" else ("label", "sample")
+    where = "due to" if undefined.size == 1 else f"in {group}s with"
+    warnings.warn(
+        f"{name} is ill-defined and being set to 0.0 {where} no {lacking} {other}s."
+        " Use `zero_division` parameter to control this behavior.",
+        UndefinedMetricWarning,
+        stacklevel=stacklevel + 1,
+    )
