@@ -1,5 +1,6 @@
 """What the documentation shows is what happens."""
 
+import doctest
 import json
 import re
 import runpy
@@ -23,6 +24,19 @@ def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
     for block in blocks:
         exec(compile(block, "README.md", "exec"), {})
     assert (tmp_path / "rule.json").exists()
+
+
+def test_the_page_on_metrics_shows_what_is_printed() -> None:
+    found = doctest.testfile(str(ROOT / "docs" / "metrics.md"), module_relative=False)
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def test_readme_shows_the_report_of_averages() -> None:
+    shown = re.search(r">>> print\(thresholds.metrics.averages_report.*?\n(.*?)```", README, re.DOTALL)
+    page = (ROOT / "docs" / "metrics.md").read_text().replace("<BLANKLINE>", "")
+    assert shown
+    assert shown.group(1).strip() in page
 
 
 def test_readme_shows_the_demonstration() -> None:

@@ -21,73 +21,25 @@ It fails if a required ratio is missed; a quick run only checks the results.
 """
 
 import argparse
-import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
-import sklearn
+from measuring import Ratio, Scores, Truth, describe_machine, make_data, seconds, show_ratios, unbounded, write_json
 from sklearn.metrics import precision_recall_curve
 
 import thresholds
 
-Truth = npt.NDArray[np.uint8]
-Scores = npt.NDArray[np.float32]
 Floats = npt.NDArray[np.float64]
 
 FULL, QUICK = (200_000, 400), (50_000, 80)
 ROUNDS = 5
 THREADS = 2
 READ, MACRO, MICRO, ALONE, LOOP = "read of the scores", "macro", "joint micro", "macro, 1 thread", "scikit-learn loop"
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """One line of the result, and the bound that it has to keep."""
-
-    name: str
-    value: float
-    at_least: float | None = None
-    at_most: float | None = None
-
-    @property
-    def required(self) -> str:
-        """The bound in words."""
-        if self.at_least is not None:
-            return f">= {self.at_least:g}"
-        return "" if self.at_most is None else f"<= {self.at_most:g}"
-
-    @property
-    def holds(self) -> bool:
-        """Whether the bound is kept."""
-        return (self.at_least is None or self.value >= self.at_least) and (
-            self.at_most is None or self.value <= self.at_most
-        )
-
-
-def make_data(n_samples: int, n_labels: int, seed: int = 0) -> tuple[Truth, Scores]:
-    """Draw truth and scores, a block of rows at a time; every label gets at least one positive."""
-    rng = np.random.default_rng(seed)
-    rates = np.exp(rng.uniform(np.log(1e-4), np.log(0.3), n_labels))
-    separations = rng.uniform(0, 3, n_labels).astype(np.float32)
-    truth, scores = np.empty((n_samples, n_labels), np.uint8), np.empty((n_samples, n_labels), np.float32)
-    for start in range(0, n_samples, 4096):
-        rows = slice(start, start + 4096)
-        truth[rows] = rng.random(truth[rows].shape) < rates
-        scores[rows] = rng.standard_normal(scores[rows].shape, np.float32)
-    truth[0, ~truth.any(axis=0)] = 1
-    scores += truth * separations
-    return truth, scores
 
 
 def sklearn_cut(truth: Truth, scores: Scores) -> float:
@@ -116,13 +68,6 @@ def compile_kernels(truth: Truth, scores: Scores) -> None:
     """Fit on a little of the data."""
     for average in ("macro", "micro"):
         fit(truth[:2000, :8].copy(), scores[:2000, :8].copy(), average)
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """Time a call."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def measure_times(truth: Truth, scores: Scores) -> tuple[dict[str, list[float]], float]:
@@ -190,31 +135,13 @@ def compare(times: dict[str, list[float]], memory: dict[str, float], difference:
     ]
 
 
-def describe_machine() -> dict[str, str]:
-    """Name the versions and the processor."""
-    info = Path("/proc/cpuinfo")
-    models = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-    return {
-        "thresholds": thresholds.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-        "scikit-learn": sklearn.__version__,
-        "cpu": f"{models[0] if models else platform.machine()}, {len(os.sched_getaffinity(0))} cores",
-    }
-
-
 def show(shape: tuple[int, int], times: dict[str, list[float]], ratios: list[Ratio], machine: dict[str, str]) -> None:
     """Print everything as a table."""
     print(f"{shape[0]:,} x {shape[1]} scores, {ROUNDS} rounds, {THREADS} threads unless noted\n")
     for name, values in times.items():
         spread = f"{np.median(values):9.4f} s, median ({min(values):.4f} to {max(values):.4f})"
         print(f"{name:<48}" + (f"{sum(values):9.4f} s, all {shape[1]} labels once" if name == LOOP else spread))
-    print(f"\n{'ratio':<48}{'found':>9}  required")
-    for ratio in ratios:
-        verdict = ratio.required if ratio.holds else f"{ratio.required}  MISSED"
-        print(f"{ratio.name:<48}{ratio.value:9.3g}  {verdict}".rstrip())
-    print("\n" + ", ".join(f"{name} {value}" for name, value in machine.items()))
+    show_ratios(ratios, machine)
 
 
 def main() -> int:
@@ -231,13 +158,10 @@ def main() -> int:
     memory = {average: measure_memory(truth, scores, average) for average in ("macro", "micro")}
     times, difference = measure_times(truth, scores)
     ratios, machine = compare(times, memory, difference), describe_machine()
-    if options.quick:  # Ratios of a small size say nothing.
-        ratios[1:] = [Ratio(ratio.name, ratio.value) for ratio in ratios[1:]]
+    if options.quick:
+        ratios[1:] = unbounded(ratios[1:])
     show(scores.shape, times, ratios, machine)
-    if options.json:
-        found: dict[str, Any] = {ratio.name: ratio.value for ratio in ratios}
-        report = {"shape": scores.shape, "seconds": times, "ratios": found, "machine": machine}
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
+    write_json(options.json, ratios, machine, shape=scores.shape, seconds=times)
     return 0 if all(ratio.holds for ratio in ratios) else 1
 
 

@@ -56,6 +56,8 @@ def _sound_csr(value: Any) -> Any:
         found = sparse.csr_array((found.data.astype(np.float32), found.indices, found.indptr), shape=found.shape)
     if value.format == "coo" and found.nnz < value.nnz:
         raise ValueError("a cell is stored twice")
+    if _rising(found, strictly=True):
+        return found
     if not _rising(found, strictly=False):
         found = found.copy()
         found.has_sorted_indices = False
@@ -90,6 +92,8 @@ def _check_coordinates(value: Any) -> None:
 
 def _rising(array: Any, *, strictly: bool) -> bool:
     """Tell whether columns rise within every row (the array's own flag may be wrong)."""
-    step = np.diff(array.indices.astype(np.int64))
-    falls = np.flatnonzero(step <= 0 if strictly else step < 0) + 1
-    return bool(np.isin(falls, array.indptr).all())
+    before, after = array.indices[:-1], array.indices[1:]
+    falls = after <= before if strictly else after < before
+    starts_row = np.zeros(array.indices.size + 1, np.bool_)
+    starts_row[array.indptr] = True
+    return bool((starts_row[1:-1] >= falls).all())

@@ -77,27 +77,25 @@ def count_sparse(
 ) -> None:
     """Add weights of true positives, predictions and positives by label, and write their numbers by row.
 
-    Both matrices are CSR, columns rising, all stored cells 1. Each row is one merge: stored cells are all it reads.
+    Both matrices are CSR, all stored cells 1. A row's true columns are marked with its number and looked up: no branch
+    to mispredict, a quarter of the time of merging two sorted rows.
     """
+    row_of = np.zeros(by_label.shape[1], np.int64)  # The last row, from 1, in which a column was true.
     for i in range(starts.size - 1):
-        w = weights[i]
-        t, t_end = true_starts[i], true_starts[i + 1]
-        p, p_end = starts[i], starts[i + 1]
-        by_sample[0, i], by_sample[1, i], by_sample[2, i] = 0, p_end - p, t_end - t
-        for k in range(t, t_end):
-            by_label[2, true_columns[k]] += w
-        for k in range(p, p_end):
-            by_label[1, columns[k]] += w
-        while t < t_end and p < p_end:
-            if true_columns[t] < columns[p]:
-                t += 1
-            elif true_columns[t] > columns[p]:
-                p += 1
-            else:
-                by_label[0, columns[p]] += w
-                by_sample[0, i] += 1
-                t += 1
-                p += 1
+        w, row, both = weights[i], np.int64(i + 1), np.int64(0)
+        for k in range(true_starts[i], true_starts[i + 1]):
+            j = true_columns[k]
+            row_of[j] = row
+            by_label[2, j] += w
+        for k in range(starts[i], starts[i + 1]):
+            j = columns[k]
+            hit = np.int64(row_of[j] == row)
+            by_label[1, j] += w
+            by_label[0, j] += w * hit
+            both += hit
+        by_sample[0, i] = both
+        by_sample[1, i] = starts[i + 1] - starts[i]
+        by_sample[2, i] = true_starts[i + 1] - true_starts[i]
 
 
 @kernel

@@ -11,10 +11,8 @@ from thresholds import _checks, tables
 from thresholds._checks import InputError
 from thresholds.metrics import targets, undefined
 from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each, f_score
-from thresholds.metrics.counts import ConfusionCounts, Floats, Ints
+from thresholds.metrics.counts import ConfusionCounts, Floats
 from thresholds.metrics.targets import LabelMatrices, Targets
-
-Figures = tuple[Figure, Figure, Figure]  # precision, recall, F
 
 _SHOWN = 30  # labels that text and HTML list
 
@@ -77,7 +75,7 @@ class AveragesReport:
     def _tables(self) -> list[tuple[tables.Lines, tables.Lines]]:
         """Give head and body of the tables of labels and of averages; of many labels the first and the last."""
         f, denominator = f"F{self.beta:g}", _fraction(self.beta)[1]
-        body = [(*_figures(row), f"{row.support:g}", row.denominator) for row in self.labels]
+        body = [(*_figures(row), f"{row.support:.6g}", row.denominator.rpartition(" = ")[2]) for row in self.labels]
         if len(body) > _SHOWN:
             half = _SHOWN // 2
             body[half:-half] = [(f"... {len(body) - 2 * half} more", "", "", "", "", "")]
@@ -136,84 +134,79 @@ def averages_report(
     names = [str(label) for label in found.labels] if label_names is None else _checks.names_of_labels(label_names)
     if len(names) != len(found.labels):
         raise InputError(f"label_names has {len(names)} names, expected {len(found.labels)}, one for each label")
-    counts = found.by_label()
-    figures = (PRECISION, RECALL, f_score(beta))
-    return AveragesReport(
-        labels=_label_rows(found, counts, figures, beta, value, names),
-        averages=_average_rows(found, counts, figures, beta, value),
-        beta=beta,
-        zero_division=value,
-        note=_note(counts, figures, beta, value),
-    )
+    writer = _Writer(found, found.by_label(), beta, value)
+    return AveragesReport(writer.labels(names), writer.averages(), beta, value, writer.note())
 
 
-def _label_rows(
-    found: Targets, counts: ConfusionCounts, figures: Figures, beta: float, value: float, names: Sequence[str]
-) -> tuple[Row, ...]:
-    """Give the row of each label."""
-    shown = found.in_weights(counts)
-    columns = [each(figure, counts, value) for figure in figures]
-    numbers = np.stack([*columns, _denominators(shown, beta)]).T.tolist()
-    formula = "{} / ({})".format(*_fraction(beta))
-    return tuple(
-        Row(name, precision, recall, f, support, formula, f"{denominator:.6g}")
-        for name, (precision, recall, f, denominator), support in zip(
-            names, numbers, shown.positives.tolist(), strict=True
+@dataclass(frozen=True)
+class _Writer:
+    """Writes the rows of a report."""
+
+    found: Targets
+    counts: ConfusionCounts
+    beta: float
+    value: float  # of 0/0
+
+    @property
+    def figures(self) -> tuple[Figure, Figure, Figure]:
+        """Precision, recall and F."""
+        return PRECISION, RECALL, f_score(self.beta)
+
+    def labels(self, names: Sequence[str]) -> tuple[Row, ...]:
+        """Give the row of each label."""
+        shown = self.found.in_weights(self.counts)
+        numerator, denominator = _fraction(self.beta)
+        precision, recall, f = (each(figure, self.counts, self.value).tolist() for figure in self.figures)
+        under = [f"{denominator} = {value:.6g}" for value in _denominators(shown, self.beta)]
+        formula = [f"{numerator} / ({denominator})"] * len(under)
+        return tuple(map(Row, names, precision, recall, f, shown.positives.tolist(), formula, under))
+
+    def averages(self) -> tuple[Row, ...]:
+        """Give the row of each average."""
+        shown, f = self.found.in_weights(self.counts), f"F{self.beta:g}"
+        matrices = isinstance(self.found, LabelMatrices)
+        what = "labels" if matrices else "classes"
+        over = [self._how_many(figure, self.counts, what) for figure in self.figures]
+        supported, positives = self.counts.take(self.counts.positives > 0), shown.positives.sum().item()
+        pooled = f"{_fraction(self.beta)[1]} = {_denominators(shown.pooled(), self.beta)[0]:.6g}"
+        means = over[0] if over[0] == over[1] else f"precision {over[0]}; recall {over[1]}"
+        weight = f"{positives:.6g} positives" if positives else f"{over[2]}, as none has positives"
+        rows = [
+            ("micro", self.counts, f"{f} of tp, fp and fn added over the {what}", pooled),
+            ("macro", self.counts, f"mean of the {what}' {f}", over[2]),
+            ("macro_supported", supported, f"macro of the {what} with positives", f"{supported.tp.size} {what}"),
+            ("f_of_averages", self.counts, f"{f} of mean precision and mean recall", means),
+            ("weighted", self.counts, f"mean of the {what}' {f}, weighted by positives", weight),
+        ]
+        if matrices:
+            by_sample, weighted = self.found.by_sample(), "" if self.found.weights is None else ", weighted"
+            over_rows = self._how_many(self.figures[2], by_sample, "rows")
+            rows.append(("samples", by_sample, f"mean of the rows' {f}{weighted}", over_rows))
+        return tuple(
+            Row(name, *self._averaged(name.removesuffix("_supported"), counts), positives, formula, denominator)
+            for name, counts, formula, denominator in rows
         )
-    )
 
+    def note(self) -> str:
+        """Say how often which figure is 0/0, and what became of it."""
+        words = ("precision of {} (no predictions)", "recall of {} (no positives)", f"F{self.beta:g} of {{}} (neither)")
+        times = (int(np.isnan(figure.ratio(self.counts)).sum()) for figure in self.figures)
+        found = ", ".join(word.format(k) for word, k in zip(words, times, strict=True) if k)
+        became = "left out of the means" if np.isnan(self.value) else f"counted as {self.value:g}"
+        return f"0/0, {became}: {found}." if found else "Nothing is 0/0."
 
-def _average_rows(
-    found: Targets, counts: ConfusionCounts, figures: Figures, beta: float, value: float
-) -> tuple[Row, ...]:
-    """Give the row of each average."""
-    f, shown, what = f"F{beta:g}", found.in_weights(counts), "labels" if isinstance(found, LabelMatrices) else "classes"
-    supported = counts.take(counts.positives > 0)
-    positives = float(shown.positives.sum())
-    over = [_how_many(figure, counts, value, what) for figure in figures]
-    pooled = f"{_fraction(beta)[1]} = {_denominators(shown.pooled(), beta)[0]:.6g}"
-    two_means = over[0] if over[0] == over[1] else f"{over[0]} and {over[1]}"
-    weight = f"{positives:.6g} positives" if positives else f"{over[2]}, as none has positives"
-    rows = [
-        ("micro", counts, f"{f} of tp, fp and fn added over the {what}", pooled),
-        ("macro", counts, f"mean of the {what}' {f}", over[2]),
-        ("macro_supported", supported, f"macro of the {what} with positives", f"{supported.tp.size} {what}"),
-        ("f_of_averages", counts, f"{f} of mean precision and mean recall", two_means),
-        ("weighted", counts, f"mean of the {what}' {f}, weighted by positives", weight),
-    ]
-    if isinstance(found, LabelMatrices):
-        by_sample = found.by_sample()
-        by_weight = "" if found.weights is None else ", weighted"
-        over_rows = _how_many(figures[2], by_sample, value, "rows")
-        rows.append(("samples", by_sample, f"mean of the rows' {f}{by_weight}", over_rows))
-    return tuple(
-        _average_row(name, of, figures, value, found.weights, support=positives, formula=formula, denominator=over_what)
-        for name, of, formula, over_what in rows
-    )
+    def _averaged(self, average: str, counts: ConfusionCounts) -> tuple[float, float, float]:
+        """Average precision, recall and F."""
+        row_weights = self.found.weights
+        precision, recall, f = (average_of(figure, counts, average, self.value, row_weights) for figure in self.figures)
+        return precision, recall, f
 
-
-def _average_row(
-    name: str, counts: ConfusionCounts, figures: Figures, value: float, row_weights: Ints | None, **words: Any
-) -> Row:
-    """Average the three figures."""
-    average = name.removesuffix("_supported")
-    precision, recall, f = (average_of(figure, counts, average, value, row_weights) for figure in figures)
-    return Row(name, precision, recall, f, **words)
-
-
-def _note(counts: ConfusionCounts, figures: Figures, beta: float, value: float) -> str:
-    """Say how often which figure is 0/0, and what became of it."""
-    words = ("precision of {} (no predictions)", "recall of {} (no positives)", f"F{beta:g} of {{}} (neither)")
-    times = [int(np.isnan(figure.ratio(counts)).sum()) for figure in figures]
-    found = ", ".join(word.format(k) for word, k in zip(words, times, strict=True) if k)
-    became = "left out of the means" if np.isnan(value) else f"counted as {value:g}"
-    return f"0/0, {became}: {found}." if found else "Nothing is 0/0."
-
-
-def _how_many(figure: Figure, counts: ConfusionCounts, value: float, what: str) -> str:
-    """Say how many groups a mean is taken over."""
-    total, left_out = counts.tp.size, int(np.isnan(each(figure, counts, value)).sum())
-    return f"{total - left_out} of {total} {what}" if left_out else f"{total} {what}"
+    def _how_many(self, figure: Figure, counts: ConfusionCounts, what: str) -> str:
+        """Say how many groups a mean is taken over."""
+        total, undefined_in = counts.tp.size, int(np.isnan(figure.ratio(counts)).sum())
+        if np.isnan(self.value) and undefined_in:
+            return f"{total - undefined_in} of {total} {what}"
+        return f"{total} {what}" + (f", {undefined_in} of them 0/0" if undefined_in else "")
 
 
 def _fraction(beta: float) -> tuple[str, str]:

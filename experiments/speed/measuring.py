@@ -1,0 +1,102 @@
+"""What the benchmarks share: data, clocks, bounds, and how results are shown."""
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+import sklearn
+
+import thresholds
+
+Truth = npt.NDArray[np.uint8]
+Scores = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One line of the result, and the bound that it has to keep."""
+
+    name: str
+    value: float
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def required(self) -> str:
+        """The bound in words."""
+        if self.at_least is not None:
+            return f">= {self.at_least:g}"
+        return "" if self.at_most is None else f"<= {self.at_most:g}"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the bound is kept."""
+        return (self.at_least is None or self.value >= self.at_least) and (
+            self.at_most is None or self.value <= self.at_most
+        )
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Time a call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def describe_machine() -> dict[str, str]:
+    """Name the versions and the processor."""
+    info = Path("/proc/cpuinfo")
+    models = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+    return {
+        "thresholds": thresholds.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "scikit-learn": sklearn.__version__,
+        "cpu": f"{models[0] if models else platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+    }
+
+
+def make_data(n_samples: int, n_labels: int, seed: int = 0) -> tuple[Truth, Scores]:
+    """Draw truth and scores, a block of rows at a time; every label gets at least one positive."""
+    rng = np.random.default_rng(seed)
+    rates = np.exp(rng.uniform(np.log(1e-4), np.log(0.3), n_labels))
+    separations = rng.uniform(0, 3, n_labels).astype(np.float32)
+    truth, scores = np.empty((n_samples, n_labels), np.uint8), np.empty((n_samples, n_labels), np.float32)
+    for start in range(0, n_samples, 4096):
+        rows = slice(start, start + 4096)
+        truth[rows] = rng.random(truth[rows].shape) < rates
+        scores[rows] = rng.standard_normal(scores[rows].shape, np.float32)
+    truth[0, ~truth.any(axis=0)] = 1
+    scores += truth * separations
+    return truth, scores
+
+
+def show_ratios(ratios: Sequence[Ratio], machine: dict[str, str]) -> None:
+    """Print ratios with their bounds, and the machine."""
+    width = max(len(ratio.name) for ratio in ratios)
+    print(f"\n{'ratio':<{width}}{'found':>9}  required")
+    for ratio in ratios:
+        verdict = ratio.required if ratio.holds else f"{ratio.required}  MISSED"
+        print(f"{ratio.name:<{width}}{ratio.value:9.3g}  {verdict}".rstrip())
+    print("\n" + ", ".join(f"{name} {value}" for name, value in machine.items()))
+
+
+def unbounded(ratios: Sequence[Ratio]) -> list[Ratio]:
+    """Drop the bounds: ratios of a small size say nothing."""
+    return [Ratio(ratio.name, ratio.value) for ratio in ratios]
+
+
+def write_json(path: Path | None, ratios: Sequence[Ratio], machine: dict[str, str], **more: Any) -> None:
+    """Write the numbers to a file, if one is wanted."""
+    if path is not None:
+        report = more | {"ratios": {ratio.name: ratio.value for ratio in ratios}, "machine": machine}
+        path.write_text(json.dumps(report, indent=2) + "\n")
