@@ -1,7 +1,8 @@
 """Everything that must be refused, in one registry: what is called, and what the message says.
 
 A message names the argument first, then what was found, then what was expected; patterns are matched from its
-start. Whatever takes a matrix is listed in `SCORES` or `TRUTH` and meets all of `bad_matrices.py` there.
+start. Whatever takes a matrix is listed in `SCORES` or `TRUTH` and meets all of `bad_matrices.py` there. The metrics
+have their own list, `bad_metrics.py`, made with the same means.
 """
 
 import json
@@ -12,15 +13,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from bad_matrices import BAD_ANYWHERE, BAD_SCORES, BAD_TRUTH, CSR, S, Table, TwoLines, Y, inf, nan, spoiled
+from bad_matrices import (
+    BAD_ANYWHERE,
+    BAD_SCORES,
+    BAD_TRUTH,
+    CSR,
+    NotAvailable,
+    S,
+    Table,
+    TwoLines,
+    Y,
+    inf,
+    nan,
+    spoiled,
+)
 
 import thresholds
-from thresholds import metrics
 
 NAMES = ("cat", "dog")
 RULE = thresholds.ThresholdRule([0.5, 0.25], label_names=NAMES)
 TOP = thresholds.TopKRule(1, label_names=NAMES)
 HUGE = 10**400  # No float holds it.
+MATRIX, TWO = np.eye(2), np.array(["macro", "micro"])
+
+Functions = Mapping[str, Callable[..., object]]
+Values = Sequence[tuple[Sequence[object], str]]  # bad values of an option, and what the message says after its name
 
 
 @dataclass(frozen=True)
@@ -41,14 +58,26 @@ def shown(value: object) -> str:
     return " ".join(repr(value).split())[:60]
 
 
-def each(
-    functions: Mapping[str, Callable[..., object]], option: str, values: Sequence[object], message: str
-) -> list[BadInput]:
+def each(functions: Functions, option: str, values: Sequence[object], message: str) -> list[BadInput]:
     """Bad values of an option, in every function that has it."""
     return [
         BadInput(f"{name}: {option}={shown(value)}", lambda f=f, value=value: f(**{option: value}), message)
         for name, f in functions.items()
         for value in values
+    ]
+
+
+def every(functions: Functions, option: str, bad: Values) -> list[BadInput]:
+    """All bad values of an option, in every function that has it."""
+    return [row for values, message in bad for row in each(functions, option, values, f"{option} {message}")]
+
+
+def matrices(functions: Functions, argument: str, bad: Table) -> list[BadInput]:
+    """Every bad matrix in that argument of every function."""
+    return [
+        BadInput(f"{name}: {argument}, {what}", lambda f=f, make=make: f(**{argument: make()}), f"{argument} {message}")
+        for name, f in functions.items()
+        for what, (make, message) in bad.items()
     ]
 
 
@@ -63,16 +92,6 @@ def fit(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.
 def fit_top_k(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.TopKRule:
     """A fitted k."""
     return thresholds.fit_top_k(y_true, y_score, **given)
-
-
-def f1(y_true: object = Y, y_pred: object = Y, average: object = "macro", **given: object) -> object:
-    """A measure."""
-    return metrics.f1_score(y_true, y_pred, average=average, **given)
-
-
-def fbeta(y_true: object = Y, y_pred: object = Y, beta: object = 2.0, **given: object) -> object:
-    """A measure with an option more."""
-    return metrics.fbeta_score(y_true, y_pred, **{"beta": beta, "average": None} | given)
 
 
 def rule(thresholds_: object = (0.5, 0.5), **given: object) -> thresholds.ThresholdRule:
@@ -91,7 +110,6 @@ def top(k: object = 1, **given: object) -> thresholds.TopKRule:
 
 
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
-F1, METRICS = {"f1_score": f1}, {"f1_score": f1, "fbeta_score": fbeta}
 RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
 
 # Matrices
@@ -105,24 +123,10 @@ SCORES = {
 TRUTH = {
     "fit": lambda y_true: fit(y_true, label_names=NAMES),
     "fit_top_k": lambda y_true: fit_top_k(y_true, label_names=NAMES),
-    "f1_score": lambda y_true: f1(y_true),
 }
-PREDICTIONS = {"f1_score": lambda y_pred: f1(y_pred=y_pred), "fbeta_score": lambda y_pred: fbeta(y_pred=y_pred)}
-
-
-def matrices(functions: Mapping[str, Callable[..., object]], argument: str, bad: Table) -> list[BadInput]:
-    """Every bad matrix in that argument of every function."""
-    return [
-        BadInput(f"{name}: {argument}, {what}", lambda f=f, make=make: f(make()), f"{argument} {message}")
-        for name, f in functions.items()
-        for what, (make, message) in bad.items()
-    ]
-
-
 MATRICES = [
     *matrices(SCORES, "y_score", BAD_ANYWHERE | BAD_SCORES),
     *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
-    *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
 ]
 
 # Matrices that disagree with each other, or with a rule
@@ -140,9 +144,6 @@ SHAPES = [
     BadInput("fit: transposed", lambda: fit(Y.T), r"y_score has shape \(4, 2\), expected \(2, 4\)"),
     BadInput("fit: one dimension", lambda: fit(Y[:, 0]), r"y_score has shape \(4, 2\), expected \(4, 1\)"),
     BadInput("fit: other rows, sparse", lambda: fit(CSR(Y), CSR(S)[:3]), r"y_score has shape \(3, 2\), expected"),
-    BadInput("f1_score: other rows", lambda: f1(Y, Y[:3]), r"y_pred has shape \(3, 2\), expected \(4, 2\) as y_true"),
-    BadInput("f1_score: other labels", lambda: f1(Y, Y[:, :1]), r"y_pred has shape \(4, 1\), expected \(4, 2\)"),
-    BadInput("f1_score: scores", lambda: f1(Y, S), r"y_pred has 0.9 at row 0, label 0, expected only 0 and 1"),
     BadInput("predict: too few labels", lambda: RULE.predict(S[:, :1]), "y_score has 1 labels, expected 2 as the rule"),
     BadInput("predict: too many labels", lambda: RULE.predict(np.ones((4, 3))), "y_score has 3 labels, expected 2"),
     BadInput("predict: one row", lambda: RULE.predict(S[0]), "y_score has 1 labels, expected 2 as the rule has"),
@@ -164,47 +165,47 @@ SHAPES = [
 
 # Weights
 
-WEIGHTED = {"fit": fit, "fit_top_k": fit_top_k, "f1_score": f1}
 COUNT = "expected 4 numbers, one per row"
-WEIGHTS = [
-    *each(WEIGHTED, "sample_weight", [[1, 1, -1, 1]], "sample_weight has -1.0 at row 2, expected finite weights >= 0"),
-    *each(WEIGHTED, "sample_weight", [[1, 1, nan, 1]], "sample_weight has nan at row 2, expected finite weights >= 0"),
-    *each(WEIGHTED, "sample_weight", [[1, 1, inf, 1]], "sample_weight has inf at row 2, expected finite weights >= 0"),
-    *each(WEIGHTED, "sample_weight", [[0] * 4, [0.0] * 4], "sample_weight is 0 for every row, expected at least one"),
-    *each(WEIGHTED, "sample_weight", [[1, 1, 1]], rf"sample_weight has shape \(3,\), {COUNT}"),
-    *each(WEIGHTED, "sample_weight", [2.0], rf"sample_weight has shape \(\), {COUNT}"),
-    *each(WEIGHTED, "sample_weight", ["balanced"], "sample_weight has dtype <U8, expected real numbers"),
-    *each(WEIGHTED, "sample_weight", [[[1] * 4], [[1]] * 4], rf"sample_weight has shape .*, {COUNT}"),
-    *each(WEIGHTED, "sample_weight", [[1, 1, None, 1], [1, 1, 1j, 1]], "sample_weight has .*, expected real numbers"),
-    *each(WEIGHTED, "sample_weight", [[1, [1, 2], 1, 1], [1, 1, HUGE, 1]], "sample_weight "),
-    *each(WEIGHTED, "sample_weight", [np.ma.array([1] * 4, mask=[0, 0, 1, 0])], "sample_weight has masked cells"),
+BAD_WEIGHTS: Values = [
+    ([[1, 1, -1, 1]], "has -1.0 at row 2, expected finite weights >= 0"),
+    ([[1, 1, nan, 1]], "has nan at row 2, expected finite weights >= 0"),
+    ([[1, 1, inf, 1]], "has inf at row 2, expected finite weights >= 0"),
+    ([[0] * 4, [0.0] * 4], "is 0 for every row, expected at least one"),
+    ([[1e308] * 4], "adds up to more than float64 holds, expected smaller weights"),
+    ([[1, 1, 1]], rf"has shape \(3,\), {COUNT}"),
+    ([2.0], rf"has shape \(\), {COUNT}"),
+    (["balanced"], "has dtype <U8, expected real numbers"),
+    ([[[1] * 4], [[1]] * 4], rf"has shape .*, {COUNT}"),
+    ([[1, 1, None, 1], [1, 1, 1j, 1]], "has .*, expected real numbers"),
+    ([[1, [1, 2], 1, 1], [1, 1, HUGE, 1]], ""),
+    ([np.ma.array([1] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none(?!.*-inf)"),
 ]
 
 # Options
 
-MATRIX, TWO = np.eye(2), np.array(["macro", "micro"])
-BETA = FITS | {"fbeta_score": fbeta, "ThresholdRule": rule, "TopKRule": top}
-MISSING = FITS | RULES
+BAD_BETAS: Values = [
+    ([0, 0.0, -1, -0.5, nan, inf, 1e200, HUGE], "is .*, expected a (positive finite )?number"),
+    (["1", None, True, 1j, [1.0], MATRIX], "is .*, expected a number"),
+]
+BAD_FLAGS: Values = [
+    ([None, 0, 1, "yes", [True, False], MATRIX, TwoLines(), NotAvailable()], "is .*, expected True or False")
+]
+BAD_JOBS: Values = [([0, -2, 1.5, "all", True, MATRIX], "is .*, expected a whole number of at least 1")]
+BAD_MISSING: Values = [
+    ([nan, inf, HUGE], "is .*, expected a (score of dtype float64, or -inf|number that float64 can hold)"),
+    (["0", None, [0.0], True], "is .*, expected a number"),
+]
 OPTIONS = [
-    *each(BETA, "beta", [0, 0.0, -1, -0.5, nan, inf, 1e200, HUGE], "beta is .*, expected a (positive finite )?number"),
-    *each(BETA, "beta", ["1", None, True, 1j, [1.0], MATRIX], "beta is .*, expected a number"),
+    *every(FITS, "sample_weight", BAD_WEIGHTS),
+    *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
     *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),
-    *each(METRICS, "average", ["mean", "Macro", 1, TwoLines(), TWO], "average is .*, expected None, 'binary'"),
-    *each(METRICS, "average", ["binary"], "average is 'binary' with 2 labels, expected None, 'micro'"),
     *each(FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
     *each(FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
-    *each(FIT, "per_label", [None, 1, "yes", [True, False], MATRIX], "per_label is .*, expected True or False"),
+    *every(FIT, "per_label", BAD_FLAGS),
     *each(FIT, "guard", ["shrunk", True, 0, MATRIX], "guard is .*, expected"),
-    *each(FIT, "n_jobs", [0, -2, 1.5, "all", True, MATRIX], "n_jobs is .*, expected a whole number of at least 1"),
+    *every(FIT, "n_jobs", BAD_JOBS),
     *each(FITS, "zero_division", [0.5, nan, "warn", None, True, HUGE, MATRIX], "zero_division is .*, expected 0.0"),
-    *each(METRICS, "zero_division", [0.5, "nan", None, True, HUGE, MATRIX], "zero_division is .*, expected 'warn'"),
-    *each(
-        MISSING,
-        "missing",
-        [nan, inf, HUGE],
-        "missing is .*, expected a (score of dtype float64, or -inf|number that float64 can hold)",
-    ),
-    *each(MISSING, "missing", ["0", None, [0.0], True], "missing is .*, expected a number"),
+    *every(FITS | RULES, "missing", BAD_MISSING),
     BadInput(
         "fit: missing beyond float32", lambda: fit(Y, S.astype("f4"), missing=1e39), r"missing is 1e\+39, expected"
     ),
@@ -213,21 +214,27 @@ OPTIONS = [
 
 # Label names
 
-NAMED = FITS | RULES
 TWICE, STRINGS = "twice, expected each name once", "expected strings"
+BAD_NAMES: Values = [
+    ([("cat", "cat")], f"has 'cat' {TWICE}"),
+    ([("a\nb", "a\nb")], rf"has 'a\\nb' {TWICE}"),
+    ([(0, 1)], f"has 0 of type int, {STRINGS}"),
+    ([("cat", None)], f"has None of type NoneType, {STRINGS}"),
+    ([("cat", nan)], f"has nan of type float, {STRINGS}"),
+    ([(b"cat", b"dog")], f"has b'cat' of type bytes, {STRINGS}"),
+    ([(MATRIX, "dog"), np.array([NAMES])], f"has .* of type ndarray, {STRINGS}"),
+    ([np.array(2), 2], f".*{STRINGS}"),
+]
+BAD_TWO_NAMES: Values = [  # where there are two labels
+    *BAD_NAMES,
+    (["cat"], f"is 'cat', {STRINGS}"),
+    ([("cat",)], "has 1 names, expected 2, one for each label"),
+    ([("cat", "dog", "cow")], "has 3 names, expected 2, one for each label"),
+    ([()], "has 0 names, expected 2, one for each label"),
+]
 LABEL_NAMES = [
-    *each(NAMED, "label_names", [("cat", "cat")], f"label_names has 'cat' {TWICE}"),
-    *each(NAMED, "label_names", [("a\nb", "a\nb")], rf"label_names has 'a\\nb' {TWICE}"),
-    *each(NAMED, "label_names", [(0, 1)], f"label_names has 0 of type int, {STRINGS}"),
-    *each(NAMED, "label_names", [("cat", None)], f"label_names has None of type NoneType, {STRINGS}"),
-    *each(NAMED, "label_names", [("cat", nan)], f"label_names has nan of type float, {STRINGS}"),
-    *each(NAMED, "label_names", [(b"cat", b"dog")], f"label_names has b'cat' of type bytes, {STRINGS}"),
-    *each(NAMED, "label_names", [(MATRIX, "dog"), np.array([NAMES])], f"label_names has .* of type ndarray, {STRINGS}"),
-    *each(NAMED, "label_names", [np.array(2), 2], f"label_names .*{STRINGS}"),
-    *each(FITS, "label_names", ["cat"], f"label_names is 'cat', {STRINGS}"),
-    *each(FITS, "label_names", [("cat",)], "label_names has 1 names, expected 2, one for each label"),
-    *each(FITS, "label_names", [("cat", "dog", "cow")], "label_names has 3 names, expected 2, one for each label"),
-    *each(FITS, "label_names", [()], "label_names has 0 names, expected 2, one for each label"),
+    *every(FITS, "label_names", BAD_TWO_NAMES),
+    *every(RULES, "label_names", BAD_NAMES),
     *each(
         {"ThresholdRule": rule, "FixedRule": fixed}, "label_names", [("cat",), ()], "label_names has . names, expected"
     ),
@@ -378,4 +385,4 @@ FILES = [
     BadInput("load_rule: a key is absent", lambda: load(LACKING), r".*rule\.json lacks 'beta', expected the JSON of"),
 ]
 
-BAD_INPUTS = [*MATRICES, *SHAPES, *WEIGHTS, *OPTIONS, *LABEL_NAMES, *MADE_RULES, *FILES]
+BAD_INPUTS = [*MATRICES, *SHAPES, *OPTIONS, *LABEL_NAMES, *MADE_RULES, *FILES]

@@ -30,9 +30,9 @@ def spoiled(matrix: Array, value: object, dtype: DTypeLike = None) -> Array:
     return copy
 
 
-def malformed(kind: type, **arrays: object) -> object:
-    """A full 4 by 2 sparse array of ones with some of its arrays replaced."""
-    matrix = kind(ONES)
+def malformed(kind: type, cells: Array = ONES, **arrays: object) -> object:
+    """A full sparse array, 4 by 2 unless told, with some of its arrays replaced."""
+    matrix = kind(cells)
     for name, array in arrays.items():
         setattr(matrix, name, array)
     return matrix
@@ -120,7 +120,7 @@ TYPES: Table = {
     "records": (lambda: np.ones((4, 2), [("a", "f8")]), rf"has dtype \[\('a', '<f8'\)\], {NUMBERS}"),
     "generator": (lambda: (row for row in Y), f"has <generator .* of type generator, {NUMBERS}"),
     "dictionary": (lambda: {"cat": [1]}, rf"has \{{'cat': \[1\]\}} of type dict, {NUMBERS}"),
-    "frame": (Frame, "is a Frame frame, expected an array: pass its values and label_names="),
+    "frame": (Frame, "is a Frame frame, expected an array: pass its values"),
     "interchange frame": (InterchangeFrame, "is a InterchangeFrame frame, expected an array"),
 }
 
@@ -154,6 +154,28 @@ SPARSE: Table = {
 
 # Rows of COO arrays that can end the process: `test_bad_inputs.py` tries them in one of its own.
 BAD_ROWS = {"row out of range": [0, 0, 1, 1, 2, 2, 3, 10**8], "negative row": [0, 0, 1, 1, 2, 2, 3, -(10**8)]}
+
+FAR = EIGHT * 10**8
+COLUMN, VECTOR = np.ones((8, 1)), np.ones(8)
+# Single columns, which a vector of classes may be: these can end the process, too.
+BAD_COLUMNS: dict[str, Callable[[], object]] = {
+    "CSR: column out of range": lambda: malformed(CSR, COLUMN, indices=EIGHT),
+    "CSR: column far out of range": lambda: malformed(CSR, COLUMN, indices=FAR),
+    "CSR: negative column": lambda: malformed(CSR, COLUMN, indices=-EIGHT),
+    "CSR: columns not whole": lambda: malformed(CSR, COLUMN, indices=EIGHT * 0.0),
+    "CSR: too few cells": lambda: malformed(CSR, COLUMN, data=np.ones(7)),
+    "CSR: no row pointers": lambda: malformed(CSR, COLUMN, indptr=None),
+    "CSR: empty row pointers": lambda: malformed(CSR, COLUMN, indptr=EIGHT[:0]),
+    "CSR: falling row pointers": lambda: malformed(CSR, COLUMN, indptr=np.array([0, 2, 1, 3, 4, 5, 6, 7, 8])),
+    "CSR: rows start late": lambda: malformed(CSR, COLUMN, indptr=np.arange(1, 10)),
+    "CSR: rows end far beyond the cells": lambda: malformed(CSR, COLUMN, indptr=np.append(EIGHT, 10**8)),
+    "CSR: a cell twice": lambda: CSR((np.ones(9), 0 * np.arange(9), np.append(0, EIGHT + 2)), (8, 1)),
+    "CSC: row far out of range": lambda: malformed(CSC, COLUMN, indices=FAR),
+    "COO: row far out of range": lambda: malformed(COO, COLUMN, coords=(FAR, 0 * EIGHT)),
+    "COO: a cell twice": lambda: COO((np.ones(2), ([0, 0], [0, 0])), (8, 1)),
+    "COO: one dimension, row far out of range": lambda: malformed(COO, VECTOR, coords=(FAR,)),
+    "LIL: column out of range": lambda: malformed(LIL, COLUMN, rows=np.array([[0]] * 7 + [[9]], object)),
+}
 
 BAD_ANYWHERE: Table = CELLS | SHAPES | TYPES | SPARSE
 

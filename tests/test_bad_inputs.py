@@ -1,14 +1,16 @@
-"""Every entry of `bad_inputs.BAD_INPUTS` is refused in one line that names the argument first."""
+"""Every entry of `BAD_INPUTS` and `BAD_METRICS` is refused in one line that names the argument first."""
 
 import re
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from bad_inputs import BAD_INPUTS, BadInput
 from bad_matrices import BAD_ROWS, S, Y, malformed
+from bad_metrics import BAD_METRICS
 from scipy import sparse
 
 import thresholds
@@ -25,6 +27,22 @@ try:
 except thresholds.InputError as error:
     print(error)
 """
+TRY_COLUMNS = """
+import sys
+import thresholds
+from bad_matrices import BAD_COLUMNS, COLUMN, CSR, VECTOR
+
+argument = sys.argv[1]
+for what, make in BAD_COLUMNS.items():
+    for name in ("f1_score", "averages_report", "confusion_counts", "accuracy_score", "skill_score"):
+        for other in (VECTOR, COLUMN, CSR(COLUMN)):
+            print(end=f"{what}, {name}: ", flush=True)
+            try:
+                getattr(thresholds.metrics, name)(**{"y_true": other, "y_pred": other, argument: make()})
+                print("accepted")
+            except thresholds.InputError as error:
+                print(error)
+"""
 COO_CALLS = {
     "y_score": "thresholds.FixedRule(0.5, 2).predict(cells)",
     "y_true": "thresholds.fit_empirical(cells, np.ones((4, 2)))",
@@ -32,7 +50,7 @@ COO_CALLS = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD_INPUTS, ids=str)
+@pytest.mark.parametrize("bad", [*BAD_INPUTS, *BAD_METRICS], ids=str)
 def test_bad_input_is_refused_in_one_line(bad: BadInput) -> None:
     with pytest.raises(thresholds.InputError) as caught:
         bad.call()
@@ -42,7 +60,7 @@ def test_bad_input_is_refused_in_one_line(bad: BadInput) -> None:
 
 
 def test_every_entry_has_its_own_name() -> None:
-    assert [name for name, times in Counter(bad.id for bad in BAD_INPUTS).items() if times > 1] == []
+    assert [name for name, times in Counter(bad.id for bad in [*BAD_INPUTS, *BAD_METRICS]).items() if times > 1] == []
 
 
 def test_an_input_error_is_a_value_error() -> None:
@@ -62,6 +80,15 @@ def test_a_row_out_of_range_is_refused_before_scipy_writes_there(argument: str, 
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert re.match(f"{argument} is a malformed sparse array: .*", ran.stdout)
+
+
+@pytest.mark.parametrize("argument", ["y_true", "y_pred"])
+def test_a_malformed_column_is_refused_before_scipy_reads_it(argument: str) -> None:
+    code = [sys.executable, "-W", "error", "-c", TRY_COLUMNS, argument]
+    ran = subprocess.run(code, capture_output=True, text=True, check=False, cwd=Path(__file__).parent)
+    assert ran.returncode == 0, ran.stdout[-200:] + ran.stderr[-2000:]
+    refused = rf".*: {argument} (is a malformed sparse array: |has shape \(8,\), expected)"
+    assert [line for line in ran.stdout.splitlines() if not re.match(refused, line)] == []
 
 
 def test_bad_input_stays_as_it_was() -> None:

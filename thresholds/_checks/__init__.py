@@ -18,7 +18,7 @@ from thresholds._checks.arrays import (
     thresholds,
     weights,
 )
-from thresholds._checks.classes import class_labels, class_vectors, column_labels
+from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
 from thresholds._checks.errors import InputError, shown
 from thresholds._checks.options import (
     AVERAGES,
@@ -29,6 +29,7 @@ from thresholds._checks.options import (
     beta,
     count,
     finite,
+    flag,
     names_of_labels,
     option,
     real,
@@ -53,7 +54,9 @@ __all__ = [
     "count",
     "filled",
     "finite",
+    "flag",
     "indicator",
+    "is_class",
     "is_sparse",
     "key_dtype",
     "missing",

@@ -169,25 +169,21 @@ def _dense_matrix(value: object, name: str) -> Dense:
 
 
 def plain(value: object, name: str) -> Dense:
-    """Give an array of whatever dtype, without masked cells."""
+    """Give an array of whatever dtype, without masked cells; strings in lists stay as they are, objects."""
     if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
-        raise InputError(
-            f"{name} is a {type(value).__name__} frame, expected an array: pass its values and label_names="
-        )
+        raise InputError(f"{name} is a {type(value).__name__} frame, expected an array: pass its values")
     parts = value if isinstance(value, list | tuple) else [value]
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any() for part in parts):
-        raise InputError(f"{name} has masked cells, expected none: use -inf for a label that must not be predicted")
+        hint = ": use -inf for a label that must not be predicted" if name == "y_score" else ""
+        raise InputError(f"{name} has masked cells, expected none{hint}")
     try:
         array = np.asarray(value)
+        return np.asarray(value, object) if array.dtype.kind == "U" and parts is value else array
     except Exception as error:  # Whatever a foreign object's conversion raises.
         raise InputError(f"{name} cannot be read as an array ({' '.join(str(error).split())})") from None
-    listed = isinstance(value, list | tuple) and array.ndim == 1
-    if listed and array.dtype.kind == "U" and not all(isinstance(part, str) for part in parts):
-        raise InputError(f"{name} mixes strings with other values, expected one kind")
-    return array
 
 
-def plain_numbers(array: Dense, name: str) -> Dense:
+def _plain_numbers(array: Dense, name: str) -> Dense:
     """Turn an object array of numbers into float64."""
     for cell in array.flat:
         if not isinstance(cell, numbers.Real | np.bool_):
@@ -204,7 +200,7 @@ def _array(value: object, name: str) -> Dense:
     """Give an array of real numbers without masked cells."""
     array = plain(value, name)
     if array.dtype.kind == "O":
-        array = plain_numbers(array, name)
+        array = _plain_numbers(array, name)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} has dtype {array.dtype}, expected real numbers")
     return array

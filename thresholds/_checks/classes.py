@@ -1,35 +1,43 @@
 """Vectors of classes, one class for each row: integers, truth values or strings."""
 
+import numbers
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.arrays import Dense, plain, plain_numbers
+from thresholds._checks.arrays import Dense, plain
 from thresholds._checks.errors import InputError, shown
 
 Ints = npt.NDArray[np.int64]
 Classes = list[int] | list[str]
+
+_KINDS = "classes: integers, truth values or strings"
+_LOWEST = -(2**63)  # that int64 holds
 
 
 def class_vectors(y_true: object, y_pred: object) -> tuple[Ints, Ints, Classes]:
     """Check two vectors of classes; give both as numbers, with the classes in order that the numbers stand for."""
     true, predicted = (_vector(value, name) for value, name in ((y_true, "y_true"), (y_pred, "y_pred")))
     if true.shape != predicted.shape:
-        raise InputError(f"y_pred has {predicted.size} classes, expected {true.size} as y_true has")
-    if true.dtype.kind != predicted.dtype.kind:
-        kinds = ("strings", "integers") if true.dtype.kind == "U" else ("integers", "strings")
-        raise InputError(f"y_pred has {kinds[1]}, expected {kinds[0]} as y_true has")
-    return _numbered_strings(true, predicted) if true.dtype.kind == "U" else _numbered_integers(true, predicted)
+        raise InputError(f"y_pred has {predicted.size} rows, expected {true.size} as y_true has")
+    if true.dtype != predicted.dtype:
+        raise InputError(f"y_pred has {_kind(predicted)}, expected {_kind(true)} as y_true has")
+    return (_numbered_strings if true.dtype == object else _numbered_integers)(true, predicted)
+
+
+def is_class(value: object) -> bool:
+    """Tell whether a value may be a class, or None."""
+    return value is None or isinstance(value, str | numbers.Real | np.bool_)
 
 
 def class_labels(value: object, classes: Classes) -> Classes:
     """Check the classes that a caller chose: of the same kind, each once; those that do not occur are legal."""
     found = _vector(value, "labels")
-    if (found.dtype.kind == "U") != isinstance(classes[0], str):
-        kind = "strings" if isinstance(classes[0], str) else "integers"
-        raise InputError(f"labels has {shown(found[0].item())}, expected {kind} as y_true has")
+    kind = "strings" if isinstance(classes[0], str) else "integers"
+    if _kind(found) != kind:
+        raise InputError(f"labels has {_cell(found, 0, 'labels')}, expected {kind} as y_true has")
     return _each_once(found.tolist())
 
 
@@ -39,8 +47,9 @@ def column_labels(value: object, n_labels: int) -> list[int]:
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
         raise InputError(f"labels is {shown(value)}, expected the numbers of some columns in a list")
     columns: list[int] = found.tolist()
-    if not 0 <= min(columns) <= max(columns) < n_labels:
-        raise InputError(f"labels has {min(columns)} to {max(columns)}, expected columns from 0 to {n_labels - 1}")
+    for column in columns:
+        if not 0 <= column < n_labels:
+            raise InputError(f"labels has {column}, expected columns from 0 to {n_labels - 1}")
     return _each_once(columns)
 
 
@@ -53,25 +62,59 @@ def _each_once(labels: list[Any]) -> list[Any]:
 
 
 def _vector(value: object, name: str) -> Dense:
-    """Give a vector of int64 or of strings; a single column is one, too."""
+    """Give a vector of int64, or an object array of strings; a single column is one, too, but for `labels`."""
     array = plain(value, name)
-    if array.ndim == 2 and array.shape[1] == 1:
+    if array.ndim == 2 and array.shape[1] == 1 and name != "labels":
         array = array[:, 0]
-    if array.ndim != 1:
+    if array.ndim == 0:
+        raise InputError(f"{name} is {shown(array.item())}, expected a vector of classes")
+    if array.ndim > 1:
         raise InputError(f"{name} has shape {array.shape}, expected a vector of classes")
     if array.size == 0:
         raise InputError(f"{name} is empty, shape {array.shape}, expected at least one class")
-    if array.dtype.kind == "O" and not all(isinstance(cell, str) for cell in array):
-        array = plain_numbers(array, name)
     if array.dtype.kind in "OUT":
-        return array.astype(np.str_)
+        return _one_kind(array.astype(object), name)
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} has dtype {array.dtype}, expected classes: integers, truth values or strings")
-    with np.errstate(invalid="ignore"):
-        whole = array.astype(np.int64)
-    if array.dtype.kind in "uf" and (bad := np.flatnonzero((whole != array) | (np.abs(array) >= 2**63))).size:
-        raise InputError(f"{name} has {array[bad[0]]} at row {bad[0]}, expected classes: integers or strings")
-    return whole
+        raise InputError(f"{name} has dtype {array.dtype}, expected {_KINDS}")
+    return _whole(array.astype(np.float64) if array.dtype.kind == "f" else array, name)
+
+
+def _one_kind(cells: Dense, name: str) -> Dense:
+    """Check an object array: strings alone, or numbers alone, which become int64."""
+    strings = [isinstance(cell, str) for cell in cells]
+    if all(strings):
+        return cells
+    if any(strings):
+        raise InputError(f"{name} mixes strings with other values, expected one kind")
+    for row, cell in enumerate(cells):
+        if not isinstance(cell, numbers.Real | np.bool_):
+            raise InputError(f"{name} has {_cell(cells, row, name)}, expected {_KINDS}")
+    return _whole(cells, name)
+
+
+def _whole(array: Dense, name: str) -> Ints:
+    """Give real numbers as int64, if they are whole and fit."""
+    if array.dtype.kind in "Of":
+        with np.errstate(invalid="ignore"):
+            fractions = np.flatnonzero(array % 1 != 0)  # NaN and infinite ones, too.
+        if fractions.size:
+            raise InputError(f"{name} has {_cell(array, fractions[0], name)}, expected {_KINDS}")
+    if array.dtype.kind in "Ofu":
+        large = np.flatnonzero((array >= -_LOWEST) | (array < _LOWEST))
+        if large.size:
+            raise InputError(f"{name} has {_cell(array, large[0], name)}, expected integers that int64 can hold")
+    return array.astype(np.int64)
+
+
+def _cell(array: Dense, row: int, name: str) -> str:
+    """Say what a cell is, and where, in what has rows."""
+    found = shown(array[row : row + 1].tolist()[0])
+    return found if name == "labels" else f"{found} at row {row}"
+
+
+def _kind(array: Dense) -> str:
+    """Name what a vector holds."""
+    return "strings" if array.dtype == object else "integers"
 
 
 def _numbered_integers(true: Ints, predicted: Ints) -> tuple[Ints, Ints, Classes]:
@@ -89,8 +132,7 @@ def _numbered_integers(true: Ints, predicted: Ints) -> tuple[Ints, Ints, Classes
 
 def _numbered_strings(true: Dense, predicted: Dense) -> tuple[Ints, Ints, Classes]:
     """Number strings in their order."""
-    rows: tuple[list[str], list[str]] = (true.tolist(), predicted.tolist())
-    classes = sorted(set(rows[0]).union(rows[1]))
+    classes = sorted({*true, *predicted})
     number = {name: place for place, name in enumerate(classes)}
-    numbered = (np.fromiter((number[name] for name in part), np.int64, len(part)) for part in rows)
+    numbered = (np.fromiter(map(number.__getitem__, part), np.int64, part.size) for part in (true, predicted))
     return *numbered, classes  # type: ignore[return-value]

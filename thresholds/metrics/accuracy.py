@@ -3,9 +3,7 @@
 import math
 from typing import Any
 
-import numpy as np
-
-from thresholds._checks import InputError
+from thresholds import _checks
 from thresholds.metrics import targets
 from thresholds.metrics.averages import mean_of_defined
 from thresholds.metrics.targets import ClassVectors
@@ -38,8 +36,7 @@ def accuracy_score(y_true: object, y_pred: object, *, normalize: bool = True, sa
     >>> accuracy_score([[0, 1], [1, 1]], [[1, 1], [1, 1]])
     0.5
     """
-    if not isinstance(normalize, bool | np.bool_):
-        raise InputError(f"normalize is {normalize!r}, expected True or False")
+    _checks.flag(normalize, "normalize")
     found = targets.read(y_true, y_pred, sample_weight=sample_weight)
     if isinstance(found, ClassVectors):
         counts = found.by_label()
@@ -148,5 +145,6 @@ def macro_skill_score(
     >>> macro_skill_score(y_true, y_pred, return_undefined=True)
     (0.5, 1)
     """
+    _checks.flag(return_undefined, "return_undefined")
     skill = targets.read_matrices(y_true, y_pred, sample_weight).by_label().skill()
     return mean_of_defined(skill, return_undefined)

@@ -5,18 +5,19 @@ of the counts have one definition each, here, and are NaN where they are 0/0.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import Matrix, is_sparse
+from thresholds._checks import InputError, Matrix, is_sparse
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.uint8]
+Labels: TypeAlias = range | list[int] | list[str]
 Numbers: TypeAlias = npt.NDArray[Any]  # int64, or float64 where rows have weights
 
 
@@ -29,95 +30,107 @@ class ConfusionCounts:
 
     Attributes
     ----------
-    sums : (3, n_groups) true positives, predictions and positives: int64, or float64 sums of sample weights
-    total : weight of all cells of a group, tp + fp + fn + tn
-    tp, fp, fn, tn, predicted, positives : (n_groups,)
+    tp, fp, fn, tn : (n_groups,) int64, or float64 sums of sample weights
+    predicted, positives : (n_groups,) tp + fp and tp + fn
+    labels : the columns or classes that are the groups; None for rows
     """
 
-    sums: Numbers
-    total: float
+    sums: Numbers  # (3, n_groups): true positives, predictions, positives
+    total: float  # of all cells of a group
+    unit: float | None = None  # of whole sums that stand for weights
+    labels: Labels | None = None
 
     @property
     def tp(self) -> Numbers:
         """True positives."""
-        return np.asarray(self.sums[0])
+        return self._in_weights(self.sums[0])
 
     @property
     def predicted(self) -> Numbers:
         """What is predicted, tp + fp."""
-        return np.asarray(self.sums[1])
+        return self._in_weights(self.sums[1])
 
     @property
     def positives(self) -> Numbers:
         """What is true, tp + fn: the support."""
-        return np.asarray(self.sums[2])
+        return self._in_weights(self.sums[2])
 
     @property
     def fp(self) -> Numbers:
         """False positives."""
-        return self.predicted - self.tp
+        return self._in_weights(self.sums[1] - self.sums[0])
 
     @property
     def fn(self) -> Numbers:
         """False negatives."""
-        return self.positives - self.tp
+        return self._in_weights(self.sums[2] - self.sums[0])
 
     @property
     def tn(self) -> Numbers:
         """True negatives."""
-        return self.total - self.positives - self.fp
+        return self._in_weights(self._true_negatives())
 
     def __add__(self, other: "ConfusionCounts") -> "ConfusionCounts":
         """Count the rows of both."""
         if not isinstance(other, ConfusionCounts):
             return NotImplemented
-        if self.sums.shape != other.sums.shape:
-            expected = f"expected {self.tp.size} as the others have"
-            raise _checks.InputError(f"counts to be added have {other.tp.size} labels, {expected}")
-        return ConfusionCounts(self.sums + other.sums, self.total + other.total)
+        if self.labels is None or other.labels is None:
+            raise InputError("counts to be added are by row, or taken from others, expected counts by label")
+        if self.labels != other.labels:
+            theirs, mine = (_checks.shown(list(labels)) for labels in (other.labels, self.labels))
+            raise InputError(f"counts to be added are of labels {theirs}, expected {mine} as the others")
+        sums, more = (counts._in_weights(counts.sums) for counts in (self, other))
+        total = self.total * (self.unit or 1) + other.total * (other.unit or 1)
+        return ConfusionCounts(sums + more, total, labels=self.labels)
 
     def take(self, groups: npt.NDArray[np.bool_]) -> "ConfusionCounts":
         """Give the counts of some groups."""
-        return ConfusionCounts(self.sums[:, groups], self.total)
-
-    def scaled(self, unit: float) -> "ConfusionCounts":
-        """Give the counts in another unit."""
-        return ConfusionCounts(self.sums * unit, self.total * unit)
+        return replace(self, sums=self.sums[:, groups], labels=None)
 
     def pooled(self) -> "ConfusionCounts":
         """Add up all groups."""
-        return ConfusionCounts(self.sums.sum(axis=1, keepdims=True), self.total * self.tp.size)
+        total = self.total * self.sums.shape[1]
+        return replace(self, sums=self.sums.sum(axis=1, keepdims=True), total=total, labels=None)
 
     def precision(self) -> Floats:
         """Give tp / (tp + fp), the share of predictions that are right, in [0, 1]; 0/0 without predictions."""
-        return _ratio(self.tp, self.predicted)
+        return _ratio(self.sums[0], self.sums[1])
 
     def recall(self) -> Floats:
         """Give tp / (tp + fn), the share of positives that are predicted, in [0, 1]; 0/0 without positives."""
-        return _ratio(self.tp, self.positives)
+        return _ratio(self.sums[0], self.sums[2])
 
     def f_score(self, beta: float = 1.0) -> Floats:
         """Give (1 + b^2) tp / (b^2 (tp + fn) + tp + fp), b = beta, in [0, 1].
 
         0/0 where tp + fp + fn = 0. It is 0, not 0/0, where precision and recall are both 0.
         """
-        return f_of_counts(self.tp, self.predicted, self.positives, _checks.beta(beta), np.nan)
+        tp, predicted, positives = self.sums
+        return f_of_counts(tp, predicted, positives, _checks.beta(beta), np.nan)
 
     def jaccard(self) -> Floats:
         """Give tp / (tp + fp + fn) = F1 / (2 - F1), in [0, 1]; 0/0 where tp + fp + fn = 0."""
-        return _ratio(self.tp, self.positives + self.fp)
+        tp, predicted, positives = self.sums
+        return _ratio(tp, positives + (predicted - tp))
 
     def accuracy(self) -> Floats:
         """Give (tp + tn) / (tp + fp + fn + tn), in [0, 1]; never 0/0."""
-        return _ratio(self.tp + self.tn, np.full_like(self.tp, self.total))
+        return _ratio(self.sums[0] + self._true_negatives(), np.full_like(self.sums[0], self.total))
 
     def skill(self) -> Floats:
         """Give max(0, (accuracy - v) / (1 - v)), v that of predicting the majority class everywhere, in [0, 1].
 
         0/0 where the majority class is the only one.
         """
-        majority = np.maximum(self.positives, self.total - self.positives)
-        return _ratio(np.maximum(self.tp + self.tn - majority, 0), self.total - majority)
+        majority = np.maximum(self.sums[2], self.total - self.sums[2])
+        right = self.sums[0] + self._true_negatives()
+        return _ratio(np.maximum(right - majority, 0), self.total - majority)
+
+    def _true_negatives(self) -> Numbers:
+        return np.asarray(self.total - self.sums[2] - (self.sums[1] - self.sums[0]))
+
+    def _in_weights(self, sums: Numbers) -> Numbers:
+        return sums if self.unit is None else sums * self.unit
 
 
 def f_of_counts(tp: Numbers, predicted: Numbers, positives: Numbers, beta: float, zero_division: float) -> Floats:
@@ -141,7 +154,8 @@ def count_by_label(truth: Matrix, predicted: Matrix, weights: Ints | None) -> Co
             confusion.count_by_label(t, p, counts)
         else:
             confusion.weigh_by_label(t, p, weights[rows], counts)
-    return ConfusionCounts(counts, truth.shape[0] if weights is None else int(weights.sum()))
+    total = truth.shape[0] if weights is None else int(weights.sum())
+    return ConfusionCounts(counts, total, labels=range(truth.shape[1]))
 
 
 def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
@@ -180,7 +194,8 @@ def _count_sparse(truth: Matrix, predicted: Matrix, weights: Ints | None) -> tup
     by_label, by_sample = np.zeros((3, n_labels), np.int64), np.zeros((3, n_samples), np.int64)
     places = (truth.indptr, truth.indices, predicted.indptr, predicted.indices)
     confusion.count_sparse(*places, per_row, by_label, by_sample)
-    return ConfusionCounts(by_label, int(per_row.sum())), ConfusionCounts(by_sample, n_labels)
+    of_labels = ConfusionCounts(by_label, int(per_row.sum()), labels=range(n_labels))
+    return of_labels, ConfusionCounts(by_sample, n_labels)
 
 
 def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Cells, Cells]]:
@@ -197,4 +212,4 @@ def _cells(block: Matrix) -> Cells:
 
 def _ratio(numerator: Numbers, denominator: Numbers) -> Floats:
     """Divide; NaN for 0/0, the only case in which counts have a denominator of 0."""
-    return numerator / np.where(denominator == 0, np.nan, denominator)
+    return np.minimum(numerator / np.where(denominator == 0, np.nan, denominator), 1.0)  # Rounding may exceed 1.

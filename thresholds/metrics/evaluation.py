@@ -12,7 +12,7 @@ from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, e
 from thresholds.metrics.counts import ConfusionCounts, Numbers
 from thresholds.metrics.targets import Targets
 
-_AVERAGES = (None, "binary", "micro", "macro", "weighted", "samples", "f_of_averages")
+AVERAGES = (None, "binary", "micro", "macro", "weighted", "samples", "f_of_averages")
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,11 @@ def evaluate(
     zero_division: object,
 ) -> Evaluation:
     """Check the arguments of a metric and count; to be called by the public functions themselves."""
-    _checks.option(average, "average", _AVERAGES)
+    _checks.option(average, "average", AVERAGES)
     undefined.value_of(zero_division)
     if average == "binary":
+        if labels is not None and _checks.plain(labels, "labels").ndim == 0:
+            raise _checks.InputError(f"labels is {_checks.shown(labels)}, expected classes in a list")
         found = targets.read_binary(y_true, y_pred, pos_label, sample_weight)
     else:
         _note_unused(pos_label, average)
@@ -71,6 +73,8 @@ def evaluate(
 
 def _note_unused(pos_label: Any, average: str | None) -> None:
     """Say, in scikit-learn's words, that `pos_label` does nothing without "binary"."""
+    if not _checks.is_class(pos_label):
+        raise _checks.InputError(f"pos_label is {_checks.shown(pos_label)}, expected one of the classes")
     if pos_label not in (None, 1):
         warnings.warn(
             f"Note that pos_label (set to {pos_label!r}) is ignored when average != 'binary' (got {average!r})."

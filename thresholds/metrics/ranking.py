@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from thresholds import _checks
 from thresholds.metrics.averages import mean_of_defined
 
 
@@ -97,5 +98,6 @@ def macro_auroc(
     >>> macro_auroc([[1, 0], [0, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.2], [0.5, 0.3]], return_undefined=True)
     (0.75, 1)
     """
+    _checks.flag(return_undefined, "return_undefined")
     each = auroc(y_true, y_score, sample_weight=sample_weight, missing=missing, n_jobs=n_jobs)
     return mean_of_defined(np.atleast_1d(each), return_undefined)

@@ -127,9 +127,7 @@ def averages_report(
     >>> round(report["macro"].f, 4), round(report["f_of_averages"].f, 4)
     (0.4857, 0.6604)
     """
-    if isinstance(zero_division, str):
-        raise InputError(f"zero_division is {zero_division!r}, expected 0, 1 or nan: the report counts what is 0/0")
-    value, beta = undefined.value_of(zero_division), _checks.beta(beta)
+    value, beta = undefined.value_of(zero_division, warns=False), _checks.beta(beta)
     found = targets.read(y_true, y_pred, labels, sample_weight)
     names = [str(label) for label in found.labels] if label_names is None else _checks.names_of_labels(label_names)
     if len(names) != len(found.labels):

@@ -9,7 +9,7 @@ from typing import Any
 from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds.metrics.averages import JACCARD, PRECISION, RECALL, f_score
-from thresholds.metrics.evaluation import evaluate
+from thresholds.metrics.evaluation import AVERAGES, evaluate
 
 
 def precision_recall_fscore_support(
@@ -37,7 +37,7 @@ def precision_recall_fscore_support(
     beta : positive; recall counts `beta` times as much as precision
     labels :
         The columns, or classes, that count, in the order of the results; None for all that occur. Classes that do not
-        occur have no positives and no predictions.
+        occur have no positives and no predictions. Without effect on "binary".
     pos_label : with average="binary" the class that is positive
     average :
         Over m labels (each class of a vector is a label, against the rest):
@@ -81,7 +81,8 @@ def precision_recall_fscore_support(
     (array([1. , 0.5]), array([0.5, 1. ]), array([0.66666667, 0.66666667]), array([2, 1]))
     """
     names = ("precision", "recall", "f-score")
-    if isinstance(warn_for, str) or not set(warn_for) <= set(names):
+    listed = isinstance(warn_for, Collection) and not isinstance(warn_for, str)
+    if not listed or not all(isinstance(name, str) and name in names for name in warn_for):
         raise InputError(f"warn_for is {_checks.shown(warn_for)}, expected some of {', '.join(names)}")
     f = f_score(_checks.beta(beta))
     found = evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
@@ -221,6 +222,5 @@ def jaccard_score(
     >>> jaccard_score([0, 1, 1, 1], [1, 1, 1, 0])
     0.5
     """
-    if isinstance(average, str) and average == "f_of_averages":
-        raise InputError("average is 'f_of_averages', which is an F-measure, expected another one for Jaccard")
+    _checks.option(average, "average", AVERAGES[:-1])  # F of averages is an F.
     return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(JACCARD)

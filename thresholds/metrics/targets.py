@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError, Matrix, is_sparse
-from thresholds.metrics.counts import ConfusionCounts, count_by_class, count_by_label, count_by_sample
+from thresholds.metrics.counts import ConfusionCounts, Labels, count_by_class, count_by_label, count_by_sample
 
 Ints = npt.NDArray[np.int64]
 
@@ -26,7 +26,7 @@ class _Weighted:
 
     def in_weights(self, counts: ConfusionCounts) -> ConfusionCounts:
         """Give counts as the caller weighs rows: floats with weights, whole numbers without."""
-        return counts if self.weights is None else counts.scaled(self.unit)
+        return counts if self.weights is None else replace(counts, unit=self.unit)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LabelMatrices(_Weighted):
 
     truth: Matrix
     predicted: Matrix
-    labels: list[int]
+    labels: Labels
 
     def by_label(self) -> ConfusionCounts:
         """Count each column."""
@@ -55,7 +55,7 @@ class ClassVectors(_Weighted):
 
     truth: Ints
     predicted: Ints
-    labels: list[int] | list[str]
+    labels: Labels
 
     def by_label(self) -> ConfusionCounts:
         """Count each class against the rest."""
@@ -82,7 +82,7 @@ def confusion_counts(
     Parameters
     ----------
     y_true, y_pred, labels, sample_weight : as in `precision_recall_fscore_support`
-    samplewise : count each row over its labels instead (matrices only; without weights)
+    samplewise : count each row over its labels instead (of matrices, without weights)
 
     Returns
     -------
@@ -106,9 +106,12 @@ def confusion_counts(
     >>> counts.f_score(), counts.pooled().f_score()
     (array([0.5, 1. ]), array([0.75]))
     """
+    _checks.flag(samplewise, "samplewise")
     found = read(y_true, y_pred, labels, sample_weight)
     if not samplewise:
-        return found.in_weights(found.by_label())
+        return replace(found.in_weights(found.by_label()), labels=found.labels)
+    if sample_weight is not None:
+        raise InputError("sample_weight is given with samplewise=True, expected None: rows are counted unweighted")
     if isinstance(found, ClassVectors):
         raise InputError("samplewise is True for vectors of classes, expected False, or matrices of labels")
     return count_by_sample(found.truth, found.predicted)
@@ -128,14 +131,13 @@ def read_binary(y_true: object, y_pred: object, pos_label: object, sample_weight
     """Check the truth and predictions of one label, and select its positive class."""
     true, predicted = _plain(y_true, "y_true"), _plain(y_pred, "y_pred")
     if (width := _width(true, predicted)) > 1:
-        expected = "None, 'micro', 'macro', 'weighted', 'samples' or 'f_of_averages'"
-        raise InputError(f"average is 'binary' with {width} labels, expected {expected}")
+        raise InputError(f"average is 'binary' with {width} labels, expected None, or an average over labels")
     found = _vectors(true, predicted, None, sample_weight)
     if len(found.labels) > 2:
-        expected = "None, 'micro', 'macro', 'weighted' or 'f_of_averages'"
-        raise InputError(f"average is 'binary' with {len(found.labels)} classes, expected {expected}")
-    if len(found.labels) == 2 and pos_label not in found.labels:
-        classes = " or ".join(repr(label) for label in found.labels)
+        k = len(found.labels)
+        raise InputError(f"average is 'binary' with {k} classes, expected None, or an average over classes")
+    if not _checks.is_class(pos_label) or (len(found.labels) == 2 and pos_label not in found.labels):
+        classes = " or ".join(_checks.shown(label) for label in found.labels)
         raise InputError(f"pos_label is {_checks.shown(pos_label)}, expected one of the classes, {classes}")
     return _selected(found, [pos_label])
 
@@ -155,27 +157,27 @@ def _plain(value: object, name: str) -> Any:
 
 def _width(*parts: Any) -> int:
     """Give the number of columns; a vector is one."""
-    return max(part.shape[1] if part.ndim > 1 else 1 for part in parts)
+    return max(part.shape[1] if part.ndim == 2 else 1 for part in parts)
 
 
 def _matrices(true: Any, predicted: Any, labels: object, sample_weight: object) -> LabelMatrices:
     """Check 0/1 matrices."""
     truth, decided = _checks.indicator(true), _checks.indicator(predicted, "y_pred")
     _checks.same_shape(truth, "y_true", decided, "y_pred")
-    columns = list(range(truth.shape[1]))
-    if labels is not None and (chosen := _checks.column_labels(labels, truth.shape[1])) != columns:
+    columns: Labels = range(truth.shape[1])
+    if labels is not None and (chosen := _checks.column_labels(labels, truth.shape[1])) != list(columns):
         truth, decided, columns = truth[:, chosen], decided[:, chosen], chosen
-        for part in (truth, decided):
-            if is_sparse(part):
-                part.sort_indices()
     weights, unit = _checks.weights(sample_weight, *truth.shape)
     return LabelMatrices(weights, unit, truth, decided, columns)
 
 
 def _vectors(true: Any, predicted: Any, labels: object, sample_weight: object) -> ClassVectors:
     """Check vectors, or single columns."""
-    truth, decided = (part.toarray() if is_sparse(part) else part for part in (true, predicted))
-    truth, decided, classes = _checks.class_vectors(truth, decided)
+    if is_sparse(true):
+        true = _checks.indicator(true).toarray()
+    if is_sparse(predicted):
+        predicted = _checks.indicator(predicted, "y_pred").toarray()
+    truth, decided, classes = _checks.class_vectors(true, predicted)
     weights, unit = _checks.weights(sample_weight, truth.size, 1)
     found = ClassVectors(weights, unit, truth, decided, classes)
     return found if labels is None else _selected(found, _checks.class_labels(labels, classes))
