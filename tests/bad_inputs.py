@@ -170,7 +170,6 @@ BAD_WEIGHTS: Values = [
     ([[1, 1, -1, 1]], "has -1.0 at row 2, expected finite weights >= 0"),
     ([[1, 1, nan, 1]], "has nan at row 2, expected finite weights >= 0"),
     ([[1, 1, inf, 1]], "has inf at row 2, expected finite weights >= 0"),
-    ([[0] * 4, [0.0] * 4], "is 0 for every row, expected at least one"),
     ([[1e308] * 4], "adds up to more than float64 holds, expected smaller weights"),
     ([[1, 1, 1]], rf"has shape \(3,\), {COUNT}"),
     ([2.0], rf"has shape \(\), {COUNT}"),
@@ -180,6 +179,7 @@ BAD_WEIGHTS: Values = [
     ([[1, [1, 2], 1, 1], [1, 1, HUGE, 1]], ""),
     ([np.ma.array([1] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none(?!.*-inf)"),
 ]
+NO_WEIGHT: Values = [([[0] * 4, [0.0] * 4], "is 0 for every row, expected at least one")]
 
 # Options
 
@@ -196,7 +196,7 @@ BAD_MISSING: Values = [
     (["0", None, [0.0], True], "is .*, expected a number"),
 ]
 OPTIONS = [
-    *every(FITS, "sample_weight", BAD_WEIGHTS),
+    *every(FITS, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
     *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
     *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),
     *each(FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),

@@ -18,6 +18,7 @@ from bad_inputs import (
     BAD_WEIGHTS,
     HUGE,
     MATRIX,
+    NO_WEIGHT,
     SWAPPED,
     TWO,
     BadInput,
@@ -335,8 +336,10 @@ SOME_FIGURES = "expected some of precision, recall, f-score"
 ONE_FIGURE = on({"precision_recall_fscore_support": {}}, y_true=Y, y_pred=Y)
 MEANS = on({"macro_skill_score": {}}, y_true=Y, y_pred=Y) | on({"macro_auroc": {}}, y_true=Y, y_score=S)
 FLOAT32 = on(RANKED, ", float32", y_true=Y, y_score=S.astype("f4"))
+WEIGHTED = MATRICES | BY_ROW | CLASSES | AUROC
 OPTIONS = [
-    *every(MATRICES | BY_ROW | CLASSES | AUROC, "sample_weight", BAD_WEIGHTS),
+    *every(WEIGHTED, "sample_weight", BAD_WEIGHTS),
+    *every({name: f for name, f in WEIGHTED.items() if "counts" not in name}, "sample_weight", NO_WEIGHT),
     *every(BETA, "beta", BAD_BETAS),
     *each(figures(Y, None), "zero_division", NO_VALUE, "zero_division is .*, expected 'warn', 0, 1 or nan"),
     *each(REPORT, "zero_division", [*NO_VALUE, "warn", "x" * 500], "zero_division is .{1,70}, expected 0, 1 or nan"),

@@ -82,10 +82,10 @@ def test_labels_are_those_of_the_metrics(zero_division: float) -> None:
 
 def test_what_is_0_over_0_is_counted() -> None:
     assert "F1 of 1" in averages_report(*THREE).note
-    assert averages_report(*THREE).note.startswith("0/0, counted as 0")
-    assert averages_report(*THREE, zero_division=1).note.startswith("0/0, counted as 1")
-    assert averages_report(*THREE, zero_division=np.nan).note.startswith("0/0, left out")
-    assert averages_report([0, 1], [0, 1]).note == "Nothing is 0/0."
+    assert averages_report(*THREE).note.startswith("0/0 among the labels, counted as 0")
+    assert averages_report(*THREE, zero_division=1).note.startswith("0/0 among the labels, counted as 1")
+    assert averages_report(*THREE, zero_division=np.nan).note.startswith("0/0 among the labels, left out")
+    assert averages_report([0, 1], [0, 1]).note == "No precision, recall or F1 of the classes is 0/0."
 
 
 def test_every_average_names_its_formula_and_denominator() -> None:
@@ -98,10 +98,27 @@ def test_every_average_names_its_formula_and_denominator() -> None:
         "micro": "2 tp + fp + fn = 7",
         "macro": "2 of 3 labels",
         "macro_supported": "2 labels",
-        "f_of_averages": "2 of 3 labels",
+        "f_of_averages": "precision 2 of 3 labels; recall 2 of 3 labels",
         "weighted": "4 positives",
         "samples": "3 rows",
     }
+
+
+def test_the_denominator_of_weighted_rows_is_their_weight() -> None:
+    report = averages_report([[1, 0], [0, 0], [1, 1]], [[1, 0], [0, 0], [0, 1]], sample_weight=[0.5, 0.25, 3])
+    assert report["samples"].denominator == "3 rows, 1 of them 0/0, weight 3.75"
+    without = averages_report(
+        [[1, 0], [0, 0], [1, 1]], [[1, 0], [0, 0], [0, 1]], sample_weight=[0.5, 0.25, 3], zero_division=np.nan
+    )
+    assert without["samples"].denominator == "2 of 3 rows, weight 3.5"
+
+
+def test_whole_counts_are_shown_in_full() -> None:
+    ones = np.ones((1_234_567, 1), np.uint8)
+    report = averages_report(ones, ones)
+    assert report.labels[0].denominator == "2 tp + fp + fn = 2469134"
+    assert "1234567" in str(report)
+    assert report["macro"].denominator == "1 label"
 
 
 # Showing

@@ -56,6 +56,13 @@ def unsorted(matrix: Array) -> sparse.csr_array:
     return sparse.csr_array((csr.data, matrix.shape[1] - 1 - csr.indices, csr.indptr), shape=matrix.shape)
 
 
+def foreign(matrix: Array) -> sparse.csr_array:
+    """A CSR array with big-endian cells and unsigned, big-endian indices."""
+    csr = sparse.csr_array(matrix)
+    csr.data, csr.indices, csr.indptr = csr.data.astype(">f4"), csr.indices.astype(">u4"), csr.indptr.astype("u8")
+    return csr
+
+
 CONTAINERS: dict[str, Callable[[Array], object]] = {
     "bool": lambda x: x.astype(bool),
     "int8": lambda x: x.astype(np.int8),
@@ -80,6 +87,7 @@ CONTAINERS: dict[str, Callable[[Array], object]] = {
     "CSR of bools": lambda x: sparse.csr_array(x.astype(bool)),
     "CSR with explicit zeros": explicit_zeros,
     "CSR with unsorted columns": unsorted,
+    "CSR of foreign parts": foreign,
 }
 
 
@@ -152,6 +160,18 @@ def test_one_column_is_one_label() -> None:
         np.testing.assert_array_equal(metrics.skill_score(*columns), [metrics.skill_score(y_true, y_pred)])
         assert metrics.multilabel_accuracy(*columns) == metrics.accuracy_score(*columns) == 0.6
     assert metrics.multilabel_accuracy(y_true, y_pred) == metrics.accuracy_score(y_true, y_pred) == 0.6
+
+
+def test_a_column_beside_a_vector_is_refused() -> None:
+    """A column is one label, a vector two classes; "binary" is the same for both."""
+    vector, column = [0, 1, 1], [[1], [1], [0]]
+    assert metrics.f1_score(vector, column) == metrics.f1_score(column, vector) == 0.5
+    for arguments, message in (
+        ((vector, column), r"\(3, 1\), expected \(3,\)"),
+        ((column, vector), r"\(3,\), expected"),
+    ):
+        with pytest.raises(thresholds.InputError, match=r"^y_pred has shape " + message):
+            metrics.f1_score(*arguments, average="macro")
 
 
 def broken(**parts: Array) -> sparse.csr_array:
@@ -272,6 +292,21 @@ def test_f_of_averages_warns_where_precision_or_recall_is_undefined() -> None:
         got = outcome(getattr(metrics, name), *APART, average="f_of_averages")
         assert got.warned == [(undefined, text) for text in texts], name
     assert outcome(metrics.f1_score, [0, 1, 1], [0, 1, 0], average="f_of_averages").warned == []
+
+
+@pytest.mark.parametrize(
+    ("warn_for", "expected"),
+    [
+        (("precision", "recall", "f-score"), [PRECISION, RECALL]),
+        (("f-score",), [PRECISION, RECALL]),
+        (("recall",), [RECALL]),
+        ((), []),
+    ],
+)
+def test_f_of_averages_warns_of_each_part_once(warn_for: tuple[str, ...], expected: list[str]) -> None:
+    given = {"average": "f_of_averages", "warn_for": warn_for}
+    found = outcome(metrics.precision_recall_fscore_support, [[1, 0], [1, 0]], [[0, 1], [0, 1]], **given)
+    assert [text for _, text in found.warned] == expected
 
 
 def test_f_of_averages_is_0_where_nothing_is_right() -> None:

@@ -109,16 +109,15 @@ def compare(
             raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
     beta = _checks.beta(beta)
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
-    gold = count_by_label(problem.truth, problem.truth, problem.weights)
-    weight = int(problem.row_weights.sum())
+    gold = count_by_label(problem.truth, problem.truth, problem.measured)
     return Comparison(
         measures=tuple(_measure(name, rule, problem, beta) for name, rule in rules.items()),
         beta=beta,
         n_samples=problem.n_samples,
         n_labels=problem.n_labels,
         n_supported=int(np.count_nonzero(gold.positives)),
-        gold_per_row=float(gold.positives.sum() / weight),
-        labels_gold_often=int(np.count_nonzero(gold.positives > _OFTEN * weight)),
+        gold_per_row=float(gold.positives.sum() / gold.total),
+        labels_gold_often=int(np.count_nonzero(gold.positives > _OFTEN * gold.total)),
     )
 
 
@@ -147,7 +146,7 @@ def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
         rule._warn_if_out_of_range(problem.scores)
     judged = judge(rule, problem)
     with_positives = judged.by_label.take(judged.by_label.positives > 0)
-    weight = int(problem.row_weights.sum())
+    total = judged.by_label.total
     micro, macro, weighted, samples = (
         f_measure(judged, problem, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
     )
@@ -158,6 +157,6 @@ def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
         macro=macro,
         weighted=weighted,
         samples=samples,
-        predicted_per_row=float(judged.by_label.predicted.sum() / weight),
-        labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * weight)),
+        predicted_per_row=float(judged.by_label.predicted.sum() / total),
+        labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * total)),
     )

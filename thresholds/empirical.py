@@ -158,7 +158,7 @@ def fit_empirical(
         placement=placement,
         fitted_on=FittedOn.of(problem.scores, problem.missing, positives * problem.unit),
     )
-    if per_label:
+    if per_label and problem.exactly_weighted:
         counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, positives]), int(problem.row_weights.sum()))
         objective = average_of(f_score(beta), counts, average, zero_division)
     else:

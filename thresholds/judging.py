@@ -4,8 +4,6 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
-from functools import reduce
-from operator import add
 from typing import NamedTuple
 
 from thresholds._checks import Matrix, is_sparse
@@ -24,19 +22,20 @@ class Judged(NamedTuple):
 
 def judge(rule: Rule, problem: Problem) -> Judged:
     """Count the decisions of a rule on all rows."""
-    parts = []
+    by_label, by_sample = None, []
     for rows in problem.row_blocks():
         truth, predicted = problem.truth[rows], _decisions(rule, problem.scores[rows])
-        weights = None if problem.weights is None else problem.weights[rows]
-        parts.append((count_by_label(truth, predicted, weights), count_by_sample(truth, predicted)))
-    labels, samples = zip(*parts, strict=True)
-    return Judged(reduce(add, labels), stacked(samples))
+        weights = None if problem.measured is None else problem.measured[rows]
+        by_label = count_by_label(truth, predicted, weights, before=by_label)
+        by_sample.append(count_by_sample(truth, predicted))
+    assert by_label is not None, "problems have rows"
+    return Judged(by_label, stacked(by_sample))
 
 
 def f_measure(judged: Judged, problem: Problem, average: str, beta: float, zero_division: float) -> float:
     """Average F-beta over labels or rows, as `metrics.fbeta_score` does."""
     counts = judged.by_sample if average == "samples" else judged.by_label
-    return average_of(f_score(beta), counts, average, zero_division, problem.weights)
+    return average_of(f_score(beta), counts, average, zero_division, problem.measured)
 
 
 def _decisions(rule: Rule, scores: Matrix) -> Matrix:

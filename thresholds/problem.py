@@ -40,6 +40,7 @@ class Problem:
     scores: Matrix  # (n_samples, n_labels)
     weights: Ints | None  # (n_samples,) in multiples of `unit`
     unit: float
+    measured: Any  # the weights as metrics take them: whole numbers, floats or None
     missing: float
     label_names: tuple[str, ...] | None
     soft: bool = False
@@ -62,8 +63,9 @@ class Problem:
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
         weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
+        measured, _ = _checks.weights_of_rows(sample_weight, scores.shape[0])
         missing = _checks.missing(missing, scores.dtype)
-        return cls(truth, scores, weights, unit, missing, names, soft, keep_sparse and is_sparse(scores))
+        return cls(truth, scores, weights, unit, measured, missing, names, soft, keep_sparse and is_sparse(scores))
 
     @property
     def n_samples(self) -> int:
@@ -89,6 +91,11 @@ class Problem:
     def plain(self) -> bool:
         """Whether every cell is a dense score with unit weight: the fast path."""
         return self.weights is None and not is_sparse(self.scores)
+
+    @property
+    def exactly_weighted(self) -> bool:
+        """Whether weights are whole multiples of the unit, so that sums are those of metrics."""
+        return self.weights is None or np.array_equal(self.weights, self.measured)
 
     @cached_property
     def row_weights(self) -> Ints:
@@ -185,9 +192,9 @@ class Problem:
         starts = scores.indptr.astype(np.int64) + np.arange(n_groups + 1)
         absent = starts[1:] - 1
         keys = np.full(scores.nnz + n_groups, self.missing, self.dtype)
-        hits, weights = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64)
+        hits, weights = np.zeros(keys.size, per_row.dtype), np.zeros(keys.size, per_row.dtype)
         keys[place], weights[place] = scores.data, per_row[row]
-        weights[absent] = total - np.add.reduceat(np.append(weights, 0), starts[:-1])
+        weights[absent] = np.maximum(total - np.add.reduceat(np.append(weights, 0), starts[:-1]), 0)
         stored, wanted = group * length + at, true_group * length + true_at
         where = np.minimum(np.searchsorted(stored, wanted), max(stored.size - 1, 0))
         found = stored[where] == wanted if stored.size else np.zeros(wanted.size, np.bool_)

@@ -8,6 +8,7 @@ Lines = Sequence[tuple[str, ...]]
 
 def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
     """Align cells in columns: those whose numbers are in `left` to the left, the others to the right."""
+    head, body = ([tuple(" ".join(cell.split()) for cell in cells) for cells in lines] for lines in (head, body))
     widths = [max(len(cell) for cell in column) for column in zip(*head, *body, strict=True)]
 
     def line(cells: tuple[str, ...]) -> str:

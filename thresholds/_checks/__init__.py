@@ -17,6 +17,7 @@ from thresholds._checks.arrays import (
     scores,
     thresholds,
     weights,
+    weights_of_rows,
 )
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
 from thresholds._checks.errors import InputError, shown
@@ -73,5 +74,6 @@ __all__ = [
     "text",
     "thresholds",
     "weights",
+    "weights_of_rows",
     "zero_division",
 ]

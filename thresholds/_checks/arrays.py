@@ -16,6 +16,7 @@ Dense: TypeAlias = npt.NDArray[Any]
 Matrix: TypeAlias = Any  # a dense 2-D ndarray, or a canonical scipy.sparse CSR array
 
 _LARGEST_EXACT_INTEGER = 2**53
+_SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
 _BLOCK_ROWS = 4096  # of 16 float32 columns are transposed inside the second-level cache
 _BLOCK_CELLS = 2**22  # A few megabytes, however wide the rows are.
 
@@ -83,7 +84,7 @@ def pair(
     try:
         truth = soft_truth(y_true) if soft else indicator(y_true, label_names=names)
     except InputError as error:
-        if _is_binary(y_score):
+        if "expected only 0 and 1" in str(error) and _is_binary(y_score):
             raise InputError(f"{error}; y_score has only 0 and 1: the arguments look swapped") from None
         raise
     found = scores(y_score, label_names=names)
@@ -110,6 +111,42 @@ def weights(
     """
     if value is None:
         return None, 1.0
+    array = _sample_weights(value, n_samples)
+    if not array.any():
+        raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
+    scale = math.frexp(float(array.max()))[1]
+    total = math.fsum(np.ldexp(array, -scale))
+    if math.frexp(total)[1] + scale > 1024:
+        raise InputError("sample_weight adds up to more than float64 holds, expected smaller weights")
+    exponent = 61 - math.frexp(total * n_labels)[1] - scale
+    whole = np.maximum(np.rint(np.ldexp(array, exponent)).astype(np.int64), array > 0)
+    factor = int(np.gcd.reduce(whole)) if coarse else 1
+    return whole // factor, math.ldexp(factor, -exponent)
+
+
+def weights_of_rows(
+    value: object, n_samples: int, *, some: bool = True
+) -> tuple[npt.NDArray[np.int64] | npt.NDArray[np.float64] | None, float]:
+    """Check sample weights for sums that stay within a label, and give the weight that 1 stands for.
+
+    Whole numbers where they are exactly that, as in `weights`, so that sums are exact; else floats, so that sums are
+    precise however unequal labels are. All may be 0 unless `some` must not be.
+    """
+    if value is None:
+        return None, 1.0
+    array = _sample_weights(value, n_samples)
+    if not some and not array.any():
+        return array, 1.0
+    whole, unit = weights(array, n_samples, 1)
+    top = math.frexp(float(array.max()))[1] - 1
+    small = math.ldexp(float(array[array > 0].min()), -top)
+    if whole is None or np.array_equal(whole * unit, array) or small < _SMALLEST:
+        return whole, unit
+    return np.ldexp(array, -top), math.ldexp(1.0, top)
+
+
+def _sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
+    """Give finite weights that are not negative."""
     array = _array(value, "sample_weight")
     if array.shape != (n_samples,):
         raise InputError(f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one per row")
@@ -117,16 +154,7 @@ def weights(
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
         raise InputError(f"sample_weight has {array[bad[0]]} at row {bad[0]}, expected finite weights >= 0")
-    scale = math.frexp(float(array.max()))[1]
-    total = math.fsum(np.ldexp(array, -scale))
-    if total == 0:
-        raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
-    if math.frexp(total)[1] + scale > 1024:
-        raise InputError("sample_weight adds up to more than float64 holds, expected smaller weights")
-    exponent = 61 - math.frexp(total * n_labels)[1] - scale
-    whole = np.maximum(np.rint(np.ldexp(array, exponent)).astype(np.int64), array > 0)
-    factor = int(np.gcd.reduce(whole)) if coarse else 1
-    return whole // factor, math.ldexp(factor, -exponent)
+    return array
 
 
 def missing(value: object, dtype: np.dtype[Any]) -> float:

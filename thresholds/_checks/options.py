@@ -92,7 +92,10 @@ def names_of_labels(value: object) -> tuple[str, ...]:
     scalar = isinstance(value, np.ndarray) and value.ndim == 0
     if scalar or not isinstance(value, Iterable) or isinstance(value, str | bytes | Set | Mapping):
         raise InputError(f"label_names is {shown(value)}, expected strings in a list")
-    names = list(value)
+    try:
+        names = list(value)
+    except TypeError:  # scipy.sparse, for one.
+        raise InputError(f"label_names is {shown(value)}, expected strings in a list") from None
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"label_names has {shown(name)} of type {type(name).__name__}, expected strings")

@@ -45,6 +45,7 @@ def _sound_csr(value: Any) -> Any:
     from scipy import sparse
 
     if value.format in ("csr", "csc", "bsr"):
+        value = _native(value)
         _check_compressed(value)
     if value.format == "coo":
         _check_coordinates(value)
@@ -69,16 +70,25 @@ def _sound_csr(value: Any) -> Any:
 
 def _check_compressed(value: Any) -> None:
     """Refuse index arrays that would lead a loop out of bounds."""
-    if not all(isinstance(part, np.ndarray) for part in (value.indices, value.indptr, value.data)):
-        raise ValueError("indices, indptr and data must be arrays")
-    if value.indices.dtype.kind not in "iu" or value.indptr.dtype.kind not in "iu":
-        raise ValueError(f"indices have dtype {value.indices.dtype}, index pointers {value.indptr.dtype}")
     if len(value.indices) != len(value.data):
         raise ValueError(f"{len(value.indices)} indices for {len(value.data)} stored entries")
     rises = value.indptr.size > 0 and value.indptr[0] == 0 and np.all(value.indptr[1:] >= value.indptr[:-1])
     if not rises or value.indptr[-1] > len(value.indices):
         raise ValueError("index pointers must start at 0, never fall, and end within the stored entries")
     type(value)(value).check_format(full_check=True)  # On another wrapper of the arrays: it would trim the caller's.
+
+
+def _native(value: Any) -> Any:
+    """Give parts in the byte order and the signed indices that SciPy and Numba work with."""
+    parts = (value.data, value.indices, value.indptr)
+    if not all(isinstance(part, np.ndarray) for part in parts):
+        raise ValueError("indices, indptr and data must be arrays")
+    if value.indices.dtype.kind not in "iu" or value.indptr.dtype.kind not in "iu":
+        raise ValueError(f"indices have dtype {value.indices.dtype}, index pointers {value.indptr.dtype}")
+    if all(part.dtype.isnative and part.dtype.kind != "u" for part in parts[1:]) and parts[0].dtype.isnative:
+        return value
+    data = parts[0].astype(parts[0].dtype.newbyteorder("="))
+    return type(value)((data, *(part.astype(np.int64) for part in parts[1:])), shape=value.shape)
 
 
 def _check_coordinates(value: Any) -> None:

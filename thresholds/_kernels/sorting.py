@@ -213,15 +213,14 @@ def weighted_aurocs(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> npt.
         i = 0
         while i < up.size:
             x = up[i]
-            hit_sum, weight_sum = np.int64(0), np.int64(0)
+            hit, negative = 0.0, 0.0
             while i < up.size and up[i] == x:
-                hit_sum += hits[first + row[i]]
-                weight_sum += weights[first + row[i]]
+                hit += hits[first + row[i]]
+                negative += weights[first + row[i]] - hits[first + row[i]]
                 i += 1
-            negative = float(weight_sum - hit_sum)
-            won += hit_sum * (below + 0.5 * negative)
+            won += hit * (below + 0.5 * negative)
             below += negative
-            positive += hit_sum
+            positive += hit
         if positive > 0 and below > 0:
             auroc[j] = min(won / (positive * below), 1.0)  # Rounding may exceed 1.
     return auroc

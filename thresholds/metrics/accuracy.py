@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+import numpy as np
+
 from thresholds import _checks
 from thresholds.metrics import targets
 from thresholds.metrics.averages import mean_of_defined
@@ -40,13 +42,13 @@ def accuracy_score(y_true: object, y_pred: object, *, normalize: bool = True, sa
     found = targets.read(y_true, y_pred, sample_weight=sample_weight)
     if isinstance(found, ClassVectors):
         counts = found.by_label()
-        right, total = int(counts.tp.sum()), int(counts.total)
+        right, total = counts.tp.sum(), counts.positives.sum()
     else:
         counts = found.by_sample()
         exact = counts.fp + counts.fn == 0
-        right = int(exact.sum() if found.weights is None else found.weights[exact].sum())
-        total = len(exact) if found.weights is None else int(found.weights.sum())
-    return right / total if normalize else right * found.unit
+        weights = np.ones(exact.size, np.int64) if found.weights is None else found.weights
+        right, total = weights[exact].sum(), weights.sum()
+    return min(float(right / total), 1.0) if normalize else float(right * found.unit)
 
 
 def multilabel_accuracy(y_true: object, y_pred: object, *, sample_weight: object = None) -> float:
@@ -109,8 +111,8 @@ def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None)
     found = targets.read(y_true, y_pred, sample_weight=sample_weight)
     counts = found.by_label()
     if isinstance(found, ClassVectors):  # Right are the true positives of all classes together.
-        right, majority, total = int(counts.tp.sum()), int(counts.positives.max()), int(counts.total)
-        return max(0.0, (right - majority) / (total - majority)) if total > majority else math.nan
+        right, majority, total = counts.tp.sum(), counts.positives.max(), counts.positives.sum()
+        return max(0.0, float((right - majority) / (total - majority))) if total > majority else math.nan
     return counts.skill()
 
 

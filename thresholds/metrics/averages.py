@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresholds.metrics.counts import ConfusionCounts, Floats, Ints
+from thresholds.metrics.counts import ConfusionCounts, Floats, Numbers
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def weighted(figure: Figure, counts: ConfusionCounts, zero_division: float) -> f
     return _mean(each(figure, counts, zero_division), counts.positives)
 
 
-def samples(figure: Figure, counts: ConfusionCounts, zero_division: float, row_weights: Ints | None = None) -> float:
+def samples(figure: Figure, counts: ConfusionCounts, zero_division: float, row_weights: Numbers | None = None) -> float:
     """Give the mean of the rows' figures ("per instance"); `counts` are by row.
 
     Formula: sum_i w_i F_i / sum_i w_i, F_i that of row i over its labels, w_i its sample weight.
@@ -94,8 +94,8 @@ def f_of_averages(figure: Figure, counts: ConfusionCounts, zero_division: float)
     """Give F-beta of mean precision and mean recall; of these two themselves it is macro.
 
     Formula: (1 + b^2) P R / (b^2 P + R) with P = (1/m) sum_j P_j, R = (1/m) sum_j R_j.
-    Range: 0 to 1. With zero_division=0 it is at least macro, by less than 1/2, and equal where all points (P_j, R_j)
-    lie on one ray from the origin: it rewards labels that err in opposite ways.
+    Range: 0 to 1. Unless zero_division is NaN it is at least macro (for F1 by at most 1/2), and equal where all points
+    (P_j, R_j) lie on one ray from the origin: it rewards labels that err in opposite ways.
     0/0: `zero_division` enters the two means, label by label; NaN leaves it out. 0 where P or R is 0.
     Source: Opitz and Burst 2019, "F1 of averages", who advise against it.
     """
@@ -112,7 +112,7 @@ _OVER_LABELS = {"micro": micro, "macro": macro, "weighted": weighted, "f_of_aver
 
 
 def average_of(
-    figure: Figure, counts: ConfusionCounts, average: str, zero_division: float, row_weights: Ints | None = None
+    figure: Figure, counts: ConfusionCounts, average: str, zero_division: float, row_weights: Numbers | None = None
 ) -> float:
     """Average a figure; `counts` are by row for "samples", by label otherwise."""
     if average == "samples":
@@ -126,7 +126,7 @@ def mean_of_defined(values: Floats, return_undefined: bool) -> float | tuple[flo
     return (mean, int(np.isnan(values).sum())) if return_undefined else mean
 
 
-def _mean(values: Floats, weights: Ints | None = None) -> float:
+def _mean(values: Floats, weights: Numbers | None = None) -> float:
     """Average the values that are not NaN, plainly if those left have no weight; NaN if none is left."""
     known = ~np.isnan(values)
     if not known.any():

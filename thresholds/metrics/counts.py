@@ -20,6 +20,8 @@ Cells = npt.NDArray[np.uint8]
 Labels: TypeAlias = range | list[int] | list[str]
 Numbers: TypeAlias = npt.NDArray[Any]  # int64, or float64 where rows have weights
 
+_MOST = 2**62  # that sums of int64 may reach
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConfusionCounts:
@@ -68,7 +70,7 @@ class ConfusionCounts:
     @property
     def tn(self) -> Numbers:
         """True negatives."""
-        return self._in_weights(self._true_negatives())
+        return self._in_weights(np.maximum(self._right() - self.sums[0], 0))
 
     def __add__(self, other: "ConfusionCounts") -> "ConfusionCounts":
         """Count the rows of both."""
@@ -83,14 +85,15 @@ class ConfusionCounts:
         total = self.total * (self.unit or 1) + other.total * (other.unit or 1)
         return ConfusionCounts(sums + more, total, labels=self.labels)
 
-    def take(self, groups: npt.NDArray[np.bool_]) -> "ConfusionCounts":
+    def take(self, groups: Any) -> "ConfusionCounts":
         """Give the counts of some groups."""
         return replace(self, sums=self.sums[:, groups], labels=None)
 
     def pooled(self) -> "ConfusionCounts":
         """Add up all groups."""
         total = self.total * self.sums.shape[1]
-        return replace(self, sums=self.sums.sum(axis=1, keepdims=True), total=total, labels=None)
+        sums = self.sums if total < _MOST else self.sums.astype(np.float64)
+        return replace(self, sums=sums.sum(axis=1, keepdims=True), total=total, labels=None)
 
     def precision(self) -> Floats:
         """Give tp / (tp + fp), the share of predictions that are right, in [0, 1]; 0/0 without predictions."""
@@ -114,8 +117,8 @@ class ConfusionCounts:
         return _ratio(tp, positives + (predicted - tp))
 
     def accuracy(self) -> Floats:
-        """Give (tp + tn) / (tp + fp + fn + tn), in [0, 1]; never 0/0."""
-        return _ratio(self.sums[0] + self._true_negatives(), np.full_like(self.sums[0], self.total))
+        """Give (tp + tn) / (tp + fp + fn + tn), in [0, 1]; 0/0 without rows of positive weight."""
+        return _ratio(self._right(), np.full_like(self.sums[0], self.total))
 
     def skill(self) -> Floats:
         """Give max(0, (accuracy - v) / (1 - v)), v that of predicting the majority class everywhere, in [0, 1].
@@ -123,11 +126,12 @@ class ConfusionCounts:
         0/0 where the majority class is the only one.
         """
         majority = np.maximum(self.sums[2], self.total - self.sums[2])
-        right = self.sums[0] + self._true_negatives()
-        return _ratio(np.maximum(right - majority, 0), self.total - majority)
+        return _ratio(np.maximum(self._right() - majority, 0), self.total - majority)
 
-    def _true_negatives(self) -> Numbers:
-        return np.asarray(self.total - self.sums[2] - (self.sums[1] - self.sums[0]))
+    def _right(self) -> Numbers:
+        """Give tp + tn, exactly all if nothing is wrong."""
+        tp, predicted, positives = self.sums
+        return np.asarray(np.maximum(self.total - ((predicted - tp) + (positives - tp)), 0))
 
     def _in_weights(self, sums: Numbers) -> Numbers:
         return sums if self.unit is None else sums * self.unit
@@ -142,20 +146,27 @@ def f_of_counts(tp: Numbers, predicted: Numbers, positives: Numbers, beta: float
     return np.where(undefined, zero_division, np.minimum(f, 1.0))  # Rounding may exceed 1.
 
 
-def count_by_label(truth: Matrix, predicted: Matrix, weights: Ints | None) -> ConfusionCounts:
-    """Count checked indicator matrices label by label, in units of the weights."""
+def count_by_label(
+    truth: Matrix, predicted: Matrix, weights: Numbers | None, before: ConfusionCounts | None = None
+) -> ConfusionCounts:
+    """Count checked indicator matrices label by label, in units of the weights, going on from the rows `before`."""
     from thresholds._kernels import confusion
 
     if is_sparse(truth) and is_sparse(predicted):
-        return _count_sparse(truth, predicted, weights)[0]
-    counts = np.zeros((3, truth.shape[1]), np.int64)
-    for rows, t, p in _row_blocks(truth, predicted):
-        if weights is None:
-            confusion.count_by_label(t, p, counts)
-        else:
-            confusion.weigh_by_label(t, p, weights[rows], counts)
-    total = truth.shape[0] if weights is None else int(weights.sum())
-    return ConfusionCounts(counts, total, labels=range(truth.shape[1]))
+        return _count_sparse(truth, predicted, weights, before)[0]
+    sums = _sums(truth.shape[1], weights, before)
+    if weights is None and _by_column(truth) and _by_column(predicted):
+        for columns, t, p in _row_blocks(truth.T, predicted.T):
+            more = np.empty((3, len(t)), np.int64)
+            confusion.count_by_sample(t, p, more)
+            sums[:, columns] += more
+    else:
+        for rows, t, p in _row_blocks(truth, predicted):
+            if weights is None:
+                confusion.count_by_label(t, p, sums)
+            else:
+                confusion.weigh_by_label(t, p, weights[rows], sums)
+    return ConfusionCounts(sums, _total(truth.shape[0], weights, before), labels=range(truth.shape[1]))
 
 
 def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
@@ -164,20 +175,23 @@ def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
 
     if is_sparse(truth) and is_sparse(predicted):
         return _count_sparse(truth, predicted, None)[1]
-    counts = np.zeros((3, truth.shape[0]), np.int64)
-    for rows, t, p in _row_blocks(truth, predicted):
-        confusion.count_by_sample(t, p, counts[:, rows])
-    return ConfusionCounts(counts, truth.shape[1])
+    sums = np.zeros((3, truth.shape[0]), np.int64)
+    if _by_column(truth) and _by_column(predicted):
+        for _, t, p in _row_blocks(truth.T, predicted.T):
+            confusion.count_by_label(t, p, sums)
+    else:
+        for rows, t, p in _row_blocks(truth, predicted):
+            confusion.count_by_sample(t, p, sums[:, rows])
+    return ConfusionCounts(sums, truth.shape[1])
 
 
-def count_by_class(true: Ints, predicted: Ints, n_classes: int, weights: Ints | None) -> ConfusionCounts:
+def count_by_class(true: Ints, predicted: Ints, n_classes: int, weights: Numbers | None) -> ConfusionCounts:
     """Count vectors of class numbers class by class, each against the rest; numbers beyond the classes are rest."""
     from thresholds._kernels import confusion
 
-    per_row = np.ones(true.size, np.int64) if weights is None else weights
-    counts = np.zeros((3, n_classes + 1), np.int64)
-    confusion.count_classes(true, predicted, per_row, counts)
-    return ConfusionCounts(counts[:, :n_classes], int(per_row.sum()))
+    sums = _sums(n_classes + 1, weights)
+    confusion.count_classes(true, predicted, np.ones(true.size, np.int64) if weights is None else weights, sums)
+    return ConfusionCounts(sums[:, :n_classes], _total(true.size, weights))
 
 
 def stacked(parts: Sequence[ConfusionCounts]) -> ConfusionCounts:
@@ -185,17 +199,39 @@ def stacked(parts: Sequence[ConfusionCounts]) -> ConfusionCounts:
     return ConfusionCounts(np.concatenate([part.sums for part in parts], axis=1), parts[0].total)
 
 
-def _count_sparse(truth: Matrix, predicted: Matrix, weights: Ints | None) -> tuple[ConfusionCounts, ConfusionCounts]:
+def _count_sparse(
+    truth: Matrix, predicted: Matrix, weights: Numbers | None, before: ConfusionCounts | None = None
+) -> tuple[ConfusionCounts, ConfusionCounts]:
     """Count two CSR matrices by label and by row, reading stored entries only."""
     from thresholds._kernels import confusion
 
     n_samples, n_labels = truth.shape
     per_row = np.ones(n_samples, np.int64) if weights is None else weights
-    by_label, by_sample = np.zeros((3, n_labels), np.int64), np.zeros((3, n_samples), np.int64)
+    by_label, by_sample = _sums(n_labels, weights, before), np.zeros((3, n_samples), np.int64)
     places = (truth.indptr, truth.indices, predicted.indptr, predicted.indices)
     confusion.count_sparse(*places, per_row, by_label, by_sample)
-    of_labels = ConfusionCounts(by_label, int(per_row.sum()), labels=range(n_labels))
+    of_labels = ConfusionCounts(by_label, _total(n_samples, weights, before), labels=range(n_labels))
     return of_labels, ConfusionCounts(by_sample, n_labels)
+
+
+def _sums(n_groups: int, weights: Numbers | None, before: ConfusionCounts | None = None) -> Numbers:
+    """Give sums to add to: those before, which are changed, or zeros."""
+    if before is not None:
+        return before.sums
+    return np.zeros((3, n_groups), np.int64 if weights is None else weights.dtype)
+
+
+def _total(n_samples: int, weights: Numbers | None, before: ConfusionCounts | None = None) -> float:
+    """Add up the weights one by one, as the loops do, so that a label without negatives has none."""
+    start = 0 if before is None else before.total
+    if weights is None:
+        return start + n_samples
+    return np.append(weights.dtype.type(start), weights).cumsum()[-1].item()  # type: ignore[no-any-return]
+
+
+def _by_column(matrix: Matrix) -> bool:
+    """Tell whether columns lie in one piece in memory, and rows do not."""
+    return not is_sparse(matrix) and matrix.flags.f_contiguous and not matrix.flags.c_contiguous
 
 
 def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Cells, Cells]]:

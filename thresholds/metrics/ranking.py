@@ -1,5 +1,6 @@
 """AUROC: how well scores rank positives above negatives, whatever the threshold."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def auroc(
     from thresholds.staircase import map_tiles
 
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing)
+    problem = replace(problem, weights=problem.measured)  # Which need not add up over labels.
 
     def of_tile(first: int, last: int) -> Any:
         if problem.plain:

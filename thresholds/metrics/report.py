@@ -75,14 +75,14 @@ class AveragesReport:
     def _tables(self) -> list[tuple[tables.Lines, tables.Lines]]:
         """Give head and body of the tables of labels and of averages; of many labels the first and the last."""
         f, denominator = f"F{self.beta:g}", _fraction(self.beta)[1]
-        body = [(*_figures(row), f"{row.support:.6g}", row.denominator.rpartition(" = ")[2]) for row in self.labels]
+        body = [(*_figures(row), _number(row.support), row.denominator.rpartition(" = ")[2]) for row in self.labels]
         if len(body) > _SHOWN:
             half = _SHOWN // 2
             body[half:-half] = [(f"... {len(body) - 2 * half} more", "", "", "", "", "")]
         averages = [(*_figures(row), row.formula, row.denominator) for row in self.averages]
         return [
             ([("label", "precision", "recall", f, "support", denominator)], body),
-            ([("average", "precision", "recall", f, f"formula of {f}", "denominator")], averages),
+            ([("average", "precision", "recall", f, f"formula of {f}", f"denominator of {f}")], averages),
         ]
 
 
@@ -146,6 +146,11 @@ class _Writer:
     value: float  # of 0/0
 
     @property
+    def what(self) -> str:
+        """What the report is about."""
+        return "labels" if isinstance(self.found, LabelMatrices) else "classes"
+
+    @property
     def figures(self) -> tuple[Figure, Figure, Figure]:
         """Precision, recall and F."""
         return PRECISION, RECALL, f_score(self.beta)
@@ -155,31 +160,35 @@ class _Writer:
         shown = self.found.in_weights(self.counts)
         numerator, denominator = _fraction(self.beta)
         precision, recall, f = (each(figure, self.counts, self.value).tolist() for figure in self.figures)
-        under = [f"{denominator} = {value:.6g}" for value in _denominators(shown, self.beta)]
+        under = [f"{denominator} = {_number(value)}" for value in _denominators(shown, self.beta)]
         formula = [f"{numerator} / ({denominator})"] * len(under)
         return tuple(map(Row, names, precision, recall, f, shown.positives.tolist(), formula, under))
 
     def averages(self) -> tuple[Row, ...]:
         """Give the row of each average."""
         shown, f = self.found.in_weights(self.counts), f"F{self.beta:g}"
-        matrices = isinstance(self.found, LabelMatrices)
-        what = "labels" if matrices else "classes"
+        what = self.what
         over = [self._how_many(figure, self.counts, what) for figure in self.figures]
         supported, positives = self.counts.take(self.counts.positives > 0), shown.positives.sum().item()
-        pooled = f"{_fraction(self.beta)[1]} = {_denominators(shown.pooled(), self.beta)[0]:.6g}"
-        means = over[0] if over[0] == over[1] else f"precision {over[0]}; recall {over[1]}"
-        weight = f"{positives:.6g} positives" if positives else f"{over[2]}, as none has positives"
+        pooled = f"{_fraction(self.beta)[1]} = {_number(_denominators(shown.pooled(), self.beta)[0])}"
+        plain = _how_many(self.counts.tp.size, what)
+        means = plain if over[0] == over[1] == plain else f"precision {over[0]}; recall {over[1]}"
+        weight = f"{_number(positives)} positives" if positives else f"{over[2]}, as none has positives"
         rows = [
             ("micro", self.counts, f"{f} of tp, fp and fn added over the {what}", pooled),
             ("macro", self.counts, f"mean of the {what}' {f}", over[2]),
-            ("macro_supported", supported, f"macro of the {what} with positives", f"{supported.tp.size} {what}"),
+            ("macro_supported", supported, f"macro of the {what} with positives", _how_many(supported.tp.size, what)),
             ("f_of_averages", self.counts, f"{f} of mean precision and mean recall", means),
             ("weighted", self.counts, f"mean of the {what}' {f}, weighted by positives", weight),
         ]
-        if matrices:
-            by_sample, weighted = self.found.by_sample(), "" if self.found.weights is None else ", weighted"
-            over_rows = self._how_many(self.figures[2], by_sample, "rows")
-            rows.append(("samples", by_sample, f"mean of the rows' {f}{weighted}", over_rows))
+        if isinstance(self.found, LabelMatrices):
+            by_sample = self.found.by_sample()
+            formula, over_rows = f"mean of the rows' {f}", self._how_many(self.figures[2], by_sample, "rows")
+            if self.found.weights is not None:
+                known = ~np.isnan(each(self.figures[2], by_sample, self.value))
+                formula += ", weighted"
+                over_rows += f", weight {_number(self.found.weights[known].sum() * self.found.unit)}"
+            rows.append(("samples", by_sample, formula, over_rows))
         return tuple(
             Row(name, *self._averaged(name.removesuffix("_supported"), counts), positives, formula, denominator)
             for name, counts, formula, denominator in rows
@@ -191,7 +200,11 @@ class _Writer:
         times = (int(np.isnan(figure.ratio(self.counts)).sum()) for figure in self.figures)
         found = ", ".join(word.format(k) for word, k in zip(words, times, strict=True) if k)
         became = "left out of the means" if np.isnan(self.value) else f"counted as {self.value:g}"
-        return f"0/0, {became}: {found}." if found else "Nothing is 0/0."
+        return (
+            f"0/0 among the {self.what}, {became}: {found}."
+            if found
+            else f"No precision, recall or F{self.beta:g} of the {self.what} is 0/0."
+        )
 
     def _averaged(self, average: str, counts: ConfusionCounts) -> tuple[float, float, float]:
         """Average precision, recall and F."""
@@ -203,8 +216,19 @@ class _Writer:
         """Say how many groups a mean is taken over."""
         total, undefined_in = counts.tp.size, int(np.isnan(figure.ratio(counts)).sum())
         if np.isnan(self.value) and undefined_in:
-            return f"{total - undefined_in} of {total} {what}"
-        return f"{total} {what}" + (f", {undefined_in} of them 0/0" if undefined_in else "")
+            return f"{total - undefined_in} of {_how_many(total, what)}"
+        return _how_many(total, what) + (f", {undefined_in} of them 0/0" if undefined_in else "")
+
+
+def _how_many(number: int, what: str) -> str:
+    """Say how many labels, classes or rows."""
+    singular = {"labels": "label", "classes": "class", "rows": "row"}
+    return f"{number} {what if number != 1 else singular[what]}"
+
+
+def _number(value: float) -> str:
+    """Show a whole number in full, another to six digits."""
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.6g}"
 
 
 def _fraction(beta: float) -> tuple[str, str]:

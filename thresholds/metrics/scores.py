@@ -86,9 +86,10 @@ def precision_recall_fscore_support(
         raise InputError(f"warn_for is {_checks.shown(warn_for)}, expected some of {', '.join(names)}")
     f = f_score(_checks.beta(beta))
     found = evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
-    precision = found.give(PRECISION, warn="precision" in warn_for)
-    recall = found.give(RECALL, warn="recall" in warn_for)
-    fscore = found.give(f, warn="f-score" in warn_for and average != "f_of_averages")  # Whose parts have warned.
+    of_parts = average == "f_of_averages" and "f-score" in warn_for  # F then warns of both parts itself.
+    precision = found.give(PRECISION, warn="precision" in warn_for and not of_parts)
+    recall = found.give(RECALL, warn="recall" in warn_for and not of_parts)
+    fscore = found.give(f, warn="f-score" in warn_for)
     return precision, recall, fscore, found.support if average is None else None
 
 

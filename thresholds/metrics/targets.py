@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError, Matrix, is_sparse
-from thresholds.metrics.counts import ConfusionCounts, Labels, count_by_class, count_by_label, count_by_sample
+from thresholds.metrics.counts import ConfusionCounts, Labels, Numbers, count_by_class, count_by_label, count_by_sample
 
 Ints = npt.NDArray[np.int64]
 
@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 class _Weighted:
     """Sample weights as integers, in multiples of `unit`."""
 
-    weights: Ints | None  # (n_samples,)
+    weights: Numbers | None  # (n_samples,)
     unit: float
 
     def in_weights(self, counts: ConfusionCounts) -> ConfusionCounts:
@@ -35,15 +35,19 @@ class LabelMatrices(_Weighted):
 
     truth: Matrix
     predicted: Matrix
-    labels: Labels
+    labels: Labels  # the columns that count
 
     def by_label(self) -> ConfusionCounts:
         """Count each column."""
-        return count_by_label(self.truth, self.predicted, self.weights)
+        counts = count_by_label(self.truth, self.predicted, self.weights)
+        return counts if isinstance(self.labels, range) else replace(counts.take(self.labels), labels=self.labels)
 
     def by_sample(self) -> ConfusionCounts:
         """Count each row; those without weight have nothing to count."""
-        counts = count_by_sample(self.truth, self.predicted)
+        truth, predicted = self.truth, self.predicted
+        if not isinstance(self.labels, range):
+            truth, predicted = truth[:, self.labels], predicted[:, self.labels]
+        counts = count_by_sample(truth, predicted)
         if self.weights is None or self.weights.all():
             return counts
         return ConfusionCounts(counts.sums * (self.weights > 0), counts.total)
@@ -107,24 +111,28 @@ def confusion_counts(
     (array([0.5, 1. ]), array([0.75]))
     """
     _checks.flag(samplewise, "samplewise")
-    found = read(y_true, y_pred, labels, sample_weight)
+    found = read(y_true, y_pred, labels, sample_weight, some=False)
     if not samplewise:
         return replace(found.in_weights(found.by_label()), labels=found.labels)
     if sample_weight is not None:
         raise InputError("sample_weight is given with samplewise=True, expected None: rows are counted unweighted")
     if isinstance(found, ClassVectors):
         raise InputError("samplewise is True for vectors of classes, expected False, or matrices of labels")
-    return count_by_sample(found.truth, found.predicted)
+    return found.by_sample()
 
 
-def read(y_true: object, y_pred: object, labels: object = None, sample_weight: object = None) -> Targets:
-    """Check truth and predictions, with weights, and select labels (columns) or classes."""
+def read(
+    y_true: object, y_pred: object, labels: object = None, sample_weight: object = None, *, some: bool = True
+) -> Targets:
+    """Check truth and predictions, with weights (`some` positive), and select labels (columns) or classes."""
     true, predicted = _plain(y_true, "y_true"), _plain(y_pred, "y_pred")
     if not any(part.ndim == 1 and not is_sparse(part) for part in (true, predicted)):
-        return _matrices(true, predicted, labels, sample_weight)
+        return _matrices(true, predicted, labels, sample_weight, some)
     if _width(true, predicted) > 1:  # A vector and a matrix.
         _checks.same_shape(true, "y_true", predicted, "y_pred")
-    return _vectors(true, predicted, labels, sample_weight)
+    found = _vectors(true, predicted, labels, sample_weight, some)
+    _checks.same_shape(true, "y_true", predicted, "y_pred")  # A column would be one label, a vector two.
+    return found
 
 
 def read_binary(y_true: object, y_pred: object, pos_label: object, sample_weight: object) -> Targets:
@@ -160,25 +168,25 @@ def _width(*parts: Any) -> int:
     return max(part.shape[1] if part.ndim == 2 else 1 for part in parts)
 
 
-def _matrices(true: Any, predicted: Any, labels: object, sample_weight: object) -> LabelMatrices:
+def _matrices(true: Any, predicted: Any, labels: object, sample_weight: object, some: bool = True) -> LabelMatrices:
     """Check 0/1 matrices."""
     truth, decided = _checks.indicator(true), _checks.indicator(predicted, "y_pred")
     _checks.same_shape(truth, "y_true", decided, "y_pred")
     columns: Labels = range(truth.shape[1])
     if labels is not None and (chosen := _checks.column_labels(labels, truth.shape[1])) != list(columns):
-        truth, decided, columns = truth[:, chosen], decided[:, chosen], chosen
-    weights, unit = _checks.weights(sample_weight, *truth.shape)
+        columns = chosen
+    weights, unit = _checks.weights_of_rows(sample_weight, truth.shape[0], some=some)
     return LabelMatrices(weights, unit, truth, decided, columns)
 
 
-def _vectors(true: Any, predicted: Any, labels: object, sample_weight: object) -> ClassVectors:
+def _vectors(true: Any, predicted: Any, labels: object, sample_weight: object, some: bool = True) -> ClassVectors:
     """Check vectors, or single columns."""
     if is_sparse(true):
         true = _checks.indicator(true).toarray()
     if is_sparse(predicted):
         predicted = _checks.indicator(predicted, "y_pred").toarray()
     truth, decided, classes = _checks.class_vectors(true, predicted)
-    weights, unit = _checks.weights(sample_weight, truth.size, 1)
+    weights, unit = _checks.weights_of_rows(sample_weight, truth.size, some=some)
     found = ClassVectors(weights, unit, truth, decided, classes)
     return found if labels is None else _selected(found, _checks.class_labels(labels, classes))
 
