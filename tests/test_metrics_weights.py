@@ -1,8 +1,5 @@
 """Weights: exact where they are whole, precise where they are not, the same for every container, chunk and rule."""
 
-from functools import reduce
-from operator import add
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -87,7 +84,7 @@ def test_counts_of_chunks_stay_within_bounds() -> None:
         y_true, y_pred = rng.integers(0, 2, (6, 2)), rng.integers(0, 2, (6, 2))
         weights = rng.random(6)
         parts = [slice(0, 2), slice(2, 3), slice(3, 6)]
-        counts = reduce(add, (metrics.confusion_counts(y_true[c], y_pred[c], sample_weight=weights[c]) for c in parts))
+        counts = sum(metrics.confusion_counts(y_true[c], y_pred[c], sample_weight=weights[c]) for c in parts)
         whole = metrics.confusion_counts(y_true, y_pred, sample_weight=weights)
         for name in ("tp", "fp", "fn", "tn"):
             assert getattr(counts, name).min() >= 0

@@ -27,7 +27,7 @@ _MOST = 2**62  # that sums of int64 may reach
 class ConfusionCounts:
     """True and false positives and negatives of each group: of each label or class, or of each row.
 
-    Counts by label of chunks of rows add up with `+`, to what the rows together give. The ratios are arrays with one
+    Counts by label of chunks of rows add up, with `+` or `sum`, to what the rows together give. The ratios are arrays with one
     value for each group, NaN where they are 0/0; `pooled()` adds the groups up before dividing (micro-averaging).
 
     Attributes
@@ -84,6 +84,10 @@ class ConfusionCounts:
         sums, more = (counts._in_weights(counts.sums) for counts in (self, other))
         total = self.total * (self.unit or 1) + other.total * (other.unit or 1)
         return ConfusionCounts(sums + more, total, labels=self.labels)
+
+    def __radd__(self, nothing: int) -> "ConfusionCounts":
+        """Start `sum`."""
+        return self if isinstance(nothing, int) and nothing == 0 else NotImplemented
 
     def take(self, groups: Any) -> "ConfusionCounts":
         """Give the counts of some groups."""

@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Weighted:
-    """Sample weights as integers, in multiples of `unit`."""
+    """Sample weights in multiples of `unit`, whole ones where they can be."""
 
     weights: Numbers | None  # (n_samples,)
     unit: float
@@ -103,8 +103,7 @@ def confusion_counts(
 
     >>> from thresholds.metrics import confusion_counts
     >>> chunks = [([[1, 0], [0, 1]], [[1, 0], [1, 1]]), ([[1, 1]], [[0, 1]])]
-    >>> first, second = (confusion_counts(y_true, y_pred) for y_true, y_pred in chunks)
-    >>> counts = first + second
+    >>> counts = sum(confusion_counts(y_true, y_pred) for y_true, y_pred in chunks)
     >>> counts.tp, counts.fp, counts.fn, counts.tn
     (array([1, 2]), array([1, 0]), array([1, 0]), array([0, 1]))
     >>> counts.f_score(), counts.pooled().f_score()
