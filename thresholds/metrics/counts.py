@@ -27,8 +27,9 @@ _MOST = 2**62  # that sums of int64 may reach
 class ConfusionCounts:
     """True and false positives and negatives of each group: of each label or class, or of each row.
 
-    Counts by label of chunks of rows add up, with `+` or `sum`, to what the rows together give. The ratios are arrays with one
-    value for each group, NaN where they are 0/0; `pooled()` adds the groups up before dividing (micro-averaging).
+    Counts by label of chunks of rows add up, with `+` or `sum`, to what the rows together give. The ratios are arrays
+    with one value for each group, NaN where they are 0/0; `pooled()` adds the groups up before dividing, which is
+    micro-averaging.
 
     Attributes
     ----------
