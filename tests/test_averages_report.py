@@ -121,6 +121,38 @@ def test_whole_counts_are_shown_in_full() -> None:
     assert report["macro"].denominator == "1 label"
 
 
+def test_every_word_of_a_report_is_right() -> None:
+    y_true, y_pred = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 1]], [[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    report = averages_report(y_true, y_pred, sample_weight=[0.5, 2, 1], beta=2.0)
+    under = "2^2 (tp + fn) + tp + fp"
+    assert [row.denominator for row in report.labels] == [f"{under} = {x}" for x in (10.5, 14.5, 0, 4)]
+    assert {row.formula for row in report.labels} == {f"(1 + 2^2) tp / ({under})"}
+    assert {row.name: (row.formula, row.denominator) for row in report.averages} == {
+        "micro": ("F2 of tp, fp and fn added over the labels", f"{under} = 29"),
+        "macro": ("mean of the labels' F2", "4 labels, 1 of them 0/0"),
+        "macro_supported": ("macro of the labels with positives", "3 labels"),
+        "f_of_averages": (
+            "F2 of mean precision and mean recall",
+            "precision 4 labels, 2 of them 0/0; recall 4 labels, 1 of them 0/0",
+        ),
+        "weighted": ("mean of the labels' F2, weighted by positives", "6.5 positives"),
+        "samples": ("mean of the rows' F2, weighted", "3 rows, weight 3.5"),
+    }
+    assert report.note == (
+        "0/0 among the labels, counted as 0: precision of 2 (no predictions), recall of 1 (no positives),"
+        " F2 of 1 (neither)."
+    )
+    nothing = averages_report([[0, 0]], [[0, 1]])
+    assert nothing["weighted"].denominator == "2 labels, 1 of them 0/0, as none has positives"
+
+
+@pytest.mark.parametrize(("n_labels", "left_out"), [(30, ""), (31, "... 1 more"), (100, "... 70 more")])
+def test_of_many_labels_the_first_and_the_last_are_listed(n_labels: int, left_out: str) -> None:
+    text = str(averages_report(np.eye(n_labels), np.eye(n_labels)))
+    assert left_out in text
+    assert ("more" in text) == (left_out != "")
+
+
 # Showing
 
 

@@ -126,6 +126,25 @@ def test_containers_of_classes_do_not_matter(container: str) -> None:
         assert metrics.skill_score(*arguments) == metrics.skill_score(y_true, y_pred)
 
 
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.array([-(2**63), 2**63 - 1]),
+        np.array([float(-(2**63)), 0]),
+        np.array([60_000, 0], np.float16),
+        np.array([np.True_, np.False_], object),
+        np.array([2**62, -5], object),
+        ["a\0", "a"],
+    ],
+)
+def test_classes_at_the_edge_of_what_is_legal(classes: object) -> None:
+    np.testing.assert_array_equal(metrics.f1_score(classes, classes, average=None), [1, 1])
+
+
+def test_truth_values_of_numpy_name_a_class() -> None:
+    assert metrics.f1_score([False, True], [True, True], pos_label=np.True_) == pytest.approx(2 / 3)
+
+
 def test_memory_maps_are_read(tmp_path: Path) -> None:
     y_true, y_pred, _ = DECISIONS[4]
     for name, matrix in (("true", y_true), ("pred", y_pred)):

@@ -62,14 +62,17 @@ def test_dense_and_sparse_matrices_give_the_same_bits(kind: str) -> None:
         np.testing.assert_array_equal(dense, mixed)
 
 
-@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted", "samples"])
 @pytest.mark.parametrize("put", [np.asarray, sparse.csr_array])
 def test_the_claimed_score_is_the_realised_score_with_any_weights(average: str, put: type) -> None:
-    for seed in range(20):
+    """In more rows than a block has."""
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         y_true, y_score = rng.random((5000, 4)) < 0.01, np.round(rng.random((5000, 4)), 2)
         for weights in (rng.exponential(size=5000), np.exp(8 * rng.standard_normal(5000)), rng.integers(0, 9, 5000)):
-            rule = thresholds.fit_empirical(put(y_true), put(y_score), average, sample_weight=weights)
+            rule = thresholds.fit_empirical(
+                put(y_true), put(y_score), average, per_label=average != "samples", sample_weight=weights
+            )
             decided = rule.predict(put(y_score), dense=True)
             given = {"average": average, "beta": 1.0, "sample_weight": weights, "zero_division": 0}
             assert rule.objective == metrics.fbeta_score(put(y_true), decided, **given)

@@ -89,7 +89,8 @@ def _one_kind(cells: Dense, name: str) -> Dense:
     for row, cell in enumerate(cells):
         if not isinstance(cell, numbers.Real | np.bool_):
             raise InputError(f"{name} has {_cell(cells, row, name)}, expected {_KINDS}")
-    return _whole(cells, name)
+    plain_cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
+    return _whole(np.array(plain_cells, object), name)
 
 
 def _whole(array: Dense, name: str) -> Ints:
