@@ -328,7 +328,7 @@ AVERAGE = [
 BETA = on(FBETA | {"averages_report": {}}, y_true=Y, y_pred=Y) | {
     "ConfusionCounts.f_score": metrics.confusion_counts(Y, Y).f_score
 }
-NO_VALUE = [2, 0.5, -1, True, np.True_, "zero", "nan", None, inf, HUGE, [0], 1j, MATRIX, TwoLines()]
+NO_VALUE = [2, 0.5, -1, True, "zero", "nan", None, inf, HUGE, [0], 1j, MATRIX, TwoLines()]
 REPORT = on({"averages_report": {}}, y_true=Y, y_pred=Y)
 OF_THREE = partial(metrics.averages_report, y_true=MANY, y_pred=MANY)
 NO_FIGURES = ["precision", b"recall", None, 1, True, ["accuracy"], ["fscore"], [1], [["recall"]], MATRIX, TwoLines()]

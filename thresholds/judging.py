@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from thresholds._checks import Matrix, is_sparse
 from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts, count_by_label, count_by_sample, stacked
+from thresholds.metrics.counts import ConfusionCounts, count_both_ways, stacked
 from thresholds.problem import Problem
 from thresholds.rule import Rule, ThresholdRule
 
@@ -26,8 +26,8 @@ def judge(rule: Rule, problem: Problem) -> Judged:
     for rows in problem.row_blocks():
         truth, predicted = problem.truth[rows], _decisions(rule, problem.scores[rows])
         weights = None if problem.measured is None else problem.measured[rows]
-        by_label = count_by_label(truth, predicted, weights, before=by_label)
-        by_sample.append(count_by_sample(truth, predicted))
+        by_label, rows_of_block = count_both_ways(truth, predicted, weights, before=by_label)
+        by_sample.append(rows_of_block)
     assert by_label is not None, "problems have rows"
     return Judged(by_label, stacked(by_sample))
 

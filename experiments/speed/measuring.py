@@ -1,7 +1,6 @@
 """What the benchmarks share: data, clocks, bounds, and how results are shown."""
 
 import json
-import os
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ import numpy.typing as npt
 import sklearn
 
 import thresholds
+from thresholds import engines
 
 Truth = npt.NDArray[np.uint8]
 Scores = npt.NDArray[np.float32]
@@ -54,14 +54,15 @@ def seconds(call: Callable[[], object]) -> float:
 def describe_machine() -> dict[str, str]:
     """Name the versions and the processor."""
     info = Path("/proc/cpuinfo")
-    models = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+    lines = info.read_text().splitlines() if info.exists() else []
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     return {
         "thresholds": thresholds.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "numba": numba.__version__,
         "scikit-learn": sklearn.__version__,
-        "cpu": f"{models[0] if models else platform.machine()}, {len(os.sched_getaffinity(0))} cores",
+        "cpu": f"{models[0] if models else platform.machine()}, {engines.worker_count(None)} cores",
     }
 
 

@@ -126,9 +126,10 @@ def _numbered_integers(true: Ints, predicted: Ints) -> tuple[Ints, Ints, Classes
         classes = np.unique(np.concatenate([true, predicted]))
         return np.searchsorted(classes, true), np.searchsorted(classes, predicted), classes.tolist()
     occurs = np.zeros(span, np.bool_)
-    occurs[true - lowest] = occurs[predicted - lowest] = True
+    true, predicted = true - lowest, predicted - lowest
+    occurs[true] = occurs[predicted] = True
     number = np.cumsum(occurs) - 1
-    return number[true - lowest], number[predicted - lowest], (np.flatnonzero(occurs) + lowest).tolist()
+    return number[true], number[predicted], (np.flatnonzero(occurs) + lowest).tolist()
 
 
 def _numbered_strings(true: Dense, predicted: Dense) -> tuple[Ints, Ints, Classes]:

@@ -54,7 +54,7 @@ def weigh_by_label(truth: Cells, predicted: Cells, weights: Ints, counts: Ints) 
 def count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
     """Write true positives, predictions and positives of each row to `counts` (3, n_samples).
 
-    Sums of 32 bits in registers: a ninth of the time of adding to `counts` cell by cell.
+    Sums in registers: a ninth of the time of adding to `counts` cell by cell.
     """
     for i in range(truth.shape[0]):
         tp, p, t = np.uint32(0), np.uint32(0), np.uint32(0)

@@ -16,8 +16,9 @@ def accuracy_score(y_true: object, y_pred: object, *, normalize: bool = True, sa
 
         accuracy = sum_i w_i [y_true_i = y_pred_i] / sum_i w_i,    w = sample_weight
 
-    In [0, 1], never 0/0. For matrices the share of cells that are right is `multilabel_accuracy`. Source: Lipton et
-    al. 2013, equation 2, for a single label; arguments and results are scikit-learn's.
+    In [0, 1] (unless `normalize` is False), never 0/0. For matrices the share of cells that are right is
+    `multilabel_accuracy`. Source: Lipton et al. 2013, equation 2, for a single label; arguments and results are
+    scikit-learn's.
 
     Parameters
     ----------

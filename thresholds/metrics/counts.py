@@ -190,6 +190,15 @@ def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
     return ConfusionCounts(sums, truth.shape[1])
 
 
+def count_both_ways(
+    truth: Matrix, predicted: Matrix, weights: Numbers | None, before: ConfusionCounts | None = None
+) -> tuple[ConfusionCounts, ConfusionCounts]:
+    """Count by label and by row, sparse matrices in one go."""
+    if is_sparse(truth) and is_sparse(predicted):
+        return _count_sparse(truth, predicted, weights, before)
+    return count_by_label(truth, predicted, weights, before), count_by_sample(truth, predicted)
+
+
 def count_by_class(true: Ints, predicted: Ints, n_classes: int, weights: Numbers | None) -> ConfusionCounts:
     """Count vectors of class numbers class by class, each against the rest; numbers beyond the classes are rest."""
     from thresholds._kernels import confusion
