@@ -45,6 +45,19 @@ def test_auroc_of_unequal_weights() -> None:
     assert metrics.auroc(truth, scores, sample_weight=weights) == pytest.approx(0.75, abs=1e-15)
 
 
+def test_auroc_of_sparse_scores_with_real_weights() -> None:
+    """What absent cells weigh is a difference: a label of one class must not get a trace of the other."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n_samples = int(rng.integers(3, 30))
+        y_true = np.stack([np.ones(n_samples, int), np.zeros(n_samples, int), rng.integers(0, 2, n_samples)], axis=1)
+        y_score = rng.random((n_samples, 3)) * (rng.random((n_samples, 3)) < rng.choice([0.5, 1]))
+        given = {"sample_weight": rng.exponential(size=n_samples)}
+        dense, compressed = (metrics.auroc(y_true, put(y_score), **given) for put in (np.asarray, sparse.csr_array))
+        np.testing.assert_allclose(compressed, dense, rtol=1e-13)
+        assert np.isnan(compressed[:2]).all()
+
+
 @pytest.mark.parametrize("kind", ["whole", "real"])
 def test_dense_and_sparse_matrices_give_the_same_bits(kind: str) -> None:
     y_true, y_pred, weights = rare_labels(9001, 20)

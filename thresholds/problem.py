@@ -192,9 +192,9 @@ class Problem:
         starts = scores.indptr.astype(np.int64) + np.arange(n_groups + 1)
         absent = starts[1:] - 1
         keys = np.full(scores.nnz + n_groups, self.missing, self.dtype)
-        hits, weights = np.zeros(keys.size, per_row.dtype), np.zeros(keys.size, per_row.dtype)
+        hits, weights = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64)
         keys[place], weights[place] = scores.data, per_row[row]
-        weights[absent] = np.maximum(total - np.add.reduceat(np.append(weights, 0), starts[:-1]), 0)
+        weights[absent] = total - np.add.reduceat(np.append(weights, 0), starts[:-1])
         stored, wanted = group * length + at, true_group * length + true_at
         where = np.minimum(np.searchsorted(stored, wanted), max(stored.size - 1, 0))
         found = stored[where] == wanted if stored.size else np.zeros(wanted.size, np.bool_)

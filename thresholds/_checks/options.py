@@ -57,13 +57,6 @@ def beta(value: object) -> float:
     return number
 
 
-def flag(value: object, name: str) -> bool:
-    """Check True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} is {shown(value)}, expected True or False")
-    return bool(value)
-
-
 def count(value: object, name: str, smallest: int) -> int:
     """Check a whole number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < smallest:

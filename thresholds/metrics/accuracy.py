@@ -39,7 +39,7 @@ def accuracy_score(y_true: object, y_pred: object, *, normalize: bool = True, sa
     >>> accuracy_score([[0, 1], [1, 1]], [[1, 1], [1, 1]])
     0.5
     """
-    _checks.flag(normalize, "normalize")
+    _checks.option(normalize, "normalize", (True, False))
     found = targets.read(y_true, y_pred, sample_weight=sample_weight)
     if isinstance(found, ClassVectors):
         counts = found.by_label()
@@ -148,6 +148,6 @@ def macro_skill_score(
     >>> macro_skill_score(y_true, y_pred, return_undefined=True)
     (0.5, 1)
     """
-    _checks.flag(return_undefined, "return_undefined")
+    _checks.option(return_undefined, "return_undefined", (True, False))
     skill = targets.read_matrices(y_true, y_pred, sample_weight).by_label().skill()
     return mean_of_defined(skill, return_undefined)

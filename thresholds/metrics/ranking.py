@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
+from thresholds._checks import is_sparse
 from thresholds.metrics.averages import mean_of_defined
 
 
@@ -53,7 +54,10 @@ def auroc(
     from thresholds.staircase import map_tiles
 
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing)
-    problem = replace(problem, weights=problem.measured)  # Which need not add up over labels.
+    weights = problem.measured
+    if is_sparse(problem.scores):  # Absent cells weigh what stored ones leave, which only whole units say exactly.
+        weights, _ = _checks.weights(sample_weight, problem.n_samples, 1)
+    problem = replace(problem, weights=weights)
 
     def of_tile(first: int, last: int) -> Any:
         if problem.plain:
@@ -100,6 +104,6 @@ def macro_auroc(
     >>> macro_auroc([[1, 0], [0, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.2], [0.5, 0.3]], return_undefined=True)
     (0.75, 1)
     """
-    _checks.flag(return_undefined, "return_undefined")
+    _checks.option(return_undefined, "return_undefined", (True, False))
     each = auroc(y_true, y_score, sample_weight=sample_weight, missing=missing, n_jobs=n_jobs)
     return mean_of_defined(np.atleast_1d(each), return_undefined)

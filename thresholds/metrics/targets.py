@@ -109,7 +109,7 @@ def confusion_counts(
     >>> counts.f_score(), counts.pooled().f_score()
     (array([0.5, 1. ]), array([0.75]))
     """
-    _checks.flag(samplewise, "samplewise")
+    _checks.option(samplewise, "samplewise", (True, False))
     found = read(y_true, y_pred, labels, sample_weight, some=False)
     if not samplewise:
         return replace(found.in_weights(found.by_label()), labels=found.labels)
