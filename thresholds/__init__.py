@@ -12,12 +12,15 @@ __all__ = [
     "Comparison",
     "FixedRule",
     "InputError",
+    "InstanceRule",
     "ScoreRangeWarning",
     "ThresholdRule",
     "TopKRule",
     "UndefinedMetricWarning",
     "compare",
+    "expected_f",
     "fit_empirical",
+    "fit_expected",
     "fit_top_k",
     "load_rule",
     "metrics",
@@ -27,12 +30,15 @@ _HOME = {
     "Comparison": "comparison",
     "FixedRule": "rule",
     "InputError": "_checks",
+    "InstanceRule": "rule",
     "ScoreRangeWarning": "rule",
     "ThresholdRule": "rule",
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
     "compare": "comparison",
+    "expected_f": "expected",
     "fit_empirical": "empirical",
+    "fit_expected": "expected",
     "fit_top_k": "top_k",
     "load_rule": "rule",
 }
@@ -42,8 +48,9 @@ if TYPE_CHECKING:
     from thresholds._checks import InputError
     from thresholds.comparison import Comparison, compare
     from thresholds.empirical import fit_empirical
+    from thresholds.expected import expected_f, fit_expected
     from thresholds.metrics import UndefinedMetricWarning
-    from thresholds.rule import FixedRule, ScoreRangeWarning, ThresholdRule, TopKRule, load_rule
+    from thresholds.rule import FixedRule, InstanceRule, ScoreRangeWarning, ThresholdRule, TopKRule, load_rule
     from thresholds.top_k import fit_top_k
 
 

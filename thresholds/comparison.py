@@ -141,7 +141,7 @@ def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings
 
 def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
     """Judge one rule."""
-    rule._check_width(problem.scores)
+    rule._check(problem.scores)
     if isinstance(rule, ThresholdRule):
         rule._warn_if_out_of_range(problem.scores)
     judged = judge(rule, problem)

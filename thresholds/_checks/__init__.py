@@ -12,6 +12,7 @@ from thresholds._checks.arrays import (
     missing,
     pair,
     plain,
+    probabilities,
     row_blocks,
     same_shape,
     scores,
@@ -36,6 +37,7 @@ from thresholds._checks.options import (
     text,
     zero_division,
 )
+from thresholds._checks.outcomes import draws, joint_probabilities, power_sums
 from thresholds._checks.sparse import is_sparse, row_of_entries
 
 __all__ = [
@@ -52,17 +54,21 @@ __all__ = [
     "class_vectors",
     "column_labels",
     "count",
+    "draws",
     "filled",
     "finite",
     "indicator",
     "is_class",
     "is_sparse",
+    "joint_probabilities",
     "key_dtype",
     "missing",
     "names_of_labels",
     "option",
     "pair",
     "plain",
+    "power_sums",
+    "probabilities",
     "real",
     "row_blocks",
     "row_of_entries",

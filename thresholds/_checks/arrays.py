@@ -1,8 +1,8 @@
 """Checks of arrays of cells: scores, truth, weights, thresholds."""
 
 import math
-import numbers
 from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -68,11 +68,14 @@ def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | 
     return without_zeros(array) if is_sparse(array) else array
 
 
-def soft_truth(value: object, name: str = "y_true") -> Matrix:
-    """Check a matrix of degrees of truth in [0, 1]."""
+def probabilities(value: object, name: str = "probabilities", label_names: Sequence[str] | None = None) -> Matrix:
+    """Check probabilities, or degrees of truth, of shape (n_samples, n_labels): each in [0, 1]."""
     array = _matrix(value, name)
-    if _not_a_share(array.data if is_sparse(array) else array).any():
-        raise InputError(f"{name} has {_value_at(array, _not_a_share, None)}, expected values in [0, 1]")
+    cells = array.data if is_sparse(array) else array
+    if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
+        raise InputError(f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers")
+    if not _all_shares(cells) and _not_a_share(cells).any():
+        raise InputError(f"{name} has {_value_at(array, _not_a_share, label_names)}, expected values in [0, 1]")
     return without_zeros(array) if is_sparse(array) else array
 
 
@@ -82,7 +85,7 @@ def pair(
     """Check truth and scores together: same shape, and not swapped."""
     names = None if label_names is None else names_of_labels(label_names)
     try:
-        truth = soft_truth(y_true) if soft else indicator(y_true, label_names=names)
+        truth = probabilities(y_true, "y_true") if soft else indicator(y_true, label_names=names)
     except InputError as error:
         if "expected only 0 and 1" in str(error) and _is_binary(y_score):
             raise InputError(f"{error}; y_score has only 0 and 1: the arguments look swapped") from None
@@ -147,7 +150,7 @@ def weights_of_rows(
 
 def _sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
     """Give finite weights that are not negative."""
-    array = _array(value, "sample_weight")
+    array = numbers(value, "sample_weight")
     if array.shape != (n_samples,):
         raise InputError(f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one per row")
     array = array.astype(np.float64)
@@ -169,7 +172,7 @@ def missing(value: object, dtype: np.dtype[Any]) -> float:
 
 def thresholds(value: object) -> npt.NDArray[np.float64]:
     """Check one threshold for each label, and give them as a new array."""
-    array = _array(value, "thresholds")
+    array = numbers(value, "thresholds")
     if array.ndim != 1 or array.size == 0 or array.dtype.kind == "b":
         raise InputError(f"thresholds has shape {array.shape} and dtype {array.dtype}, expected numbers, one per label")
     array = array.astype(np.float64)
@@ -188,7 +191,7 @@ def _matrix(value: object, name: str) -> Matrix:
 
 def _dense_matrix(value: object, name: str) -> Dense:
     """Give a plain 2-D array of numbers, a view of the caller's memory where it can be."""
-    array = _array(value, name)
+    array = numbers(value, name)
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.ndim != 2:
@@ -214,9 +217,9 @@ def plain(value: object, name: str) -> Dense:
 def _plain_numbers(array: Dense, name: str) -> Dense:
     """Turn an object array of numbers into float64."""
     for cell in array.flat:
-        if not isinstance(cell, numbers.Real | np.bool_):
+        if not isinstance(cell, Real | np.bool_):
             raise InputError(f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers")
-        if isinstance(cell, numbers.Integral) and abs(int(cell)) > _LARGEST_EXACT_INTEGER:
+        if isinstance(cell, Integral) and abs(int(cell)) > _LARGEST_EXACT_INTEGER:
             raise InputError(f"{name} has the integer {shown(cell)}, expected at most 2**53 in absolute value")
     try:
         return array.astype(np.float64)
@@ -224,7 +227,7 @@ def _plain_numbers(array: Dense, name: str) -> Dense:
         raise InputError(f"{name} has a number that is no float64 ({error})") from None
 
 
-def _array(value: object, name: str) -> Dense:
+def numbers(value: object, name: str) -> Dense:
     """Give an array of real numbers without masked cells."""
     array = plain(value, name)
     if array.dtype.kind == "O":
@@ -244,6 +247,14 @@ def _all_binary(cells: Dense) -> bool:
 def _not_binary(cells: Dense) -> Dense:
     """Mark cells that are neither 0 nor 1."""
     return np.asarray((cells != 0) & (cells != 1))
+
+
+def _all_shares(cells: Dense) -> bool:
+    """Tell quickly whether all floats lie in [0, 1], from their bits; NaN and negative ones look large."""
+    if cells.dtype not in (np.float32, np.float64) or not cells.dtype.isnative:
+        return False
+    bits = np.dtype(f"u{cells.itemsize}")
+    return bool(cells.view(bits).max(initial=0) <= np.ones(1, cells.dtype).view(bits)[0])
 
 
 def _not_a_share(cells: Dense) -> Dense:

@@ -1,13 +1,24 @@
-"""Fitted rules: what turns scores into decisions, and what is saved and loaded. Needs NumPy alone.
+"""Fitted rules: what turns scores into decisions, and what is saved and loaded. Needs NumPy alone,
+except for the predictions of an `InstanceRule`.
 
 A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`; a `TopKRule` predicts the k
-highest scores of each row.
+highest scores of each row; an `InstanceRule` finds the best set for each row's probabilities.
 """
 
 from thresholds.rule.fitted_on import FittedOn
 from thresholds.rule.fixed import FixedRule
+from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import Rule, load_rule
 from thresholds.rule.threshold import ScoreRangeWarning, ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
-__all__ = ["FittedOn", "FixedRule", "Rule", "ScoreRangeWarning", "ThresholdRule", "TopKRule", "load_rule"]
+__all__ = [
+    "FittedOn",
+    "FixedRule",
+    "InstanceRule",
+    "Rule",
+    "ScoreRangeWarning",
+    "ThresholdRule",
+    "TopKRule",
+    "load_rule",
+]

@@ -35,6 +35,8 @@ class ThresholdRule(Saved):
         What was maximised and how, None for a rule that was not fitted.
     objective : float or None
         The F-measure reached on the data of the fit, exactly that of `predict` there; None if not fitted.
+    expected : None for F on labels; "counts" or "outcomes" for what was expected from probabilities alone
+        F of expected counts, or the expectation of F over outcomes (`fit_expected`).
     unsupported : bool (n_labels,)
         Labels that had no positives.
     missing : float
@@ -56,6 +58,7 @@ class ThresholdRule(Saved):
     zero_division: float = 0.0
     placement: str | None = None
     fitted_on: FittedOn | None = None
+    expected: str | None = None
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -83,6 +86,7 @@ class ThresholdRule(Saved):
             "per_label": _checks.option(self.per_label, "per_label", (True, False)),
             "zero_division": _checks.zero_division(self.zero_division),
             "placement": _checks.option(self.placement, "placement", (None, *PLACEMENTS)),
+            "expected": _checks.option(self.expected, "expected", (None, "counts", "outcomes")),
         }
         if self.fitted_on is not None and len(self.fitted_on.positives) != thresholds.size:
             raise InputError(f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}")
@@ -142,10 +146,10 @@ class ThresholdRule(Saved):
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""
         scores = _checks.scores(y_score, label_names=self.label_names)
-        self._check_width(scores)
+        self._check(scores)
         return scores
 
-    def _check_width(self, scores: Matrix) -> None:
+    def _check(self, scores: Matrix) -> None:
         """Refuse another number of labels."""
         if scores.shape[1] != self.n_labels:
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
@@ -212,6 +216,7 @@ class ThresholdRule(Saved):
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
             "missing": to_json(self.missing),
             "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
+            "expected": self.expected,
         }
 
     @classmethod
@@ -228,6 +233,7 @@ class ThresholdRule(Saved):
             unsupported=unsupported,
             missing=from_json(values["missing"]),
             fitted_on=None if values["fitted_on"] is None else FittedOn.from_dict(values["fitted_on"]),
+            expected=values.get("expected"),  # Older files know nothing of it.
             **{name: values[name] for name in as_they_are},
         )
 
@@ -241,8 +247,9 @@ class ThresholdRule(Saved):
         if self.objective is None:
             reached = "thresholds changed by hand"
         else:
-            guard = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
-            reached = f"objective {self.objective:.4f} ({guard})"
+            of_labels = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
+            source = of_labels if self.expected is None else f"expected {self.expected}, from probabilities alone"
+            reached = f"objective {self.objective:.4f} ({source})"
         return f"{name}, {shape} {self.n_labels} labels ({never} never predicted): {reached}"
 
     def _warn_if_out_of_range(self, scores: Matrix) -> None:

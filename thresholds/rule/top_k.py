@@ -66,10 +66,10 @@ class TopKRule(Saved):
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""
         scores = _checks.scores(y_score, label_names=self.label_names)
-        self._check_width(scores)
+        self._check(scores)
         return scores
 
-    def _check_width(self, scores: Matrix) -> None:
+    def _check(self, scores: Matrix) -> None:
         """Refuse another number of labels, where the rule has names for them."""
         if self.label_names is not None and scores.shape[1] != len(self.label_names):
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")

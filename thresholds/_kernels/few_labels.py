@@ -1,0 +1,76 @@
+"""The set of a few independent labels that maximises the expectation of F-beta, by a recursion in O(n^2).
+
+Faster than the integrals of `expectation.py` up to some twenty labels: a third of the time for sixteen. It holds for
+any real beta, and is a second witness of the integrals.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._kernels._jit import kernel
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Values = npt.NDArray[Any]  # float32 or float64
+
+_EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
+
+
+@kernel
+def best_prefixes_of_few(
+    starts: Ints, values: Values, beta_squared: float, zero_division: float, whole_ties: bool
+) -> tuple[Ints, Floats]:
+    """Give what `expectation.best_prefixes` gives."""
+    best_k, best_f = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1)
+    for i in range(best_k.size):
+        first = starts[i]
+        while first < starts[i + 1] and values[first] == 0:
+            first += 1
+        p = values[first : starts[i + 1]][::-1]
+        best_k[i], best_f[i] = _best_prefix(p, beta_squared, zero_division, whole_ties)
+    return best_k, best_f
+
+
+@kernel
+def _best_prefix(p: Values, beta_squared: float, zero_division: float, whole_ties: bool) -> tuple[int, float]:
+    """Search falling probabilities by a recursion in O(n^2), exact but for rounding.
+
+    E F(k highest) = (1 + B) sum over s of N(s) / (B s + k), N(s) = sum over the k of p Pr(s - 1 of the others).
+    """
+    n = p.size
+    chance, without, gained = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
+    chance[0] = 1.0
+    for i in range(n):
+        for s in range(i + 1, 0, -1):
+            chance[s] = chance[s] * (1.0 - p[i]) + chance[s - 1] * p[i]
+        chance[0] *= 1.0 - p[i]
+    best_k, best_f = 0, zero_division * chance[0]
+    for k in range(1, n + 1):
+        _leave_out(chance, p[k - 1], without)
+        for s in range(1, n + 1):
+            gained[s] += p[k - 1] * without[s - 1]
+        if whole_ties and k < n and p[k] == p[k - 1]:
+            continue
+        f = 0.0
+        for s in range(1, n + 1):
+            f += gained[s] / (beta_squared * s + k)
+        f *= 1.0 + beta_squared
+        if f > best_f * (1.0 + _EQUAL):
+            best_k, best_f = k, f
+    return best_k, best_f
+
+
+@kernel
+def _leave_out(chance: Floats, p: float, without: Floats) -> None:
+    """Take one label out of the distribution of the number of positives, from the end where errors shrink."""
+    n = chance.size - 1
+    if p <= 0.5:
+        without[0] = chance[0] / (1.0 - p)
+        for s in range(1, n):
+            without[s] = (chance[s] - p * without[s - 1]) / (1.0 - p)
+    else:
+        without[n - 1] = chance[n] / p
+        for s in range(n - 1, 0, -1):
+            without[s - 1] = (chance[s] - (1.0 - p) * without[s]) / p

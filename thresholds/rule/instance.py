@@ -1,0 +1,234 @@
+"""The best set of labels for each row, by itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds.rule.decisions import like, positives_only, sparse_like
+from thresholds.rule.saving import Saved, header
+
+
+@dataclass(frozen=True)
+class InstanceRule(Saved):
+    """Predict, for each row, the set of labels with the highest expectation of the row's F-beta.
+
+        E F(h) = sum over outcomes y of Pr(y) (1 + b^2) |y and h| / (b^2 |y| + |h|),    0/0 = zero_division
+
+    Nothing is fitted: calibrated probabilities say all there is to know. `predict` takes labels as independent, given
+    the instance; the other two methods do not. Needs Numba, other than rules with thresholds.
+
+    Attributes
+    ----------
+    beta : weight of recall against precision
+    zero_division : 0.0 or 1.0, the F of a row with neither positives nor predictions
+        It decides when nothing is predicted: never with 0.0 (unless all probabilities are 0), and with 1.0 where the
+        chance that nothing is positive exceeds what the best set expects.
+    label_names : tuple of str, or None
+    objective : float or None
+        The mean expectation on the data of `fit_expected(probabilities, "samples")`; None if made by hand.
+
+    References
+    ----------
+    Lipton et al. 2013, section 5.1 (decisions for a batch of independent labels). Under independence some set of the
+    highest probabilities is optimal (Lewis 1995); its size is found by integrals in O(32 n) for n labels
+    (docs/architecture.md), where recursions take O(n^2) (Ye, Chai, Lee and Chieu 2012) or more.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> thresholds.InstanceRule().predict([[0.9, 0.5, 0.1], [0.1, 0.05, 0.0]])
+    array([[1, 1, 0],
+           [1, 0, 0]], dtype=uint8)
+    >>> thresholds.InstanceRule(zero_division=1.0).predict([[0.9, 0.5, 0.1], [0.1, 0.05, 0.0]])
+    array([[1, 1, 0],
+           [0, 0, 0]], dtype=uint8)
+    """
+
+    beta: float = 1.0
+    zero_division: float = 0.0
+    label_names: tuple[str, ...] | None = None
+    objective: float | None = None
+
+    kind: ClassVar[str] = "instance"
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        checked = {
+            "beta": _checks.beta(self.beta),
+            "zero_division": _checks.zero_division(self.zero_division),
+            "label_names": None if self.label_names is None else _checks.names_of_labels(self.label_names),
+            "objective": None if self.objective is None else _checks.finite(self.objective, "objective"),
+        }
+        self.__dict__.update(checked)
+
+    @property
+    def average(self) -> str:
+        """What is maximised: the mean over rows."""
+        return "samples"
+
+    def predict(
+        self,
+        probabilities: object,
+        *,
+        dense: bool = False,
+        tail: object = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> Any:
+        """Decide for independent labels.
+
+        Parameters
+        ----------
+        probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
+        dense : for sparse probabilities, give a dense array
+        tail : (n_samples, r), r from 1 to 8: sums of p, p^2, ..., p^r over further labels of each row, which have no
+            column and are not predicted, such as those that a list of the top k leaves out. (n_samples,) is the sum
+            alone. Leaving out the powers from r + 1 on is safe for small p: it changes log Pr(none) by less than
+            n p^(r + 1) / ((r + 1) (1 - p)) for n labels of at most p.
+        n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+        progress : show a progress bar on stderr if it takes longer than a second
+
+        Returns
+        -------
+        uint8 array of the shape of `probabilities`; CSR for sparse ones, with the positives stored
+            The expectation reached is within 1e-11 of the maximum. Ties: of sets whose expectations differ by less
+            than 1e-12, relatively, the smallest; of equal probabilities the first labels. Zeros are never predicted.
+
+        Raises
+        ------
+        InputError
+            For values outside [0, 1], another number of labels, or a bad tail.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> thresholds.InstanceRule().predict([[0.9, 0.45]])  # half of the best F1, 0.81 / 2, is less than 0.45
+        array([[1, 0]], dtype=uint8)
+        """
+        matrix = _checks.probabilities(probabilities, label_names=self.label_names)
+        self._check_count(matrix.shape[1], "probabilities")
+        tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
+        decided = self._decide(matrix, tails, n_jobs=n_jobs, progress=progress)
+        if not is_sparse(decided):
+            return like(decided, probabilities)
+        return decided.toarray() if dense else sparse_like(decided, probabilities)
+
+    def predict_from_joint(self, P: object, p_none: object) -> Any:
+        """Decide for dependent labels, from the joint probabilities of each label and the number of positives (GFM).
+
+        Parameters
+        ----------
+        P : (n_labels, s_max) for one instance, or (n_samples, n_labels, s_max)
+            P[..., j, s - 1] is the probability that label j is positive and exactly s labels are, s = 1, ..., s_max.
+        p_none : number or (n_samples,), the probability that no label is positive
+
+        Returns
+        -------
+        uint8 (n_labels,) or (n_samples, n_labels)
+            Ties: the smallest set, the first labels.
+
+        Raises
+        ------
+        InputError
+            For values outside [0, 1] or shapes that do not fit.
+
+        References
+        ----------
+        Dembczynski, Waegeman, Cheng and Huellermeier 2011, "An exact algorithm for F-measure maximization".
+
+        Examples
+        --------
+        The labels are {0} with probability 0.5, {1, 2} and {1, 3} with 0.25 each:
+
+        >>> import thresholds
+        >>> P = [[0.5, 0.0], [0.0, 0.5], [0.0, 0.25], [0.0, 0.25]]
+        >>> thresholds.InstanceRule().predict_from_joint(P, 0.0)
+        array([1, 1, 0, 0], dtype=uint8)
+        """
+        from thresholds.joint import best_set
+
+        joint, none = _checks.joint_probabilities(P, p_none)
+        self._check_count(joint.shape[1], "P")
+        sizes = np.arange(1.0, joint.shape[2] + 1)
+        found = [best_set(cells, sizes, p, self.beta, self.zero_division) for cells, p in zip(joint, none, strict=True)]
+        return np.stack(found) if np.ndim(P) == 3 else found[0]  # type: ignore[arg-type]
+
+    def predict_from_samples(self, label_draws: object, *, n_jobs: int | None = None, progress: bool = False) -> Any:
+        """Decide for dependent labels, from draws of the labels of each row: exact for the draws' own distribution.
+
+        Parameters
+        ----------
+        label_draws : (n_draws, n_samples, n_labels) 0/1 or bool, equally likely outcomes
+        n_jobs, progress : as in `predict`
+
+        Returns
+        -------
+        uint8 (n_samples, n_labels)
+            Ties: the smallest set, the first labels. Labels that are in no draw are never predicted.
+
+        Raises
+        ------
+        InputError
+            For other values or shapes.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> draws = [[[1, 0, 0, 0]], [[1, 0, 0, 0]], [[0, 1, 1, 0]], [[0, 1, 0, 1]]]
+        >>> thresholds.InstanceRule().predict_from_samples(draws)
+        array([[1, 1, 0, 0]], dtype=uint8)
+        """
+        from thresholds import engines
+        from thresholds.joint import best_set_of_draws
+
+        draws = _checks.draws(label_draws)
+        self._check_count(draws.shape[2], "label_draws")
+
+        def decide(row: int) -> Any:
+            return best_set_of_draws(draws[:, row] != 0, self.beta, self.zero_division)
+
+        rows = range(draws.shape[1])
+        return np.stack(engines.run(decide, rows, n_jobs=n_jobs, progress=progress, title="rows"))
+
+    def _check(self, scores: Matrix) -> None:
+        """Refuse another number of labels, where the rule has names for them, and scores that are no probabilities."""
+        self._check_count(scores.shape[1], "y_score")
+        _checks.probabilities(scores, "y_score", self.label_names)
+
+    def _check_count(self, n_labels: int, name: str) -> None:
+        """Refuse another number of labels."""
+        if self.label_names is not None and n_labels != len(self.label_names):
+            raise InputError(f"{name} has {n_labels} labels, expected {len(self.label_names)} as the rule has")
+
+    def _decide(
+        self, matrix: Matrix, tails: Any = None, *, n_jobs: int | None = None, progress: bool = False
+    ) -> Matrix:
+        """Predict on checked probabilities."""
+        from thresholds.expectation import best_decisions
+
+        marks = best_decisions(matrix, self.beta, self.zero_division, tails, n_jobs=n_jobs, progress=progress)
+        return positives_only(matrix, marks != 0) if is_sparse(matrix) else marks
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the rule as plain values, in the form of `rule.schema.json`."""
+        return {
+            **header(self.kind),
+            "beta": self.beta,
+            "zero_division": self.zero_division,
+            "label_names": None if self.label_names is None else list(self.label_names),
+            "objective": self.objective,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule from what `to_dict` gave."""
+        return cls(**{name: values[name] for name in ("beta", "zero_division", "label_names", "objective")})
+
+    def __str__(self) -> str:
+        """Say what is maximised, and what was expected."""
+        reached = "not fitted" if self.objective is None else f"expected {self.objective:.4f}"
+        return f"the set of labels of highest expected F{self.beta:g} in each row: {reached}"
