@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
 POWERS = expectation.POWERS  # of power sums that stand for labels outside of a list
-_N_NODES = 32  # for 12 digits
+_N_NODES = (32, 48)  # for 12 digits, with beta up to 1 and above, where k + B S takes values further apart
 _FEW = 20  # labels: for shorter lists the quadratic recursion is faster
 _BLOCK = 16  # blocks of rows are so much smaller than others, so that every thread has some
 
@@ -55,10 +55,10 @@ class Best(NamedTuple):
     value: Floats
 
 
-@lru_cache(maxsize=1)
-def _nodes() -> Floats:
+@lru_cache(maxsize=2)
+def _nodes(many: bool) -> Floats:
     """Give the points z of Gauss-Laguerre quadrature, and log(weight exp(z))."""
-    points, weights = np.polynomial.laguerre.laggauss(_N_NODES)
+    points, weights = np.polynomial.laguerre.laggauss(_N_NODES[many])
     return np.stack([points, np.log(weights) + points])
 
 
@@ -76,7 +76,9 @@ def best_sizes(
     if tails is None and lists.longest <= _FEW:
         return Best(*best_prefixes_of_few(lists.starts, rising, squared, zero_division, whole_ties))
     powers = np.zeros((lists.starts.size - 1, 0)) if tails is None else tails
-    return Best(*expectation.best_prefixes(lists.starts, rising, powers, squared, zero_division, whole_ties, _nodes()))
+    return Best(
+        *expectation.best_prefixes(lists.starts, rising, powers, squared, zero_division, whole_ties, _nodes(beta > 1))
+    )
 
 
 def best_decisions(
@@ -165,20 +167,21 @@ def expected_weighted(
     1 / a is the integral of exp(-y a) dy: a second quadrature. For each y columns are independent.
     """
     columns, marks = _transposed(matrix), _transposed(decided)
-    scale = max(1.0, float(matrix.sum(dtype=np.float64))) / expectation.CENTRE
-    points, weights = _nodes()[0] / scale, np.exp(_nodes()[1]) / scale
+    cells = (matrix.data if is_sparse(matrix) else matrix).astype(np.float64)
+    scale = expectation.centre(float(cells.sum()), float((cells * (1 - cells)).sum()))
+    points, weights = _nodes(many=True)[0] / scale, np.exp(_nodes(many=True)[1]) / scale
 
     def chance(j: int) -> Floats:
         return expectation.log_chances(_lists(columns[j : j + 1]).values, np.append(points, np.inf))
 
     def share(j: int) -> Floats:
-        part, of_set = _aligned(columns[j : j + 1], marks[j : j + 1])
-        chosen, sizes = _chosen(part, of_set)
+        part, decisions = _aligned(columns[j : j + 1], marks[j : j + 1])
+        chosen, sizes = _chosen(part, decisions)
         others = of_all[:-1] - chances[j][:-1]
-        lists = _lists(part)
-        return expectation.expected_share(lists.values, chosen.values, sizes[0], others, points, beta * beta, _nodes())
+        own, of_set = (lists.values.astype(np.float64) for lists in (_lists(part), chosen))
+        return expectation.expected_share(own, of_set, sizes[0], others, points, beta * beta, nodes)
 
-    labels = range(columns.shape[0])
+    nodes, labels = _nodes(beta > 1), range(columns.shape[0])
     chances = engines.run(chance, labels, n_jobs=n_jobs)
     of_all = np.add.reduce(chances)
     predicted = marks.sum(axis=1)
@@ -190,7 +193,7 @@ def expected_weighted(
 
 def _expected(lists: Lists, chosen: Lists, sizes: Ints, beta: float, zero_division: float) -> Floats:
     """Give the expectation of F-beta of one set of each list."""
-    return expectation.expected_f_of_sets(*lists, *chosen, sizes, beta * beta, zero_division, _nodes())
+    return expectation.expected_f_of_sets(*lists, *chosen, sizes, beta * beta, zero_division, _nodes(beta > 1))
 
 
 def _map_blocks(

@@ -121,7 +121,7 @@ def fit_expected(
         cuts = np.full(p.n_labels, _shared_cut(p, average, beta, zero_division, **run))
     positives = counts_above(p, cuts, n_jobs).positives
     fitted = ThresholdRule(
-        thresholds=np.where((positives == 0) & per_label, np.inf, cuts),
+        thresholds=np.where((positives == 0) & (per_label or not positives.any()), np.inf, cuts),
         label_names=p.label_names,
         average=average,
         beta=beta,

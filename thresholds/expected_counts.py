@@ -9,9 +9,8 @@ counts is highest for the labels with
 sorting, as the limit of F / (1 + b^2) of what the last such cut predicts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +25,6 @@ Ints = npt.NDArray[np.intp]
 
 _CHUNK_CELLS = 2**22  # Enough for a thread; sums of chunks are added in order, whatever the number of threads.
 _MOST_CHUNKS = 64
-_PIECE_CELLS = 2**20  # converted at once where the loops need another dtype or layout
 _STRIDES = (64, 8)  # Samples of every 64th, then every 8th row lead to a cut from which few passes are left.
 _LEAST_SAMPLE = 256  # rows
 _FEW = 8  # The last labels are copied out once they are fewer than a part like this.
@@ -96,31 +94,28 @@ def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None)
 def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
     """Give the expected counts of 0/1 decisions, by label."""
 
-    def add(rows: slice) -> Floats:
-        sums = np.zeros((3, p.n_labels))
-        if is_sparse(p.matrix) and is_sparse(decided):
-            of_rows, marks = p.matrix[rows], decided[rows]
-            places = (of_rows.indptr, of_rows.indices, _loopable(of_rows.data), marks.indptr, marks.indices)
-            add_sparse_decisions(*places, p.weights[rows], *sums)
+    def add(rows: slice, sums: Floats) -> None:
+        part, marks, weights = p.matrix[rows], decided[rows], p.weights[rows]
+        if is_sparse(part) and is_sparse(marks):
+            places = (part.indptr, part.indices, _loopable(part.data), marks.indptr, marks.indices)
+            add_sparse_decisions(*places, weights, *sums)
         else:
-            for piece in _pieces(rows, p.n_labels):
-                cells, marks = (_dense(matrix[piece]) for matrix in (p.matrix, decided))
-                add_decisions(_loopable(cells), np.ascontiguousarray(marks, np.uint8), p.weights[piece], *sums)
-        return sums
+            cells, marks = (matrix.toarray() if is_sparse(matrix) else matrix for matrix in (part, marks))
+            add_decisions(_loopable(cells), np.ascontiguousarray(marks, np.uint8), weights, *sums)
 
-    parts = engines.run(add, p.chunks(), n_jobs=n_jobs)
-    return ConfusionCounts(_added(parts), float(p.weights.sum()), labels=range(p.n_labels))
+    sums = np.add.reduce(_over_chunks(p, add, np.zeros((3, p.n_labels)), n_jobs))
+    return ConfusionCounts(sums, float(p.weights.sum()), labels=range(p.n_labels))
 
 
 def best_cuts(
     p: Probabilities, beta: float, *, pooled: bool, n_jobs: int | None = None, progress: bool = False
 ) -> Floats:
     """Give F* / (1 + b^2) of each label, or, for each, that of their pooled counts; 0 where all probabilities are."""
-    start = np.zeros(p.n_labels)
+    cuts = np.zeros(1 if pooled else p.n_labels)
     for stride in _STRIDES:
         if p.n_samples >= _LEAST_SAMPLE * stride:
-            start = _climb(p.every(stride), start, beta, pooled, n_jobs)
-    return _climb(p, start, beta, pooled, n_jobs, progress)
+            cuts = _climb(p.every(stride), cuts, beta, pooled, n_jobs)
+    return np.broadcast_to(_climb(p, cuts, beta, pooled, n_jobs, progress), p.n_labels)
 
 
 def _climb(
@@ -131,50 +126,74 @@ def _climb(
     F of any decisions is at most F*, so that from the second step on cuts lie below the optimum and only rise: Newton's
     method on a convex function (Dinkelbach 1967). Labels that are settled are left out once they are many.
     """
-    low, rising = start, False
-    cuts, left = start.copy(), np.arange(p.n_labels)
-    while True:
-        sums, least = _sums_above(p, low, n_jobs, progress)
+    low, left = start, np.arange(start.size)  # `low` is about the labels that are left, or about all of them pooled.
+    cuts, done = start.copy(), np.zeros(start.size, np.bool_)
+    value, least = np.full(start.size, -np.inf), np.full(start.size, np.inf)
+    while not done.all():
+        before, lowest = value, least
+        sums, least = _sums_above(p, np.broadcast_to(low, p.n_labels), n_jobs, progress)
+        everything = p.weights.sum()
         if pooled:
-            sums, least = sums.sum(axis=1, keepdims=True), least.min()
-        everything = np.full_like(sums[2], p.weights.sum() * (p.n_labels if pooled else 1))
-        ratio = np.maximum(_ratio(sums, beta), _ratio(np.stack([sums[2], everything, sums[2]]), beta))
-        settled = np.broadcast_to((ratio <= least) & (rising | (ratio >= low)), left.shape)
-        low, rising = np.maximum(ratio, low) if rising else ratio + np.zeros(left.size), True
+            sums, least, everything = sums.sum(axis=1, keepdims=True), least.min(keepdims=True), everything * p.n_labels
+        tp, predicted, positives = sums
+        value = np.maximum(_ratio(tp, predicted, positives, beta), _ratio(positives, everything, positives, beta))
+        rising = low == before
+        undone = rising & (before > lowest) & (value <= before)  # But for rounding, what went lay at the optimum.
+        settled = undone | ((value <= least) & (rising | (value >= low)))
+        following = np.where(undone, lowest, np.where(rising, np.maximum(value, low), value))
+        low = np.where(done, low, following)
         cuts[left] = low
-        if settled.all():
-            return cuts
-        if not pooled and settled.size >= _FEW * np.count_nonzero(~settled):
-            left, low, p = left[~settled], low[~settled], p.of_labels(np.flatnonzero(~settled))
+        done = done | settled
+        if not pooled and done.size >= _FEW * np.count_nonzero(~done):
+            p, left = p.of_labels(np.flatnonzero(~done)), left[~done]
+            low, value, least, done = low[~done], value[~done], least[~done], done[~done]
+    return cuts
 
 
 def _sums_above(p: Probabilities, low: Floats, n_jobs: int | None, progress: bool) -> tuple[Floats, Floats]:
     """Give the expected counts of what lies at or above the cuts, (3, n_labels), and the lowest probability there."""
 
-    def add(rows: slice) -> Floats:
-        sums = np.zeros((4, p.n_labels))
-        sums[3] = np.inf
-        if is_sparse(p.matrix):
-            part = p.matrix[rows]
-            add_sparse_rows(part.indptr, part.indices, _loopable(part.data), p.weights[rows], low, *sums)
+    def add(rows: slice, sums: Floats) -> None:
+        part, weights = p.matrix[rows], p.weights[rows]
+        if is_sparse(part):
+            add_sparse_rows(part.indptr, part.indices, _loopable(part.data), weights, low, *sums)
         else:
-            for piece in _pieces(rows, p.n_labels):
-                add_rows(_loopable(p.matrix[piece]), p.weights[piece], low, *sums)
-        return sums
+            add_rows(_loopable(part), weights, low, *sums)
 
-    parts = engines.run(add, p.chunks(), n_jobs=n_jobs, progress=progress, title="probabilities")
-    return _added([part[:3] for part in parts]), np.min([part[3] for part in parts], axis=0)
-
-
-def _added(parts: Sequence[Floats]) -> Floats:
-    """Add up the sums of chunks, in order."""
-    return np.add.reduce(parts)  # type: ignore[no-any-return]
+    start = np.zeros((4, p.n_labels))
+    start[3] = np.inf
+    parts = _over_chunks(p, add, start, n_jobs, progress)
+    return np.add.reduce([part[:3] for part in parts]), np.minimum.reduce([part[3] for part in parts])
 
 
-def _ratio(sums: Floats, beta: float) -> Floats:
+def _over_chunks(
+    p: Probabilities,
+    add: Callable[[slice, Floats], None],
+    start: Floats,
+    n_jobs: int | None,
+    progress: bool = False,
+) -> list[Floats]:
+    """Add up chunks of rows on threads, each block by block, so that sums of many equal terms stay precise.
+
+    The last of four rows, if there are as many, is a minimum.
+    """
+
+    def of_chunk(chunk: slice) -> Floats:
+        total = start.copy()
+        for block in _checks.row_blocks(chunk.stop - chunk.start, p.n_labels):
+            sums = start.copy()
+            add(slice(chunk.start + block.start, min(chunk.start + block.stop, chunk.stop)), sums)
+            total[:3] += sums[:3]
+            np.minimum(total[3:], sums[3:], out=total[3:])
+        return total
+
+    return engines.run(of_chunk, p.chunks(), n_jobs=n_jobs, progress=progress, title="probabilities")
+
+
+def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Floats:
     """Give F / (1 + b^2) = tp / (b^2 positives + predicted); 0 where nothing is."""
-    below = beta * beta * sums[2] + sums[1]
-    return np.asarray(sums[0] / np.where(below > 0, below, 1.0))
+    below = beta * beta * positives + predicted
+    return np.asarray(tp / np.where(below > 0, below, 1.0))
 
 
 def _transposed(matrix: Matrix) -> Matrix:
@@ -182,17 +201,6 @@ def _transposed(matrix: Matrix) -> Matrix:
     return matrix.T.tocsr() if is_sparse(matrix) else matrix.T
 
 
-def _pieces(rows: slice, n_labels: int) -> list[slice]:
-    """Cut a chunk into pieces that are small enough for copies."""
-    step = max(1, _PIECE_CELLS // n_labels)
-    return [slice(row, min(row + step, rows.stop)) for row in range(rows.start, rows.stop, step)]
-
-
 def _loopable(cells: Dense) -> Dense:
     """Give C-contiguous float32 or float64, the caller's memory where it is that."""
     return np.ascontiguousarray(cells, _checks.key_dtype(cells.dtype))
-
-
-def _dense(matrix: Matrix) -> Any:
-    """Give a small piece as a dense array."""
-    return matrix.toarray() if is_sparse(matrix) else matrix

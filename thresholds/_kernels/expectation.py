@@ -6,9 +6,9 @@ Labels are positive with probabilities p, S is the number of positives, B = beta
     E F(h) = (1 + B) integral of u^(k - 1) G(v) H(v) du,    v = u^B,
     G(v) = product over all labels of (1 - p + p v),    H(v) = sum over h of p v / (1 - p + p v).
 
-With u = exp(-z / scale) the integrand is exp(-z) times a smooth function, so that 32 Gauss-Laguerre nodes give
-13 digits: O(32 n) where recursions take O(n^2). Probabilities up to 1/64 enter log G and H by eight power sums, which
-is faster, and keeps the digits that 1 - p would lose.
+With u = exp(-z / scale) the integrand is exp(-z) times a smooth function, so that a few Gauss-Laguerre nodes z give
+12 digits, for a scale amid the values that k + B S takes: O(32 n) where recursions take O(n^2). Probabilities up to
+1/64 enter log G and H by eight power sums, which is faster, and keeps the digits that 1 - p would lose.
 """
 
 from typing import Any
@@ -24,8 +24,6 @@ Values = npt.NDArray[Any]  # float32 or float64
 
 SMALL = 1 / 64  # where power sums take over: their remainder is p^8 / 9 of p, below the last digit
 POWERS = 8
-_WIDEST = 2.0  # mean of k + B S over the scale of the nodes: from 1 to here these give 12 digits, for any beta
-CENTRE = 1.4  # the same for a single k
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
 _MANTISSA, _ONE = np.int64((1 << 52) - 1), np.int64(1023 << 52)
 _LOG_2 = np.log(2.0)
@@ -87,12 +85,20 @@ def _add_share(p: float, v: Floats, share: Floats) -> None:
 
 
 @kernel
+def centre(mean: float, variance: float) -> float:
+    """Give the geometric mean of the ends of what S takes, given S > 0: five standard deviations from its mean."""
+    spread = 5.0 * np.sqrt(variance)
+    return float(np.sqrt(max(1.0, mean - spread) * (max(1.0, mean) + spread)))
+
+
+@kernel
 def _sum_of_products(a: Floats, b: Floats, room: Floats) -> float:
-    """Give the scalar product of 32 numbers, by halves, which the compiler turns into vector additions."""
-    for q in range(32):
+    """Give the scalar product of a multiple of 16 numbers, by halves, in vector additions."""
+    for q in range(a.size):
         room[q] = a[q] * b[q]
-    for q in range(16):
-        room[q] += room[q + 16]
+    for start in range(16, a.size, 16):
+        for q in range(16):
+            room[q] += room[start + q]
     for q in range(8):
         room[q] += room[q + 8]
     for q in range(4):
@@ -121,16 +127,16 @@ def best_prefixes(
         first = starts[i]
         while first < starts[i + 1] and values[first] == 0:
             first += 1
-        p = values[first : starts[i + 1]][::-1]
+        p = values[first : starts[i + 1]][::-1].astype(np.float64)
         best_k[i], best_f[i] = _best_prefix(p, tails[i], beta_squared, zero_division, whole_ties, nodes, room)
     return best_k, best_f
 
 
 @kernel
 def _best_prefix(
-    p: Values, tail: Floats, beta_squared: float, zero_division: float, whole_ties: bool, nodes: Floats, room: Floats
+    p: Floats, tail: Floats, beta_squared: float, zero_division: float, whole_ties: bool, nodes: Floats, room: Floats
 ) -> tuple[int, float]:
-    """Search falling probabilities by integrals: nodes of one scale serve k up to about twice the first, so few bands.
+    """Search falling probabilities by integrals: nodes of one scale serve until k + B S doubles.
 
     E F <= (1 + B) m / (B m + k) with m the sum of the k highest (Jensen); the bound falls with k and ends the search.
     """
@@ -138,15 +144,14 @@ def _best_prefix(
     powers = np.zeros(POWERS)
     powers[: tail.size] = tail
     large = _split(p, powers)
-    mean = powers[0] + large.astype(np.float64).sum()
+    reach = beta_squared * _centre_of(large, powers)
     best_k, best_f = 0, 0.0
     if zero_division > 0:
         best_f = zero_division * _chance_of_none(large, powers)
     k, top = 0, 0.0
     while k < p.size:
-        reach = beta_squared * max(1.0, mean)
-        scale = k + 1 + reach
-        last = min(float(p.size), _WIDEST * scale - reach)
+        scale = np.sqrt(2.0) * (k + 1 + reach)
+        last = min(float(p.size), np.sqrt(2.0) * scale - reach)
         _place_nodes(nodes[0], scale, beta_squared, 0.0, x, v, away)
         _log_of_all(large, powers, v, away, product, exponents)
         share[:] = 0.0
@@ -172,16 +177,22 @@ def _best_prefix(
 
 
 @kernel
-def _split(p: Values, powers: Floats) -> Values:
+def _split(p: Values, powers: Floats) -> Floats:
     """Add small probabilities to the power sums; give the others."""
     for i in range(p.size):
         if p[i] <= SMALL:
-            _add_powers(p[i], powers)
-    return p[p > SMALL]
+            _add_powers(np.float64(p[i]), powers)
+    return p[p > SMALL].astype(np.float64)
 
 
 @kernel
-def _chance_of_none(p: Values, powers: Floats) -> float:
+def _centre_of(large: Floats, powers: Floats) -> float:
+    """Give the centre for labels of which the small ones are in power sums."""
+    return centre(powers[0] + large.sum(), powers[0] - powers[1] + (large * (1.0 - large)).sum())
+
+
+@kernel
+def _chance_of_none(p: Floats, powers: Floats) -> float:
     """Give the product of 1 - p, of large ones and of those in power sums."""
     chance = float(np.exp(_log_of_small(1.0, powers)))
     for i in range(p.size):
@@ -190,7 +201,7 @@ def _chance_of_none(p: Values, powers: Floats) -> float:
 
 
 @kernel
-def _log_of_all(p: Values, powers: Floats, v: Floats, away: Floats, product: Floats, exponents: Floats) -> None:
+def _log_of_all(p: Floats, powers: Floats, v: Floats, away: Floats, product: Floats, exponents: Floats) -> None:
     """Put log G into `product`."""
     product[:], exponents[:] = 1.0, 0.0
     for i in range(p.size):
@@ -231,8 +242,7 @@ def _expected_f(
     large = _split(p, powers)
     if k == 0:
         return zero_division * _chance_of_none(large, powers) if zero_division > 0 else 0.0
-    mean = powers[0] + large.astype(np.float64).sum()
-    scale = (k + beta_squared * max(1.0, mean)) / CENTRE
+    scale = k + beta_squared * _centre_of(large, powers)
     _place_nodes(nodes[0], scale, beta_squared, 0.0, x, v, away)
     _log_of_all(large, powers, v, away, product, exponents)
     share[:] = 0.0
@@ -259,7 +269,7 @@ def log_chances(values: Values, points: Floats) -> Floats:
 
 @kernel
 def expected_share(
-    p: Values, of_set: Values, k: int, others: Floats, points: Floats, beta_squared: float, nodes: Floats
+    p: Floats, of_set: Floats, k: int, others: Floats, points: Floats, beta_squared: float, nodes: Floats
 ) -> Floats:
     """Give E[a F exp(-point S)] for each point, with F that of the set, a the positives of its label, S those of all.
 
@@ -268,8 +278,7 @@ def expected_share(
     x, v, away, product, exponents, share, spread, total = np.empty((8, nodes.shape[1]))
     powers, result = np.zeros(POWERS), np.zeros(points.size)
     large = _split(p, powers)
-    mean = powers[0] + large.astype(np.float64).sum()
-    scale = (k + beta_squared * max(1.0, mean)) / CENTRE
+    scale = k + beta_squared * _centre_of(large, powers)
     for r in range(points.size):
         _place_nodes(nodes[0], scale, beta_squared, points[r], x, v, away)
         _log_of_all(large, powers, v, away, product, exponents)

@@ -19,12 +19,14 @@ Dense = npt.NDArray[Any]  # float32 or float64, C-contiguous
 def add_rows(
     p: Dense, weights: Floats, low: Floats, tp: Floats, predicted: Floats, positives: Floats, least: Floats
 ) -> None:
-    """Add dense rows, predicted where p >= low; `least` is the lowest p predicted.
+    """Add dense rows, predicted where p >= low; `least` is the lowest p predicted in a row with weight.
 
     All labels of a row at once, without a branch: vectorised, hardly slower than reading the matrix.
     """
     for i in range(p.shape[0]):
         weight = weights[i]
+        if weight == 0:
+            continue
         for j in range(p.shape[1]):
             x = p[i, j]
             part = weight * x
@@ -47,13 +49,13 @@ def add_sparse_rows(
     positives: Floats,
     least: Floats,
 ) -> None:
-    """Add the stored entries of CSR rows, predicted where p >= low; `least` is the lowest p predicted."""
+    """Add the stored entries of CSR rows, predicted where p >= low; `least` as in `add_rows`."""
     for i in range(weights.size):
         for k in range(starts[i], starts[i + 1]):
             j = labels[k]
             part = weights[i] * p[k]
             positives[j] += part
-            if p[k] >= low[j]:
+            if p[k] >= low[j] and weights[i] > 0:
                 tp[j] += part
                 predicted[j] += weights[i]
                 least[j] = min(least[j], p[k])

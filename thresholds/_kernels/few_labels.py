@@ -28,16 +28,16 @@ def best_prefixes_of_few(
         first = starts[i]
         while first < starts[i + 1] and values[first] == 0:
             first += 1
-        p = values[first : starts[i + 1]][::-1]
+        p = values[first : starts[i + 1]][::-1].astype(np.float64)
         best_k[i], best_f[i] = _best_prefix(p, beta_squared, zero_division, whole_ties)
     return best_k, best_f
 
 
 @kernel
-def _best_prefix(p: Values, beta_squared: float, zero_division: float, whole_ties: bool) -> tuple[int, float]:
+def _best_prefix(p: Floats, beta_squared: float, zero_division: float, whole_ties: bool) -> tuple[int, float]:
     """Search falling probabilities by a recursion in O(n^2), exact but for rounding.
 
-    E F(k highest) = (1 + B) sum over s of N(s) / (B s + k), N(s) = sum over the k of p Pr(s - 1 of the others).
+    E F(k highest) = sum over s of N(s) / (B s + k), N(s) = (1 + B) sum over the k of p Pr(s - 1 of the others).
     """
     n = p.size
     chance, without, gained = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
@@ -50,13 +50,12 @@ def _best_prefix(p: Values, beta_squared: float, zero_division: float, whole_tie
     for k in range(1, n + 1):
         _leave_out(chance, p[k - 1], without)
         for s in range(1, n + 1):
-            gained[s] += p[k - 1] * without[s - 1]
+            gained[s] += (1.0 + beta_squared) * p[k - 1] * without[s - 1]
         if whole_ties and k < n and p[k] == p[k - 1]:
             continue
         f = 0.0
         for s in range(1, n + 1):
             f += gained[s] / (beta_squared * s + k)
-        f *= 1.0 + beta_squared
         if f > best_f * (1.0 + _EQUAL):
             best_k, best_f = k, f
     return best_k, best_f

@@ -133,4 +133,6 @@ def _mean(values: Floats, weights: Numbers | None = None) -> float:
         return math.nan
     if weights is None or not weights[known].any():
         return float(values[known].mean())
-    return float(np.average(values[known], weights=weights[known]))
+    weights = weights[known]
+    scaled = np.ldexp(weights, -np.frexp(weights.max())[1]) if weights.dtype.kind == "f" else weights  # Tiny ones last.
+    return float(np.average(values[known], weights=scaled))
