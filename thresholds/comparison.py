@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks, tables
-from thresholds._checks import Average, InputError
+from thresholds._checks import Average, InputError, Matrix
+from thresholds.calibration import CalibratedRule, calibrate, measure_calibration
 from thresholds.empirical import fit_empirical
+from thresholds.expected import fit_expected
 from thresholds.judging import f_measure, judge
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
 from thresholds.problem import Problem
-from thresholds.rule import FixedRule, Rule, ThresholdRule, TopKRule
+from thresholds.rule import FixedRule, InstanceRule, Rule, ThresholdRule
 from thresholds.top_k import fit_top_k
+
+AnyRule = Rule | CalibratedRule
 
 _OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
@@ -31,6 +35,9 @@ class Measures:
     samples: float
     predicted_per_row: float
     labels_predicted_often: int  # predicted on more than a third of the rows
+    # Of a rule that takes scores for probabilities, how far they are from it on these rows; NaN for others.
+    sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
+    calibration_slope: float  # 1 is calibrated, less is over-confident
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +74,28 @@ class Comparison:
                 *(f"{value:.4f}" for value in (row.micro, row.macro_supported, row.macro, row.samples)),
                 f"{row.predicted_per_row:.2f}",
                 str(row.labels_predicted_often),
+                *(
+                    "" if np.isnan(value) else f"{value:.2f}"
+                    for value in (row.sum_over_positives, row.calibration_slope)
+                ),
             )
             for row in self.measures
         ]
-        return tables.as_text([*zip(*head, strict=True)], body)
+        if any("".join(cells[-2:]) for cells in body):
+            head += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
+        return tables.as_text([*zip(*head, strict=True)], [cells[: len(head)] for cells in body])
 
 
 def compare(
-    rules: Mapping[str, Rule], y_true: object, y_score: object, *, beta: float = 1.0, sample_weight: object = None
+    rules: Mapping[str, AnyRule], y_true: object, y_score: object, *, beta: float = 1.0, sample_weight: object = None
 ) -> Comparison:
     """Judge rules side by side on the same rows.
 
     Parameters
     ----------
     rules : names and rules; each predicts on `y_score`
+        Rules from probabilities alone take `y_score` for probabilities. How good these are on the judged rows stands
+        beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`; rows that no rule was fitted on
     beta : weight of recall in the F-measures
     sample_weight : (n_samples,) non-negative, or None
@@ -105,7 +120,7 @@ def compare(
     if not isinstance(rules, Mapping) or not rules:
         raise InputError(f"rules is {_checks.shown(rules)}, expected a mapping of names to rules")
     for name, rule in rules.items():
-        if not isinstance(name, str) or not isinstance(rule, ThresholdRule | TopKRule):
+        if not isinstance(name, str) or not isinstance(rule, AnyRule):
             raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
     beta = _checks.beta(beta)
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
@@ -121,25 +136,46 @@ def compare(
     )
 
 
-def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings: Any) -> dict[str, Rule]:
-    """Fit every rule that `fit_empirical` and `fit_top_k` offer on the same rows; `settings` are theirs."""
-    n_labels = _checks.scores(y_score).shape[1]
-    top = fit_top_k(y_true, y_score, beta=settings.get("beta", 1.0), missing=missing)
+def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings: Any) -> dict[str, AnyRule]:
+    """Fit every rule on the same rows; `settings` are those of `fit_empirical`.
+
+    Rules that look at no labels are left out where scores are no probabilities, outside [0, 1].
+    """
+    scores = _checks.scores(y_score)
+    beta = settings.get("beta", 1.0)
+    top = fit_top_k(y_true, y_score, beta=beta, missing=missing)
 
     def fit(average: Average, per_label: bool = True) -> Rule:
         return fit_empirical(y_true, y_score, average, per_label=per_label, missing=missing, **settings)
 
-    return {
-        "fixed 0.5": FixedRule(0.5, n_labels, missing=missing),
+    rules: dict[str, AnyRule] = {
+        "fixed 0.5": FixedRule(0.5, scores.shape[1], missing=missing),
         f"top-k (k = {top.k})": top,
         "macro": fit("macro"),
         "micro": fit("micro"),
         "micro-shared": fit("micro", per_label=False),
         "samples-shared": fit("samples", per_label=False),
     }
+    if missing == 0 and _are_probabilities(scores):
+        rules |= {
+            "macro, label-free": fit_expected(scores, "macro", beta=beta),
+            "micro, label-free": fit_expected(scores, "micro", beta=beta),
+            "instance, label-free": InstanceRule(beta),
+        }
+    calibrator = calibrate(y_true, y_score, "platt", missing=missing)
+    return rules | {"instance, Platt": CalibratedRule(calibrator, InstanceRule(beta))}
 
 
-def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
+def _are_probabilities(scores: Matrix) -> bool:
+    """Tell whether all scores lie in [0, 1]."""
+    try:
+        _checks.probabilities(scores)
+    except InputError:
+        return False
+    return True
+
+
+def _measure(name: str, rule: AnyRule, problem: Problem, beta: float) -> Measures:
     """Judge one rule."""
     rule._check(problem.scores)
     if isinstance(rule, ThresholdRule):
@@ -150,6 +186,7 @@ def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
     micro, macro, weighted, samples = (
         f_measure(judged, problem, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
     )
+    calibration = _calibration(rule, problem)
     return Measures(
         rule=name,
         micro=micro,
@@ -159,4 +196,18 @@ def _measure(name: str, rule: Rule, problem: Problem, beta: float) -> Measures:
         samples=samples,
         predicted_per_row=float(judged.by_label.predicted.sum() / total),
         labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * total)),
+        sum_over_positives=calibration[0],
+        calibration_slope=calibration[1],
     )
+
+
+def _calibration(rule: AnyRule, problem: Problem) -> tuple[float, float]:
+    """Give the sum of probabilities over positives, and the slope, of a rule that takes scores for probabilities."""
+    if isinstance(rule, CalibratedRule):
+        probabilities = rule.calibrator.transform(problem.scores, dense=True)
+    elif isinstance(rule, InstanceRule) or (isinstance(rule, ThresholdRule) and rule.expected is not None):
+        probabilities = problem.scores
+    else:
+        return np.nan, np.nan
+    found = measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)
+    return found.sum_over_positives, found.slope

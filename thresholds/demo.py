@@ -8,10 +8,9 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from thresholds.comparison import compare, fit_all
+from thresholds.comparison import AnyRule, compare, fit_all
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.rule import Rule
 from thresholds.tables import as_text
 
 _SHOWN = 6  # labels in the table of the most over-predicted
@@ -36,7 +35,7 @@ def demonstration() -> str:
     )
 
 
-def _platypus(rules: Mapping[str, Rule], truth: np.ndarray, scores: np.ndarray, names: tuple[str, ...]) -> str:
+def _platypus(rules: Mapping[str, AnyRule], truth: np.ndarray, scores: np.ndarray, names: tuple[str, ...]) -> str:
     """Show the labels that macro-F1 predicts most against their base rate, and what micro-F1 does there."""
     base = truth.mean(axis=0)
     decided = {name: rules[name].predict(scores) for name in ("macro", "micro")}

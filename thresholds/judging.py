@@ -10,7 +10,8 @@ from thresholds._checks import Matrix, is_sparse
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways, stacked
 from thresholds.problem import Problem
-from thresholds.rule import Rule, ThresholdRule
+from thresholds.rule import RegionRule, ThresholdRule
+from thresholds.rule.decisions import Decides
 
 
 class Judged(NamedTuple):
@@ -20,7 +21,7 @@ class Judged(NamedTuple):
     by_sample: ConfusionCounts
 
 
-def judge(rule: Rule, problem: Problem) -> Judged:
+def judge(rule: Decides, problem: Problem) -> Judged:
     """Count the decisions of a rule on all rows."""
     by_label, by_sample = None, []
     for rows in problem.row_blocks():
@@ -38,8 +39,8 @@ def f_measure(judged: Judged, problem: Problem, average: str, beta: float, zero_
     return average_of(f_score(beta), counts, average, zero_division, problem.measured)
 
 
-def _decisions(rule: Rule, scores: Matrix) -> Matrix:
+def _decisions(rule: Decides, scores: Matrix) -> Matrix:
     """Predict; densely where the scores that a sparse matrix leaves out are predicted too."""
-    if isinstance(rule, ThresholdRule) and is_sparse(scores):
+    if isinstance(rule, ThresholdRule | RegionRule) and is_sparse(scores):
         return rule._decide(scores, dense=rule.predicts_missing)
     return rule._decide(scores)

@@ -16,11 +16,11 @@ from thresholds._checks.arrays import (
     row_blocks,
     same_shape,
     scores,
-    thresholds,
     weights,
     weights_of_rows,
 )
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
+from thresholds._checks.cuts import rising, thresholds
 from thresholds._checks.errors import InputError, shown
 from thresholds._checks.options import (
     AVERAGES,
@@ -70,6 +70,7 @@ __all__ = [
     "power_sums",
     "probabilities",
     "real",
+    "rising",
     "row_blocks",
     "row_of_entries",
     "same_shape",

@@ -170,17 +170,6 @@ def missing(value: object, dtype: np.dtype[Any]) -> float:
     return rounded
 
 
-def thresholds(value: object) -> npt.NDArray[np.float64]:
-    """Check one threshold for each label, and give them as a new array."""
-    array = numbers(value, "thresholds")
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind == "b":
-        raise InputError(f"thresholds has shape {array.shape} and dtype {array.dtype}, expected numbers, one per label")
-    array = array.astype(np.float64)
-    if np.isnan(array).any():
-        raise InputError(f"thresholds has NaN at label {int(np.isnan(array).argmax())}, expected numbers")
-    return array + 0.0
-
-
 def _matrix(value: object, name: str) -> Matrix:
     """Give a non-empty 2-D numeric array, dense or CSR; one dimension means one label."""
     array = sound_csr(value, name) if is_sparse(value) else _dense_matrix(value, name)

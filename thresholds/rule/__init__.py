@@ -1,14 +1,16 @@
 """Fitted rules: what turns scores into decisions, and what is saved and loaded. Needs NumPy alone,
 except for the predictions of an `InstanceRule`.
 
-A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`; a `TopKRule` predicts the k
-highest scores of each row; an `InstanceRule` finds the best set for each row's probabilities.
+A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`, a `RegionRule` iff the score lies in
+one of several intervals; a `TopKRule` predicts the k highest scores of each row; an `InstanceRule` finds the best set
+for the probabilities of each row.
 """
 
 from thresholds.rule.fitted_on import FittedOn
 from thresholds.rule.fixed import FixedRule
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import Rule, load_rule
+from thresholds.rule.region import RegionRule
 from thresholds.rule.threshold import ScoreRangeWarning, ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
@@ -16,6 +18,7 @@ __all__ = [
     "FittedOn",
     "FixedRule",
     "InstanceRule",
+    "RegionRule",
     "Rule",
     "ScoreRangeWarning",
     "ThresholdRule",

@@ -1,11 +1,17 @@
 """Decisions in the caller's form: one dimension for one, sparse for sparse."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks import Dense
+from thresholds._checks import Dense, Matrix
+
+
+class Decides(Protocol):
+    """What turns checked scores into decisions: every rule."""
+
+    def _decide(self, scores: Matrix, /) -> Matrix: ...
 
 
 def positives_only(scores: Any, hits: npt.NDArray[np.bool_]) -> Any:

@@ -8,11 +8,12 @@ from typing import Any
 from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds.rule.instance import InstanceRule
+from thresholds.rule.region import RegionRule
 from thresholds.rule.saving import FORMAT, FORMAT_VERSION
 from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
-Rule = ThresholdRule | TopKRule | InstanceRule
+Rule = ThresholdRule | TopKRule | RegionRule | InstanceRule
 
 
 def load_rule(path: str | os.PathLike[str]) -> Rule:
@@ -31,7 +32,7 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         raise InputError(f"{path} is not a rule: expected a JSON object with format {FORMAT!r}")
     if values.get("version") is True or values.get("version") != FORMAT_VERSION:
         raise InputError(f"{path} has format version {values.get('version')!r}, expected {FORMAT_VERSION}")
-    kinds: dict[str, Any] = {rule.kind: rule for rule in (ThresholdRule, TopKRule, InstanceRule)}
+    kinds: dict[str, Any] = {rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)}
     _checks.option(values.get("kind"), f"the kind of {path}", tuple(kinds))
     try:
         return kinds[values["kind"]].from_dict(values)  # type: ignore[no-any-return]

@@ -1,0 +1,292 @@
+"""Calibration: from scores and truth to a map that turns scores into probabilities."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from thresholds import _checks, engines
+from thresholds._checks import Dense, InputError, Matrix, is_sparse
+from thresholds.calibration.cells import Floats, Ints, cells_of, map_labels
+from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
+from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
+from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves
+from thresholds.problem import Problem
+from thresholds.rule.decisions import like, sparse_like
+
+Method = Literal["isotonic", "platt"]
+METHODS: tuple[Method, ...] = ("isotonic", "platt")
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrator:
+    """A map from scores to probabilities, made by `calibrate`.
+
+    Attributes
+    ----------
+    method : "isotonic" or "platt"
+    pooled : whether all labels share one curve
+    label_names : tuple of str, or None
+    missing : the score of an entry that a sparse matrix leaves out
+    absent : float64 (n_labels,), the probability of such an entry
+    before, after : CalibrationMeasures of the scores and of their probabilities, on the data of the fit
+        `before` is all NaN where scores are not all in [0, 1]. `after` flatters, being measured where it was fitted.
+    """
+
+    method: Method
+    pooled: bool
+    label_names: tuple[str, ...] | None
+    missing: float
+    absent: Floats
+    before: CalibrationMeasures
+    after: CalibrationMeasures
+    _curves: IsotonicCurves | LogisticCurves = field(repr=False)
+
+    def __post_init__(self) -> None:
+        """Freeze what is shown."""
+        self.absent.flags.writeable = False
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.absent.size)
+
+    def transform(self, y_score: object, *, dense: bool = False) -> Any:
+        """Turn scores into probabilities.
+
+        Parameters
+        ----------
+        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse; 1-D for a calibrator of one label
+            `-inf` marks a masked cell: probability 0.
+        dense : for sparse scores, give a dense array, `absent` filled in
+
+        Returns
+        -------
+        float64 array of the shape of `y_score`; CSR for sparse scores
+            It stores the probabilities of the entries that `y_score` stores. Those that are left out stay so,
+            although their probability is that in `absent`, not 0: `tail` gives what `InstanceRule.predict` needs of
+            them.
+
+        Raises
+        ------
+        InputError
+            For NaN, +inf, another number of labels, or, after Platt calibration of scores in [0, 1], others.
+
+        Examples
+        --------
+        >>> from thresholds.calibration import calibrate
+        >>> calibrator = calibrate([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+        >>> calibrator.transform([0.1, 0.25, 0.3, 0.35, 0.4, 0.9])
+        array([0.  , 0.25, 0.5 , 0.5 , 0.5 , 1.  ])
+        """
+        scores = self._checked(y_score)
+        if not is_sparse(scores):
+            return like(self._of_dense(scores), y_score)
+        found = self._of_sparse(scores)
+        if not dense:
+            return sparse_like(found, y_score)
+        filled = np.tile(self.absent, (scores.shape[0], 1))
+        filled[_checks.row_of_entries(found), found.indices] = found.data
+        return filled
+
+    def tail(self, y_score: object, powers: int = 4) -> Floats:
+        """Give sums of powers of the probabilities of each row's absent entries: the `tail` of `InstanceRule.predict`.
+
+        Parameters
+        ----------
+        y_score : scores as in `transform`
+        powers : how many sums, at least 1
+
+        Returns
+        -------
+        float64 (n_samples, powers): sum p, sum p^2, ... over the labels that a sparse row leaves out; 0 for dense
+
+        Raises
+        ------
+        InputError
+            As `transform` does, and for a number of powers below 1.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> from thresholds.calibration import calibrate
+        >>> scores = sparse.csr_array([[0.9, 0.0], [0.0, 0.8], [0.0, 0.7], [0.6, 0.0]])
+        >>> calibrator = calibrate([[1, 0], [0, 1], [1, 0], [1, 0]], scores)
+        >>> calibrator.absent
+        array([0.5, 0. ])
+        >>> calibrator.tail(scores, powers=2)
+        array([[0.  , 0.  ],
+               [0.5 , 0.25],
+               [0.5 , 0.25],
+               [0.  , 0.  ]])
+        """
+        exponents = np.arange(1, _checks.count(powers, "powers", 1) + 1)
+        scores = self._checked(y_score)
+        if not is_sparse(scores):
+            return np.zeros((scores.shape[0], exponents.size))
+        of_label = self.absent[:, np.newaxis] ** exponents
+        stored = type(scores)((np.ones(scores.nnz), scores.indices, scores.indptr), shape=scores.shape)
+        left = np.maximum(of_label.sum(axis=0) - stored @ of_label, 0.0)
+        left[np.diff(scores.indptr) == self.n_labels] = 0.0
+        return left  # type: ignore[no-any-return]
+
+    def __str__(self) -> str:
+        """Say what was fitted, and what it did to log-loss and reliability."""
+        curves = "one curve for all" if self.pooled else "one curve for each of"
+        lines = [f"{self.method} calibration, {curves} {self.n_labels} labels"]
+        for name, word in (("log_loss", "log-loss"), ("reliability", "reliability")):
+            before, after = getattr(self.before, name), getattr(self.after, name)
+            known = "unknown" if np.isnan(before) else f"{before:.4g}"
+            lines.append(f"{word:<12}{known} before, {after:.4g} after, on the data of the fit")
+        return "\n".join(lines)
+
+    def _checked(self, y_score: object) -> Matrix:
+        """Check scores to transform."""
+        scores = _checks.scores(y_score, label_names=self.label_names)
+        if scores.shape[1] != self.n_labels:
+            raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the calibrator has")
+        if isinstance(self._curves, LogisticCurves) and self._curves.limits is not None:
+            self._check_range(scores)
+        return scores
+
+    def _check_range(self, scores: Matrix) -> None:
+        """Refuse scores outside [0, 1], but for those that no curve is read at."""
+        cells = scores.data if is_sparse(scores) else scores.reshape(-1)
+        bad = np.flatnonzero(((cells < 0) | (cells > 1)) & (cells != np.float64(self.missing)) & (cells > -np.inf))
+        if bad.size:
+            at = bad[0]
+            row, label = divmod(at, self.n_labels)
+            if is_sparse(scores):
+                row, label = _checks.row_of_entries(scores)[at], scores.indices[at]
+            where = f"row {row}, label {label if self.label_names is None else repr(self.label_names[label])}"
+            raise InputError(f"y_score has {cells[at]} at {where}, expected scores in [0, 1] as those of the fit")
+
+    def _of_dense(self, scores: Dense) -> Floats:
+        """Give the probabilities of dense scores, blocks of rows on threads."""
+        found = np.empty(scores.shape)
+
+        def fill(rows: slice) -> None:
+            cells = np.ascontiguousarray(scores[rows].T, np.float64)
+            starts = np.arange(self.n_labels + 1) * cells.shape[1]
+            found[rows] = self._probabilities(starts, cells.reshape(-1)).reshape(cells.shape).T
+
+        engines.run(fill, list(_checks.row_blocks(*scores.shape)))
+        return found
+
+    def _of_sparse(self, scores: Any) -> Any:
+        """Give the probabilities of stored entries."""
+        from scipy import sparse
+
+        by_label = scores.tocsc()
+        found = self._of_labels(by_label.indptr.astype(np.int64), by_label.data.astype(np.float64))
+        by_label = sparse.csc_array((found, by_label.indices, by_label.indptr), shape=scores.shape)
+        return by_label.tocsr()
+
+    def _of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = None) -> Floats:
+        """Give the probabilities of cells, label after label, on threads."""
+
+        def find(first: int, last: int) -> Floats:
+            cells = slice(starts[first], starts[last])
+            return self._probabilities(starts[first : last + 1] - starts[first], scores[cells], first)
+
+        return np.concatenate(map_labels(starts, find, n_jobs=n_jobs))
+
+    def _probabilities(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
+        """Give the probabilities of cells, label after label, from label `first` on."""
+        if self.pooled:
+            starts, first = starts[[0, -1]], 0
+        masked = np.isneginf(scores)
+        found = self._curves.at(starts, np.where(masked, 0.0, scores) if masked.any() else scores, first)
+        found[masked] = 0.0
+        return found
+
+
+def calibrate(
+    y_true: object,
+    y_score: object,
+    method: Method = "isotonic",
+    pooled: bool = False,
+    *,
+    sample_weight: object = None,
+    missing: float = 0.0,
+    label_names: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Calibrator:
+    """Fit a map that turns scores into probabilities, for each label or one for all.
+
+    Parameters
+    ----------
+    y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+    y_score : same shape, real scores of any scale, dense or scipy.sparse
+        `-inf` marks a masked cell: left out of the fit, with probability 0.
+    method :
+        "isotonic": the rising curve of least squares. On this data the probability of a score is exactly the share
+        of positives (by weight) in its block, hence all cells of equal score get the same. It needs many positives.
+        "platt": sigmoid(a x + b), x being the logit of scores that all lie in [0, 1], else the score, fitted by
+        maximum likelihood with Platt's smoothed targets; two parameters, for labels with few positives.
+    pooled : one curve for all labels, fitted to all cells together; otherwise one for each
+    sample_weight : (n_samples,) non-negative; a weight of 2 counts like the row twice, 0 like no row
+    missing : score of the entries that a sparse `y_score` leaves out
+        Cells of exactly this score, stored or not, dense or sparse, are a group of their own: in "platt" they get the
+        share of positives among them and are no part of the curve; in "isotonic" equal scores are one group anyway.
+    label_names : strings, one per label
+    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    progress : show a progress bar on stderr if the fit takes longer than a second
+
+    Returns
+    -------
+    Calibrator
+        Its `transform` gives probabilities, never NaN. A label without positives gets 0 ("isotonic") or about
+        1 / (number of cells + 2) ("platt"); one whose cells are all masked gets 0.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used: names the argument, what was found, what was expected.
+
+    Notes
+    -----
+    Isotonic probabilities of the data of the fit hold the empirical optimum: the best F-beta of a label, F, is that of
+    predicting p >= F / (1 + b^2) (Lipton et al. 2013, corollary 5.2, in its empirical form).
+
+    In "platt", exact 0 (where it is not `missing`) and 1 have the logit of the numbers next to them in the dtype of
+    the scores.
+
+    References
+    ----------
+    Zadrozny and Elkan 2002, "Transforming classifier scores into accurate multiclass probability estimates"; Platt
+    1999, "Probabilistic outputs for support vector machines"; Lin, Lin and Weng 2007, "A note on Platt's
+    probabilistic outputs for support vector machines".
+
+    Examples
+    --------
+    >>> from thresholds.calibration import calibrate
+    >>> y_true = [[1, 0], [1, 0], [0, 1], [0, 0]]
+    >>> y_score = [[0.9, 0.2], [0.6, 0.1], [0.7, 0.4], [0.1, 0.3]]
+    >>> calibrate(y_true, y_score).transform(y_score)
+    array([[1. , 0. ],
+           [0.5, 0. ],
+           [0.5, 1. ],
+           [0. , 0. ]])
+    """
+    _checks.option(method, "method", METHODS)
+    pooled = _checks.option(pooled, "pooled", (True, False))
+    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+    cells = cells_of(problem, n_jobs)
+    curves: IsotonicCurves | LogisticCurves
+    groups = cells.pooled() if pooled else cells
+    if method == "isotonic":
+        curves = fit_isotonic(groups, n_jobs, progress)
+    else:
+        scale = problem.missing, problem.scores.dtype, problem.unit
+        curves = fit_logistic_curves(groups, *scale, n_jobs, progress)
+    missing_cells = np.arange(problem.n_labels + 1), np.full(problem.n_labels, problem.missing)
+    unmeasured = Calibrator(method, pooled, problem.label_names, problem.missing, np.empty(0), UNKNOWN, UNKNOWN, curves)
+    after = unmeasured._of_labels(cells.starts, cells.scores, n_jobs)
+    return replace(
+        unmeasured,
+        absent=unmeasured._probabilities(*missing_cells),
+        before=measure(cells, n_jobs) if np.all((cells.scores >= 0) & (cells.scores <= 1)) else UNKNOWN,
+        after=measure(cells._replace(scores=after), n_jobs),
+    )

@@ -1,0 +1,87 @@
+"""The cells of a problem in one list, label after label: what calibration is fitted to and measured on."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import engines
+from thresholds._kernels.keys import to_scores
+from thresholds.problem import Items, Problem
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+Result = TypeVar("Result")
+
+_CELLS_PER_PIECE = 2**18
+_NO_WEIGHTS = np.empty(0, np.int64)
+
+
+class Cells(NamedTuple):
+    """Cells of positive weight that are not masked; label j has `starts[j]:starts[j + 1]`.
+
+    The cells that a sparse column leaves out are two at most: its positives and its negatives.
+    """
+
+    starts: Ints  # (n_labels + 1,)
+    scores: Floats  # (n_cells,)
+    truth: npt.NDArray[np.uint8]
+    weights: Ints  # in the problem's unit; empty where all are 1
+
+    def group(self, first: int, last: int) -> "Cells":
+        """Give the cells of labels `first:last`, as views."""
+        at = slice(self.starts[first], self.starts[last])
+        starts = self.starts[first : last + 1] - self.starts[first]
+        return Cells(starts, self.scores[at], self.truth[at], self.weights[at] if self.weights.size else _NO_WEIGHTS)
+
+    def pooled(self) -> "Cells":
+        """Take all labels for one."""
+        return self._replace(starts=self.starts[[0, -1]])
+
+
+def cells_of(problem: Problem, n_jobs: int | None) -> Cells:
+    """Collect the cells of a problem, on threads."""
+    problem.prepare("labels")
+    step = max(1, _CELLS_PER_PIECE * problem.n_labels // max(1, problem.n_stored))
+    pieces = [(j, min(j + step, problem.n_labels)) for j in range(0, problem.n_labels, step)]
+    parts = engines.run(lambda piece: _cells(problem.items("labels", *piece), problem.plain), pieces, n_jobs=n_jobs)
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])
+    columns = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[1:])
+    return Cells(np.append(0, sizes.cumsum()), *columns)
+
+
+def map_labels(
+    starts: Ints,
+    function: Callable[[int, int], Result],
+    *,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> list[Result]:
+    """Apply `function` to the first and last label of pieces of cells, on threads, in order."""
+    n_labels = starts.size - 1
+    marks = np.searchsorted(starts[:-1], np.arange(0, starts[-1], _CELLS_PER_PIECE))
+    cuts = np.unique(np.concatenate([[0], marks, [n_labels]])).tolist()
+    pieces = list(pairwise(cuts))
+    return engines.run(lambda piece: function(*piece), pieces, n_jobs=n_jobs, progress=progress, title="labels")
+
+
+def _cells(items: Items, plain: bool) -> Cells:
+    """Split items into cells of one truth, without those of score -inf."""
+    starts, scores, hits, weights = items.starts, to_scores(items.keys).astype(np.float64), items.hits, items.weights
+    mixed = (hits > 0) & (hits < weights)
+    if mixed.any():
+        twice = np.repeat(np.arange(hits.size), 1 + mixed)
+        again = np.append(False, twice[1:] == twice[:-1])
+        starts = np.append(0, (1 + mixed).cumsum())[starts]
+        truth = (hits[twice] > 0) & ~again
+        scores, weights = scores[twice], np.where(truth, hits[twice], weights[twice] - hits[twice])
+    else:
+        truth = hits > 0
+    kept = (weights > 0) & (scores > -np.inf)
+    if not kept.all():
+        starts = np.append(0, kept.cumsum())[starts]
+        scores, truth, weights = scores[kept], truth[kept], weights[kept]
+    return Cells(starts, scores, truth.view(np.uint8), _NO_WEIGHTS if plain else weights)

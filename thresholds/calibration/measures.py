@@ -1,0 +1,119 @@
+"""How good probabilities are: four figures over all cells."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from thresholds import _checks, engines
+from thresholds._kernels.logistic import fit_logistic, tally
+from thresholds.calibration.cells import Cells, Floats, Ints, cells_of
+from thresholds.problem import Problem
+
+_BINS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationMeasures:
+    """How good probabilities p are for outcomes y, over all cells; means and sums are weighted.
+
+    Attributes
+    ----------
+    log_loss : mean of -ln(p) over positives and -ln(1 - p) over negatives, in nats; 0 is best
+        (Good 1952). It is inf where an outcome came that had probability 0.
+    reliability : sum over 20 bins of (share of the cells) (mean p - share of positives)^2; 0 is calibrated
+        (Murphy 1973, "A new vector partition of the probability score"). Bins hold a 20th of the cells each, in the
+        order of p; equal p share a bin: that of (weight of lower p) / (weight of all), rounded down to a 20th.
+    sum_over_positives : sum of p / number of positives; 1 is right on the whole, above it there are too many
+        Inf where there are no positives, NaN where p are all 0, too.
+    slope : a of the logistic regression y ~ sigmoid(a logit(p) + b), over cells with 0 < p < 1
+        (Cox 1958, "Two further applications of a model for binary regression"). 1 is calibrated; below, p are too
+        extreme (over-confident), above, not enough. NaN where it cannot be fitted: nothing but one p or one outcome,
+        or all p of positives at or above (or below) all p of negatives.
+    """
+
+    log_loss: float
+    reliability: float
+    sum_over_positives: float
+    slope: float
+
+
+UNKNOWN = CalibrationMeasures(math.nan, math.nan, math.nan, math.nan)
+
+
+def measure_calibration(y_true: object, probabilities: object, *, sample_weight: object = None) -> CalibrationMeasures:
+    """Measure how good probabilities are, over all cells.
+
+    Parameters
+    ----------
+    y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+    probabilities : same shape, in [0, 1], dense or scipy.sparse
+        Entries that a sparse matrix leaves out have probability 0.
+    sample_weight : (n_samples,) non-negative; rows of weight 0 count as absent
+
+    Returns
+    -------
+    CalibrationMeasures
+        `log_loss`, `reliability`, `sum_over_positives` and `slope`; formulas and sources are stated there.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used: names the argument, what was found, what was expected.
+
+    Examples
+    --------
+    >>> from thresholds.calibration import measure_calibration
+    >>> found = measure_calibration([[1, 0], [0, 0], [1, 1]], [[0.9, 0.2], [0.4, 0.1], [0.6, 0.3]])
+    >>> round(found.log_loss, 4), round(found.sum_over_positives, 4)
+    (0.4432, 0.8333)
+    """
+    truth, found = _checks.indicator(y_true), _checks.probabilities(probabilities)
+    _checks.same_shape(truth, "y_true", found, "probabilities")
+    weights, unit = _checks.weights(sample_weight, *found.shape)
+    problem = Problem(truth, found, weights, unit, weights, 0.0, None)
+    return measure(cells_of(problem, None), None)
+
+
+def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
+    """Measure probabilities, which are the scores of cells."""
+    if cells.scores.size == 0:
+        return UNKNOWN
+    tasks: list[Callable[[Cells], Floats]] = [_sums_over_bins, _slope]
+    sums, slope = engines.run(lambda task: task(cells), tasks, n_jobs=n_jobs)
+    weight, p, positives, loss = sums
+    total, filled = weight.sum(), weight > 0
+    gaps = (p[filled] - positives[filled]) / weight[filled]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = p.sum() / positives.sum()
+    reliability = weight[filled] @ gaps**2 / total
+    return CalibrationMeasures(*(float(figure) for figure in (loss.sum() / total, reliability, ratio, slope.item())))
+
+
+def _sums_over_bins(cells: Cells) -> Floats:
+    """Give weight, sum of p, positives and log-loss of bins."""
+    edges = np.unique(_edges(cells.scores, cells.weights))
+    return tally(cells.scores, cells.truth, cells.weights, edges)
+
+
+def _edges(p: Floats, weights: Ints) -> Floats:
+    """Give the highest p of all bins but the last.
+
+    A cell lies above edge k iff those of lower p weigh at least k / 20 of all.
+    """
+    total = int(weights.sum()) if weights.size else p.size
+    wanted = [-(-k * total // _BINS) for k in range(1, _BINS)]
+    if not weights.size:
+        at = np.array(wanted) - 1
+        return np.asarray(np.partition(p, at)[at])
+    order = np.argsort(p)
+    return p[order[np.searchsorted(weights[order].cumsum(), wanted)]]
+
+
+def _slope(cells: Cells) -> Floats:
+    """Give the slope of truth on the logit of p."""
+    from scipy.special import logit
+
+    scale, _, slope, _ = fit_logistic(cells.starts[[0, -1]], logit(cells.scores), cells.truth, cells.weights, 0.0)
+    return np.asarray(slope / scale)

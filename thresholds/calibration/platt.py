@@ -1,0 +1,100 @@
+"""Platt calibration: probabilities sigmoid(a x + b), with a and b of least log-loss against smoothed targets.
+
+    t = (P + 1) / (P + 2) for positives,  1 / (N + 2) for negatives,    of which there are P and N
+
+Platt 1999, "Probabilistic outputs for support vector machines", in the numerically sound form of Lin, Lin and Weng
+2007, "A note on Platt's probabilistic outputs for support vector machines". x is the logit of scores that all lie in
+[0, 1], so that probabilities that are right already stay (a = 1, b = 0), and the score itself otherwise. Cells whose
+score is `missing` are no part of this: they get the share of positives among them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thresholds._kernels.logistic import fit_logistic
+from thresholds.calibration.cells import Cells, Floats, Ints, map_labels
+
+Limits = tuple[float, float] | None  # Scores in [0, 1] are brought between these for their logit; None: no logit.
+
+_MOST = 1e300  # units that the weight 1 may count
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LogisticCurves:
+    """A logistic curve for each label, or one for all, and the probability of cells that are `missing`."""
+
+    curves: Floats  # (4, n_groups): scale, centre, slope and intercept
+    limits: Limits
+    missing: float
+    at_missing: Floats  # (n_groups,)
+
+    def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
+        """Give the probabilities of scores, one group after another, from group `first` on."""
+        group = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
+        found = _read(self.curves[:, group], _abscissae(scores, self.limits))
+        return np.where(scores == self.missing, self.at_missing[group], found)
+
+
+def fit_logistic_curves(
+    cells: Cells, missing: float, dtype: np.dtype[Any], unit: float, n_jobs: int | None, progress: bool
+) -> LogisticCurves:
+    """Fit a curve to each group of cells; `dtype` is that of the scores, `unit` that of the weights."""
+    scores = cells.scores
+    probable = bool(np.all((scores == missing) | ((scores >= 0) & (scores <= 1))))
+    limits = _limits(dtype) if probable else None
+    smoothing = min(1 / unit, _MOST)
+
+    def fit(first: int, last: int) -> tuple[Floats, Floats]:
+        return _fit(cells.group(first, last), missing, limits, smoothing)
+
+    parts = map_labels(cells.starts, fit, n_jobs=n_jobs, progress=progress)
+    curves, at_missing = (np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))
+    return LogisticCurves(curves, limits, missing, at_missing)
+
+
+def _fit(cells: Cells, missing: float, limits: Limits, smoothing: float) -> tuple[Floats, Floats]:
+    """Give the curve and the probability of `missing` of each group."""
+    left_out = cells.scores == missing
+    x = _abscissae(cells.scores, limits)
+    x[left_out] = np.nan
+    curves = fit_logistic(cells.starts, x, cells.truth, cells.weights, smoothing)
+    weight = cells.weights if cells.weights.size else np.ones(cells.scores.size, np.int64)
+    hits = np.where(cells.truth, weight, 0)
+    total, positive = _sums(weight, cells.starts), _sums(hits, cells.starts)
+    missing_total, missing_positive = (_sums(np.where(left_out, part, 0), cells.starts) for part in (weight, hits))
+    # Without cells to fit a curve to, the rate of all, smoothed alike; without any cell at all, never.
+    rate = np.log((positive + smoothing) / (total - positive + smoothing))
+    curves[3] = np.where(total == missing_total, np.where(total > 0, rate, -np.inf), curves[3])
+    at_missing = _read(curves, _abscissae(np.full(total.size, max(missing, -_LARGEST)), limits))
+    np.divide(missing_positive, missing_total, out=at_missing, where=missing_total > 0)
+    return curves, at_missing
+
+
+def _read(curves: Floats, x: Floats) -> Floats:
+    """Give sigmoid(slope (x / scale - centre) + intercept)."""
+    from scipy.special import expit
+
+    scale, centre, slope, intercept = curves
+    with np.errstate(over="ignore"):
+        return np.asarray(expit(slope * (x / scale - centre) + intercept))
+
+
+def _sums(values: Ints, starts: Ints) -> Ints:
+    """Add up the values of each group."""
+    return np.diff(np.append(0, values.cumsum())[starts])
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Give the numbers next to 0 and to 1 in the dtype of the scores."""
+    kind = dtype.type if dtype.kind == "f" else np.float64
+    return float(np.nextafter(kind(0), kind(1))), float(np.nextafter(kind(1), kind(0)))
+
+
+def _abscissae(scores: Floats, limits: Limits) -> Floats:
+    """Give what a curve is a function of, as a new array."""
+    from scipy.special import logit
+
+    return scores.copy() if limits is None else np.asarray(logit(np.clip(scores, *limits)))

@@ -1,0 +1,66 @@
+"""A rule for probabilities, applied to scores that are calibrated first."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from thresholds import _checks
+from thresholds._checks import Matrix, is_sparse
+from thresholds.calibration.calibrator import Calibrator
+from thresholds.rule import InstanceRule, ThresholdRule
+from thresholds.rule.decisions import like, sparse_like
+
+
+@dataclass(frozen=True)
+class CalibratedRule:
+    """Turn scores into probabilities, then decide.
+
+    Attributes
+    ----------
+    calibrator : Calibrator
+    rule : InstanceRule, or a ThresholdRule for probabilities
+        An `InstanceRule` is also told what `calibrator` says about the entries that a sparse row leaves out; they are
+        not predicted.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> truth, scores = [[1, 0], [0, 1], [1, 1], [0, 0]], [[2.0, -1.0], [-3.0, 4.0], [1.0, 0.5], [-2.0, -2.0]]
+    >>> rule = thresholds.CalibratedRule(thresholds.calibrate(truth, scores, "platt"), thresholds.InstanceRule())
+    >>> rule.predict([[1.5, -2.5], [-2.5, 0.3]])
+    array([[1, 0],
+           [0, 1]], dtype=uint8)
+    """
+
+    calibrator: Calibrator
+    rule: InstanceRule | ThresholdRule
+
+    def __post_init__(self) -> None:
+        """Check the parts."""
+        for name, kind in (("calibrator", Calibrator), ("rule", InstanceRule | ThresholdRule)):
+            if not isinstance(getattr(self, name), kind):
+                shown, expected = _checks.shown(getattr(self, name)), getattr(kind, "__name__", kind)
+                raise _checks.InputError(f"{name} is {shown}, expected a {expected}")
+
+    def predict(self, y_score: object, *, dense: bool = False) -> Any:
+        """Decide; arguments, shapes and errors as in `Calibrator.transform` and `ThresholdRule.predict`."""
+        scores = _checks.scores(y_score, label_names=self.calibrator.label_names)
+        self._check(scores)
+        decided = self._decide(scores)
+        if not is_sparse(decided):
+            return like(decided, y_score)
+        return decided.toarray() if dense else sparse_like(decided, y_score)
+
+    def _check(self, scores: Matrix) -> None:
+        """Refuse scores that the calibrator or the rule cannot take."""
+        self.rule._check(self.calibrator.transform(scores[:1]))
+
+    def _decide(self, scores: Matrix) -> Matrix:
+        """Predict on checked scores."""
+        probabilities = self.calibrator.transform(scores)
+        if isinstance(self.rule, InstanceRule) and is_sparse(scores):
+            return self.rule._decide(probabilities, self.calibrator.tail(scores))
+        return self.rule._decide(probabilities)
+
+    def __str__(self) -> str:
+        """Name both parts."""
+        return f"{self.rule}, after {self.calibrator.method} calibration"

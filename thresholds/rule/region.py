@@ -1,0 +1,151 @@
+"""Several intervals of scores for each label."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._checks import AVERAGES, InputError, Matrix, is_sparse
+from thresholds.rule.decisions import like, positives_only, sparse_like
+from thresholds.rule.saving import Saved, from_json, header, to_json
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RegionRule(Saved):
+    """Predict a label where its score lies in a region: a union of intervals.
+
+    A rule of thresholds has one interval for each label, from the threshold up. `fit_regions` makes others, for scores
+    whose likelihood ratio does not rise.
+
+    Attributes
+    ----------
+    switches : for each label, rising scores at which predicting begins, ends, begins again, ...
+        Label j is predicted where an odd number of its switches is at most the score; without switches never.
+    missing : the score of an entry that a sparse matrix leaves out
+    label_names, average, beta, zero_division, objective : as in `ThresholdRule`
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> rule = thresholds.RegionRule([[0.2, 0.4, 0.8]])  # from 0.2 to below 0.4, and from 0.8
+    >>> rule.predict([0.1, 0.3, 0.5, 0.9])
+    array([0, 1, 0, 1], dtype=uint8)
+    """
+
+    switches: Sequence[Floats]
+    missing: float = 0.0
+    label_names: tuple[str, ...] | None = None
+    average: str | None = None
+    beta: float = 1.0
+    zero_division: float = 0.0
+    objective: float | None = None
+
+    kind: ClassVar[str] = "region"
+
+    def __post_init__(self) -> None:
+        """Check the switches."""
+        switches = tuple(_checks.rising(of_label, f"switches of label {j}") for j, of_label in enumerate(self.switches))
+        names = None if self.label_names is None else _checks.names_of_labels(self.label_names)
+        if not switches or (names is not None and len(names) != len(switches)):
+            expected = "at least one" if names is None else f"{len(names)} as label_names has"
+            raise InputError(f"switches is about {len(switches)} labels, expected {expected}")
+        checked = {
+            "switches": switches,
+            "missing": _checks.missing(self.missing, np.dtype(np.float64)),
+            "label_names": names,
+            "average": _checks.option(self.average, "average", (None, *AVERAGES)),
+            "beta": _checks.beta(self.beta),
+            "zero_division": _checks.zero_division(self.zero_division),
+            "objective": None if self.objective is None else _checks.finite(self.objective, "objective"),
+        }
+        self.__dict__.update(checked)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.switches)
+
+    @property
+    def predicts_missing(self) -> bool:
+        """Whether absent scores are positive for some label, so that a sparse answer would be dense."""
+        return bool(self._of_missing().any())
+
+    def predict(self, y_score: object, *, dense: bool = False) -> Any:
+        """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
+        scores = _checks.scores(y_score, label_names=self.label_names)
+        self._check(scores)
+        decided = self._decide(scores, dense=dense)
+        return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
+
+    def _check(self, scores: Matrix) -> None:
+        """Refuse another number of labels."""
+        if scores.shape[1] != self.n_labels:
+            raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
+
+    def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+        """Predict on checked scores."""
+        if not is_sparse(scores):
+            return np.stack([self._inside(j, scores[:, j]) for j in range(self.n_labels)], axis=1).view(np.uint8)
+        absent = self._of_missing()
+        if absent.any() and not dense:
+            raise InputError(
+                f"y_score is sparse, and missing={self.missing} lies in the region of label {int(absent.argmax())}:"
+                " nearly all cells would be positive; pass dense=True"
+            )
+        hits, order = np.zeros(scores.nnz, np.bool_), np.argsort(scores.indices, kind="stable")
+        bounds = np.searchsorted(scores.indices[order], np.arange(self.n_labels + 1))
+        for j in np.flatnonzero(np.diff(bounds)).tolist():
+            of_label = order[bounds[j] : bounds[j + 1]]
+            hits[of_label] = self._inside(j, scores.data[of_label])
+        if not dense:
+            return positives_only(scores, hits)
+        decided = np.tile(absent.astype(np.uint8), (scores.shape[0], 1))
+        decided[_checks.row_of_entries(scores), scores.indices] = hits
+        return decided
+
+    def _inside(self, label: int, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Tell which scores lie in the region of a label."""
+        passed = np.searchsorted(self.switches[label], scores.astype(np.float64), side="right")
+        return np.asarray(passed % 2 == 1)
+
+    def _of_missing(self) -> npt.NDArray[np.bool_]:
+        """Tell for which labels absent entries lie in the region."""
+        missing = np.array([self.missing])
+        return np.array([self._inside(j, missing)[0] for j in range(self.n_labels)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the rule as plain values, in the form of `rule.schema.json`."""
+        return {
+            **header(self.kind),
+            "switches": [[to_json(score) for score in of_label.tolist()] for of_label in self.switches],
+            "missing": to_json(self.missing),
+            "label_names": None if self.label_names is None else list(self.label_names),
+            "average": self.average,
+            "beta": self.beta,
+            "zero_division": self.zero_division,
+            "objective": self.objective,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule from what `to_dict` gave."""
+        lists = (_checks.a_list(of_label, "switches") for of_label in _checks.a_list(values["switches"], "switches"))
+        as_they_are = ("label_names", "average", "beta", "zero_division", "objective")
+        return cls(
+            switches=[np.array([from_json(score) for score in of_label]) for of_label in lists],
+            missing=from_json(values["missing"]),
+            **{name: values[name] for name in as_they_are},
+        )
+
+    def __str__(self) -> str:
+        """Say what was maximised, what was reached, and how many labels have more than one interval."""
+        several = sum(of_label.size > 1 for of_label in self.switches)
+        shape = f"regions of scores for {self.n_labels} labels ({several} of them no thresholds)"
+        if self.objective is None:
+            return f"{shape}, not fitted"
+        return f"{self.average} F{self.beta:g}, {shape}: objective {self.objective:.4f} (in-sample, unguarded)"
