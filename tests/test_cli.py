@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,8 +58,12 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_compare_prints_every_rule_once(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("compare", make(tmp_path / "scores.npz", csr=csr)) == 0
     out = capsys.readouterr().out
-    rules = [line.split("  ")[0].split(" (")[0] for line in out.splitlines()[-6:]]
-    assert rules == ["fixed 0.5", "top-k", "macro", "micro", "micro-shared", "samples-shared"]
+    rules = [line.split("  ")[0].split(" (")[0] for line in out.splitlines()[-10:]]
+    of_labels = ["fixed 0.5", "top-k", "macro", "micro", "micro-shared", "samples-shared"]
+    of_probabilities = ["macro, label-free", "micro, label-free", "instance, label-free", "instance, Platt"]
+    assert rules == of_labels + of_probabilities
+    figures = [len(re.findall(r"(?<!\S)\d+(?:\.\d+)?(?!\S)", line[22:])) for line in out.splitlines()[-10:]]
+    assert figures == 6 * [6] + 4 * [8], "rules that take scores for probabilities say how good these are"
     assert "of 4 labels" in out
     assert "fitted on 30 rows, judged on 30 others: calib_idx and test_idx" in out
 
@@ -106,6 +111,83 @@ def test_fit_then_predict(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixtu
         scores = data["y_score"]
     np.testing.assert_array_equal(predicted, scores >= rule.thresholds)
     np.testing.assert_array_equal(written["label_names"], NAMES)
+
+
+def test_compare_leaves_out_rules_from_probabilities_for_other_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logits = np.load(make(tmp_path / "s.npz"))["y_score"] - 0.5
+    assert run("compare", make(tmp_path / "logits.npz", y_score=logits)) == 0
+    out = capsys.readouterr().out
+    assert "rules that take them for probabilities are left out" in out
+    assert "instance, Platt" in out
+    assert ", label-free" not in out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "macro F1, one threshold for each of 4 labels"),
+        (["--exact"], "expectation over outcomes, from probabilities alone"),
+        (["--average", "micro", "--shared", "--beta", "2"], "micro F2, one threshold for all 4 labels"),
+        (["--average", "samples"], "the set of labels of highest expected F1 in each row"),
+    ],
+)
+@pytest.mark.parametrize("csr", [False, True])
+def test_fit_expected_then_predict_without_labels(
+    more: list[str], said: str, csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz", csr=csr, y_true=None)
+    assert run("fit", path, "--expected", *more, "-o", tmp_path / "rule.json") == 0
+    out = capsys.readouterr().out
+    assert said in out
+    assert "positives" not in out
+    rule = thresholds.load_rule(tmp_path / "rule.json")
+    assert f"{rule.objective:.4f}" in out
+    assert run("predict", tmp_path / "rule.json", path, "-o", tmp_path / "out.npz") == 0
+    written = np.load(tmp_path / "out.npz")
+    data = make(tmp_path / "dense.npz")
+    scores = np.load(data)["y_score"]
+    scores = np.where(scores > 0.3, scores, 0) if csr else scores
+    parts = (written[f"y_pred_{part}"] for part in ("data", "indices", "indptr"))
+    predicted = sparse.csr_array(tuple(parts), shape=(60, 4)).toarray()
+    np.testing.assert_array_equal(predicted, rule.predict(scores))
+
+
+def test_fit_expected_says_how_good_probabilities_are_where_it_can(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz")
+    assert run("fit", path, "--expected", "-o", tmp_path / "rule.json") == 0
+    data = np.load(path)
+    rows = data["calib_idx"]
+    ratio = data["y_score"][rows].sum() / data["y_true"][rows].sum()
+    assert f"probabilities add up to {ratio:.2f} of the positives, calibration slope" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--exact"], "--exact is given without --expected"),
+        (["--expected", "--exact", "--average", "micro"], "exact is True with average='micro'"),
+        (["--expected", "--placement", "mid"], "--placement is 'mid' with --expected"),
+        (["--expected", "--missing", "0.5"], "--missing is 0.5 with --expected"),
+    ],
+)
+def test_fit_refuses_settings_that_do_not_go_together(
+    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz")
+    assert said in refused(capsys, "fit", path, *more, "-o", tmp_path / "rule.json")
+    assert not (tmp_path / "rule.json").exists()
+
+
+def test_fit_expected_refuses_what_is_no_probability(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = np.load(make(tmp_path / "s.npz"))["y_score"]
+    scores[7, 1] = 1.5
+    path = make(tmp_path / "bad.npz", y_score=scores)
+    message = refused(capsys, "fit", path, "--expected", "-o", tmp_path / "rule.json")
+    assert "y_score has 1.5 at row 7, label 'dog', expected values in [0, 1]" in message
 
 
 @pytest.mark.parametrize(("split", "rows"), [("calib", 30), ("test", 30), ("all", 60)])

@@ -22,10 +22,12 @@ _EPILOG = """\
 examples:
   thresholds compare scores.npz
   thresholds fit scores.npz --average micro -o rule.json
+  thresholds fit probabilities.npz --expected --average samples -o rule.json
   thresholds predict rule.json new_scores.npz -o decisions.npz
 
-A score file is an .npz with y_true and y_score (n_samples, n_labels), dense or as CSR (y_score_data,
-y_score_indices, y_score_indptr, y_score_shape), and optionally label_names, calib_idx and test_idx.
+A score file is an .npz with y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
+y_score_indptr, y_score_shape), and optionally label_names, calib_idx and test_idx. predict and fit --expected need no
+y_true.
 """
 
 
@@ -68,13 +70,24 @@ def _parser() -> argparse.ArgumentParser:
     fit.add_argument("--average", choices=AVERAGES, default="macro", help="what to maximise (default: macro)")
     fit.add_argument("--shared", action="store_true", help="one threshold for all labels")
     fit.add_argument(
+        "--expected",
+        action="store_true",
+        help="look at no labels: maximise the F to expect, scores being calibrated probabilities;"
+        " samples gives a rule that decides row by row",
+    )
+    fit.add_argument(
+        "--exact",
+        action="store_true",
+        help="with --expected, maximise the expectation of F instead of F of expected counts (macro only)",
+    )
+    fit.add_argument(
         "--split",
         choices=("calib", "test", "all"),
         help="rows to fit on (default: calib_idx, else all but test_idx)",
     )
     fit.add_argument("-o", "--output", required=True, metavar="RULE.json", help="where to save the rule")
     _add_file(fit)
-    fit.set_defaults(run=_fit)
+    fit.set_defaults(run=lambda options: (_fit_expected if options.expected else _fit)(options))
 
     predict = commands.add_parser("predict", help="apply a saved rule to scores")
     predict.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
@@ -110,6 +123,8 @@ def _fit(options: argparse.Namespace) -> None:
     """Fit a rule on rows of a file and save it."""
     from thresholds.empirical import fit_empirical
 
+    if options.exact:
+        raise InputError("--exact is given without --expected, expected both")
     data = _read(options)
     rows, which = _fitting_rows(data, options.split)
     rule = fit_empirical(
@@ -128,16 +143,49 @@ def _fit(options: argparse.Namespace) -> None:
     print(f"saved as {options.output}")
 
 
+def _fit_expected(options: argparse.Namespace) -> None:
+    """Find a rule for probabilities and save it; labels, where there are any, only tell how good these are."""
+    from thresholds import _checks
+    from thresholds.calibration import measure_calibration
+    from thresholds.expected import fit_expected
+    from thresholds.files import read_scores
+
+    for name, usual in (("placement", "low"), ("missing", 0.0)):
+        if getattr(options, name) != usual:
+            raise InputError(f"--{name} is {getattr(options, name)!r} with --expected, which has no use for it")
+    data = read_scores(options.file, options.score_key)
+    _checks.probabilities(data.y_score, data.score_key, data.label_names)
+    rows, which = _fitting_rows(data, options.split)
+    rule = fit_expected(
+        data.y_score[rows],
+        options.average,
+        beta=options.beta,
+        per_label=not options.shared,
+        exact=options.exact,
+        label_names=data.label_names,
+        progress=sys.stderr.isatty(),
+    )
+    rule.save(options.output)
+    print(f"{data.name}: fitted on {which}, probabilities {data.score_key}\n{rule}")
+    if data.y_true is not None:
+        found = measure_calibration(data.y_true[rows], data.y_score[rows])
+        print(
+            f"on these rows, probabilities add up to {found.sum_over_positives:.2f} of the positives, calibration slope"
+            f" {found.slope:.2f} (both 1 if calibrated)"
+        )
+    print(f"saved as {options.output}")
+
+
 def _predict(options: argparse.Namespace) -> None:
     """Apply a rule to a file of scores and write the decisions."""
     from thresholds.files import read_scores, write_predictions
-    from thresholds.rule import ThresholdRule, load_rule
+    from thresholds.rule import RegionRule, ThresholdRule, load_rule
 
     rule = load_rule(options.rule)
     data = read_scores(options.file, options.score_key)
     if None not in (data.label_names, rule.label_names) and data.label_names != rule.label_names:
         raise InputError(f"label_names of {data.name} differ from those of {options.rule}, expected the same, in order")
-    dense = isinstance(rule, ThresholdRule) and rule.predicts_missing
+    dense = isinstance(rule, ThresholdRule | RegionRule) and rule.predicts_missing
     predicted = rule.predict(data.y_score, dense=dense)
     write_predictions(options.output, predicted, data.label_names or rule.label_names)
     n_rows = predicted.shape[0]
@@ -159,6 +207,8 @@ def _compare(options: argparse.Namespace) -> None:
         return
     print(f"{_title(data)}\nfitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}\n")
     print(result)
+    if not any("label-free" in name for name in rules):
+        print("\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out")
 
 
 def _demo(_: argparse.Namespace) -> None:
@@ -189,7 +239,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _fitting_rows(data: "LabelledFile", split: str | None) -> tuple["Rows", str]:
+def _fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Rows", str]:
     """Choose the rows to fit on, and say which they are."""
     import numpy as np
 

@@ -37,13 +37,6 @@ class ScoreFile:
     calib_idx: Rows | None
     test_idx: Rows | None
 
-
-@dataclass(frozen=True, slots=True)
-class LabelledFile(ScoreFile):
-    """A score file with truth."""
-
-    y_true: Matrix
-
     def halves(self) -> tuple[Rows, Rows, str]:
         """Give the rows to fit on and the rows to judge on, and say where they come from."""
         n = self.y_score.shape[0]
@@ -63,6 +56,13 @@ class LabelledFile(ScoreFile):
         if np.intersect1d(fit, judge).size:
             raise InputError(f"calib_idx and test_idx of {self.name} share rows, expected different ones")
         return fit, judge, "calib_idx and test_idx of the file"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledFile(ScoreFile):
+    """A score file with truth."""
+
+    y_true: Matrix
 
 
 def read_labelled(path: str | os.PathLike[str], score_key: str | None = None) -> LabelledFile:

@@ -248,8 +248,9 @@ class ThresholdRule(Saved):
             reached = "thresholds changed by hand"
         else:
             of_labels = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
-            source = of_labels if self.expected is None else f"expected {self.expected}, from probabilities alone"
-            reached = f"objective {self.objective:.4f} ({source})"
+            kinds = {None: of_labels, "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
+            alone = "" if self.expected is None else ", from probabilities alone"
+            reached = f"objective {self.objective:.4f} ({kinds[self.expected]}{alone})"
         return f"{name}, {shape} {self.n_labels} labels ({never} never predicted): {reached}"
 
     def _warn_if_out_of_range(self, scores: Matrix) -> None:
