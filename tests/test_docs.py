@@ -26,8 +26,9 @@ def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "rule.json").exists()
 
 
-def test_the_page_on_metrics_shows_what_is_printed() -> None:
-    found = doctest.testfile(str(ROOT / "docs" / "metrics.md"), module_relative=False)
+@pytest.mark.parametrize("page", ["metrics", "probabilities"])
+def test_pages_show_what_is_printed(page: str) -> None:
+    found = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False)
     assert found.attempted > 0
     assert found.failed == 0
 

@@ -32,7 +32,8 @@ class BatchEffect:
     probability : float64 (n_labels,), its probabilities
     sizes : int64 (n_sizes,), the numbers of rows in the batches, this one included
     break_even : float64 (n_sizes, n_labels)
-        The lowest probability with which the row would be predicted, all others in the batch being as they are.
+        The lowest probability with which the row would be predicted, all others in the batch being as they are; 0 where
+        any above 0 is.
     predicted : bool (n_sizes, n_labels)
     label_names : tuple of str, or None
     """
@@ -136,7 +137,7 @@ def batch_effect(
             middle = (low + high) / 2
             hit = predicted(middle)
             low, high = np.where(hit, low, middle), np.where(hit, middle, high)
-        return high, predicted(own)
+        return np.where(low > 0, high, 0.0), predicted(own)
 
     found = engines.run(effect, numbers.tolist(), progress=progress, title="batches")
     cuts, hits = (np.stack(parts) for parts in zip(*found, strict=True))

@@ -60,7 +60,7 @@ def fit_expected(
         1.0, predicting nothing is worth the chance that nothing is positive.
     exact : for "macro" with a threshold for each label, maximise the expectation of F over outcomes instead of F of
         expected counts. The two differ where few positives are expected: below one, F of expected counts may choose
-        decisions whose expectation is a quarter below the best; above sixteen, less than a thousandth.
+        decisions whose expectation is nearly a third below the best; above sixteen, less than a thousandth.
     label_names : strings, one per label
     n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
