@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds.rule import settings
 from thresholds.rule.decisions import like, positives_only, sparse_like
 from thresholds.rule.saving import Saved, header
 
@@ -57,13 +58,7 @@ class InstanceRule(Saved):
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        checked = {
-            "beta": _checks.beta(self.beta),
-            "zero_division": _checks.zero_division(self.zero_division),
-            "label_names": None if self.label_names is None else _checks.names_of_labels(self.label_names),
-            "objective": None if self.objective is None else _checks.finite(self.objective, "objective"),
-        }
-        self.__dict__.update(checked)
+        self.__dict__.update(settings.checked(self))
 
     @property
     def average(self) -> str:
@@ -215,18 +210,12 @@ class InstanceRule(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Give the rule as plain values, in the form of `rule.schema.json`."""
-        return {
-            **header(self.kind),
-            "beta": self.beta,
-            "zero_division": self.zero_division,
-            "label_names": None if self.label_names is None else list(self.label_names),
-            "objective": self.objective,
-        }
+        return header(self.kind) | settings.written(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        return cls(**{name: values[name] for name in ("beta", "zero_division", "label_names", "objective")})
+        return cls(**settings.read(cls, values))
 
     def __str__(self) -> str:
         """Say what is maximised, and what was expected."""

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import AVERAGES, InputError, Matrix, is_sparse
+from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds.rule import settings
 from thresholds.rule.decisions import like, positives_only, sparse_like
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
@@ -50,20 +51,12 @@ class RegionRule(Saved):
     def __post_init__(self) -> None:
         """Check the switches."""
         switches = tuple(_checks.rising(of_label, f"switches of label {j}") for j, of_label in enumerate(self.switches))
-        names = None if self.label_names is None else _checks.names_of_labels(self.label_names)
+        checked = settings.checked(self)
+        names = checked["label_names"]
         if not switches or (names is not None and len(names) != len(switches)):
             expected = "at least one" if names is None else f"{len(names)} as label_names has"
             raise InputError(f"switches is about {len(switches)} labels, expected {expected}")
-        checked = {
-            "switches": switches,
-            "missing": _checks.missing(self.missing, np.dtype(np.float64)),
-            "label_names": names,
-            "average": _checks.option(self.average, "average", (None, *AVERAGES)),
-            "beta": _checks.beta(self.beta),
-            "zero_division": _checks.zero_division(self.zero_division),
-            "objective": None if self.objective is None else _checks.finite(self.objective, "objective"),
-        }
-        self.__dict__.update(checked)
+        self.__dict__.update({"switches": switches} | checked)
 
     @property
     def n_labels(self) -> int:
@@ -120,27 +113,15 @@ class RegionRule(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Give the rule as plain values, in the form of `rule.schema.json`."""
-        return {
-            **header(self.kind),
-            "switches": [[to_json(score) for score in of_label.tolist()] for of_label in self.switches],
-            "missing": to_json(self.missing),
-            "label_names": None if self.label_names is None else list(self.label_names),
-            "average": self.average,
-            "beta": self.beta,
-            "zero_division": self.zero_division,
-            "objective": self.objective,
-        }
+        switches = [[to_json(score) for score in of_label.tolist()] for of_label in self.switches]
+        return header(self.kind) | {"switches": switches} | settings.written(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
         lists = (_checks.a_list(of_label, "switches") for of_label in _checks.a_list(values["switches"], "switches"))
-        as_they_are = ("label_names", "average", "beta", "zero_division", "objective")
-        return cls(
-            switches=[np.array([from_json(score) for score in of_label]) for of_label in lists],
-            missing=from_json(values["missing"]),
-            **{name: values[name] for name in as_they_are},
-        )
+        switches = [np.array([from_json(score) for score in of_label]) for of_label in lists]
+        return cls(switches=switches, **settings.read(cls, values))
 
     def __str__(self) -> str:
         """Say what was maximised, what was reached, and how many labels have more than one interval."""

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import AVERAGES, PLACEMENTS, InputError, Matrix, is_sparse
+from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.placement import rounded_up
+from thresholds.rule import settings
 from thresholds.rule.decisions import like, positives_only, sparse_like
 from thresholds.rule.fitted_on import FittedOn
 from thresholds.rule.saving import Saved, from_json, header, to_json
@@ -66,7 +67,8 @@ class ThresholdRule(Saved):
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
         thresholds = _checks.thresholds(self.thresholds)
-        names = None if self.label_names is None else _checks.names_of_labels(self.label_names)
+        common = settings.checked(self)
+        names = common["label_names"]
         if names is not None and len(names) != thresholds.size:
             raise InputError(f"label_names has {len(names)} names, expected {thresholds.size}, one for each label")
         unsupported = np.array(self.unsupported, np.bool_)
@@ -74,23 +76,9 @@ class ThresholdRule(Saved):
             unsupported = np.zeros(thresholds.size, np.bool_)
         if unsupported.shape != thresholds.shape:
             raise InputError(f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}")
-        checked = {
-            "thresholds": thresholds,
-            "label_names": names,
-            "average": _checks.option(self.average, "average", (None, *AVERAGES)),
-            "beta": _checks.beta(self.beta),
-            "objective": None if self.objective is None else _checks.finite(self.objective, "objective"),
-            "unsupported": unsupported,
-            "missing": _checks.missing(self.missing, np.dtype(np.float64)),
-            "guard": None if self.guard is None else _checks.text(self.guard, "guard"),
-            "per_label": _checks.option(self.per_label, "per_label", (True, False)),
-            "zero_division": _checks.zero_division(self.zero_division),
-            "placement": _checks.option(self.placement, "placement", (None, *PLACEMENTS)),
-            "expected": _checks.option(self.expected, "expected", (None, "counts", "outcomes")),
-        }
         if self.fitted_on is not None and len(self.fitted_on.positives) != thresholds.size:
             raise InputError(f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}")
-        self.__setstate__(self.__dict__ | checked)
+        self.__setstate__(self.__dict__ | common | {"thresholds": thresholds, "unsupported": unsupported})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over values, the arrays frozen; copies and pickles come this way too."""
@@ -205,18 +193,9 @@ class ThresholdRule(Saved):
         return {
             **header(self.kind),
             "thresholds": [to_json(t) for t in self.thresholds.tolist()],
-            "label_names": None if self.label_names is None else list(self.label_names),
-            "average": self.average,
-            "beta": self.beta,
-            "per_label": self.per_label,
-            "zero_division": self.zero_division,
-            "placement": self.placement,
-            "guard": self.guard,
-            "objective": self.objective,
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
-            "missing": to_json(self.missing),
             "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
-            "expected": self.expected,
+            **settings.written(self),
         }
 
     @classmethod
@@ -226,15 +205,11 @@ class ThresholdRule(Saved):
         unsupported = np.zeros(len(thresholds), np.bool_)
         for label in _checks.a_list(values["unsupported"], "unsupported"):
             unsupported[_checks.count(label, "unsupported", 0)] = True
-        as_they_are = ("average", "beta", "objective", "guard", "per_label", "zero_division", "placement")
         return ThresholdRule(
             thresholds=np.array(thresholds),
-            label_names=values["label_names"],
             unsupported=unsupported,
-            missing=from_json(values["missing"]),
             fitted_on=None if values["fitted_on"] is None else FittedOn.from_dict(values["fitted_on"]),
-            expected=values.get("expected"),  # Older files know nothing of it.
-            **{name: values[name] for name in as_they_are},
+            **settings.read(ThresholdRule, values),
         )
 
     def __str__(self) -> str:

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import AVERAGES, Dense, InputError, Matrix, is_sparse
+from thresholds._checks import Dense, InputError, Matrix, is_sparse
+from thresholds.rule import settings
 from thresholds.rule.decisions import like, sparse_like
-from thresholds.rule.saving import Saved, from_json, header, to_json
+from thresholds.rule.saving import Saved, header
 
 Places = npt.NDArray[np.intp]
 
@@ -45,16 +46,7 @@ class TopKRule(Saved):
 
     def __post_init__(self) -> None:
         """Check the number of labels."""
-        checked = {
-            "k": _checks.count(self.k, "k", 0),
-            "missing": _checks.missing(self.missing, np.dtype(np.float64)),
-            "label_names": None if self.label_names is None else _checks.names_of_labels(self.label_names),
-            "average": _checks.option(self.average, "average", (None, *AVERAGES)),
-            "beta": _checks.beta(self.beta),
-            "zero_division": _checks.zero_division(self.zero_division),
-            "objective": None if self.objective is None else _checks.finite(self.objective, "objective"),
-        }
-        self.__dict__.update(checked)
+        self.__dict__.update({"k": _checks.count(self.k, "k", 0)} | settings.checked(self))
 
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
@@ -81,22 +73,12 @@ class TopKRule(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Give the rule as plain values, in the form of `rule.schema.json`."""
-        return {
-            **header(self.kind),
-            "k": self.k,
-            "missing": to_json(self.missing),
-            "label_names": None if self.label_names is None else list(self.label_names),
-            "average": self.average,
-            "beta": self.beta,
-            "zero_division": self.zero_division,
-            "objective": self.objective,
-        }
+        return header(self.kind) | {"k": self.k} | settings.written(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        as_they_are = ("k", "label_names", "average", "beta", "zero_division", "objective")
-        return cls(missing=from_json(values["missing"]), **{name: values[name] for name in as_they_are})
+        return cls(k=values["k"], **settings.read(cls, values))
 
     def __str__(self) -> str:
         """Say how many labels, and what was reached."""
