@@ -25,6 +25,8 @@ Ints = npt.NDArray[np.intp]
 
 _CHUNK_CELLS = 2**22  # Enough for a thread; sums of chunks are added in order, whatever the number of threads.
 _MOST_CHUNKS = 64
+_BLOCK_ROWS = 4096  # whose sums are added up before they join the others
+_PIECE_CELLS = 2**21
 _STRIDES = (64, 8)  # Samples of every 64th, then every 8th row lead to a cut from which few passes are left.
 _LEAST_SAMPLE = 256  # rows
 _FEW = 8  # The last labels are copied out once they are fewer than a part like this.
@@ -62,9 +64,10 @@ class Probabilities:
         return int(self.matrix.shape[1])
 
     def chunks(self) -> list[slice]:
-        """Cut the rows into chunks that depend on the shape alone."""
-        step = max(_CHUNK_CELLS // self.n_labels, -(-self.n_samples // _MOST_CHUNKS), 1)
-        return [slice(row, min(row + step, self.n_samples)) for row in range(0, self.n_samples, step)]
+        """Cut the rows into chunks that depend on the shape alone, few where many labels make sums large."""
+        cells = self.n_samples * self.n_labels
+        wanted = min(cells // _CHUNK_CELLS, _CHUNK_CELLS // self.n_labels, _MOST_CHUNKS)
+        return _cut(slice(0, self.n_samples), -(-self.n_samples // max(wanted, 2)))
 
     def every(self, stride: int) -> "Probabilities":
         """Give every so many rows."""
@@ -175,19 +178,27 @@ def _over_chunks(
 ) -> list[Floats]:
     """Add up chunks of rows on threads, each block by block, so that sums of many equal terms stay precise.
 
-    The last of four rows, if there are as many, is a minimum.
+    Dense blocks go to `add` in pieces that are small enough for copies. The last of four rows, if there are as many, is
+    a minimum.
     """
+    rows_at_once = _BLOCK_ROWS if is_sparse(p.matrix) else max(1, _PIECE_CELLS // p.n_labels)
 
     def of_chunk(chunk: slice) -> Floats:
         total = start.copy()
-        for block in _checks.row_blocks(chunk.stop - chunk.start, p.n_labels):
+        for block in _cut(chunk, _BLOCK_ROWS):
             sums = start.copy()
-            add(slice(chunk.start + block.start, min(chunk.start + block.stop, chunk.stop)), sums)
+            for piece in _cut(block, rows_at_once):
+                add(piece, sums)
             total[:3] += sums[:3]
             np.minimum(total[3:], sums[3:], out=total[3:])
         return total
 
     return engines.run(of_chunk, p.chunks(), n_jobs=n_jobs, progress=progress, title="probabilities")
+
+
+def _cut(rows: slice, step: int) -> list[slice]:
+    """Cut rows into slices of so many."""
+    return [slice(row, min(row + step, rows.stop)) for row in range(rows.start, rows.stop, step)]
 
 
 def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Floats:
