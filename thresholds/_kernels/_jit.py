@@ -19,7 +19,17 @@ CACHE_SWITCH = "THRESHOLDS_DISK_CACHE"
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` when it is first called."""
-    compiled = cast("Callable[[Any], Any]", njit(nogil=True))(function)
+    return _compiled(function, njit(nogil=True))
+
+
+def summing_kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a loop whose sums may be added up in any order, and so in vector registers, when it is first called."""
+    return _compiled(function, njit(nogil=True, fastmath={"reassoc"}))
+
+
+def _compiled(function: Callable[P, R], compiler: Any) -> Callable[P, R]:
+    """Apply a compiler, and cache what it makes on disk where that is safe."""
+    compiled = cast("Callable[[Any], Any]", compiler)(function)
     if os.environ.get(CACHE_SWITCH, "1") != "0":
         # RuntimeError: no place to cache in, as in a read-only installation without a home folder. The others: the
         # cache is no public part of Numba and may move; then kernels are compiled anew in each process.

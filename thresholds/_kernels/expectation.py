@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._kernels._jit import kernel
+from thresholds._kernels._jit import kernel, summing_kernel
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -25,8 +25,8 @@ Values = npt.NDArray[Any]  # float32 or float64
 SMALL = 1 / 64  # where power sums take over: their remainder is p^8 / 9 of p, below the last digit
 POWERS = 8
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
-_MANTISSA, _ONE = np.int64((1 << 52) - 1), np.int64(1023 << 52)
-_LOG_2 = np.log(2.0)
+_LANES = 8  # numbers in a vector register, at most
+_NEGLIGIBLE = 40.0  # Nodes whose share of the integral is below exp(-40) are left out.
 
 
 @kernel
@@ -40,13 +40,22 @@ def _place_nodes(
         away[q] = -np.expm1(-beta_squared * x[q] - shift)
 
 
-@kernel
-def _add_powers(p: float, powers: Floats) -> None:
-    """Add p, p^2, ... to the power sums."""
-    power = p
-    for r in range(POWERS):
-        powers[r] += power
-        power *= p
+@summing_kernel
+def _add_powers(p: Floats, powers: Floats) -> None:
+    """Add the p, their squares, ... to the power sums."""
+    one, two, three, four, five, six, seven, eight = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(p.size):
+        square = p[i] * p[i]
+        one += p[i]
+        two += square
+        three += square * p[i]
+        four += square * square
+        five += square * square * p[i]
+        six += square * square * square
+        seven += square * square * square * p[i]
+        eight += square * square * square * square
+    for r, total in enumerate((one, two, three, four, five, six, seven, eight)):
+        powers[r] += total
 
 
 @kernel
@@ -59,20 +68,21 @@ def _log_of_small(away: float, powers: Floats) -> float:
 
 
 @kernel
-def _multiply(p: float, v: Floats, product: Floats) -> None:
-    """Multiply by the factors 1 - p + p v of one label, all nodes at once."""
-    rest = 1.0 - p
-    for q in range(v.size):
-        product[q] *= rest + p * v[q]
+def _multiply(p: Floats, v: Floats, product: Floats) -> None:
+    """Multiply the factors 1 - p + p v of all labels, all nodes at once, four labels in one go.
 
-
-@kernel
-def _take_exponents(product: Floats, exponents: Floats) -> None:
-    """Move the powers of 2 out of products, before they underflow: cheaper than a logarithm, and vectorised."""
-    bits = product.view(np.int64)
-    for q in range(bits.size):
-        exponents[q] += (bits[q] >> 52) - 1023
-        bits[q] = (bits[q] & _MANTISSA) | _ONE
+    Without underflow: log G is about -z times the mean of B S over the scale, which is hardly above 2.
+    """
+    product[:] = 1.0
+    rest = p.size % 4
+    for i in range(rest):
+        for q in range(v.size):
+            product[q] *= (1.0 - p[i]) + p[i] * v[q]
+    for i in range(rest, p.size, 4):
+        a, b, c, d = p[i], p[i + 1], p[i + 2], p[i + 3]
+        for q in range(v.size):
+            first = ((1.0 - a) + a * v[q]) * ((1.0 - b) + b * v[q])
+            product[q] *= first * (((1.0 - c) + c * v[q]) * ((1.0 - d) + d * v[q]))
 
 
 @kernel
@@ -91,19 +101,39 @@ def centre(mean: float, variance: float) -> float:
     return float(np.sqrt(max(1.0, mean - spread) * (max(1.0, mean) + spread)))
 
 
-@kernel
-def _sum_of_products(a: Floats, b: Floats, room: Floats) -> float:
-    """Give the scalar product of a multiple of 16 numbers, by halves, in vector additions."""
+@summing_kernel
+def _sum_of_products(a: Floats, b: Floats) -> float:
+    """Give the scalar product."""
+    total = 0.0
     for q in range(a.size):
-        room[q] = a[q] * b[q]
-    for start in range(16, a.size, 16):
-        for q in range(16):
-            room[q] += room[start + q]
-    for q in range(8):
-        room[q] += room[q + 8]
-    for q in range(4):
-        room[q] += room[q + 4]
-    return float((room[0] + room[2]) + (room[1] + room[3]))
+        total += a[q] * b[q]
+    return total
+
+
+@summing_kernel
+def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) -> float:
+    """Put one more label into the set: add to H, multiply the weights by u, and give the integral."""
+    rest, total = 1.0 - p, 0.0
+    for q in range(v.size):
+        part = p * v[q]
+        share[q] += part / (rest + part)
+        weight[q] *= u[q]
+        total += weight[q] * share[q]
+    return total
+
+
+@kernel
+def _used(x: Floats, away: Floats, log_weights: Floats, k: float, mean: float) -> int:
+    """Give how many of the first nodes matter, a multiple of 8: the integrand is at most exp(-x k - mean (1 - v))."""
+    highest, used = -np.inf, x.size
+    for q in range(x.size):
+        highest = max(highest, log_weights[q] - x[q] * k - mean * away[q])
+    while used > _LANES:
+        last = used - _LANES
+        if log_weights[last] - x[last] * k - mean * away[last] > highest - _NEGLIGIBLE:
+            break
+        used = last
+    return used
 
 
 @kernel
@@ -122,7 +152,7 @@ def best_prefixes(
     With `whole_ties` equal probabilities are taken together or not at all.
     """
     best_k, best_f = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1)
-    room = np.empty((8, nodes.shape[1]))
+    room = np.empty((7, nodes.shape[1]))
     for i in range(best_k.size):
         first = starts[i]
         while first < starts[i + 1] and values[first] == 0:
@@ -136,42 +166,42 @@ def best_prefixes(
 def _best_prefix(
     p: Floats, tail: Floats, beta_squared: float, zero_division: float, whole_ties: bool, nodes: Floats, room: Floats
 ) -> tuple[int, float]:
-    """Search falling probabilities by integrals: nodes of one scale serve until k + B S doubles.
+    """Search falling probabilities by integrals: nodes of one scale serve until k + B S trebles.
 
     E F <= (1 + B) m / (B m + k) with m the sum of the k highest (Jensen); the bound falls with k and ends the search.
     """
-    x, v, away, product, exponents, share, weight, scratch = room
     powers = np.zeros(POWERS)
     powers[: tail.size] = tail
-    large = _split(p, powers)
+    n_large = p.size - np.searchsorted(p[::-1], SMALL, side="right")
+    _add_powers(p[n_large:], powers)
+    mean, large = powers[0] + p[:n_large].sum(), p[:n_large]
     reach = beta_squared * _centre_of(large, powers)
     best_k, best_f = 0, 0.0
     if zero_division > 0:
         best_f = zero_division * _chance_of_none(large, powers)
     k, top = 0, 0.0
     while k < p.size:
-        scale = np.sqrt(2.0) * (k + 1 + reach)
-        last = min(float(p.size), np.sqrt(2.0) * scale - reach)
-        _place_nodes(nodes[0], scale, beta_squared, 0.0, x, v, away)
-        _log_of_all(large, powers, v, away, product, exponents)
+        scale = np.sqrt(3.0) * (k + 1 + reach)
+        last = min(float(p.size), np.sqrt(3.0) * scale - reach)
+        _place_nodes(nodes[0], scale, beta_squared, 0.0, room[0], room[1], room[2])
+        n = _used(room[0], room[2], nodes[1], k + 1.0, mean)
+        x, v, away, product = room[0, :n], room[1, :n], room[2, :n], room[3, :n]
+        share, weight, u = room[4, :n], room[5, :n], room[6, :n]
+        _multiply(large, v, product)
         share[:] = 0.0
         for i in range(k):
             _add_share(p[i], v, share)
-        for q in range(x.size):  # product now holds log G
-            weight[q] = np.exp(nodes[1, q] + product[q] - x[q] * k) / scale
-            x[q] = np.exp(-x[q])
+        for q in range(x.size):
+            weight[q] = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
+            u[q] = np.exp(-x[q])
         while k < last:
             top += p[k]
             if (1.0 + beta_squared) * top / (beta_squared * top + k + 1) < best_f:
                 return best_k, best_f
-            _add_share(p[k], v, share)
-            for q in range(x.size):
-                weight[q] *= x[q]
+            f = (1.0 + beta_squared) * _take_next(p[k], v, u, share, weight)
             k += 1
-            if whole_ties and k < p.size and p[k] == p[k - 1]:
-                continue
-            f = (1.0 + beta_squared) * _sum_of_products(weight, share, scratch)
-            if f > best_f * (1.0 + _EQUAL):
+            within = whole_ties and k < p.size and p[k] == p[k - 1]
+            if f > best_f * (1.0 + _EQUAL) and not within:
                 best_k, best_f = k, f
     return best_k, best_f
 
@@ -179,9 +209,7 @@ def _best_prefix(
 @kernel
 def _split(p: Values, powers: Floats) -> Floats:
     """Add small probabilities to the power sums; give the others."""
-    for i in range(p.size):
-        if p[i] <= SMALL:
-            _add_powers(np.float64(p[i]), powers)
+    _add_powers(p[p <= SMALL].astype(np.float64), powers)
     return p[p > SMALL].astype(np.float64)
 
 
@@ -201,18 +229,6 @@ def _chance_of_none(p: Floats, powers: Floats) -> float:
 
 
 @kernel
-def _log_of_all(p: Floats, powers: Floats, v: Floats, away: Floats, product: Floats, exponents: Floats) -> None:
-    """Put log G into `product`."""
-    product[:], exponents[:] = 1.0, 0.0
-    for i in range(p.size):
-        _multiply(p[i], v, product)
-        if i % 8 == 7:
-            _take_exponents(product, exponents)
-    for q in range(v.size):
-        product[q] = np.log(product[q]) + exponents[q] * _LOG_2 + _log_of_small(away[q], powers)
-
-
-@kernel
 def expected_f_of_sets(
     starts: Ints,
     values: Values,
@@ -225,7 +241,7 @@ def expected_f_of_sets(
 ) -> Floats:
     """Give E F-beta of one set of each list; `chosen` lists its probabilities, `predicted` counts zeros too."""
     result = np.empty(predicted.size)
-    room = np.empty((8, nodes.shape[1]))
+    room = np.empty((7, nodes.shape[1]))
     for i in range(result.size):
         p, of_set = values[starts[i] : starts[i + 1]], chosen[chosen_starts[i] : chosen_starts[i + 1]]
         result[i] = _expected_f(p, of_set, predicted[i], beta_squared, zero_division, nodes, room)
@@ -237,33 +253,35 @@ def _expected_f(
     p: Values, of_set: Values, k: int, beta_squared: float, zero_division: float, nodes: Floats, room: Floats
 ) -> float:
     """Integrate for one set of k labels."""
-    x, v, away, product, exponents, share, weight, scratch = room
+    x, v, away, product, share, weight, small = room
     powers, powers_of_set = np.zeros(POWERS), np.zeros(POWERS)
     large = _split(p, powers)
     if k == 0:
         return zero_division * _chance_of_none(large, powers) if zero_division > 0 else 0.0
     scale = k + beta_squared * _centre_of(large, powers)
     _place_nodes(nodes[0], scale, beta_squared, 0.0, x, v, away)
-    _log_of_all(large, powers, v, away, product, exponents)
+    _multiply(large, v, product)
     share[:] = 0.0
     for value in _split(of_set, powers_of_set):
         _add_share(value, v, share)
     for q in range(x.size):
         for r in range(POWERS, 0, -1):  # p v / (1 - p + p v) = v (p + p^2 (1 - v) + ...)
-            scratch[q] = powers_of_set[r - 1] + (scratch[q] * away[q] if r < POWERS else 0.0)
-        share[q] += v[q] * scratch[q]
-        weight[q] = np.exp(nodes[1, q] + product[q] - x[q] * k) / scale
-    return (1.0 + beta_squared) * _sum_of_products(weight, share, scratch)
+            small[q] = powers_of_set[r - 1] + (small[q] * away[q] if r < POWERS else 0.0)
+        share[q] += v[q] * small[q]
+        weight[q] = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
+    return (1.0 + beta_squared) * _sum_of_products(weight, share)
 
 
 @kernel
 def log_chances(values: Values, points: Floats) -> Floats:
     """Give log G at v = exp(-point), that is log E exp(-point S), for each point."""
-    x, v, away, product, exponents = np.empty((5, points.size))
+    x, v, away, product = np.empty((4, points.size))
     powers = np.zeros(POWERS)
     large = _split(values, powers)
     _place_nodes(points, 1.0, 1.0, 0.0, x, v, away)
-    _log_of_all(large, powers, v, away, product, exponents)
+    _multiply(large, v, product)
+    for q in range(v.size):
+        product[q] = np.log(product[q]) + _log_of_small(away[q], powers)
     return product
 
 
@@ -275,13 +293,13 @@ def expected_share(
 
     `others` has log E exp(-point s), s the positives of other labels. An integral as above, with a tp for tp.
     """
-    x, v, away, product, exponents, share, spread, total = np.empty((8, nodes.shape[1]))
+    x, v, away, product, share, spread, total = np.empty((7, nodes.shape[1]))
     powers, result = np.zeros(POWERS), np.zeros(points.size)
     large = _split(p, powers)
     scale = k + beta_squared * _centre_of(large, powers)
     for r in range(points.size):
         _place_nodes(nodes[0], scale, beta_squared, points[r], x, v, away)
-        _log_of_all(large, powers, v, away, product, exponents)
+        _multiply(large, v, product)
         share[:], spread[:], total[:] = 0.0, 0.0, 0.0
         for value in p:
             _add_share(value, v, total)
@@ -291,6 +309,6 @@ def expected_share(
                 part = value * v[q]
                 spread[q] += part * (1.0 - value) / ((1.0 - value) + part) ** 2
         for q in range(x.size):  # E[a tp v^a] = G (H_all H + the sum of the variances of the set)
-            density = np.exp(nodes[1, q] + product[q] - x[q] * k + others[r]) / scale
+            density = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k + others[r]) * product[q] / scale
             result[r] += (1.0 + beta_squared) * density * (total[q] * share[q] + spread[q])
     return result
