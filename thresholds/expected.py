@@ -110,28 +110,36 @@ def fit_expected(
     if average == "samples" and per_label:
         rule = InstanceRule(beta, zero_division, p.label_names)
         decided = rule._decide(p.matrix, **run)
-        objective = _over_outcomes(p, decided, average, beta, zero_division, **run)
+        objective = _value(p, decided, average, beta, zero_division, exact=True, **run)
         return replace(rule, objective=float(objective))
     _refuse_weights(exact, average, sample_weight)
+    counts = None
     if exact:
         cuts = expectation.best_thresholds(p.matrix, beta, zero_division, **run)
     elif per_label or average == "micro":
-        cuts = _rounded(best_cuts(p, beta, pooled=average == "micro", **run), p.matrix)
+        cuts, counts = best_cuts(p, beta, pooled=average == "micro", **run)
+        cuts = rounded_up(cuts, p.matrix.dtype).astype(np.float64) if p.matrix.dtype.kind == "f" else cuts
     else:
         cuts = np.full(p.n_labels, _shared_cut(p, average, beta, zero_division, **run))
-    positives = counts_above(p, cuts, n_jobs).positives
+    if counts is None:
+        counts = counts_above(p, cuts, n_jobs)
+    nothing = counts.positives == 0
     fitted = ThresholdRule(
-        thresholds=np.where((positives == 0) & (per_label or not positives.any()), np.inf, cuts),
+        thresholds=np.where(nothing & (per_label or nothing.all()), np.inf, cuts),
         label_names=p.label_names,
         average=average,
         beta=beta,
-        unsupported=positives == 0,
+        unsupported=nothing,
         per_label=per_label,
         zero_division=zero_division,
-        fitted_on=FittedOn.of(p.matrix, 0.0, positives),
+        fitted_on=FittedOn.of(p.matrix, 0.0, counts.positives),
         expected="outcomes" if exact else "counts",
     )
-    return replace(fitted, objective=_objective(p, fitted, **run))
+    if exact or average == "samples":
+        objective = _value(p, fitted._decide(p.matrix), average, beta, zero_division, exact, **run)
+    else:
+        objective = average_of(f_score(beta), counts, average, zero_division)
+    return replace(fitted, objective=float(objective))
 
 
 def expected_f(
@@ -199,18 +207,18 @@ def expected_f(
     decided = _checks.indicator(y_pred, "y_pred")
     _checks.same_shape(p.matrix, "probabilities", decided, "y_pred")
     _refuse_weights(exact, average, sample_weight)
-    if exact:
-        return _over_outcomes(p, decided, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
-    counts = (counts_of_rows if average == "samples" else counts_of_decisions)(p, decided, n_jobs)
-    if average is None:
-        return each(f_score(beta), counts, zero_division)
-    return average_of(f_score(beta), counts, average, zero_division, p.weights)
+    return _value(p, decided, average, beta, zero_division, exact, n_jobs=n_jobs, progress=progress)
 
 
-def _over_outcomes(
-    p: Probabilities, decided: Matrix, average: str | None, beta: float, zero_division: float, **run: Any
+def _value(
+    p: Probabilities, decided: Matrix, average: str | None, beta: float, zero_division: float, exact: bool, **run: Any
 ) -> float | Floats:
-    """Give the expectation of an average of F over outcomes."""
+    """Give what to expect of decisions: the expectation over outcomes, or the average of expected counts."""
+    if not exact:
+        counts = (counts_of_rows if average == "samples" else counts_of_decisions)(p, decided, run["n_jobs"])
+        if average is None:
+            return each(f_score(beta), counts, zero_division)
+        return average_of(f_score(beta), counts, average, zero_division, p.weights)
     settings = (p.matrix, decided, beta, zero_division)
     if average == "samples":
         return float(np.average(expectation.expected_of_rows(*settings, **run), weights=p.weights))
@@ -222,26 +230,10 @@ def _over_outcomes(
     return of_labels if average is None else float(of_labels.mean())
 
 
-def _objective(p: Probabilities, rule: ThresholdRule, **run: Any) -> float:
-    """Give the value that a rule of thresholds reaches: `expected_f` of its predictions."""
-    average, zero_division = str(rule.average), rule.zero_division
-    if rule.expected == "outcomes":
-        return float(_over_outcomes(p, rule._decide(p.matrix), average, rule.beta, zero_division, **run))
-    by_row = average == "samples"
-    counts = counts_of_rows(p, rule._decide(p.matrix)) if by_row else counts_above(p, rule.thresholds)
-    return average_of(f_score(rule.beta), counts, average, zero_division, p.weights)
-
-
 def _shared_cut(p: Probabilities, average: Average, beta: float, zero_division: float, **run: Any) -> float:
     """Give the lowest probability to predict, the same for all labels; +inf for none."""
     problem = Problem.of(p.matrix, p.matrix, sample_weight=p.weights, soft=True, keep_sparse=True)
     return best_shared_cut(problem, average, beta, zero_division, **run)[0]
-
-
-def _rounded(cuts: Floats, matrix: Matrix) -> Floats:
-    """Round cuts up into the dtype of the probabilities, above 0."""
-    cuts = np.maximum(cuts, np.finfo(np.float64).smallest_subnormal)
-    return rounded_up(cuts, matrix.dtype).astype(np.float64) if matrix.dtype.kind == "f" else cuts
 
 
 def _refuse_weights(exact: bool, average: str | None, sample_weight: object) -> None:

@@ -27,6 +27,7 @@ _CHUNK_CELLS = 2**22  # Enough for a thread; sums of chunks are added in order, 
 _MOST_CHUNKS = 64
 _BLOCK_ROWS = 4096  # whose sums are added up before they join the others
 _PIECE_CELLS = 2**21
+_LEAST = np.finfo(np.float64).smallest_subnormal
 _STRIDES = (64, 8)  # Samples of every 64th, then every 8th row lead to a cut from which few passes are left.
 _LEAST_SAMPLE = 256  # rows
 _FEW = 8  # The last labels are copied out once they are fewer than a part like this.
@@ -38,6 +39,7 @@ class Probabilities:
 
     matrix: Matrix  # (n_samples, n_labels) in [0, 1]
     weights: Floats  # (n_samples,)
+    chunk: int  # rows whose sums are added up by one thread
     label_names: tuple[str, ...] | None = None
 
     @classmethod
@@ -51,7 +53,7 @@ class Probabilities:
         if weights is not None and not weights.any():
             raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
         ones = np.ones(matrix.shape[0])
-        return cls(matrix, ones if weights is None else weights.astype(np.float64), names)
+        return cls(matrix, ones if weights is None else weights.astype(np.float64), _chunk(*matrix.shape), names)
 
     @property
     def n_samples(self) -> int:
@@ -63,34 +65,30 @@ class Probabilities:
         """Number of columns."""
         return int(self.matrix.shape[1])
 
-    def chunks(self) -> list[slice]:
-        """Cut the rows into chunks that depend on the shape alone, few where many labels make sums large."""
-        cells = self.n_samples * self.n_labels
-        wanted = min(cells // _CHUNK_CELLS, _CHUNK_CELLS // self.n_labels, _MOST_CHUNKS)
-        return _cut(slice(0, self.n_samples), -(-self.n_samples // max(wanted, 2)))
-
     def every(self, stride: int) -> "Probabilities":
         """Give every so many rows."""
-        return self._with(self.matrix[::stride], self.weights[::stride])
+        matrix = _copied(self.matrix[::stride])
+        return Probabilities(matrix, self.weights[::stride], _chunk(*matrix.shape))
 
     def of_labels(self, labels: Ints) -> "Probabilities":
-        """Give some labels."""
-        return self._with(self.matrix[:, labels], self.weights)
+        """Give some labels; their sums stay the same to the last bit."""
+        return replace(self, matrix=_copied(self.matrix[:, labels]))
 
-    def _with(self, matrix: Matrix, weights: Floats) -> "Probabilities":
-        """Give other cells."""
-        return replace(self, matrix=matrix if is_sparse(matrix) else _loopable(matrix), weights=weights)
+
+def _chunk(n_samples: int, n_labels: int) -> int:
+    """Choose a number of rows that depends on the shape alone; chunks are few where many labels make sums long."""
+    wanted = min(n_samples * n_labels // _CHUNK_CELLS, _CHUNK_CELLS // n_labels, _MOST_CHUNKS)
+    return -(-n_samples // max(wanted, 2))
 
 
 def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = None) -> ConfusionCounts:
     """Give the expected counts of predicting what lies at or above the cut of each label."""
-    sums, _ = _sums_above(p, cuts, n_jobs, progress=False)
-    return ConfusionCounts(sums, float(p.weights.sum()), labels=range(p.n_labels))
+    return _counts(p, _sums_above(p, cuts, n_jobs)[0])
 
 
 def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
     """Give the expected counts of 0/1 decisions, by row, without weights."""
-    rows = Probabilities(_transposed(p.matrix), np.ones(p.n_labels))
+    rows = Probabilities(_transposed(p.matrix), np.ones(p.n_labels), _chunk(p.n_labels, p.n_samples))
     return replace(counts_of_decisions(rows, _transposed(decided), n_jobs), labels=None)
 
 
@@ -106,54 +104,62 @@ def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = 
             cells, marks = (matrix.toarray() if is_sparse(matrix) else matrix for matrix in (part, marks))
             add_decisions(_loopable(cells), np.ascontiguousarray(marks, np.uint8), weights, *sums)
 
-    sums = np.add.reduce(_over_chunks(p, add, np.zeros((3, p.n_labels)), n_jobs))
-    return ConfusionCounts(sums, float(p.weights.sum()), labels=range(p.n_labels))
+    return _counts(p, np.add.reduce(_over_chunks(p, add, np.zeros((3, p.n_labels)), n_jobs)))
 
 
 def best_cuts(
     p: Probabilities, beta: float, *, pooled: bool, n_jobs: int | None = None, progress: bool = False
-) -> Floats:
-    """Give F* / (1 + b^2) of each label, or, for each, that of their pooled counts; 0 where all probabilities are."""
+) -> tuple[Floats, ConfusionCounts]:
+    """Give F* / (1 + b^2) of each label, or, for each, that of their pooled counts, and what it counts; above 0."""
     cuts = np.zeros(1 if pooled else p.n_labels)
     for stride in _STRIDES:
         if p.n_samples >= _LEAST_SAMPLE * stride:
-            cuts = _climb(p.every(stride), cuts, beta, pooled, n_jobs)
-    return np.broadcast_to(_climb(p, cuts, beta, pooled, n_jobs, progress), p.n_labels)
+            cuts, _ = _climb(p.every(stride), cuts, beta, pooled, n_jobs)
+    cuts, sums = _climb(p, cuts, beta, pooled, n_jobs, progress)
+    cuts = np.broadcast_to(cuts, p.n_labels)
+    sums[:, sums[2] == 0] = 0.0
+    if (cuts[sums[2] > 0] == 0).any():  # F is too small for a float.
+        sums, _ = _sums_above(p, np.maximum(cuts, _LEAST), n_jobs)
+    return np.maximum(cuts, _LEAST), _counts(p, sums)
 
 
 def _climb(
     p: Probabilities, start: Floats, beta: float, pooled: bool, n_jobs: int | None, progress: bool = False
-) -> Floats:
-    """Replace each cut by F / (1 + b^2) of what it predicts, until that predicts the same.
+) -> tuple[Floats, Floats]:
+    """Replace each cut by F / (1 + b^2) of what it predicts, until that predicts the same; give the sums, too.
 
     F of any decisions is at most F*, so that from the second step on cuts lie below the optimum and only rise: Newton's
     method on a convex function (Dinkelbach 1967). Labels that are settled are left out once they are many.
     """
     low, left = start, np.arange(start.size)  # `low` is about the labels that are left, or about all of them pooled.
-    cuts, done = start.copy(), np.zeros(start.size, np.bool_)
+    cuts, counted, done = start.copy(), np.zeros((3, p.n_labels)), np.zeros(start.size, np.bool_)
     value, least = np.full(start.size, -np.inf), np.full(start.size, np.inf)
     while not done.all():
         before, lowest = value, least
         sums, least = _sums_above(p, np.broadcast_to(low, p.n_labels), n_jobs, progress)
+        tp, predicted, positives = sums
         everything = p.weights.sum()
         if pooled:
-            sums, least, everything = sums.sum(axis=1, keepdims=True), least.min(keepdims=True), everything * p.n_labels
-        tp, predicted, positives = sums
+            tp, predicted, positives = sums.sum(axis=1, keepdims=True)
+            least, everything = least.min(keepdims=True), everything * p.n_labels
         value = np.maximum(_ratio(tp, predicted, positives, beta), _ratio(positives, everything, positives, beta))
         rising = low == before
         undone = rising & (before > lowest) & (value <= before)  # But for rounding, what went lay at the optimum.
         settled = undone | ((value <= least) & (rising | (value >= low)))
-        following = np.where(undone, lowest, np.where(rising, np.maximum(value, low), value))
-        low = np.where(done, low, following)
+        kept = np.broadcast_to(~(done | undone), p.n_labels)
+        counted[:, kept if pooled else left[kept]] = sums[:, kept]
+        low = np.where(done, low, np.where(undone, lowest, np.where(rising, np.maximum(value, low), value)))
         cuts[left] = low
         done = done | settled
         if not pooled and done.size >= _FEW * np.count_nonzero(~done):
             p, left = p.of_labels(np.flatnonzero(~done)), left[~done]
             low, value, least, done = low[~done], value[~done], least[~done], done[~done]
-    return cuts
+    return cuts, counted
 
 
-def _sums_above(p: Probabilities, low: Floats, n_jobs: int | None, progress: bool) -> tuple[Floats, Floats]:
+def _sums_above(
+    p: Probabilities, low: Floats, n_jobs: int | None = None, progress: bool = False
+) -> tuple[Floats, Floats]:
     """Give the expected counts of what lies at or above the cuts, (3, n_labels), and the lowest probability there."""
 
     def add(rows: slice, sums: Floats) -> None:
@@ -193,7 +199,13 @@ def _over_chunks(
             np.minimum(total[3:], sums[3:], out=total[3:])
         return total
 
-    return engines.run(of_chunk, p.chunks(), n_jobs=n_jobs, progress=progress, title="probabilities")
+    chunks = _cut(slice(0, p.n_samples), p.chunk)
+    return engines.run(of_chunk, chunks, n_jobs=n_jobs, progress=progress, title="probabilities")
+
+
+def _counts(p: Probabilities, sums: Floats) -> ConfusionCounts:
+    """Give sums over all rows as counts."""
+    return ConfusionCounts(sums, float(p.weights.sum()), labels=range(p.n_labels))
 
 
 def _cut(rows: slice, step: int) -> list[slice]:
@@ -210,6 +222,11 @@ def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Flo
 def _transposed(matrix: Matrix) -> Matrix:
     """Give columns as rows."""
     return matrix.T.tocsr() if is_sparse(matrix) else matrix.T
+
+
+def _copied(matrix: Matrix) -> Matrix:
+    """Give a part in one piece of memory."""
+    return matrix if is_sparse(matrix) else _loopable(matrix)
 
 
 def _loopable(cells: Dense) -> Dense:
