@@ -1,7 +1,8 @@
-"""Benchmark: the loops that count decisions, against the plain loops that they replace, one thread.
+"""Benchmark: the loops that count decisions, and sum probabilities, against the loops that they replace, one thread.
 
-Data as in `metrics.py`: 200,000 x 400 truth and predictions, uint8, and the same as CSR. Each pair is interleaved and
-must give the same counts; the ratio is that of the medians.
+Data as in `metrics.py`: 200,000 x 400 truth and predictions, uint8, and the same as CSR, and as many probabilities.
+Each pair is interleaved; the ratio is that of the medians. Counts must be the same. A pass over probabilities does not
+replace the loop it is compared with, which takes out the cells above a cut: it shows what compacting would cost.
 
     python experiments/speed/counting.py
 """
@@ -14,7 +15,7 @@ from measuring import make_data, seconds
 from numba import njit
 from scipy import sparse
 
-from thresholds._kernels import confusion
+from thresholds._kernels import confusion, expected_counts
 
 SHAPE = (200_000, 400)
 ROUNDS = 9
@@ -66,6 +67,45 @@ def by_merging(
                 p += 1
 
 
+@njit(nogil=True)  # type: ignore[untyped-decorator]
+def take_out(p: Any, weights: Any, low: Any, sums: Any, kept: Any) -> None:
+    """Write the cells above the cut of each label one after another."""
+    n_kept = np.zeros(low.size, np.int64)
+    for i in range(p.shape[0]):
+        for j in range(p.shape[1]):
+            kept[j, n_kept[j]] = p[i, j]
+            n_kept[j] += p[i, j] >= low[j]
+    sums[1] = n_kept
+
+
+def add_up(p: Any, weights: Any, low: Any, sums: Any, kept: Any) -> None:
+    """Add up the cells above the cut of each label."""
+    least = np.full(low.size, np.inf)
+    expected_counts.add_rows(p, weights, low, *sums, least)
+
+
+def compare_passes(scores: Any) -> None:
+    """Print one line about a pass over probabilities."""
+    p = 1 / (1 + np.exp(3 - scores))
+    n, m = p.shape
+    inputs = (p, np.ones(n), np.full(m, 0.3))
+    kept, times = np.empty((m, n + 1), p.dtype), ([], [])
+    for _ in range(ROUNDS + 1):
+        found = []
+        for function, spent in zip((add_up, take_out), times, strict=True):
+            sums = np.zeros((3, m))
+            spent.append(seconds(lambda function=function, sums=sums: function(*inputs, sums, kept)))  # type: ignore[misc]
+            found.append(sums[1])
+        assert (found[0] == found[1]).all()
+    print_medians("probabilities, sums", *(spent[1:] for spent in times))
+
+
+def print_medians(name: str, ours: list[float], plain: list[float]) -> None:
+    """Print one line."""
+    fast, slow = (float(np.median(spent)) * 1e3 for spent in (ours, plain))
+    print(f"{name:28}{fast:9.2f}{slow:9.2f}{slow / fast:9.1f}")
+
+
 def compare(
     name: str, ours: Callable[..., None], plain: Callable[..., None], inputs: tuple[Any, ...], *sizes: int
 ) -> None:
@@ -80,8 +120,7 @@ def compare(
         assert all((a == b).all() for a, b in zip(*counted, strict=True))
         if turn == 0:  # Which compiles.
             times = ([], [])
-    fast, slow = (float(np.median(spent)) * 1e3 for spent in times)
-    print(f"{name:28}{fast:9.2f}{slow:9.2f}{slow / fast:9.1f}")
+    print_medians(name, *times)
 
 
 def main() -> None:
@@ -94,6 +133,7 @@ def main() -> None:
     compare("by label, sums of bytes", confusion.count_by_label, by_label_in_64_bits, (truth, predicted), SHAPE[1])
     compare("by row, sums in registers", confusion.count_by_sample, by_sample_in_memory, (truth, predicted), SHAPE[0])
     compare("CSR, marks for a merge", confusion.count_sparse, by_merging, places, SHAPE[1], SHAPE[0])
+    compare_passes(scores)
 
 
 if __name__ == "__main__":
