@@ -7,17 +7,21 @@ have their own list, `bad_metrics.py`, made with the same means.
 
 import json
 import pickle
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from bad_matrices import (
     BAD_ANYWHERE,
+    BAD_CHANCES,
     BAD_SCORES,
     BAD_TRUTH,
     CSR,
+    Frame,
     NotAvailable,
     S,
     Table,
@@ -34,6 +38,12 @@ NAMES = ("cat", "dog")
 RULE = thresholds.ThresholdRule([0.5, 0.25], label_names=NAMES)
 TOP = thresholds.TopKRule(1, label_names=NAMES)
 HUGE = 10**400  # No float holds it.
+INSTANCE = thresholds.InstanceRule(label_names=NAMES)
+REGION = thresholds.RegionRule([[0.25, 0.5], []], label_names=NAMES)
+PLATT, ISOTONIC = (thresholds.calibrate(Y, S, method, label_names=NAMES) for method in ("platt", "isotonic"))
+CALIBRATED = thresholds.CalibratedRule(PLATT, INSTANCE)
+JOINT = np.array([[0.25, 0.25], [0.25, 0.25]])
+DRAWS = np.array([Y, 1 - Y, Y])
 MATRIX, TWO = np.eye(2), np.array(["macro", "micro"])
 
 Functions = Mapping[str, Callable[..., object]]
@@ -55,7 +65,7 @@ class BadInput:
 
 def shown(value: object) -> str:
     """A value in one short line."""
-    return " ".join(repr(value).split())[:60]
+    return re.sub(r" at 0x\w+", "", " ".join(repr(value).split()))[:60]
 
 
 def each(functions: Functions, option: str, values: Sequence[object], message: str) -> list[BadInput]:
@@ -109,8 +119,81 @@ def top(k: object = 1, **given: object) -> thresholds.TopKRule:
     return thresholds.TopKRule(k, **given)
 
 
+def fit_expected(probabilities: object = S, **given: object) -> object:
+    """A rule from probabilities alone."""
+    return thresholds.fit_expected(probabilities, **given)
+
+
+def expected_f(probabilities: object = S, y_pred: object = Y, **given: object) -> object:
+    """What decisions are expected to reach."""
+    return thresholds.expected_f(probabilities, y_pred, **given)
+
+
+def instance(**given: object) -> thresholds.InstanceRule:
+    """A rule for single rows."""
+    return thresholds.InstanceRule(**given)
+
+
+def predict_rows(probabilities: object = S, **given: object) -> object:
+    """The best set of each row."""
+    return INSTANCE.predict(probabilities, **given)
+
+
+def predict_from_joint(P: object = JOINT, p_none: object = 0.25) -> object:
+    """The best set of dependent labels."""
+    return INSTANCE.predict_from_joint(P, p_none)
+
+
+def predict_from_samples(label_draws: object = DRAWS, **given: object) -> object:
+    """The best sets for draws."""
+    return INSTANCE.predict_from_samples(label_draws, **given)
+
+
+def calibrate(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.Calibrator:
+    """A map from scores to probabilities."""
+    return thresholds.calibrate(y_true, y_score, **given)
+
+
+def measure_calibration(y_true: object = Y, probabilities: object = S, **given: object) -> object:
+    """How good probabilities are."""
+    return thresholds.measure_calibration(y_true, probabilities, **given)
+
+
+def calibrated_rule(calibrator: object = ..., rule: object = ...) -> thresholds.CalibratedRule:
+    """Calibrate, then decide."""
+    return thresholds.CalibratedRule(PLATT if calibrator is ... else calibrator, INSTANCE if rule is ... else rule)
+
+
+def fit_regions(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.RegionRule:
+    """Fitted regions."""
+    return thresholds.fit_regions(y_true, y_score, **given)
+
+
+def region(switches: object = ((0.25, 0.5), ()), **given: object) -> thresholds.RegionRule:
+    """Regions of two labels."""
+    return thresholds.RegionRule(switches, **given)
+
+
+def predict_by_batch(probabilities: object = S, batches: object = (0, 1, 0, 1), **given: object) -> object:
+    """Decisions batch by batch."""
+    return thresholds.predict_by_batch(probabilities, batches, **given)
+
+
+def batch_effect(probabilities: object = S, row: object = 0, **given: object) -> object:
+    """What a batch does to the decision about a row."""
+    return thresholds.batch_effect(probabilities, row, **given)
+
+
+def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """Rules side by side."""
+    return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
+
+
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
 RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
+LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f, "predict_by_batch": predict_by_batch}
+MADE = {"InstanceRule": instance, "RegionRule": region}
+ON_LABELS = {"fit_regions": fit_regions, "calibrate": calibrate}
 
 # Matrices
 
@@ -119,13 +202,51 @@ SCORES = {
     "fit_top_k": lambda y_score: fit_top_k(y_score=y_score, label_names=NAMES),
     "ThresholdRule.predict": lambda y_score: RULE.predict(y_score),
     "TopKRule.predict": lambda y_score: TOP.predict(y_score),
+    "fit_regions": lambda y_score: fit_regions(y_score=y_score, label_names=NAMES),
+    "calibrate": lambda y_score: calibrate(y_score=y_score, label_names=NAMES),
+    "Calibrator.transform": lambda y_score: ISOTONIC.transform(y_score),
+    "Calibrator.tail": lambda y_score: ISOTONIC.tail(y_score),
+    "RegionRule.predict": lambda y_score: REGION.predict(y_score),
+    "CalibratedRule.predict": lambda y_score: CALIBRATED.predict(y_score),
+    "compare": lambda y_score: compare({"rule": RULE}, y_score=y_score),
+    "compare, calibrated": lambda y_score: compare({"rule": CALIBRATED}, y_score=y_score),
+}
+CHANCES = {
+    "fit_expected": lambda probabilities: fit_expected(probabilities, label_names=NAMES),
+    "fit_expected, micro": lambda probabilities: fit_expected(probabilities, average="micro"),
+    "fit_expected, samples": lambda probabilities: fit_expected(probabilities, average="samples"),
+    "fit_expected, exact": lambda probabilities: fit_expected(probabilities, exact=True),
+    "fit_expected, shared": lambda probabilities: fit_expected(probabilities, per_label=False),
+    "expected_f": lambda probabilities: expected_f(probabilities),
+    "expected_f, counts": lambda probabilities: expected_f(probabilities, exact=False),
+    "InstanceRule.predict": lambda probabilities: predict_rows(probabilities),
+    "measure_calibration": lambda probabilities: measure_calibration(probabilities=probabilities),
+    "predict_by_batch": lambda probabilities: predict_by_batch(probabilities),
+    "batch_effect": lambda probabilities: batch_effect(probabilities, label_names=NAMES),
+}
+SCORES_AS_CHANCES = {
+    "compare, instance": lambda y_score: compare(y_score=y_score),
+    "compare, expected": lambda y_score: compare({"rule": fit_expected()}, y_score=y_score),
 }
 TRUTH = {
     "fit": lambda y_true: fit(y_true, label_names=NAMES),
     "fit_top_k": lambda y_true: fit_top_k(y_true, label_names=NAMES),
+    "fit_regions": lambda y_true: fit_regions(y_true, label_names=NAMES),
+    "calibrate": lambda y_true: calibrate(y_true, label_names=NAMES),
+    "measure_calibration": lambda y_true: measure_calibration(y_true),
+    "compare": lambda y_true: compare(y_true=y_true),
+}
+NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
+PREDICTIONS = {
+    "expected_f": lambda y_pred: expected_f(y_pred=y_pred),
+    "expected_f, counts": lambda y_pred: expected_f(y_pred=y_pred, exact=False),
 }
 MATRICES = [
     *matrices(SCORES, "y_score", BAD_ANYWHERE | BAD_SCORES),
+    *matrices(CHANCES, "probabilities", BAD_ANYWHERE | BAD_CHANCES),
+    *matrices({"compare, instance": SCORES_AS_CHANCES["compare, instance"]}, "y_score", BAD_ANYWHERE),
+    *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
+    *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
     *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
 ]
 
@@ -250,6 +371,270 @@ LABEL_NAMES = [
     ),
 ]
 
+# Rules from probabilities, calibration, regions, batches
+
+ROWS = r"has shape \(4, 2\), expected \(3, 2\) as"
+TO_WEIGH = {
+    "fit_expected": fit_expected,
+    "fit_expected, micro": partial(fit_expected, average="micro"),
+    "fit_expected, samples": partial(fit_expected, average="samples"),
+    "expected_f, counts": partial(expected_f, exact=False),
+    "expected_f, samples": partial(expected_f, average="samples"),
+    "fit_regions": fit_regions,
+    "calibrate": calibrate,
+    "measure_calibration": measure_calibration,
+    "compare": compare,
+}
+WITH_BETA = LABEL_FREE | MADE | {"fit_regions": fit_regions, "batch_effect": batch_effect, "compare": compare}
+WITH_ZERO_DIVISION = {name: f for name, f in WITH_BETA.items() if name != "compare"}
+ON_THREADS = {
+    "fit_expected": fit_expected,
+    "fit_expected, micro": partial(fit_expected, average="micro"),
+    "fit_expected, samples": partial(fit_expected, average="samples"),
+    "fit_expected, exact": partial(fit_expected, exact=True),
+    "fit_expected, shared": partial(fit_expected, per_label=False),
+    **{f"expected_f, {a}": partial(expected_f, average=a) for a in ("macro", "micro", "weighted", "samples", None)},
+    **{f"expected_f, {a}, counts": partial(expected_f, average=a, exact=False) for a in ("macro", "micro", "samples")},
+    "InstanceRule.predict": predict_rows,
+    "InstanceRule.predict_from_samples": predict_from_samples,
+    "fit_regions": fit_regions,
+    "calibrate": calibrate,
+    "predict_by_batch": predict_by_batch,
+}
+BAD_AVERAGES = ["mean", "Macro", "binary", 1, True, TwoLines(), TWO, ["macro"]]
+NOT_A_NUMBER = ["1", None, True, 1j, [1.0], MATRIX, HUGE]
+LABEL_FREE_OPTIONS = [
+    *every(TO_WEIGH, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
+    *every(WITH_BETA, "beta", BAD_BETAS),
+    *each(
+        WITH_ZERO_DIVISION,
+        "zero_division",
+        [0.5, nan, "warn", None, True, HUGE, MATRIX],
+        "zero_division is .*, expected",
+    ),
+    *each(LABEL_FREE | {"fit_regions": fit_regions}, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
+    *each({"RegionRule": region}, "average", BAD_AVERAGES, "average is .*, expected None, 'macro'"),
+    *each({"fit_expected": fit_expected, "fit_regions": fit_regions}, "average", [None], "average is None, expected"),
+    *each(
+        {"fit_regions": fit_regions}, "average", ["samples"], "average is 'samples', expected 'macro', 'weighted' or"
+    ),
+    *every({"fit_expected": fit_expected, "predict_by_batch": predict_by_batch}, "per_label", BAD_FLAGS),
+    *every(LABEL_FREE | {"batch_effect": batch_effect}, "exact", BAD_FLAGS),
+    *every(ON_THREADS, "n_jobs", BAD_JOBS),
+    *every(ON_LABELS | {"RegionRule": region}, "missing", BAD_MISSING),
+    *each(
+        {"calibrate": calibrate},
+        "method",
+        ["sigmoid", "Platt", None, True, 0, TWO, TwoLines()],
+        "method is .*, expected",
+    ),
+    *every({"calibrate": calibrate}, "pooled", BAD_FLAGS),
+    *each(
+        {"fit_regions": fit_regions},
+        "posterior",
+        ["kernel", None, 1, TWO, TwoLines()],
+        "posterior is .*, expected 'hist",
+    ),
+    *each(
+        {"fit_regions": fit_regions},
+        "n_bins",
+        [0, -1, 2.0, "2", True, [3], MATRIX, nan],
+        "n_bins is .*, expected a whole",
+    ),
+    *each(
+        {"Calibrator.tail": partial(ISOTONIC.tail, S)}, "powers", [0, -1, 2.0, "2", None, True], "powers is .*, expec"
+    ),
+    *every(ON_LABELS | {"fit_expected": fit_expected, "batch_effect": batch_effect}, "label_names", BAD_TWO_NAMES),
+    *every(MADE, "label_names", BAD_NAMES),
+    *each({"RegionRule": region}, "label_names", [("cat",), ("a", "b", "c"), ()], "(label_names|switches) "),
+    *each(MADE, "objective", ["0.5", nan, inf, True, [0.5], HUGE], "objective is .*, expected a"),
+    *(
+        BadInput(
+            f"fit_expected: exact, {average}, per_label={per_label}",
+            partial(fit_expected, average=average, exact=True, per_label=per_label),
+            f"exact is True with average='{average}' and per_label={per_label}, expected 'macro' with per_label=True",
+        )
+        for average in ("macro", "weighted", "micro", "samples")
+        for per_label in (True, False)
+        if average != "macro" or not per_label
+    ),
+    BadInput(
+        "predict_by_batch: exact, micro",
+        lambda: predict_by_batch(average="micro", exact=True),
+        "exact is True with average='micro' and per_label=True, expected 'macro'",
+    ),
+    *(
+        BadInput(f"{name}: weights of outcomes", call, "sample_weight is given with exact=True, expected None")
+        for name, call in {
+            "fit_expected": lambda: fit_expected(exact=True, sample_weight=[1] * 4),
+            **{
+                f"expected_f, {average}": partial(expected_f, average=average, sample_weight=[1] * 4)
+                for average in ("macro", "micro", "weighted", None)
+            },
+        }.items()
+    ),
+]
+
+BAD_TAILS: Values = [
+    (
+        [[1, 1, 1], np.ones((3, 2)), np.ones((4, 9)), np.ones((4, 0)), np.ones((4, 2, 1)), 1.0, []],
+        "has shape .*, expected",
+    ),
+    ([np.full((4, 1), bad) for bad in (-0.1, nan, inf)], "has values that are negative or not finite, expected sums"),
+    ([np.tile([0.5, 0.6], (4, 1))], "rises within a row, expected sums"),
+    ([[[0.5]] * 3 + [[0.5, 0.25]], [[0.1]] * 3 + [[[0.1]]]], "(cannot be read as an array|has )"),
+    (["high", ["1"] * 4, np.ones((4, 1)) + 0j, [1j] * 4, [HUGE] * 4, [b"1"] * 4, [{}] * 4], "has .*, expected"),
+    ([np.ma.array([1.0] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none"),
+    ([CSR(np.ones((4, 1)))], ""),
+]
+BAD_JOINTS: Values = [
+    (
+        [JOINT[0], 0.5, JOINT[None, None], np.ones((0, 2)), np.ones((2, 0)), np.ones((0, 2, 2)), []],
+        "has shape .*, expected",
+    ),
+    (
+        [JOINT - 0.3, JOINT + 0.8, 5 * JOINT, nan * JOINT, inf * JOINT],
+        r"has values outside \[0, 1\], expected prob",
+    ),
+    ([None, "joint", [["0.5"]], JOINT + 0j, [[{}]], [[HUGE]]], "has .*, expected"),
+    ([[[0.5], [0.25, 0.25]]], "cannot be read as an array"),
+    ([np.ma.array(JOINT, mask=JOINT > 0)], "has masked cells, expected none"),
+]
+BAD_NONES: Values = [
+    ([-0.1, 1.1, nan, inf, [-0.1]], r"has values outside \[0, 1\], expected probabilities"),
+    ([[0.1, 0.1], [[0.1]], []], "has shape .*, expected one number, or one for each of 1 rows"),
+    ([None, "0.1", 1j, [None], HUGE], "has .*, expected"),
+]
+BAD_DRAWS: Values = [
+    ([Y, Y[0], 1, [], np.ones((0, 4, 2)), np.ones((3, 0, 2)), np.ones((3, 4, 0))], "has shape .*, expected"),
+    ([2 * DRAWS, DRAWS - 1, DRAWS / 2, nan * DRAWS], "has values other than 0 and 1, expected draws"),
+    ([None, "draws", DRAWS.astype(str), DRAWS + 0j, [[[{}]]], [[[HUGE]]]], "has .*, expected"),
+    ([[[[1, 0]], [[1]]]], "cannot be read as an array"),
+    ([np.ma.array(DRAWS, mask=DRAWS > 0)], "has masked cells, expected none"),
+]
+BAD_BATCHES: Values = [
+    (
+        [[0, 1, 0], [0] * 5, 0, "day", None, [], np.zeros((4, 1)), np.zeros((2, 2))],
+        "has shape .*, expected 4 values, one",
+    ),
+    (
+        [[0, "a", 0, 1], [0, None, 0, 1], [{}, {}, {}, {}]],
+        "has values that cannot be ordered, expected",
+    ),
+    ([[0, [1, 2], 0, 1]], ""),
+    ([np.ma.array([0] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none"),
+    ([Frame()], "is a Frame frame, expected an array"),
+    ([CSR(Y), CSR((4, 1))], "has "),
+]
+BAD_SIZES: Values = [
+    ([[0, 1], [-1], [1.5, 2], [1, 5], [4, 5], [], [inf], [1, inf]], "is .*, expected whole numbers from 1 to 4"),
+    ([[2, 1], [1, 1], 2, [[1, 2]], [nan], [1, nan]], "is .*, expected numbers that rise"),
+    (["all", ["1"], [1j], [None], [HUGE], [[1], [1, 2]]], ""),
+]
+BAD_SWITCHES: Values = [
+    (
+        [((0.5, 0.25), ()), ((0.5, 0.5), ()), ((0.0, -0.0), ()), ((nan,), ()), ([[0.5]], []), (0.5, [])],
+        "of label 0 is .*",
+    ),
+    ([([], (0.5, 0.25))], "of label 1 is .*, expected numbers that rise"),
+    ([()], "is about 0 labels, expected at least one"),
+    ([(("a",), ()), ((1j,), ()), (None, ()), ({}, ()), ((HUGE,), ()), ((0.5, [1]), ())], "of label 0 "),
+    ([(np.ma.array([0.25, 0.5], mask=[0, 1]), ())], "of label 0 has masked cells, expected none"),
+    ([0.5, None, 3, True, MATRIX[0, 0]], "is .*, expected"),
+]
+OTHER_ROWS = {
+    "fit_regions": lambda: fit_regions(Y[:3]),
+    "fit_regions, sparse": lambda: fit_regions(CSR(Y[:3]), CSR(S)),
+    "calibrate": lambda: calibrate(Y[:3]),
+    "calibrate, sparse": lambda: calibrate(CSR(Y[:3]), CSR(S)),
+    "compare": lambda: compare(y_true=Y[:3]),
+}
+TOO_WIDE = np.full((4, 3), 0.5)
+OTHER_LABELS: list[tuple[str, Callable[[object], object], str]] = [
+    ("Calibrator.transform", ISOTONIC.transform, "y_score has {} labels, expected 2 as the calibrator has"),
+    ("Calibrator.tail", ISOTONIC.tail, "y_score has {} labels, expected 2 as the calibrator has"),
+    ("CalibratedRule.predict", CALIBRATED.predict, "y_score has {} labels, expected 2 as the calibrator has"),
+    ("RegionRule.predict", REGION.predict, "y_score has {} labels, expected 2 as the rule has"),
+    ("InstanceRule.predict", INSTANCE.predict, "probabilities has {} labels, expected 2 as the rule has"),
+]
+LABEL_FREE_SHAPES = [
+    *(BadInput(f"{name}: other rows", call, f"y_score {ROWS} y_true has") for name, call in OTHER_ROWS.items()),
+    BadInput("measure_calibration: other rows", lambda: measure_calibration(Y[:3]), f"probabilities {ROWS} y_true has"),
+    BadInput("expected_f: other rows", lambda: expected_f(S[:3]), f"y_pred {ROWS} probabilities has"),
+    BadInput(
+        "expected_f: other labels", lambda: expected_f(S, Y[:, :1]), r"y_pred has shape \(4, 1\), expected \(4, 2\)"
+    ),
+    BadInput(
+        "expected_f: swapped", lambda: expected_f(Y, S), "y_pred has 0.9 at row 0, label 0, expected only 0 and 1"
+    ),
+    BadInput("fit_regions: swapped", lambda: fit_regions(S, Y), SWAPPED),
+    BadInput("calibrate: swapped", lambda: calibrate(S, Y), SWAPPED),
+    BadInput("calibrate: swapped, sparse", lambda: calibrate(CSR(S), CSR(Y)), SWAPPED),
+    BadInput(
+        "measure_calibration: swapped", lambda: measure_calibration(S, Y), "y_true has 0.9 at row 0, label 0, expec"
+    ),
+    *(
+        BadInput(f"{name}: {form}, {given.shape[1]} labels", partial(call, make(given)), message.format(given.shape[1]))
+        for name, call, message in OTHER_LABELS
+        for given in (S[:, :1], TOO_WIDE)
+        for form, make in {"dense": np.asarray, "sparse": CSR}.items()
+    ),
+    BadInput(
+        "predict_from_joint: labels", lambda: predict_from_joint(np.eye(3) / 3), "P has 3 labels, expected 2 as the"
+    ),
+    BadInput(
+        "predict_from_samples: labels",
+        lambda: predict_from_samples(np.ones((2, 4, 3))),
+        "label_draws has 3 labels, expe",
+    ),
+    BadInput(
+        "compare: a rule of other labels",
+        lambda: compare(y_score=TOO_WIDE, y_true=TOO_WIDE > 1),
+        "y_score has 3 labels",
+    ),
+    BadInput(
+        "RegionRule: absent scores are inside",
+        lambda: thresholds.RegionRule([[0.5], [-1.0, 0.25]]).predict(CSR(S)),
+        r"y_score is sparse, and missing=0.0 lies in the region of label 1: .*; pass dense=True$",
+    ),
+    *(
+        BadInput(
+            f"Platt: {value} after a fit of probabilities, {form}",
+            lambda value=value, make=make: PLATT.transform(make(spoiled(S, value))),
+            rf"y_score has {value} at row 2, label 'dog', expected scores in \[0, 1\] as those of the fit",
+        )
+        for value in (2.5, -0.1, 1.0000001)
+        for form, make in {"dense": np.asarray, "sparse": CSR}.items()
+    ),
+]
+WHOLE = ["0", None, 0.0, 1.5, True, nan, [0], MATRIX]
+LABEL_FREE_ARGUMENTS = [
+    *every({"InstanceRule.predict": predict_rows}, "tail", BAD_TAILS),
+    *every({"InstanceRule.predict_from_joint": predict_from_joint}, "P", BAD_JOINTS),
+    *every({"InstanceRule.predict_from_joint": predict_from_joint}, "p_none", BAD_NONES),
+    *every({"InstanceRule.predict_from_samples": predict_from_samples}, "label_draws", BAD_DRAWS),
+    *every({"predict_by_batch": predict_by_batch}, "batches", BAD_BATCHES),
+    *each({"batch_effect": batch_effect}, "row", [-1, *WHOLE], "row is .*, expected a whole number of at least 0"),
+    *each({"batch_effect": batch_effect}, "row", [4, 99, HUGE], "row is .*, expected at most 3"),
+    *each(
+        {"batch_effect": batch_effect}, "random_state", [-1, *WHOLE], "random_state is .*, expected a whole number of"
+    ),
+    *every({"batch_effect": batch_effect}, "sizes", BAD_SIZES),
+    *every({"RegionRule": region}, "switches", BAD_SWITCHES),
+    *each(
+        {"CalibratedRule": calibrated_rule}, "calibrator", [None, "platt", INSTANCE, Y], "calibrator is .*, expected a"
+    ),
+    *each(
+        {"CalibratedRule": calibrated_rule}, "rule", [None, "macro", TOP, REGION, PLATT, CALIBRATED], "rule is .*, exp"
+    ),
+    *each(
+        {"compare": compare},
+        "rules",
+        [None, {}, [INSTANCE], INSTANCE, {"a": None}, {"a": PLATT}, {1: INSTANCE}, {"a": [INSTANCE]}, "macro"],
+        "rules (is|has) .*, expected",
+    ),
+]
+
 # Rules made or changed by hand
 
 UNEVEN = [[1], [1, 2]]
@@ -351,6 +736,7 @@ FIELDS: dict[str, Sequence[object]] = {
     "zero_division": [0.5, nan, "warn", None, ...],
     "placement": [1, ...],
     "guard": [1, ...],
+    "expected": ["sums", 1, True, ["counts"]],
     "objective": ["0.5", nan, True, [0.5], ...],
     "unsupported": [[2], [-1], ["cat"], [0.5], [True, False], True, 0, "ab", None, ...],
     "missing": [nan, None, "zero", True, [0.0], ...],
@@ -371,6 +757,35 @@ TOP_FIELDS: dict[str, Sequence[object]] = {
     "zero_division": ["warn", None, ...],
     "objective": ["0.5", nan, ...],
 }
+INSTANCE_FIELDS: dict[str, Sequence[object]] = {
+    "beta": [0, -1, nan, inf, "1", None, True, ...],
+    "zero_division": [0.5, "warn", None, ...],
+    "label_names": [["cat", "cat"], ["cat", 1], "ab", 2, ...],
+    "objective": ["0.5", nan, True, ...],
+}
+REGION_FIELDS: dict[str, Sequence[object]] = {
+    "switches": [
+        [],
+        [[]],
+        [[0.5], [0.25], []],
+        0.5,
+        "ab",
+        {},
+        None,
+        ...,
+        *([[0.25, bad], []] for bad in ("high", "inf", 0.25, 0.1, "-inf", nan, True, [0.5], HUGE)),
+        [0.25, 0.5],
+        [None, []],
+        [{}, []],
+        ["ab", []],
+    ],
+    "missing": [nan, None, "zero", True, ...],
+    "label_names": [["cat"], ["cat", "cat"], ["cat", 1], "ab", 2, ...],
+    "average": [1, ["macro"], "mean", ...],
+    "beta": [0, nan, "1", None, ...],
+    "zero_division": ["warn", 0.5, None, ...],
+    "objective": ["0.5", nan, ...],
+}
 NEWER = json.dumps(changed(FITTED, "version", 2))
 LACKING = json.dumps(changed(FITTED, "beta", ...))
 FILES = [
@@ -381,8 +796,20 @@ FILES = [
     *files(FITTED, "ThresholdRule", FIELDS),
     *files(FITTED, "fitted_on", FITTED_ON),
     *files(TOP.to_dict(), "TopKRule", TOP_FIELDS),
+    *files(INSTANCE.to_dict(), "InstanceRule", INSTANCE_FIELDS),
+    *files(REGION.to_dict(), "RegionRule", REGION_FIELDS),
     BadInput("load_rule: newer", lambda: load(NEWER), r".*rule\.json has format version 2, expected 1$"),
     BadInput("load_rule: a key is absent", lambda: load(LACKING), r".*rule\.json lacks 'beta', expected the JSON of"),
 ]
 
-BAD_INPUTS = [*MATRICES, *SHAPES, *OPTIONS, *LABEL_NAMES, *MADE_RULES, *FILES]
+BAD_INPUTS = [
+    *MATRICES,
+    *SHAPES,
+    *OPTIONS,
+    *LABEL_NAMES,
+    *LABEL_FREE_OPTIONS,
+    *LABEL_FREE_SHAPES,
+    *LABEL_FREE_ARGUMENTS,
+    *MADE_RULES,
+    *FILES,
+]

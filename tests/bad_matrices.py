@@ -1,8 +1,8 @@
 """Matrices that must be refused, with a pattern for the message that follows the argument's name.
 
-`BAD_ANYWHERE` holds what nothing takes (a cell of 1 being legal truth, score and prediction alike), `BAD_SCORES`
-and `BAD_TRUTH` what only the one or the other must not be. All that are spoiled in a cell are so at row 2 of
-label 1, "dog".
+`BAD_ANYWHERE` holds what nothing takes (a cell of 1 being legal truth, score, probability and prediction alike),
+`BAD_SCORES`, `BAD_CHANCES` and `BAD_TRUTH` what only scores, probabilities or truth must not be. All that are spoiled
+in a cell are so at row 2 of label 1, "dog".
 """
 
 from collections.abc import Callable
@@ -189,6 +189,31 @@ BAD_SCORES: Table = {
     "largest of all integers": (lambda: spoiled(S, 2**64 - 1, "u8"), "has the integer 18446744073709551615"),
     "too large an integer in CSR": (lambda: CSR(spoiled(S, 2**53 + 1, "i8")), "has the integer 9007199254740993"),
     "too large an integer in a list": (lambda: spoiled(S, 2**70 + 1, object).tolist(), "has "),
+    "long doubles": (lambda: S.astype(np.longdouble), r"has dtype (float128|float96|longdouble), expected float16"),
+}
+
+SHARE = r"expected values in \[0, 1\]"
+BAD_CHANCES: Table = {
+    "logits": (lambda: spoiled(S, 2.5), f"has 2.5 {HERE}, {SHARE}"),
+    "all logits": (lambda: np.log(S / (1 - S)), f"has 2.197.* at row 0, label (0|'cat'), {SHARE}"),
+    "negative": (lambda: spoiled(S, -0.1), f"has -0.1 {HERE}, {SHARE}"),
+    "next to nothing below 0": (lambda: spoiled(S, -5e-324), f"has -5e-324 {HERE}, {SHARE}"),
+    "just above 1": (lambda: spoiled(S, 1.0000001), f"has 1.0000001 {HERE}, {SHARE}"),
+    "next to 1": (lambda: spoiled(S, np.nextafter(1, 2)), f"has 1.0000000000000002 {HERE}, {SHARE}"),
+    "+inf": (lambda: spoiled(S, inf), f"has inf {HERE}, {SHARE}"),
+    "-inf": (lambda: spoiled(S, -inf), f"has -inf {HERE}, {SHARE}"),
+    "negative in float16": (lambda: spoiled(S, -0.5, "f2"), f"has -0.5 {HERE}, {SHARE}"),
+    "just above 1 in float32": (lambda: spoiled(S, 1.0000001, "f4"), f"has 1.0000001 {HERE}, {SHARE}"),
+    "negative, big-endian": (lambda: spoiled(S, -0.1, ">f8"), f"has -0.1 {HERE}, {SHARE}"),
+    "two in integers": (lambda: spoiled(Y, 2), f"has 2 {HERE}, {SHARE}"),
+    "minus one in integers": (lambda: spoiled(Y, -1), f"has -1 {HERE}, {SHARE}"),
+    "negative in a list": (lambda: spoiled(S, -0.1).tolist(), f"has -0.1 {HERE}, {SHARE}"),
+    "negative in CSR": (lambda: CSR(spoiled(S, -0.1)), f"has -0.1 {HERE}, {SHARE}"),
+    "just above 1 in COO": (lambda: COO(spoiled(S, 1.0000001)), f"has 1.0000001 {HERE}, {SHARE}"),
+    "negative in row 5000": (
+        lambda: np.append(np.zeros((5000, 2)), [[0, -0.1]], axis=0),
+        "has -0.1 at row 5000, label",
+    ),
     "long doubles": (lambda: S.astype(np.longdouble), r"has dtype (float128|float96|longdouble), expected float16"),
 }
 

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 
 import thresholds
-from thresholds import FixedRule, ThresholdRule, TopKRule, fit_empirical
-from thresholds.rule import FittedOn
+from thresholds import FixedRule, InstanceRule, RegionRule, ThresholdRule, TopKRule, fit_empirical, fit_expected
+from thresholds.rule import FittedOn, Rule
 
 inf = float("inf")
 TINY = float(np.finfo(np.float64).smallest_subnormal)
@@ -24,22 +24,44 @@ AWKWARD = ThresholdRule(
 )
 
 
+def bits(value: object) -> object:
+    """A value that is equal only to values of the same bits, arrays by their bytes."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, tuple):
+        return tuple(map(bits, value))
+    return value
+
+
 def same(got: object, expected: object) -> bool:
     """Whether two rules have the same fields, arrays bit for bit."""
     names = [item.name for item in dataclasses.fields(expected) if item.name != "_warned"]
-    pairs = [(getattr(got, name), getattr(expected, name)) for name in names]
-    return all(a.tobytes() == b.tobytes() if isinstance(b, np.ndarray) else a == b for a, b in pairs)
+    return all(bits(getattr(got, name)) == bits(getattr(expected, name)) for name in names)
+
+
+def draw() -> tuple[np.ndarray, np.ndarray]:
+    """Random truth and scores, one label of which has no positives."""
+    rng = np.random.default_rng(9)
+    y_score = rng.random((80, 4)).astype(np.float32)
+    return (rng.random((80, 4)) < y_score) & (np.arange(4) != 2), y_score
 
 
 def fitted(average: str = "macro", **options: object) -> ThresholdRule:
-    """A rule fitted on random scores, one label of which has no positives."""
-    rng = np.random.default_rng(9)
-    y_score = rng.random((80, 4)).astype(np.float32)
-    y_true = (rng.random((80, 4)) < y_score) & (np.arange(4) != 2)
-    return fit_empirical(y_true, y_score, average, **options)
+    """A rule fitted on random scores."""
+    return fit_empirical(*draw(), average, **options)
 
 
-RULES: dict[str, ThresholdRule | TopKRule] = {
+def regions(average: str = "macro", **options: object) -> RegionRule:
+    """Regions of the same scores."""
+    return thresholds.fit_regions(*draw(), average, **options)
+
+
+def expected(average: str = "macro", **options: object) -> ThresholdRule | InstanceRule:
+    """A rule from the same scores, taken for probabilities; one label is impossible."""
+    return fit_expected(np.where(np.arange(4) == 2, 0, draw()[1]), average, **options)
+
+
+RULES: dict[str, Rule] = {
     "awkward": AWKWARD,
     "plain": ThresholdRule([0.5]),
     "fixed": FixedRule(0.3, 3, label_names=["a", "b", "c"], missing=-1.0),
@@ -49,4 +71,13 @@ RULES: dict[str, ThresholdRule | TopKRule] = {
     "replaced": AWKWARD.replace({"cat": 1e-320, 1: -inf}),
     "top k": TopKRule(3),
     "fitted top k": thresholds.fit_top_k([[1, 0]], [[0.5, 0.1]], label_names=["á", "b"], missing=-inf, beta=1 / 3),
+    "expected counts": expected(label_names=["a", "b", "c", "d"]),
+    "expected counts, micro": expected("micro", beta=0.7, zero_division=1.0, sample_weight=np.linspace(0, 1, 80)),
+    "expected counts, shared": expected("weighted", per_label=False),
+    "expectation": expected(exact=True, zero_division=1.0, beta=1 / 3),
+    "instance": InstanceRule(),
+    "fitted instance": expected("samples", label_names=["á", "b", "c", "\x00"], beta=1 / 3, zero_division=1.0),
+    "region": RegionRule([[], [-inf], [-inf, -TINY, -0.0, TINY, 1 / 3, 1e308], [0.1, inf]], missing=-inf),
+    "fitted regions": regions(label_names=["á", "b", "c", "d"], n_bins=9),
+    "fitted regions, micro": regions("micro", beta=1 / 3, zero_division=1.0, posterior="isotonic"),
 }

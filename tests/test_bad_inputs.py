@@ -46,6 +46,7 @@ for what, make in BAD_COLUMNS.items():
 COO_CALLS = {
     "y_score": "thresholds.FixedRule(0.5, 2).predict(cells)",
     "y_true": "thresholds.fit_empirical(cells, np.ones((4, 2)))",
+    "probabilities": "thresholds.fit_expected(cells)",
     "y_pred": "thresholds.metrics.f1_score(np.ones((4, 2)), cells, average='macro')",
 }
 

@@ -9,9 +9,12 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from rules import RULES
 
 import thresholds
+from thresholds._checks import AVERAGES
 from thresholds.demo import demonstration
+from thresholds.rule import Rule
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -95,12 +98,24 @@ def test_notebooks_run(notebook: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_saved_rules_keep_to_the_published_schema(tmp_path: Path) -> None:
     schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
     y_true, y_score = np.array([[1, 0, 0], [0, 1, 0]]), np.array([[0.9, -np.inf, 0.1], [0.2, -np.inf, 0.3]])
-    rules: list[thresholds.ThresholdRule | thresholds.TopKRule] = [
+    rules: list[Rule] = [
         thresholds.fit_empirical(y_true, y_score, average, label_names=["a", "b", "c"])
         for average in ("macro", "micro", "weighted")
     ]
     rules.append(thresholds.fit_empirical(y_true, y_score, "samples", per_label=False, missing=-np.inf))
     rules += [thresholds.fit_top_k(y_true, y_score), thresholds.FixedRule(0.5, 3), thresholds.TopKRule(2)]
+    p = np.array([[0.9, 0.0, 0.1], [0.2, 0.0, 0.3]])
+    rules += [thresholds.fit_expected(p, average, label_names=["a", "b", "c"]) for average in AVERAGES]
+    rules += [thresholds.fit_expected(p, exact=True), thresholds.fit_expected(p, "samples", per_label=False)]
+    rules += [thresholds.InstanceRule(), thresholds.RegionRule([[-np.inf, 0.5], []], missing=-np.inf)]
+    rules += [thresholds.fit_regions(y_true, y_score, average, missing=-np.inf) for average in ("macro", "micro")]
     for rule in rules:
         rule.save(tmp_path / "rule.json")
         jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_of_every_kind_keep_to_the_published_schema(name: str, tmp_path: Path) -> None:
+    schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+    RULES[name].save(tmp_path / "rule.json")
+    jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)

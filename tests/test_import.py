@@ -53,6 +53,8 @@ def test_an_import_does_not_even_load_numpy() -> None:
         "load_rule",
         "ThresholdRule",
         "FixedRule",
+        "InstanceRule",
+        "RegionRule",
         "TopKRule",
         "InputError",
         "ScoreRangeWarning",
@@ -65,6 +67,38 @@ def test_what_needs_no_kernels_loads_none(name: str) -> None:
 
 def test_predicting_dense_scores_loads_nothing_heavy() -> None:
     assert loaded_by("import thresholds\nthresholds.FixedRule(0.5, 2).predict([[0.1, 0.9]])") == []
+
+
+def test_rules_of_scores_predict_without_anything_heavy() -> None:
+    calls = ["RegionRule([[0.5], []])", "TopKRule(1)", "ThresholdRule([0.5, 0.2])"]
+    for call in calls:
+        assert loaded_by(f"import thresholds\nthresholds.{call}.predict([[0.1, 0.9]])") == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "InstanceRule().predict([[0.1, 0.9]])",
+        "InstanceRule().predict([[0.1, 0.9]], tail=[0.5])",
+        "InstanceRule().predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)",
+        "InstanceRule().predict_from_samples([[[0, 1]], [[1, 1]]])",
+        "expected_f([[0.1, 0.9]], [[0, 1]])",
+        "fit_expected([[0.1, 0.9]])",
+        "fit_expected([[0.1, 0.9]], exact=True)",
+        "predict_by_batch([[0.1, 0.9]], [0])",
+        "batch_effect([[0.1, 0.9]], 0)",
+        "calibrate([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]]).transform([[0.1, 0.9]])",
+        "fit_regions([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]])",
+    ],
+)
+def test_rules_of_probabilities_load_kernels_and_no_more(call: str) -> None:
+    assert set(loaded_by(f"import thresholds\nthresholds.{call}")) <= {"numba", "llvmlite", "scipy"}
+
+
+def test_dependent_labels_need_no_kernels() -> None:
+    calls = ["predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)", "predict_from_samples([[[0, 1]], [[1, 1]]])"]
+    for call in calls:
+        assert loaded_by(f"import thresholds\nthresholds.InstanceRule().{call}") == []
 
 
 def test_fitting_leaves_out_what_only_other_parts_use() -> None:

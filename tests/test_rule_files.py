@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 from rules import AWKWARD, RULES, fitted, same
 
-from thresholds import FixedRule, ThresholdRule, TopKRule, load_rule
+from thresholds import FixedRule, RegionRule, ThresholdRule, TopKRule, load_rule
+from thresholds.rule import Rule
 
 inf = float("inf")
 
 # Files
 
 
-def saved(rule: ThresholdRule | TopKRule, folder: Path) -> ThresholdRule | TopKRule:
+def saved(rule: Rule, folder: Path) -> Rule:
     """The rule after a round trip through a file."""
     rule.save(folder / "rule.json")
     return load_rule(folder / "rule.json")
@@ -32,7 +33,7 @@ def test_a_saved_rule_comes_back_bit_for_bit(name: str, tmp_path: Path) -> None:
     rule = RULES[name]
     loaded = saved(rule, tmp_path)
     assert same(loaded, rule)
-    assert type(loaded) is (TopKRule if isinstance(rule, TopKRule) else ThresholdRule)
+    assert type(loaded) is (ThresholdRule if isinstance(rule, ThresholdRule) else type(rule))
     assert loaded.to_dict() == rule.to_dict()
     assert same(type(loaded).from_dict(rule.to_dict()), rule)
     if not isinstance(rule, FixedRule):
@@ -130,25 +131,39 @@ import thresholds
 
 rule = thresholds.load_rule({path!r})
 print(rule.predict(np.array({scores})).tolist())
-print(thresholds.load_rule({top!r}).predict(np.array({scores})).tolist())
+for other in {others!r}:
+    print(thresholds.load_rule(other).predict(np.array({scores})).tolist())
+thresholds.load_rule({instance!r}).save({instance!r})
 rule.replace({{0: 0.25}}).save({path!r})
 """
 
 
 def test_a_loaded_rule_needs_numpy_alone(tmp_path: Path) -> None:
+    """Only the predictions of an `InstanceRule` need more; loading and saving it do not."""
     rule, scores = fitted(), [[0.9, 0.1, 0.5, 0.5], [0.2, 0.9, 0.9, 0.0]]
-    path, top = str(tmp_path / "rule.json"), str(tmp_path / "top.json")
-    rule.save(path)
-    TopKRule(1).save(top)
-    code = NUMPY_ALONE.format(path=path, top=top, scores=scores)
+    others = {"top": TopKRule(1), "region": RULES["fitted regions"], "expected": RULES["expectation"]}
+    paths = {name: str(tmp_path / f"{name}.json") for name in ("rule", "instance", *others)}
+    for name, each in (others | {"rule": rule, "instance": RULES["fitted instance"]}).items():
+        each.save(paths[name])
+    code = NUMPY_ALONE.format(
+        path=paths["rule"], others=[paths[name] for name in others], instance=paths["instance"], scores=scores
+    )
     ran = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    expected = [rule.predict(scores).tolist(), TopKRule(1).predict(scores).tolist()]
+    expected = [each.predict(scores).tolist() for each in (rule, *others.values())]
     assert [json.loads(line) for line in ran.stdout.splitlines()] == expected
-    assert load_rule(path).thresholds[0] == 0.25
+    assert load_rule(paths["rule"]).thresholds[0] == 0.25
+    assert load_rule(paths["instance"]) == RULES["fitted instance"]
 
 
 # Copies
+
+
+def arrays_of(rule: Rule) -> list[np.ndarray]:
+    """The arrays that a rule holds."""
+    if isinstance(rule, RegionRule):
+        return list(rule.switches)
+    return [rule.thresholds, rule.unsupported] if isinstance(rule, ThresholdRule) else []
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -157,8 +172,9 @@ def test_rules_are_frozen(name: str) -> None:
     for item in dataclasses.fields(rule):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(rule, item.name, None)
-    if isinstance(rule, ThresholdRule):
-        for array in (rule.thresholds, rule.unsupported):
+    for array in arrays_of(rule):
+        assert not array.flags.writeable
+        if array.size:
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 0
 
@@ -170,6 +186,10 @@ def test_a_rule_keeps_its_own_arrays() -> None:
     assert rule.thresholds.tolist() == [0.5, 0.25]
     assert rule.unsupported.tolist() == [True, False]
     assert rule.thresholds.dtype == np.float64
+    given = np.array([0.25, 0.5])
+    regions = RegionRule([given])
+    given[:] = 7.0
+    assert regions.switches[0].tolist() == [0.25, 0.5]
 
 
 COPIES: dict[str, Callable[[object], object]] = {
@@ -187,6 +207,4 @@ def test_copies_are_the_same_rule_and_frozen_too(name: str, how: str) -> None:
     copied = COPIES[how](rule)
     assert type(copied) is type(rule)
     assert same(copied, rule)
-    if isinstance(copied, ThresholdRule):
-        assert not copied.thresholds.flags.writeable
-        assert not copied.unsupported.flags.writeable
+    assert not any(array.flags.writeable for array in arrays_of(copied))

@@ -91,8 +91,9 @@ def batch_effect(
     Returns
     -------
     BatchEffect
-        With break-even probabilities to within 1e-15. There is exactly one for each label and batch: what is expected
-        of the best set with the row rises with the row's probability, of the best set without it it falls.
+        There is exactly one break-even probability for each label and batch: what is expected of the best set with the
+        row rises with the row's probability, of the best set without it it falls. It is found by bisection; with
+        `exact`, as values within 1e-12 count as equal, to about 1e-12 times the rows of the batch.
 
     Raises
     ------
@@ -187,6 +188,8 @@ def predict_by_batch(
     """
     matrix = _checks.probabilities(probabilities)
     keys = _checks.plain(batches, "batches")
+    if keys.dtype.kind == "f" and np.isnan(keys).any():
+        raise InputError("batches has NaN, expected what tells batches apart")
     if keys.shape != (matrix.shape[0],):
         raise InputError(f"batches has shape {keys.shape}, expected {matrix.shape[0]} values, one per row")
     try:
@@ -221,7 +224,7 @@ def _usual_sizes(n_samples: int) -> Ints:
 def _checked_sizes(sizes: object, n_samples: int) -> Ints:
     """Check numbers of rows."""
     numbers = _checks.rising(sizes, "sizes")
-    if numbers.size == 0 or (numbers % 1 != 0).any() or numbers[0] < 1 or numbers[-1] > n_samples:
+    if numbers.size == 0 or numbers[0] < 1 or numbers[-1] > n_samples or (numbers % 1 != 0).any():
         raise InputError(f"sizes is {_checks.shown(numbers.tolist())}, expected whole numbers from 1 to {n_samples}")
     return numbers.astype(np.int64)
 

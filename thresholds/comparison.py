@@ -206,7 +206,7 @@ def _calibration(rule: AnyRule, problem: Problem) -> tuple[float, float]:
     if isinstance(rule, CalibratedRule):
         probabilities = rule.calibrator.transform(problem.scores, dense=True)
     elif isinstance(rule, InstanceRule) or (isinstance(rule, ThresholdRule) and rule.expected is not None):
-        probabilities = problem.scores
+        probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
     else:
         return np.nan, np.nan
     found = measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)

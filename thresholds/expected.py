@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, expectation
+from thresholds import _checks, engines, expectation
 from thresholds._checks import AVERAGES, Average, InputError, Matrix
 from thresholds.expected_counts import Probabilities, best_cuts, counts_above, counts_of_decisions, counts_of_rows
 from thresholds.metrics.averages import average_of, each, f_score
@@ -206,6 +206,7 @@ def expected_f(
     p = Probabilities.of(probabilities, sample_weight)
     decided = _checks.indicator(y_pred, "y_pred")
     _checks.same_shape(p.matrix, "probabilities", decided, "y_pred")
+    engines.worker_count(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     _refuse_weights(exact, average, sample_weight)
     return _value(p, decided, average, beta, zero_division, exact, n_jobs=n_jobs, progress=progress)
 

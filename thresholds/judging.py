@@ -10,7 +10,6 @@ from thresholds._checks import Matrix, is_sparse
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways, stacked
 from thresholds.problem import Problem
-from thresholds.rule import RegionRule, ThresholdRule
 from thresholds.rule.decisions import Decides
 
 
@@ -41,6 +40,6 @@ def f_measure(judged: Judged, problem: Problem, average: str, beta: float, zero_
 
 def _decisions(rule: Decides, scores: Matrix) -> Matrix:
     """Predict; densely where the scores that a sparse matrix leaves out are predicted too."""
-    if isinstance(rule, ThresholdRule | RegionRule) and is_sparse(scores):
-        return rule._decide(scores, dense=rule.predicts_missing)
+    if is_sparse(scores) and rule.predicts_missing:
+        return rule._decide(scores, dense=True)
     return rule._decide(scores)

@@ -17,7 +17,9 @@ import numpy.typing as npt
 from thresholds import _checks, engines
 from thresholds._checks import Average
 from thresholds._kernels.keys import to_scores
+from thresholds.calibration.isotonic import rising_blocks
 from thresholds.judging import f_measure, judge
+from thresholds.metrics.counts import count_by_label
 from thresholds.placement import place
 from thresholds.problem import Problem
 from thresholds.rule import RegionRule
@@ -73,7 +75,7 @@ def fit_regions(
         "histogram": bins of scores that hold equal parts of a label's positives and negatives, counted half and half.
         "isotonic": the blocks of isotonic regression, in which the share of positives rises: the region is then a
         threshold, the one that `fit_empirical` finds.
-    n_bins : bins of a histogram; None (default) for one bin for every ten positives, from 2 to 50
+    n_bins : bins of a histogram; None (default) for one for every ten positives, from 2 to 50
         Fewer bins miss structure, more take luck for structure: unlike thresholds, regions can overfit at will.
     sample_weight, zero_division, missing, label_names, n_jobs, progress : as in `fit_empirical`
 
@@ -118,8 +120,12 @@ def fit_regions(
 
     def bins_of(label: int) -> _Bins:
         groups = _groups(problem, label)
-        return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
+        if posterior == "isotonic":
+            return _blocks(groups)
+        usual = int(np.clip(n_positives[label] // _POSITIVES_PER_BIN, 2, _MOST_BINS))
+        return _histogram(groups, usual if n_bins is None else n_bins)
 
+    n_positives = count_by_label(problem.truth, problem.truth, None).positives
     problem.prepare("labels")
     bins = engines.run(bins_of, range(problem.n_labels), n_jobs=n_jobs, progress=progress, title="labels")
     cuts = _best_posteriors(bins, beta, pooled=average == "micro")
@@ -147,11 +153,9 @@ def _groups(problem: Problem, label: int) -> _Bins:
     return _Bins(scores, np.append(np.nan, scores[:-1]), hits, weights)
 
 
-def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
+def _histogram(groups: _Bins, n_bins: int) -> _Bins:
     """Join neighbours into bins of equal mass, half of it of positives and half of negatives."""
     misses = groups.weights - groups.hits
-    if n_bins is None:
-        n_bins = int(np.clip(np.count_nonzero(groups.hits) // _POSITIVES_PER_BIN, 2, _MOST_BINS))
     mass = sum(part / max(1, part.sum()) for part in (groups.hits, misses))
     middle = np.cumsum(mass) - mass / 2
     return _joined(groups, np.floor(middle / max(mass.sum(), 1e-300) * n_bins))
@@ -159,10 +163,8 @@ def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
 
 def _blocks(groups: _Bins) -> _Bins:
     """Join neighbours into the blocks of isotonic regression."""
-    from scipy.optimize import isotonic_regression
-
-    fitted = isotonic_regression(groups.posterior, weights=groups.weights)
-    return _joined(groups, np.repeat(np.arange(fitted.blocks.size - 1), np.diff(fitted.blocks)))
+    ends = rising_blocks(*(np.append(0, sums.cumsum()) for sums in (groups.hits, groups.weights)))
+    return _joined(groups, np.repeat(np.arange(ends.size - 1), np.diff(ends)))
 
 
 def _joined(groups: _Bins, number: npt.NDArray[Any]) -> _Bins:
@@ -181,10 +183,13 @@ def _best_posteriors(bins: list[_Bins], beta: float, *, pooled: bool) -> list[fl
 
 
 def _best_posterior(hits: Ints, weights: Ints, beta: float) -> float:
-    """Give the highest tp / (b^2 positives + predicted) of unions of bins."""
-    order = np.argsort(-(hits / np.maximum(weights, 1)), kind="stable")
+    """Give the highest tp / (b^2 positives + predicted) of unions of bins, at most the lowest posterior of it."""
+    posterior = hits / np.maximum(weights, 1)
+    order = np.argsort(-posterior, kind="stable")
     tp, predicted = hits[order].cumsum(), weights[order].cumsum()
-    return float((tp / (beta * beta * tp[-1] + predicted)).max())
+    ratio = tp / (beta * beta * tp[-1] + predicted)
+    best = int(ratio.argmax())
+    return float(min(ratio[best], posterior[order[best]]))  # Rounding may put the ratio above.
 
 
 def _switches(bins: _Bins, cut: float, problem: Problem) -> Floats:

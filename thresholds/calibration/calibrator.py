@@ -44,6 +44,11 @@ class Calibrator:
 
     def __post_init__(self) -> None:
         """Freeze what is shown."""
+        self.__setstate__({})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over values, the array frozen; copies and pickles come this way too."""
+        self.__dict__.update(state)
         self.absent.flags.writeable = False
 
     @property

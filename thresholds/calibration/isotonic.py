@@ -54,7 +54,7 @@ def _knots(cells: Cells) -> _Knots:
     score, lower, hits, weights = _steps(cells)
     if score.size == 0:
         return np.empty(0), np.empty(0)
-    ends = _blocks(hits, weights)
+    ends = rising_blocks(hits, weights)
     rates = np.diff(hits[ends]) / np.diff(weights[ends])
     bottom, top = score[ends[:-1]], np.append(lower[ends[1:-1]], score[ends[-2]])
     knots, values = np.stack([bottom, top], axis=1).reshape(-1), np.repeat(rates, 2)
@@ -81,7 +81,7 @@ def _steps(cells: Cells) -> tuple[_Floats, _Floats, Ints, Ints]:
     return to_scores(key)[::-1], to_scores(lower)[::-1], hits, weights
 
 
-def _blocks(hits: Ints, weights: Ints) -> Ints:
+def rising_blocks(hits: Ints, weights: Ints) -> Ints:
     """Give the ends of the blocks of steps, from sums over the steps below each."""
     from scipy.optimize import isotonic_regression
 

@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from thresholds import _checks
 from thresholds._checks import Matrix, is_sparse
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.rule import InstanceRule, ThresholdRule
-from thresholds.rule.decisions import like, sparse_like
+from thresholds.rule.decisions import like, positives_only, sparse_like
 
 
 @dataclass(frozen=True)
@@ -41,25 +44,46 @@ class CalibratedRule:
                 shown, expected = _checks.shown(getattr(self, name)), getattr(kind, "__name__", kind)
                 raise _checks.InputError(f"{name} is {shown}, expected a {expected}")
 
+    @property
+    def predicts_missing(self) -> bool:
+        """Whether entries that a sparse matrix leaves out are predicted for some label: a dense answer."""
+        return bool(self._of_absent().any())
+
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and `ThresholdRule.predict`."""
         scores = _checks.scores(y_score, label_names=self.calibrator.label_names)
         self._check(scores)
-        decided = self._decide(scores)
-        if not is_sparse(decided):
-            return like(decided, y_score)
-        return decided.toarray() if dense else sparse_like(decided, y_score)
+        decided = self._decide(scores, dense=dense)
+        return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
 
     def _check(self, scores: Matrix) -> None:
         """Refuse scores that the calibrator or the rule cannot take."""
-        self.rule._check(self.calibrator.transform(scores[:1]))
+        self.calibrator._checked(scores)
+        self.rule._check(self.calibrator.absent[np.newaxis])
 
-    def _decide(self, scores: Matrix) -> Matrix:
+    def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Predict on checked scores."""
+        if not is_sparse(scores):
+            return self.rule._decide(self.calibrator.transform(scores))
+        if isinstance(self.rule, InstanceRule):
+            probabilities, tails = self.calibrator.transform(scores), self.calibrator.tail(scores)
+            return self.rule._decide(probabilities, tails, dense=dense)
+        if dense:
+            return self.rule._decide(self.calibrator.transform(scores, dense=True))
+        absent = self._of_absent()
+        if absent.any():
+            raise _checks.InputError(
+                f"y_score is sparse, and what it leaves out is predicted for label {int(absent.argmax())}:"
+                " nearly all cells would be positive; pass dense=True"
+            )
         probabilities = self.calibrator.transform(scores)
-        if isinstance(self.rule, InstanceRule) and is_sparse(scores):
-            return self.rule._decide(probabilities, self.calibrator.tail(scores))
-        return self.rule._decide(probabilities)
+        return positives_only(probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices])
+
+    def _of_absent(self) -> npt.NDArray[np.bool_]:
+        """Tell for which labels absent entries are predicted."""
+        if isinstance(self.rule, InstanceRule):
+            return np.zeros(self.calibrator.n_labels, np.bool_)
+        return np.asarray(self.calibrator.absent >= self.rule.thresholds)
 
     def __str__(self) -> str:
         """Name both parts."""

@@ -11,7 +11,12 @@ from thresholds._checks import Dense, Matrix
 class Decides(Protocol):
     """What turns checked scores into decisions: every rule."""
 
-    def _decide(self, scores: Matrix, /) -> Matrix: ...
+    @property
+    def predicts_missing(self) -> bool:
+        """Whether entries that a sparse matrix leaves out are predicted for some label: a dense answer."""
+
+    def _decide(self, scores: Matrix, /, *, dense: bool = False) -> Matrix:
+        """Decide; densely if asked to, which a sparse matrix needs if what it leaves out is predicted."""
 
 
 def positives_only(scores: Any, hits: npt.NDArray[np.bool_]) -> Any:

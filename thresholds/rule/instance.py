@@ -55,6 +55,7 @@ class InstanceRule(Saved):
     objective: float | None = None
 
     kind: ClassVar[str] = "instance"
+    predicts_missing: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -107,10 +108,8 @@ class InstanceRule(Saved):
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
         self._check_count(matrix.shape[1], "probabilities")
         tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
-        decided = self._decide(matrix, tails, n_jobs=n_jobs, progress=progress)
-        if not is_sparse(decided):
-            return like(decided, probabilities)
-        return decided.toarray() if dense else sparse_like(decided, probabilities)
+        decided = self._decide(matrix, tails, dense=dense, n_jobs=n_jobs, progress=progress)
+        return sparse_like(decided, probabilities) if is_sparse(decided) else like(decided, probabilities)
 
     def predict_from_joint(self, P: object, p_none: object) -> Any:
         """Decide for dependent labels, from the joint probabilities of each label and the number of positives (GFM).
@@ -200,13 +199,22 @@ class InstanceRule(Saved):
             raise InputError(f"{name} has {n_labels} labels, expected {len(self.label_names)} as the rule has")
 
     def _decide(
-        self, matrix: Matrix, tails: Any = None, *, n_jobs: int | None = None, progress: bool = False
+        self,
+        scores: Matrix,
+        tails: Any = None,
+        *,
+        dense: bool = False,
+        n_jobs: int | None = None,
+        progress: bool = False,
     ) -> Matrix:
         """Predict on checked probabilities."""
         from thresholds.expectation import best_decisions
 
-        marks = best_decisions(matrix, self.beta, self.zero_division, tails, n_jobs=n_jobs, progress=progress)
-        return positives_only(matrix, marks != 0) if is_sparse(matrix) else marks
+        marks = best_decisions(scores, self.beta, self.zero_division, tails, n_jobs=n_jobs, progress=progress)
+        if not is_sparse(scores):
+            return marks
+        decided = positives_only(scores, marks != 0)
+        return decided.toarray() if dense else decided
 
     def to_dict(self) -> dict[str, Any]:
         """Give the rule as plain values, in the form of `rule.schema.json`."""

@@ -1,6 +1,6 @@
 """Several intervals of scores for each label."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -50,13 +50,21 @@ class RegionRule(Saved):
 
     def __post_init__(self) -> None:
         """Check the switches."""
+        if not isinstance(self.switches, Iterable):
+            raise InputError(f"switches is {_checks.shown(self.switches)}, expected rising scores for each label")
         switches = tuple(_checks.rising(of_label, f"switches of label {j}") for j, of_label in enumerate(self.switches))
         checked = settings.checked(self)
         names = checked["label_names"]
         if not switches or (names is not None and len(names) != len(switches)):
             expected = "at least one" if names is None else f"{len(names)} as label_names has"
             raise InputError(f"switches is about {len(switches)} labels, expected {expected}")
-        self.__dict__.update({"switches": switches} | checked)
+        self.__setstate__({"switches": switches} | checked)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over values, the arrays frozen; copies and pickles come this way too."""
+        self.__dict__.update(state)
+        for of_label in self.switches:
+            of_label.flags.writeable = False
 
     @property
     def n_labels(self) -> int:

@@ -43,6 +43,7 @@ class TopKRule(Saved):
     objective: float | None = None
 
     kind: ClassVar[str] = "top_k"
+    predicts_missing: ClassVar[bool] = False  # for some label: only k of each row are predicted
 
     def __post_init__(self) -> None:
         """Check the number of labels."""
@@ -50,10 +51,8 @@ class TopKRule(Saved):
 
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
-        decided = self._decide(self._checked(y_score))
-        if not is_sparse(decided):
-            return like(decided, y_score)
-        return decided.toarray() if dense else sparse_like(decided, y_score)
+        decided = self._decide(self._checked(y_score), dense=dense)
+        return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
 
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""
@@ -66,10 +65,13 @@ class TopKRule(Saved):
         if self.label_names is not None and scores.shape[1] != len(self.label_names):
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
 
-    def _decide(self, scores: Matrix) -> Matrix:
+    def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Predict on checked scores."""
         k = min(self.k, scores.shape[1])
-        return _sparse_choice(scores, k, self.missing) if is_sparse(scores) else _dense_choice(scores, k)
+        if not is_sparse(scores):
+            return _dense_choice(scores, k)
+        decided = _sparse_choice(scores, k, self.missing)
+        return decided.toarray() if dense else decided
 
     def to_dict(self) -> dict[str, Any]:
         """Give the rule as plain values, in the form of `rule.schema.json`."""
