@@ -102,15 +102,6 @@ def centre(mean: float, variance: float) -> float:
 
 
 @summing_kernel
-def _sum_of_products(a: Floats, b: Floats) -> float:
-    """Give the scalar product."""
-    total = 0.0
-    for q in range(a.size):
-        total += a[q] * b[q]
-    return total
-
-
-@summing_kernel
 def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) -> float:
     """Put one more label into the set: add to H, multiply the weights by u, and give the integral."""
     rest, total = 1.0 - p, 0.0
@@ -125,15 +116,11 @@ def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) ->
 @kernel
 def _used(x: Floats, away: Floats, log_weights: Floats, k: float, mean: float) -> int:
     """Give how many of the first nodes matter, a multiple of 8: the integrand is at most exp(-x k - mean (1 - v))."""
-    highest, used = -np.inf, x.size
-    for q in range(x.size):
-        highest = max(highest, log_weights[q] - x[q] * k - mean * away[q])
-    while used > _LANES:
-        last = used - _LANES
-        if log_weights[last] - x[last] * k - mean * away[last] > highest - _NEGLIGIBLE:
-            break
-        used = last
-    return used
+    bound = log_weights - x * k - mean * away
+    n, negligible = x.size, bound.max() - _NEGLIGIBLE
+    while n > _LANES and bound[n - _LANES] < negligible:
+        n -= _LANES
+    return n
 
 
 @kernel
@@ -154,10 +141,8 @@ def best_prefixes(
     best_k, best_f = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1)
     room = np.empty((7, nodes.shape[1]))
     for i in range(best_k.size):
-        first = starts[i]
-        while first < starts[i + 1] and values[first] == 0:
-            first += 1
-        p = values[first : starts[i + 1]][::-1].astype(np.float64)
+        of_list = values[starts[i] : starts[i + 1]]
+        p = of_list[np.searchsorted(of_list, 0.0, side="right") :][::-1].astype(np.float64)
         best_k[i], best_f[i] = _best_prefix(p, tails[i], beta_squared, zero_division, whole_ties, nodes, room)
     return best_k, best_f
 
@@ -269,7 +254,7 @@ def _expected_f(
             small[q] = powers_of_set[r - 1] + (small[q] * away[q] if r < POWERS else 0.0)
         share[q] += v[q] * small[q]
         weight[q] = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
-    return (1.0 + beta_squared) * _sum_of_products(weight, share)
+    return float((1.0 + beta_squared) * (weight * share).sum())
 
 
 @kernel

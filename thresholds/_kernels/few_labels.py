@@ -25,10 +25,8 @@ def best_prefixes_of_few(
     """Give what `expectation.best_prefixes` gives."""
     best_k, best_f = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1)
     for i in range(best_k.size):
-        first = starts[i]
-        while first < starts[i + 1] and values[first] == 0:
-            first += 1
-        p = values[first : starts[i + 1]][::-1].astype(np.float64)
+        of_list = values[starts[i] : starts[i + 1]]
+        p = of_list[np.searchsorted(of_list, 0.0, side="right") :][::-1].astype(np.float64)
         best_k[i], best_f[i] = _best_prefix(p, beta_squared, zero_division, whole_ties)
     return best_k, best_f
 
