@@ -123,7 +123,7 @@ def fit_expected(
         cuts = np.full(p.n_labels, _shared_cut(p, average, beta, zero_division, **run))
     if counts is None:
         counts = counts_above(p, cuts, n_jobs)
-    nothing = counts.positives == 0
+    nothing = counts.sums[2] == 0
     fitted = ThresholdRule(
         thresholds=np.where(nothing & (per_label or nothing.all()), np.inf, cuts),
         label_names=p.label_names,

@@ -38,7 +38,8 @@ class Probabilities:
     """Checked probabilities and weights of rows."""
 
     matrix: Matrix  # (n_samples, n_labels) in [0, 1]
-    weights: Floats  # (n_samples,)
+    weights: Floats  # (n_samples,) in multiples of `unit`
+    unit: float
     chunk: int  # rows whose sums are added up by one thread
     label_names: tuple[str, ...] | None = None
 
@@ -49,11 +50,11 @@ class Probabilities:
         matrix = _checks.probabilities(probabilities, label_names=names)
         if names is not None and len(names) != matrix.shape[1]:
             raise InputError(f"label_names has {len(names)} names, expected {matrix.shape[1]}, one for each label")
-        weights, _ = _checks.weights_of_rows(sample_weight, matrix.shape[0], some=False)
-        if weights is not None and not weights.any():
+        found, unit = _checks.weights_of_rows(sample_weight, matrix.shape[0], some=False)
+        if found is not None and not found.any():
             raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
-        ones = np.ones(matrix.shape[0])
-        return cls(matrix, ones if weights is None else weights.astype(np.float64), _chunk(*matrix.shape), names)
+        weights = np.ones(matrix.shape[0]) if found is None else found.astype(np.float64)
+        return cls(matrix, weights, unit, _chunk(*matrix.shape), names)
 
     @property
     def n_samples(self) -> int:
@@ -68,7 +69,7 @@ class Probabilities:
     def every(self, stride: int) -> "Probabilities":
         """Give every so many rows."""
         matrix = _copied(self.matrix[::stride])
-        return Probabilities(matrix, self.weights[::stride], _chunk(*matrix.shape))
+        return Probabilities(matrix, self.weights[::stride], self.unit, _chunk(*matrix.shape))
 
     def of_labels(self, labels: Ints) -> "Probabilities":
         """Give some labels; their sums stay the same to the last bit."""
@@ -88,7 +89,7 @@ def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = None) -> C
 
 def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
     """Give the expected counts of 0/1 decisions, by row, without weights."""
-    rows = Probabilities(_transposed(p.matrix), np.ones(p.n_labels), _chunk(p.n_labels, p.n_samples))
+    rows = Probabilities(_transposed(p.matrix), np.ones(p.n_labels), 1.0, _chunk(p.n_labels, p.n_samples))
     return replace(counts_of_decisions(rows, _transposed(decided), n_jobs), labels=None)
 
 
@@ -205,7 +206,7 @@ def _over_chunks(
 
 def _counts(p: Probabilities, sums: Floats) -> ConfusionCounts:
     """Give sums over all rows as counts."""
-    return ConfusionCounts(sums, float(p.weights.sum()), labels=range(p.n_labels))
+    return ConfusionCounts(sums, float(p.weights.sum()), p.unit, range(p.n_labels))
 
 
 def _cut(rows: slice, step: int) -> list[slice]:

@@ -1,0 +1,102 @@
+"""The kernels of the expectation: quadrature as precise as stated, and two algorithms that agree."""
+
+import numpy as np
+import pytest
+
+import thresholds
+from thresholds import expectation, expected_counts
+from thresholds._kernels.expectation import best_prefixes
+from thresholds._kernels.few_labels import best_prefixes_of_few
+
+BETAS = [0.01, 0.1, 0.5, 1.0, 1.37, 2.0, 10.0, 100.0]
+
+
+@pytest.mark.parametrize(("many", "low", "high"), [(False, 0.25, 4.0), (True, 0.16, 6.0)])
+def test_nodes_integrate_exponentials_of_rates_around_1(many: bool, low: float, high: float) -> None:
+    """The integral of exp(-r z) is 1 / r; r is (B S + k) / K in docs/architecture.md."""
+    points, log_weights = expectation._nodes(many)
+    for rate in np.geomspace(low, high, 200):
+        assert np.exp(log_weights - rate * points).sum() * rate == pytest.approx(1, rel=1e-12)
+
+
+def draw_rows(n_rows: int, n_labels: int, seed: int) -> np.ndarray:
+    """Rows of all kinds: few and many likely labels, certain ones, equal ones."""
+    rng = np.random.default_rng(seed)
+    p = rng.random((n_rows, n_labels)) ** rng.choice([0.1, 0.5, 1, 3, 10, 40], (n_rows, 1))
+    mean = np.exp(rng.uniform(np.log(0.01), np.log(30), (n_rows, 1)))
+    p[::2] = np.minimum(1, p * mean / p.sum(axis=1, keepdims=True))[::2]
+    p[::7] = p[::7, :1]
+    p[::5, : n_labels // 10] = 1
+    return np.sort(p, axis=1)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+@pytest.mark.parametrize("zero_division", [0.0, 1.0])
+@pytest.mark.parametrize("n_labels", [1, 5, 21, 60, 150])
+def test_integrals_agree_with_the_quadratic_recursion(n_labels: int, zero_division: float, beta: float) -> None:
+    rows = draw_rows(60, n_labels, n_labels)
+    starts, values = np.arange(len(rows) + 1) * n_labels, rows.reshape(-1)
+    settings = beta**2, zero_division, False
+    nodes = expectation._nodes(beta > 1)
+    sizes, reached = best_prefixes(starts, values, np.zeros((len(rows), 0)), *settings, nodes)
+    of_few, expected = best_prefixes_of_few(starts, values, *settings)
+    np.testing.assert_allclose(reached, expected, rtol=2e-12, atol=1e-300)
+    for row, k, other in zip(rows, sizes, of_few, strict=True):
+        assert k == other or value_of(row, k, beta, zero_division) == pytest.approx(
+            value_of(row, other, beta, zero_division), rel=3e-12
+        )
+
+
+def value_of(row: np.ndarray, k: int, beta: float, zero_division: float) -> float:
+    """The expectation of the k highest of a rising row."""
+    decided = (np.arange(row.size) >= row.size - k).astype(np.uint8)[np.newaxis]
+    return float(expectation.expected_of_rows(row[np.newaxis], decided, beta, zero_division)[0])
+
+
+def test_a_million_labels_keep_their_digits() -> None:
+    """Equal probabilities, all predicted: S is binomial, and E 2 S / (S + n) is a short sum."""
+    from scipy import stats
+
+    n, p = 1_000_000, 3e-6
+    s = np.arange(1, 60)
+    expected = (stats.binom.pmf(s, n, p) * 2 * s / (s + n)).sum()
+    cells = np.full((1, n), p)
+    reached = expectation.expected_of_rows(cells, np.ones_like(cells, np.uint8), 1.0, 0.0)[0]
+    assert reached == pytest.approx(expected, rel=1e-11)
+
+
+def test_the_expectation_never_exceeds_the_bound_that_ends_the_search() -> None:
+    for beta in BETAS:
+        for row in draw_rows(40, 30, 3):
+            for k in range(1, 31):
+                m = row[-k:].sum()
+                bound = (1 + beta**2) * m / (beta**2 * m + k)
+                assert value_of(row, k, beta, 0.0) <= bound * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_expected_counts_are_the_same_bits_however_they_are_stored(dtype: type) -> None:
+    from scipy import sparse
+
+    rng = np.random.default_rng(1)
+    n, m = 9001, 7  # more than two blocks of rows
+    cells = (rng.random((n, m)) ** 4 * (rng.random((n, m)) < 0.4)).astype(dtype)
+    cuts, weights = np.full(m, 0.3), rng.exponential(size=n)
+    decided = (cells >= 0.3).astype(np.uint8)
+    stored = sparse.csr_array(cells.astype(np.float32 if dtype == np.float16 else dtype))
+    forms = [cells, np.asfortranarray(cells), np.repeat(cells, 2, axis=0)[::2], stored]
+    sums = [
+        counts.sums
+        for form in forms
+        for p in [expected_counts.Probabilities.of(form, weights)]
+        for counts in (
+            expected_counts.counts_above(p, cuts),
+            expected_counts.counts_of_decisions(p, decided),
+            expected_counts.counts_of_decisions(p, sparse.csr_array(decided)),
+            expected_counts.counts_above(p.of_labels(np.arange(m)), cuts, n_jobs=1),
+        )
+    ]
+    for other in sums[1:]:
+        np.testing.assert_array_equal(other, sums[0])
+    positives = thresholds.fit_expected(cells, sample_weight=weights).fitted_on.positives
+    np.testing.assert_allclose(positives, weights @ cells.astype(np.float64), rtol=1e-13)
