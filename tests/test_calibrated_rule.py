@@ -466,3 +466,49 @@ def test_thresholds_that_absent_probabilities_reach_need_a_dense_answer() -> Non
             rule.predict(sparse.csr_array(scores))
         dense = rule.predict(sparse.csr_array(scores), dense=True)
         np.testing.assert_array_equal(dense, rule.predict(scores))
+
+
+def test_tails_of_calibrators_are_what_instance_rules_take() -> None:
+    """Sums of powers fall with the power, although they are differences, which rounding may reverse."""
+    rng = np.random.default_rng(11)
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        n, m = int(rng.integers(2, 9)), int(rng.integers(2, 7))
+        truth = (rng.random((n, m)) < 0.6).astype(np.uint8)
+        scores = sparse.csr_array(np.round(rng.random((n, m)), 1) * (rng.random((n, m)) < 0.5))
+        for method in ("isotonic", "platt"):
+            calibrator = thresholds.calibrate(truth, scores, method)
+            tail = calibrator.tail(scores, powers=8)
+            assert (np.diff(tail, axis=1) <= 0).all()
+            rule = thresholds.CalibratedRule(calibrator, thresholds.InstanceRule())
+            plain = thresholds.InstanceRule().predict(calibrator.transform(scores), tail=calibrator.tail(scores))
+            np.testing.assert_array_equal(rule.predict(scores).toarray(), plain.toarray())
+
+
+def test_certain_labels_are_predicted_beside_a_certain_tail() -> None:
+    truth = [[1, 1, 1, 1], [1, 0, 0, 1], [1, 1, 1, 1], [1, 1, 0, 1]]
+    scores = sparse.csr_array([[1.0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 0, 1, 1]])
+    rule = thresholds.CalibratedRule(thresholds.calibrate(truth, scores), thresholds.InstanceRule())
+    assert rule.predict(sparse.csr_array([[1.0, 1, 0, 0]])).toarray().tolist() == [[1, 1, 0, 0]]
+
+
+def test_wide_lists_are_compared_without_filling_them_in() -> None:
+    import tracemalloc
+
+    rng = np.random.default_rng(12)
+    n, m = 400, 20_000
+    scores = sparse.random_array((n, m), density=1e-3, rng=rng, format="csr")
+    hits = (rng.random(scores.nnz) < scores.data).astype(np.uint8)
+    truth = sparse.csr_array((hits, scores.indices, scores.indptr), shape=scores.shape)
+    calibrator = thresholds.calibrate(truth, scores, "platt", pooled=True)
+    rules = {"platt": thresholds.CalibratedRule(calibrator, thresholds.InstanceRule())}
+    thresholds.compare(rules, truth, scores)
+    tracemalloc.start()
+    found = thresholds.compare(rules, truth, scores).measures[0]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n * m * 8 / 4, "a quarter of the dense matrix"
+    filled = calibrator.transform(scores, dense=True)
+    expected = thresholds.measure_calibration(truth.toarray(), filled)
+    assert found.sum_over_positives == pytest.approx(expected.sum_over_positives, rel=1e-9)
+    assert found.calibration_slope == pytest.approx(expected.slope, rel=1e-9)

@@ -100,3 +100,94 @@ def test_expected_counts_are_the_same_bits_however_they_are_stored(dtype: type) 
         np.testing.assert_array_equal(other, sums[0])
     positives = thresholds.fit_expected(cells, sample_weight=weights).fitted_on.positives
     np.testing.assert_allclose(positives, weights @ cells.astype(np.float64), rtol=1e-13)
+
+
+# Ties, tails and blocks of rows
+
+
+def test_the_tail_of_each_row_is_its_own() -> None:
+    """In more rows than one block holds, and with a tail that decides how many labels are predicted."""
+    rng = np.random.default_rng(2)
+    p = rng.random((9000, 3))
+    tail = rng.integers(0, 2, 9000) * 20.0
+    decided = thresholds.InstanceRule().predict(p, tail=tail)
+    for rows in (tail == 0, tail > 0):
+        np.testing.assert_array_equal(decided[rows], thresholds.InstanceRule().predict(p[rows], tail=tail[rows]))
+    assert decided[tail > 0].mean() > decided[tail == 0].mean() + 0.05
+
+
+@pytest.mark.parametrize("padding", [0, 30])
+def test_of_sets_that_are_equally_good_the_smallest_wins(padding: int) -> None:
+    """The certain label alone, and with that of probability 1/2, are worth 5/6, by either algorithm."""
+    row = np.append([0.5, 1.0], np.zeros(padding))
+    tiny = np.append(row, np.full(padding, 1e-200))
+    for cells in (row, tiny):
+        assert thresholds.InstanceRule().predict([cells])[0].tolist() == [0, 1] + [0] * (cells.size - 2)
+
+
+@pytest.mark.parametrize("n_more", [1, 40])
+def test_equal_probabilities_are_split_by_label_or_kept_together(n_more: int) -> None:
+    """With a tiny beta only precision counts, which any of the likeliest labels have: the first is taken of a row, and
+    all of a column, where they share a threshold.
+    """
+    cells = np.array([0.3, 0.3, 0.3] + [0.01] * n_more)
+    of_row = thresholds.InstanceRule(1e-9).predict(cells[np.newaxis])[0]
+    assert of_row.tolist() == [1, 0, 0] + [0] * n_more
+    assert thresholds.fit_expected(cells, exact=True, beta=1e-9).thresholds.tolist() in ([0.3], [0.01])
+
+
+def test_ties_between_dependent_labels_go_to_the_first_ones() -> None:
+    """Of forty labels that never come together any one is as good as another; and two sets of one value."""
+    joint = np.zeros((40, 1))
+    joint[:, 0] = 1 / 40
+    decided = thresholds.InstanceRule(0.1).predict_from_joint(joint, 0.0)
+    assert decided[: decided.sum()].all()
+    even = [[0.5, 0.5], [0.0, 0.5]]  # {0} or {0, 1}: {0} alone and both are worth 5/6
+    assert thresholds.InstanceRule().predict_from_joint(even, 0.0).tolist() == [1, 0]
+
+
+def test_many_labels_with_a_large_beta_keep_their_digits() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.random(600)
+    p *= 24 / p.sum()
+    order = np.argsort(-p)
+    decided = np.zeros((1, 600), np.uint8)
+    decided[0, order[:300]] = 1
+    chance = np.ones(1)
+    for q in p:
+        chance = np.convolve(chance, [1 - q, q])
+    expected = 0.0
+    for j in order[:300]:
+        without = np.ones(1)
+        for i, q in enumerate(p):
+            if i != j:
+                without = np.convolve(without, [1 - q, q])
+        s = np.arange(1, without.size + 1)
+        expected += (10001 * p[j] * without / (1e4 * s + 300)).sum()
+    reached = expectation.expected_of_rows(p[np.newaxis], decided, 100.0, 0.0)[0]
+    assert reached == pytest.approx(expected, rel=1e-12)
+
+
+def test_expectations_do_not_exceed_1() -> None:
+    for n in (1, 5, 1000, 100_000):
+        ones = np.ones((1, n))
+        for beta in BETAS:
+            for average in ("samples", "micro", "weighted"):
+                if n <= 5 or average != "weighted":
+                    assert thresholds.expected_f(ones, ones, average, beta) <= 1
+
+
+def test_labels_settle_alike_alone_and_together() -> None:
+    """Labels whose probabilities are all equal and tiny lie at their cut, but for rounding, from the first pass on;
+    others take many passes.
+    """
+    rng = np.random.default_rng(4)
+    n = 400
+    cells = np.empty((n, 60))
+    cells[:, ::2] = 10.0 ** -rng.uniform(1, 40, 30)
+    cells[:, 1::2] = rng.random((n, 30)) ** rng.integers(5, 300, 30)
+    for weights in (None, rng.exponential(size=n)):
+        together = thresholds.fit_expected(cells, sample_weight=weights)
+        alone = [thresholds.fit_expected(column, sample_weight=weights) for column in cells.T]
+        np.testing.assert_array_equal(together.thresholds, [rule.thresholds[0] for rule in alone])
+        assert together.predict(cells)[:, ::2].all()

@@ -13,7 +13,10 @@ import numpy.typing as npt
 
 from thresholds import _checks, engines, tables
 from thresholds._checks import Average, InputError, Matrix, is_sparse
+from thresholds.expectation import best_thresholds
 from thresholds.expected import fit_expected
+from thresholds.expected_counts import Probabilities, best_cuts
+from thresholds.rule import InstanceRule
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -71,6 +74,7 @@ def batch_effect(
     exact: bool = True,
     label_names: object = None,
     random_state: int = 0,
+    n_jobs: int | None = None,
     progress: bool = False,
 ) -> BatchEffect:
     """Show how the decision about one row changes with the rows that are decided together with it.
@@ -86,6 +90,7 @@ def batch_effect(
     beta, zero_division, exact : as in `fit_expected`; by default the exact expectation, as small batches need
     label_names : strings, one per label
     random_state : seed of the order in which other rows join
+    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
 
     Returns
@@ -118,8 +123,11 @@ def batch_effect(
     row = _checks.count(row, "row", 0)
     if row >= n_samples:
         raise InputError(f"row is {row}, expected at most {n_samples - 1}")
-    settings: dict[str, Any] = {"beta": beta, "zero_division": zero_division, "exact": exact}
-    names = fit_expected(matrix[[row]], label_names=label_names, **settings).label_names
+    _checks.option(exact, "exact", (True, False))
+    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    names = None if label_names is None else _checks.names_of_labels(label_names)
+    if names is not None and len(names) != matrix.shape[1]:
+        raise InputError(f"label_names has {len(names)} names, expected {matrix.shape[1]}, one for each label")
     numbers = _usual_sizes(n_samples) if sizes is None else _checked_sizes(sizes, n_samples)
     others = np.random.default_rng(_checks.count(random_state, "random_state", 0)).permutation(n_samples)
     others = others[others != row]
@@ -130,8 +138,10 @@ def batch_effect(
 
         def predicted(at: Floats) -> npt.NDArray[np.bool_]:
             batch[0] = at
-            rule = fit_expected(batch, **settings, n_jobs=1)
-            return rule._decide(batch)[0] != 0  # type: ignore[no-any-return]
+            if exact:
+                return np.asarray(at >= best_thresholds(batch, beta, zero_division, n_jobs=1))
+            cuts, _ = best_cuts(Probabilities.of(batch), beta, pooled=False, n_jobs=1)
+            return np.asarray(at >= cuts)
 
         low, high = np.zeros(own.size), np.ones(own.size)
         for _ in range(_HALVINGS):
@@ -140,7 +150,7 @@ def batch_effect(
             low, high = np.where(hit, low, middle), np.where(hit, middle, high)
         return np.where(low > 0, high, 0.0), predicted(own)
 
-    found = engines.run(effect, numbers.tolist(), progress=progress, title="batches")
+    found = engines.run(effect, numbers.tolist(), n_jobs=n_jobs, progress=progress, title="batches")
     cuts, hits = (np.stack(parts) for parts in zip(*found, strict=True))
     return BatchEffect(row, own, numbers, cuts, hits, names)
 
@@ -202,7 +212,8 @@ def predict_by_batch(
 
     def decide(rows: Ints) -> Matrix:
         batch = matrix[rows]
-        return fit_expected(batch, average, **settings, n_jobs=1).predict(batch)
+        rule = fit_expected(batch, average, **settings, n_jobs=1)
+        return rule._decide(batch, n_jobs=1) if isinstance(rule, InstanceRule) else rule._decide(batch)
 
     decided = engines.run(decide, parts, n_jobs=n_jobs, progress=progress, title="batches")
     back = np.argsort(order)

@@ -137,33 +137,37 @@ def compare(
 
 
 def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings: Any) -> dict[str, AnyRule]:
-    """Fit every rule on the same rows; `settings` are those of `fit_empirical`.
+    """Fit every rule on the same rows; `settings` are those of `fit_empirical`, and other rules take those they know.
 
     Rules that look at no labels are left out where scores are no probabilities, outside [0, 1].
     """
     scores = _checks.scores(y_score)
-    beta = settings.get("beta", 1.0)
-    top = fit_top_k(y_true, y_score, beta=beta, missing=missing)
+    names = settings.get("label_names")
+    of_rows = {name: settings[name] for name in ("sample_weight", "label_names") if name in settings}
+    of_f = {name: settings[name] for name in ("beta", "zero_division") if name in settings}
+    of_run = {name: settings[name] for name in ("n_jobs", "progress") if name in settings}
+    top = fit_top_k(y_true, y_score, missing=missing, **of_rows, **of_f)
 
     def fit(average: Average, per_label: bool = True) -> Rule:
         return fit_empirical(y_true, y_score, average, per_label=per_label, missing=missing, **settings)
 
     rules: dict[str, AnyRule] = {
-        "fixed 0.5": FixedRule(0.5, scores.shape[1], missing=missing),
+        "fixed 0.5": FixedRule(0.5, scores.shape[1], missing=missing, label_names=names),
         f"top-k (k = {top.k})": top,
         "macro": fit("macro"),
         "micro": fit("micro"),
         "micro-shared": fit("micro", per_label=False),
         "samples-shared": fit("samples", per_label=False),
     }
+    by_instance = InstanceRule(**of_f, label_names=names)
     if missing == 0 and _are_probabilities(scores):
         rules |= {
-            "macro, label-free": fit_expected(scores, "macro", beta=beta),
-            "micro, label-free": fit_expected(scores, "micro", beta=beta),
-            "instance, label-free": InstanceRule(beta),
+            "macro, label-free": fit_expected(scores, "macro", **of_rows, **of_f, **of_run),
+            "micro, label-free": fit_expected(scores, "micro", **of_rows, **of_f, **of_run),
+            "instance, label-free": by_instance,
         }
-    calibrator = calibrate(y_true, y_score, "platt", missing=missing)
-    return rules | {"instance, Platt": CalibratedRule(calibrator, InstanceRule(beta))}
+    calibrator = calibrate(y_true, y_score, "platt", missing=missing, **of_rows, **of_run)
+    return rules | {"instance, Platt": CalibratedRule(calibrator, by_instance)}
 
 
 def _are_probabilities(scores: Matrix) -> bool:
@@ -204,10 +208,10 @@ def _measure(name: str, rule: AnyRule, problem: Problem, beta: float) -> Measure
 def _calibration(rule: AnyRule, problem: Problem) -> tuple[float, float]:
     """Give the sum of probabilities over positives, and the slope, of a rule that takes scores for probabilities."""
     if isinstance(rule, CalibratedRule):
-        probabilities = rule.calibrator.transform(problem.scores, dense=True)
+        found = rule.calibrator._measured(problem)
     elif isinstance(rule, InstanceRule) or (isinstance(rule, ThresholdRule) and rule.expected is not None):
         probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
+        found = measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)
     else:
         return np.nan, np.nan
-    found = measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)
     return found.sum_over_positives, found.slope

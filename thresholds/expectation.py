@@ -21,7 +21,6 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 
-POWERS = expectation.POWERS  # of power sums that stand for labels outside of a list
 _N_NODES = (32, 48)  # for 12 digits, with beta up to 1 and above, where k + B S takes values further apart
 _FEW = 20  # labels: for shorter lists the quadratic recursion is faster
 _BLOCK = 16  # blocks of rows are so much smaller than others, so that every thread has some
@@ -188,7 +187,8 @@ def expected_weighted(
     supported = np.add.reduce(
         engines.run(share, np.flatnonzero(predicted).tolist(), n_jobs=n_jobs, progress=progress, title="labels")
     )
-    return float(np.sum(weights * supported) + np.exp(of_all[-1]) * zero_division * np.mean(predicted == 0))
+    nothing = np.exp(of_all[-1]) * zero_division * np.mean(predicted == 0)
+    return float(min(1.0, np.sum(weights * supported) + nothing))
 
 
 def _expected(lists: Lists, chosen: Lists, sizes: Ints, beta: float, zero_division: float) -> Floats:

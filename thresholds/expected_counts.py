@@ -96,7 +96,7 @@ def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None)
 def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
     """Give the expected counts of 0/1 decisions, by label."""
 
-    def add(rows: slice, sums: Floats) -> None:
+    def add(rows: slice, sums: Floats, _: Floats) -> None:
         part, marks, weights = p.matrix[rows], decided[rows], p.weights[rows]
         if is_sparse(part) and is_sparse(marks):
             places = (part.indptr, part.indices, _loopable(part.data), marks.indptr, marks.indices)
@@ -105,7 +105,7 @@ def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = 
             cells, marks = (matrix.toarray() if is_sparse(matrix) else matrix for matrix in (part, marks))
             add_decisions(_loopable(cells), np.ascontiguousarray(marks, np.uint8), weights, *sums)
 
-    return _counts(p, np.add.reduce(_over_chunks(p, add, np.zeros((3, p.n_labels)), n_jobs)))
+    return _counts(p, _over_chunks(p, add, n_jobs)[0])
 
 
 def best_cuts(
@@ -163,45 +163,40 @@ def _sums_above(
 ) -> tuple[Floats, Floats]:
     """Give the expected counts of what lies at or above the cuts, (3, n_labels), and the lowest probability there."""
 
-    def add(rows: slice, sums: Floats) -> None:
+    def add(rows: slice, sums: Floats, least: Floats) -> None:
         part, weights = p.matrix[rows], p.weights[rows]
         if is_sparse(part):
-            add_sparse_rows(part.indptr, part.indices, _loopable(part.data), weights, low, *sums)
+            add_sparse_rows(
+                part.indptr, part.indices, _loopable(part.data), weights, low, sums[0], sums[1], sums[2], least
+            )
         else:
-            add_rows(_loopable(part), weights, low, *sums)
+            add_rows(_loopable(part), weights, low, sums[0], sums[1], sums[2], least)
 
-    start = np.zeros((4, p.n_labels))
-    start[3] = np.inf
-    parts = _over_chunks(p, add, start, n_jobs, progress)
-    return np.add.reduce([part[:3] for part in parts]), np.minimum.reduce([part[3] for part in parts])
+    return _over_chunks(p, add, n_jobs, progress)
 
 
 def _over_chunks(
-    p: Probabilities,
-    add: Callable[[slice, Floats], None],
-    start: Floats,
-    n_jobs: int | None,
-    progress: bool = False,
-) -> list[Floats]:
-    """Add up chunks of rows on threads, each block by block, so that sums of many equal terms stay precise.
+    p: Probabilities, add: Callable[[slice, Floats, Floats], None], n_jobs: int | None, progress: bool = False
+) -> tuple[Floats, Floats]:
+    """Let `add` put rows into the sums, (3, n_labels), and lower the least, on threads; give both over all rows.
 
-    Dense blocks go to `add` in pieces that are small enough for copies. The last of four rows, if there are as many, is
-    a minimum.
+    Sums are added up block by block, so that many equal terms stay precise. Dense blocks come in pieces that are small
+    enough for copies.
     """
     rows_at_once = _BLOCK_ROWS if is_sparse(p.matrix) else max(1, _PIECE_CELLS // p.n_labels)
 
-    def of_chunk(chunk: slice) -> Floats:
-        total = start.copy()
+    def of_chunk(chunk: slice) -> tuple[Floats, Floats]:
+        total, least = np.zeros((3, p.n_labels)), np.full(p.n_labels, np.inf)
         for block in _cut(chunk, _BLOCK_ROWS):
-            sums = start.copy()
+            sums = np.zeros((3, p.n_labels))
             for piece in _cut(block, rows_at_once):
-                add(piece, sums)
-            total[:3] += sums[:3]
-            np.minimum(total[3:], sums[3:], out=total[3:])
-        return total
+                add(piece, sums, least)
+            total += sums
+        return total, least
 
     chunks = _cut(slice(0, p.n_samples), p.chunk)
-    return engines.run(of_chunk, chunks, n_jobs=n_jobs, progress=progress, title="probabilities")
+    parts = engines.run(of_chunk, chunks, n_jobs=n_jobs, progress=progress, title="probabilities")
+    return np.add.reduce([total for total, _ in parts]), np.minimum.reduce([least for _, least in parts])
 
 
 def _counts(p: Probabilities, sums: Floats) -> ConfusionCounts:

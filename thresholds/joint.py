@@ -14,23 +14,23 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Decisions = npt.NDArray[np.uint8]
 
+_SIZES_AT_ONCE = 64  # of sets, so that memory stays small for thousands of labels
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
 
 
 def best_set(joint: Floats, sizes: Floats, p_none: float, beta: float, zero_division: float) -> Decisions:
     """Choose the labels of one instance; column c of `joint` is about `sizes[c]` positives. Ties: few, first labels."""
-    n_labels = joint.shape[0]
-    k = np.arange(1, n_labels + 1)
-    weight = (1.0 + beta * beta) / (beta * beta * sizes[:, np.newaxis] + k)
-    gain = joint @ weight
-    reached = np.sort(gain, axis=0)[::-1].cumsum(axis=0).diagonal()
+    b, n_labels = beta * beta, joint.shape[0]
     decided = np.zeros(n_labels, np.uint8)
-    best, value = 0, zero_division * p_none
-    for size in np.flatnonzero(reached > value * (1.0 + _EQUAL)) + 1:
-        if reached[size - 1] > value * (1.0 + _EQUAL):
-            best, value = int(size), float(reached[size - 1])
-    if best:
-        decided[np.argsort(-gain[:, best - 1], kind="stable")[:best]] = 1
+    best, value, gain_of_best = 0, zero_division * p_none, np.zeros(n_labels)
+    for block in np.array_split(np.arange(1, n_labels + 1), -(-n_labels // _SIZES_AT_ONCE)):
+        gain = joint @ ((1.0 + b) / (b * sizes[:, np.newaxis] + block))
+        sums = np.sort(gain, axis=0)[::-1].cumsum(axis=0)
+        for k, of_size in zip(block.tolist(), gain.T, strict=True):
+            reached = float(sums[k - 1, k - block[0]])
+            if reached > value * (1.0 + _EQUAL):
+                best, value, gain_of_best = k, reached, of_size
+    decided[np.argsort(-gain_of_best, kind="stable")[:best]] = 1
     return decided
 
 

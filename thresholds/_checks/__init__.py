@@ -37,7 +37,7 @@ from thresholds._checks.options import (
     text,
     zero_division,
 )
-from thresholds._checks.outcomes import draws, joint_probabilities, power_sums
+from thresholds._checks.outcomes import draws, joint_probabilities, number_of_powers, power_sums
 from thresholds._checks.sparse import is_sparse, row_of_entries
 
 __all__ = [
@@ -64,6 +64,7 @@ __all__ = [
     "key_dtype",
     "missing",
     "names_of_labels",
+    "number_of_powers",
     "option",
     "pair",
     "plain",

@@ -7,10 +7,13 @@ import numpy.typing as npt
 
 from thresholds._checks.arrays import numbers
 from thresholds._checks.errors import InputError
+from thresholds._checks.options import count
 
 Floats = npt.NDArray[np.float64]
 
 _MOST_POWERS = 8
+_LARGEST_TAIL = 2.0**53
+_ROUNDING = 1e-6  # that sums of probabilities may exceed 1 by
 
 
 def power_sums(value: object, n_samples: int) -> Floats:
@@ -22,11 +25,19 @@ def power_sums(value: object, n_samples: int) -> Floats:
         raise InputError(
             f"tail has shape {array.shape}, expected ({n_samples}, 1 to {_MOST_POWERS}), a row for each row"
         )
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise InputError("tail has values that are negative or not finite, expected sums of p, p^2, ...")
+    if not ((array >= 0) & (array <= _LARGEST_TAIL)).all():
+        raise InputError("tail has values outside [0, 2**53], expected sums of p, p^2, ...")
     if (np.diff(array, axis=1) > 0).any():
         raise InputError("tail rises within a row, expected sums of p, p^2, ..., which fall as p is at most 1")
     return np.ascontiguousarray(array)
+
+
+def number_of_powers(value: object) -> int:
+    """Check how many power sums are wanted."""
+    number = count(value, "powers", 1)
+    if number > _MOST_POWERS:
+        raise InputError(f"powers is {number}, expected at most {_MOST_POWERS}")
+    return number
 
 
 def joint_probabilities(joint: object, none: object) -> tuple[Floats, Floats]:
@@ -36,6 +47,12 @@ def joint_probabilities(joint: object, none: object) -> tuple[Floats, Floats]:
         cells = cells[np.newaxis]
     if cells.ndim != 3 or 0 in cells.shape:
         raise InputError(f"P has shape {np.shape(cells)}, expected (n_labels, s_max) or (n_samples, n_labels, s_max)")
+    if cells.shape[2] > cells.shape[1]:
+        raise InputError(
+            f"P is about {cells.shape[2]} positives of {cells.shape[1]} labels, expected no more than labels"
+        )
+    if cells.sum(axis=2).max() > 1 + _ROUNDING:
+        raise InputError("P gives a label a probability above 1, summed over the number of positives")
     chances = _shares(none, "p_none")
     if chances.shape not in ((), (len(cells),)):
         raise InputError(f"p_none has shape {chances.shape}, expected one number, or one for each of {len(cells)} rows")

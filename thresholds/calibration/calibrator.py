@@ -7,10 +7,11 @@ import numpy as np
 
 from thresholds import _checks, engines
 from thresholds._checks import Dense, InputError, Matrix, is_sparse
-from thresholds.calibration.cells import Floats, Ints, cells_of, map_labels
-from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
+from thresholds.calibration.cells import Floats, cells_of
+from thresholds.calibration.curves import Curves
+from thresholds.calibration.isotonic import fit_isotonic
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
-from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves
+from thresholds.calibration.platt import fit_logistic_curves
 from thresholds.problem import Problem
 from thresholds.rule.decisions import like, sparse_like
 
@@ -40,7 +41,7 @@ class Calibrator:
     absent: Floats
     before: CalibrationMeasures
     after: CalibrationMeasures
-    _curves: IsotonicCurves | LogisticCurves = field(repr=False)
+    _curves: Curves = field(repr=False)
 
     def __post_init__(self) -> None:
         """Freeze what is shown."""
@@ -100,7 +101,7 @@ class Calibrator:
         Parameters
         ----------
         y_score : scores as in `transform`
-        powers : how many sums, at least 1
+        powers : how many sums, from 1 to 8
 
         Returns
         -------
@@ -109,7 +110,7 @@ class Calibrator:
         Raises
         ------
         InputError
-            As `transform` does, and for a number of powers below 1.
+            As `transform` does, and for another number of powers.
 
         Examples
         --------
@@ -125,15 +126,15 @@ class Calibrator:
                [0.5 , 0.25],
                [0.  , 0.  ]])
         """
-        exponents = np.arange(1, _checks.count(powers, "powers", 1) + 1)
+        exponents = np.arange(1, _checks.number_of_powers(powers) + 1)
         scores = self._checked(y_score)
         if not is_sparse(scores):
             return np.zeros((scores.shape[0], exponents.size))
         of_label = self.absent[:, np.newaxis] ** exponents
         stored = type(scores)((np.ones(scores.nnz), scores.indices, scores.indptr), shape=scores.shape)
-        left = np.maximum(of_label.sum(axis=0) - stored @ of_label, 0.0)
+        left = np.minimum.accumulate(np.maximum(of_label.sum(axis=0) - stored @ of_label, 0.0), axis=1)
         left[np.diff(scores.indptr) == self.n_labels] = 0.0
-        return left  # type: ignore[no-any-return]
+        return left
 
     def __str__(self) -> str:
         """Say what was fitted, and what it did to log-loss and reliability."""
@@ -150,7 +151,7 @@ class Calibrator:
         scores = _checks.scores(y_score, label_names=self.label_names)
         if scores.shape[1] != self.n_labels:
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the calibrator has")
-        if isinstance(self._curves, LogisticCurves) and self._curves.limits is not None:
+        if self._curves.of_shares:
             self._check_range(scores)
         return scores
 
@@ -173,7 +174,7 @@ class Calibrator:
         def fill(rows: slice) -> None:
             cells = np.ascontiguousarray(scores[rows].T, np.float64)
             starts = np.arange(self.n_labels + 1) * cells.shape[1]
-            found[rows] = self._probabilities(starts, cells.reshape(-1)).reshape(cells.shape).T
+            found[rows] = self._curves.of_cells(starts, cells.reshape(-1)).reshape(cells.shape).T
 
         engines.run(fill, list(_checks.row_blocks(*scores.shape)))
         return found
@@ -183,27 +184,14 @@ class Calibrator:
         from scipy import sparse
 
         by_label = scores.tocsc()
-        found = self._of_labels(by_label.indptr.astype(np.int64), by_label.data.astype(np.float64))
+        found = self._curves.of_labels(by_label.indptr.astype(np.int64), by_label.data.astype(np.float64))
         by_label = sparse.csc_array((found, by_label.indices, by_label.indptr), shape=scores.shape)
         return by_label.tocsr()
 
-    def _of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = None) -> Floats:
-        """Give the probabilities of cells, label after label, on threads."""
-
-        def find(first: int, last: int) -> Floats:
-            cells = slice(starts[first], starts[last])
-            return self._probabilities(starts[first : last + 1] - starts[first], scores[cells], first)
-
-        return np.concatenate(map_labels(starts, find, n_jobs=n_jobs))
-
-    def _probabilities(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
-        """Give the probabilities of cells, label after label, from label `first` on."""
-        if self.pooled:
-            starts, first = starts[[0, -1]], 0
-        masked = np.isneginf(scores)
-        found = self._curves.at(starts, np.where(masked, 0.0, scores) if masked.any() else scores, first)
-        found[masked] = 0.0
-        return found
+    def _measured(self, problem: Problem) -> CalibrationMeasures:
+        """Measure the probabilities of other scores, without filling in absent ones."""
+        cells = cells_of(replace(problem, missing=self.missing), None)
+        return measure(cells._replace(scores=self._curves.of_labels(cells.starts, cells.scores)), None)
 
 
 def calibrate(
@@ -279,19 +267,20 @@ def calibrate(
     pooled = _checks.option(pooled, "pooled", (True, False))
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
     cells = cells_of(problem, n_jobs)
-    curves: IsotonicCurves | LogisticCurves
     groups = cells.pooled() if pooled else cells
     if method == "isotonic":
-        curves = fit_isotonic(groups, n_jobs, progress)
+        curves = Curves(fit_isotonic(groups, n_jobs, progress), pooled)
     else:
         scale = problem.missing, problem.scores.dtype, problem.unit
-        curves = fit_logistic_curves(groups, *scale, n_jobs, progress)
-    missing_cells = np.arange(problem.n_labels + 1), np.full(problem.n_labels, problem.missing)
-    unmeasured = Calibrator(method, pooled, problem.label_names, problem.missing, np.empty(0), UNKNOWN, UNKNOWN, curves)
-    after = unmeasured._of_labels(cells.starts, cells.scores, n_jobs)
-    return replace(
-        unmeasured,
-        absent=unmeasured._probabilities(*missing_cells),
+        curves = Curves(fit_logistic_curves(groups, *scale, n_jobs, progress), pooled)
+    after = curves.of_labels(cells.starts, cells.scores, n_jobs)
+    return Calibrator(
+        method=method,
+        pooled=pooled,
+        label_names=problem.label_names,
+        missing=problem.missing,
+        absent=curves.of_cells(np.arange(problem.n_labels + 1), np.full(problem.n_labels, problem.missing)),
         before=measure(cells, n_jobs) if np.all((cells.scores >= 0) & (cells.scores <= 1)) else UNKNOWN,
         after=measure(cells._replace(scores=after), n_jobs),
+        _curves=curves,
     )
