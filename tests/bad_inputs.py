@@ -442,7 +442,10 @@ LABEL_FREE_OPTIONS = [
         "n_bins is .*, expected a whole",
     ),
     *each(
-        {"Calibrator.tail": partial(ISOTONIC.tail, S)}, "powers", [0, -1, 2.0, "2", None, True], "powers is .*, expec"
+        {"Calibrator.tail": partial(ISOTONIC.tail, S)},
+        "powers",
+        [0, -1, 2.0, "2", None, True, 9],
+        "powers is .*, expec",
     ),
     *every(ON_LABELS | {"fit_expected": fit_expected, "batch_effect": batch_effect}, "label_names", BAD_TWO_NAMES),
     *every(MADE, "label_names", BAD_NAMES),
@@ -480,7 +483,7 @@ BAD_TAILS: Values = [
         [[1, 1, 1], np.ones((3, 2)), np.ones((4, 9)), np.ones((4, 0)), np.ones((4, 2, 1)), 1.0, []],
         "has shape .*, expected",
     ),
-    ([np.full((4, 1), bad) for bad in (-0.1, nan, inf)], "has values that are negative or not finite, expected sums"),
+    ([np.full((4, 1), bad) for bad in (-0.1, nan, inf, 1e16)], r"has values outside \[0, 2\*\*53\], expected sums"),
     ([np.tile([0.5, 0.6], (4, 1))], "rises within a row, expected sums"),
     ([[[0.5]] * 3 + [[0.5, 0.25]], [[0.1]] * 3 + [[[0.1]]]], "(cannot be read as an array|has )"),
     (["high", ["1"] * 4, np.ones((4, 1)) + 0j, [1j] * 4, [HUGE] * 4, [b"1"] * 4, [{}] * 4], "has .*, expected"),
@@ -488,6 +491,8 @@ BAD_TAILS: Values = [
     ([CSR(np.ones((4, 1)))], ""),
 ]
 BAD_JOINTS: Values = [
+    ([np.full((2, 3), 0.1)], "is about 3 positives of 2 labels, expected"),
+    ([[[0.6, 0.5], [0.1, 0.1]]], "gives a label a probability above 1"),
     (
         [JOINT[0], 0.5, JOINT[None, None], np.ones((0, 2)), np.ones((2, 0)), np.ones((0, 2, 2)), []],
         "has shape .*, expected",

@@ -177,7 +177,7 @@ def test_equal_means_make_one_block() -> None:
         truth = np.arange(scores.size) % 2
         weights = np.where(truth == 1, positive, weight - positive) * sizes
         got = calibrate(truth, scores, sample_weight=weights)
-        assert got._curves.scores.tolist() == [0.0]
+        assert got._curves.by_group.scores.tolist() == [0.0]
         assert set(got.transform(scores).tolist()) == {positive / weight}
 
 
@@ -302,7 +302,7 @@ def test_platt_of_probabilities_that_are_right_is_the_identity() -> None:
     calibrator = calibrate(truth, scores, "platt", sample_weight=weights)
     np.testing.assert_allclose(calibrator.transform(scores), scores, atol=1e-9)
     np.testing.assert_allclose(calibrator.transform([0.01, 0.99]), [0.01, 0.99], atol=1e-9)
-    scale, _, slope, _ = calibrator._curves.curves
+    scale, _, slope, _ = calibrator._curves.by_group.curves
     np.testing.assert_allclose(slope / scale, 1, atol=1e-8)
     same(calibrator.before, calibrator.after, tolerance=1e-7)
 

@@ -19,7 +19,6 @@ from thresholds._checks import Average
 from thresholds._kernels.keys import to_scores
 from thresholds.calibration.isotonic import rising_blocks
 from thresholds.judging import f_measure, judge
-from thresholds.metrics.counts import count_by_label
 from thresholds.placement import place
 from thresholds.problem import Problem
 from thresholds.rule import RegionRule
@@ -75,7 +74,7 @@ def fit_regions(
         "histogram": bins of scores that hold equal parts of a label's positives and negatives, counted half and half.
         "isotonic": the blocks of isotonic regression, in which the share of positives rises: the region is then a
         threshold, the one that `fit_empirical` finds.
-    n_bins : bins of a histogram; None (default) for one for every ten positives, from 2 to 50
+    n_bins : bins of a histogram; None (default) for one for every ten distinct scores of positives, 2 to 50
         Fewer bins miss structure, more take luck for structure: unlike thresholds, regions can overfit at will.
     sample_weight, zero_division, missing, label_names, n_jobs, progress : as in `fit_empirical`
 
@@ -120,12 +119,8 @@ def fit_regions(
 
     def bins_of(label: int) -> _Bins:
         groups = _groups(problem, label)
-        if posterior == "isotonic":
-            return _blocks(groups)
-        usual = int(np.clip(n_positives[label] // _POSITIVES_PER_BIN, 2, _MOST_BINS))
-        return _histogram(groups, usual if n_bins is None else n_bins)
+        return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
-    n_positives = count_by_label(problem.truth, problem.truth, None).positives
     problem.prepare("labels")
     bins = engines.run(bins_of, range(problem.n_labels), n_jobs=n_jobs, progress=progress, title="labels")
     cuts = _best_posteriors(bins, beta, pooled=average == "micro")
@@ -153,9 +148,11 @@ def _groups(problem: Problem, label: int) -> _Bins:
     return _Bins(scores, np.append(np.nan, scores[:-1]), hits, weights)
 
 
-def _histogram(groups: _Bins, n_bins: int) -> _Bins:
+def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
     """Join neighbours into bins of equal mass, half of it of positives and half of negatives."""
     misses = groups.weights - groups.hits
+    if n_bins is None:
+        n_bins = int(np.clip(np.count_nonzero(groups.hits) // _POSITIVES_PER_BIN, 2, _MOST_BINS))
     mass = sum(part / max(1, part.sum()) for part in (groups.hits, misses))
     middle = np.cumsum(mass) - mass / 2
     return _joined(groups, np.floor(middle / max(mass.sum(), 1e-300) * n_bins))
