@@ -76,3 +76,15 @@ def test_blocks_of_rows_cover_wide_and_long_data(shape: tuple[int, int]) -> None
         hits, size = (truth & decided).sum(axis=1), truth.sum(axis=1) + decided.sum(axis=1, dtype=int)
         f = np.where(size > 0, 2 * hits / np.maximum(size, 1), 0)
         assert fitted.objective == pytest.approx(f.mean(), abs=1e-12)
+
+
+def test_little_work_starts_no_threads_unless_they_are_asked_for() -> None:
+    def threads(**options: object) -> set[int]:
+        return set(engines.run(lambda _: (time.sleep(0.002), threading.get_ident())[1], range(6), **options))
+
+    here = threading.get_ident()
+    assert threads(cells=1000) == {here}
+    assert here not in threads(cells=1000, n_jobs=2)
+    if engines.worker_count(None) > 1:
+        assert here not in threads(cells=10**6)
+        assert here not in threads()

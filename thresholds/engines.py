@@ -15,6 +15,7 @@ Result = TypeVar("Result")
 
 _PATIENCE = 1.0  # seconds before a progress bar shows
 _WIDTH = 30
+_WORTH_THREADS = 2**15  # cells
 
 
 def worker_count(n_jobs: int | None) -> int:
@@ -29,12 +30,18 @@ def run(
     tasks: Sequence[Task],
     *,
     n_jobs: int | None = None,
+    cells: int | None = None,
     progress: bool = False,
     title: str = "",
 ) -> list[Result]:
-    """Apply `function` to every task, on threads; results come in the order of the tasks."""
+    """Apply `function` to every task, on threads; results come in the order of the tasks.
+
+    With `n_jobs=None` no threads are started for fewer than 32,768 `cells`, about which all tasks together are: that
+    would take longer than the work.
+    """
     bar = _Bar(title, len(tasks)) if progress else None
-    workers = min(worker_count(n_jobs), len(tasks))
+    small = n_jobs is None and cells is not None and cells < _WORTH_THREADS
+    workers = 1 if small else min(worker_count(n_jobs), len(tasks))
     if workers <= 1:
         return [_stepped(function(task), bar) for task in tasks]
     pool = ThreadPoolExecutor(workers)

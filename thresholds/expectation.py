@@ -203,7 +203,7 @@ def _map_blocks(
     n_rows, width = matrix.shape
     stored = matrix.nnz // n_rows if is_sparse(matrix) else width
     blocks = [slice(rows.start, min(rows.stop, n_rows)) for rows in _checks.row_blocks(n_rows, _BLOCK * stored)]
-    return engines.run(function, blocks, n_jobs=n_jobs, progress=progress, title=title)
+    return engines.run(function, blocks, n_jobs=n_jobs, cells=n_rows * stored, progress=progress, title=title)
 
 
 def _lists(part: Matrix) -> Lists:

@@ -195,7 +195,8 @@ def _over_chunks(
         return total, least
 
     chunks = _cut(slice(0, p.n_samples), p.chunk)
-    parts = engines.run(of_chunk, chunks, n_jobs=n_jobs, progress=progress, title="probabilities")
+    size = p.matrix.nnz if is_sparse(p.matrix) else p.matrix.size
+    parts = engines.run(of_chunk, chunks, n_jobs=n_jobs, cells=size, progress=progress, title="probabilities")
     return np.add.reduce([total for total, _ in parts]), np.minimum.reduce([least for _, least in parts])
 
 

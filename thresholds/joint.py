@@ -23,7 +23,7 @@ def best_set(joint: Floats, sizes: Floats, p_none: float, beta: float, zero_divi
     b, n_labels = beta * beta, joint.shape[0]
     decided = np.zeros(n_labels, np.uint8)
     best, value, gain_of_best = 0, zero_division * p_none, np.zeros(n_labels)
-    for block in np.array_split(np.arange(1, n_labels + 1), -(-n_labels // _SIZES_AT_ONCE)):
+    for block in np.array_split(np.arange(1, n_labels + 1), -(-n_labels // _SIZES_AT_ONCE) or 1):
         gain = joint @ ((1.0 + b) / (b * sizes[:, np.newaxis] + block))
         sums = np.sort(gain, axis=0)[::-1].cumsum(axis=0)
         for k, of_size in zip(block.tolist(), gain.T, strict=True):

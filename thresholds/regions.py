@@ -122,7 +122,8 @@ def fit_regions(
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
     problem.prepare("labels")
-    bins = engines.run(bins_of, range(problem.n_labels), n_jobs=n_jobs, progress=progress, title="labels")
+    labels, size = range(problem.n_labels), problem.n_stored
+    bins = engines.run(bins_of, labels, n_jobs=n_jobs, cells=size, progress=progress, title="labels")
     cuts = _best_posteriors(bins, beta, pooled=average == "micro")
     fitted = RegionRule(
         [_switches(of_label, cut, problem) for of_label, cut in zip(bins, cuts, strict=True)],

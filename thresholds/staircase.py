@@ -91,7 +91,10 @@ def map_tiles(
     width = max(1, min(_WIDEST_TILE, problem.n_labels // (_TILES_PER_THREAD * engines.worker_count(n_jobs))))
     problem.prepare("labels")
     tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]
-    return engines.run(lambda tile: function(*tile), tiles, n_jobs=n_jobs, progress=progress, title="labels")
+    size = problem.n_stored
+    return engines.run(
+        lambda tile: function(*tile), tiles, n_jobs=n_jobs, cells=size, progress=progress, title="labels"
+    )
 
 
 def map_labels(

@@ -176,7 +176,7 @@ class Calibrator:
             starts = np.arange(self.n_labels + 1) * cells.shape[1]
             found[rows] = self._curves.of_cells(starts, cells.reshape(-1)).reshape(cells.shape).T
 
-        engines.run(fill, list(_checks.row_blocks(*scores.shape)))
+        engines.run(fill, list(_checks.row_blocks(*scores.shape)), cells=scores.size)
         return found
 
     def _of_sparse(self, scores: Any) -> Any:

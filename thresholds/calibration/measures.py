@@ -81,7 +81,7 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
     if cells.scores.size == 0:
         return UNKNOWN
     tasks: list[Callable[[Cells], Floats]] = [_sums_over_bins, _slope]
-    sums, slope = engines.run(lambda task: task(cells), tasks, n_jobs=n_jobs)
+    sums, slope = engines.run(lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size)
     weight, p, positives, loss = sums
     total, filled = weight.sum(), weight > 0
     gaps = (p[filled] - positives[filled]) / weight[filled]

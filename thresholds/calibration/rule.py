@@ -31,7 +31,7 @@ class CalibratedRule:
     >>> rule = thresholds.CalibratedRule(thresholds.calibrate(truth, scores, "platt"), thresholds.InstanceRule())
     >>> rule.predict([[1.5, -2.5], [-2.5, 0.3]])
     array([[1, 0],
-           [0, 1]], dtype=uint8)
+           [1, 1]], dtype=uint8)
     """
 
     calibrator: Calibrator
