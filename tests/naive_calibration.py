@@ -104,8 +104,11 @@ def least(loss: object, cells: Sequence[Cell]) -> tuple[Fraction, list[float]]:
     centre = sum(exact) / len(exact)
     farthest = max(abs(x - centre) for x in exact) or Fraction(1)
     inner = [(float((x - centre) / farthest), y, w) for x, (_, y, w) in zip(exact, cells, strict=True)]
-    found = minimize(loss, [0.0, 0.0], args=(inner,), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
-    a, b = minimize(loss, found.x, args=(inner,), method="BFGS", options={"gtol": 1e-9}).x.tolist()
+    precise = {"xatol": 1e-9, "fatol": 1e-14, "maxiter": 2000}
+    found = minimize(loss, [0.0, 0.0], args=(inner,), method="Nelder-Mead", options=precise)
+    for method, options in (("BFGS", {"gtol": 1e-9}), ("Nelder-Mead", precise)):
+        found = min(found, minimize(loss, found.x, args=(inner,), method=method, options=options), key=lambda r: r.fun)
+    a, b = found.x.tolist()
     return Fraction(a) / farthest, [a * x + b for x, _, _ in inner]
 
 

@@ -497,7 +497,8 @@ def test_wide_lists_are_compared_without_filling_them_in() -> None:
 
     rng = np.random.default_rng(12)
     n, m = 400, 20_000
-    scores = sparse.random_array((n, m), density=1e-3, rng=rng, format="csr")
+    rows, columns = np.repeat(np.arange(n), 20), rng.permutation(n * 20) % m
+    scores = sparse.csr_array((rng.random(n * 20), (rows, columns)), shape=(n, m))
     hits = (rng.random(scores.nnz) < scores.data).astype(np.uint8)
     truth = sparse.csr_array((hits, scores.indices, scores.indptr), shape=scores.shape)
     calibrator = thresholds.calibrate(truth, scores, "platt", pooled=True)
