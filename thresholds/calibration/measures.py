@@ -8,7 +8,7 @@ import numpy as np
 
 from thresholds import _checks, engines
 from thresholds._kernels.logistic import fit_logistic, tally
-from thresholds.calibration.cells import Cells, Floats, Ints, cells_of
+from thresholds.calibration.cells import Cells, Floats, Ints, cells_of, log_odds
 from thresholds.problem import Problem
 
 _BINS = 20
@@ -113,7 +113,5 @@ def _edges(p: Floats, weights: Ints) -> Floats:
 
 def _slope(cells: Cells) -> Floats:
     """Give the slope of truth on the logit of p."""
-    from scipy.special import logit
-
-    scale, _, slope, _ = fit_logistic(cells.starts[[0, -1]], logit(cells.scores), cells.truth, cells.weights, 0.0)
+    scale, _, slope, _ = fit_logistic(cells.starts[[0, -1]], log_odds(cells.scores), cells.truth, cells.weights, 0.0)
     return np.asarray(slope / scale)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from thresholds._kernels.logistic import fit_logistic
-from thresholds.calibration.cells import Cells, Floats, Ints, map_labels
+from thresholds.calibration.cells import Cells, Floats, Ints, log_odds, map_labels
 
 Limits = tuple[float, float] | None  # Scores in [0, 1] are brought between these for their logit; None: no logit.
 
@@ -95,6 +95,4 @@ def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
 
 def _abscissae(scores: Floats, limits: Limits) -> Floats:
     """Give what a curve is a function of, as a new array."""
-    from scipy.special import logit
-
-    return scores.copy() if limits is None else np.asarray(logit(np.clip(scores, *limits)))
+    return scores.copy() if limits is None else log_odds(np.clip(scores, *limits))
