@@ -368,7 +368,7 @@ def test_what_an_effect_says_of_itself() -> None:
         "1                      0 +      0 +      0 -",
         "2                   0.25 -   0.25 +   0.25 -",
         "5                  0.313 -  0.313 +  0.313 -",
-        "1 of 3 decisions depend on the batch",
+        "0 of 3 decisions depend on the batch (of two rows or more)",
     ]
 
 

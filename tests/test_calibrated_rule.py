@@ -418,16 +418,18 @@ def test_parts_of_another_kind_are_refused() -> None:
     with pytest.raises(thresholds.InputError, match=r"^calibrator is 'isotonic', expected a Calibrator"):
         CalibratedRule("isotonic", InstanceRule())
     for other in (None, calibrator, TopKRule(1), thresholds.RegionRule([[0.5], []])):
-        with pytest.raises(thresholds.InputError, match=r"^rule is .*, expected a "):
+        with pytest.raises(thresholds.InputError, match=r"^rule is .*, expected an InstanceRule or a ThresholdRule"):
+            CalibratedRule(calibrator, other)
+    for other in (FixedRule(0.5, 3), InstanceRule(label_names=["a", "b", "c"])):
+        with pytest.raises(thresholds.InputError, match=r"^rule is about 3 labels, expected 2 as the calibrator is"):
             CalibratedRule(calibrator, other)
 
 
 def test_scores_of_another_kind_are_refused() -> None:
     truth, scores = draw(20, 2, seed=25)
-    rule = CalibratedRule(calibrate(truth, scores, "platt", label_names=["cat", "dog"]), FixedRule(0.5, 3))
-    with pytest.raises(thresholds.InputError, match=r"^y_score has 2 labels, expected 3 as the rule has"):
-        rule.predict(scores)
-    rule = CalibratedRule(rule.calibrator, InstanceRule())
+    rule = CalibratedRule(calibrate(truth, scores, "platt", label_names=["cat", "dog"]), InstanceRule())
+    with pytest.raises(thresholds.InputError, match=r"^y_score has 3 labels, expected 2 as the calibrator has"):
+        rule.predict(np.hstack([scores, scores])[:, :3])
     bad = scores.copy()
     bad[7, 1] = 1.5
     for given in (bad, sparse.csr_array(bad)):

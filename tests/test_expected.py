@@ -290,7 +290,7 @@ def test_micro_reaches_the_best_set_of_all_cells(chunk: int) -> None:
             np.testing.assert_array_equal(decided.ravel()[counted], np.array(chosen)[counted], case.name)
 
 
-@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro", "samples"])
 @each_chunk
 def test_one_threshold_for_all_labels_reaches_the_best_cut(average: str, chunk: int) -> None:
     for case in CHUNKS[chunk]:

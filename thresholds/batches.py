@@ -50,7 +50,9 @@ class BatchEffect:
 
     def __str__(self) -> str:
         """Show the break-even probabilities, of the labels first whose decision depends on the batch."""
-        changes = self.predicted.any(axis=0) & ~self.predicted.all(axis=0)
+        several = self.predicted[self.sizes > 1]  # Alone, with zero_division=0, all that is possible is predicted.
+        compared = several if len(several) > 1 else self.predicted
+        changes = compared.any(axis=0) & ~compared.all(axis=0)
         shown = np.argsort(~changes, kind="stable")[:_SHOWN]
         names = [str(j) if self.label_names is None else self.label_names[j] for j in shown]
         head = [("rows in the batch", *names)]
@@ -61,6 +63,7 @@ class BatchEffect:
             f"row {self.row}: the probability from which each label is predicted (+: it is, -: it is not)\n"
             f"{tables.as_text(head, body)}\n"
             f"{int(changes.sum())} of {changes.size} decisions depend on the batch"
+            f"{' (of two rows or more)' if len(several) > 1 else ''}"
         )
 
 
@@ -86,7 +89,7 @@ def batch_effect(
     ----------
     probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0)
     row : position of the row
-    sizes : rising numbers of rows; None for 1, 2, 5, 10, ..., up to all or 1000: little changes after that
+    sizes : rising numbers of rows; None for 1, 2, 5, 10, ..., all or 1000, where little changes but for rare labels
     beta, zero_division, exact : as in `fit_expected`; by default the exact expectation, as small batches need
     label_names : strings, one per label
     random_state : seed of the order in which other rows join
@@ -97,7 +100,7 @@ def batch_effect(
     -------
     BatchEffect
         There is exactly one break-even probability for each label and batch: what is expected of the best set with the
-        row rises with the row's probability, of the best set without it it falls. It is found by bisection; with
+        row rises with the row's probability, of the best set without it it does not. It is found by bisection; with
         `exact`, as values within 1e-12 count as equal, to about 1e-12 times the rows of the batch.
 
     Raises

@@ -169,9 +169,10 @@ def _fit_expected(options: argparse.Namespace) -> None:
     print(f"{data.name}: fitted on {which}, probabilities {data.score_key}\n{rule}")
     if data.y_true is not None:
         found = measure_calibration(data.y_true[rows], data.y_score[rows])
+        absent = "; absent entries count as 0" if is_sparse(data.y_score) else ""
         print(
             f"on these rows, probabilities add up to {found.sum_over_positives:.2f} of the positives, calibration slope"
-            f" {found.slope:.2f} (both 1 if calibrated)"
+            f" {found.slope:.2f} (both 1 if calibrated{absent})"
         )
     print(f"saved as {options.output}")
 
@@ -205,7 +206,8 @@ def _compare(options: argparse.Namespace) -> None:
         rows = {"n_fitted": len(calibration), "n_judged": len(test)}
         print(json.dumps(about | rows | _without_nan(result.to_dict()), indent=1))
         return
-    print(f"{_title(data)}\nfitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}\n")
+    print(f"{_title(data)}\nfitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}")
+    print("label-free rules take absent entries for 0, and so does their sum of p\n" if is_sparse(data.y_score) else "")
     print(result)
     if not any("label-free" in name for name in rules):
         print("\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out")

@@ -46,12 +46,14 @@ def fit_expected(
     Parameters
     ----------
     probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
-        They must be calibrated: `calibrate` makes them so, `compare` shows whether they are.
+        They must be calibrated: `calibrate` makes them so (`transform(..., dense=True)` of sparse scores), `compare`
+        shows whether they are.
     average :
         "macro": mean over labels of F of expected counts. Each label has its own threshold.
         "weighted": the same thresholds; the objective is the mean weighted by the labels' expected positives.
         "micro": F of the expected counts added over labels. All labels have one threshold.
-        "samples": an `InstanceRule`, which maximises the exact expectation of each row's F. No thresholds.
+        "samples": an `InstanceRule`, which maximises the exact expectation of each row's F, without thresholds. (With
+            `per_label=False`, one threshold for the mean over rows of F of expected counts.)
     beta : weight of recall against precision
     per_label : False for one threshold that all labels share, for any average of F of expected counts
     sample_weight : (n_samples,) non-negative; in "samples" it weighs the objective, and decisions do not depend on it
@@ -59,8 +61,10 @@ def fit_expected(
         F of expected counts is 0/0 only where all probabilities are 0. The exact expectation counts each outcome: with
         1.0, predicting nothing is worth the chance that nothing is positive.
     exact : for "macro" with a threshold for each label, maximise the expectation of F over outcomes instead of F of
-        expected counts. The two differ where few positives are expected: below one, F of expected counts may choose
-        decisions of half the best expectation; above sixteen, the loss is less than a thousandth.
+        expected counts. They differ where few positives are expected. With F1 and `zero_division=0`, decisions by
+        expected counts may have half of the best expectation below one expected positive; above sixteen they lose
+        less than a thousandth as a rule, a few percent at worst (some high probabilities, then many equal low ones).
+        They lose more for beta above 1, and with `zero_division=1`, which they know nothing of.
     label_names : strings, one per label
     n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second

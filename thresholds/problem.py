@@ -157,8 +157,9 @@ class Problem:
         return Items(starts, keys.reshape(-1), hits.reshape(-1), np.ascontiguousarray(weights).reshape(-1))
 
     def _present(self, first: int, last: int) -> Ints:
-        """Give 1 for rows with weight, 0 for others: within an instance all cells weigh the same."""
-        return (self.row_weights[first:last] > 0).astype(np.int64)
+        """Give 0 for cells of rows without weight, and for all others 1, or as many units where truth is soft."""
+        weight = 1 << (60 - self.n_labels.bit_length()) if self.soft else 1
+        return (self.row_weights[first:last] > 0).astype(np.int64) * weight
 
     def _sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
         """Give a piece of the truth as a sparse array of that kind."""

@@ -75,7 +75,8 @@ def probabilities(value: object, name: str = "probabilities", label_names: Seque
     if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
         raise InputError(f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers")
     if not _all_shares(cells) and _not_a_share(cells).any():
-        raise InputError(f"{name} has {_value_at(array, _not_a_share, label_names)}, expected values in [0, 1]")
+        hint = "" if name == "y_true" else " (`calibrate` turns scores into probabilities)"
+        raise InputError(f"{name} has {_value_at(array, _not_a_share, label_names)}, expected values in [0, 1]{hint}")
     return without_zeros(array) if is_sparse(array) else array
 
 

@@ -22,9 +22,7 @@ def power_sums(value: object, n_samples: int) -> Floats:
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.ndim != 2 or array.shape[0] != n_samples or not 1 <= array.shape[1] <= _MOST_POWERS:
-        raise InputError(
-            f"tail has shape {array.shape}, expected ({n_samples}, 1 to {_MOST_POWERS}), a row for each row"
-        )
+        raise InputError(f"tail has shape {array.shape}, expected ({n_samples}, 1 to {_MOST_POWERS}) or ({n_samples},)")
     if not ((array >= 0) & (array <= _LARGEST_TAIL)).all():
         raise InputError("tail has values outside [0, 2**53], expected sums of p, p^2, ...")
     if (np.diff(array, axis=1) > 0).any():

@@ -71,7 +71,7 @@ class Calibrator:
         float64 array of the shape of `y_score`; CSR for sparse scores
             It stores the probabilities of the entries that `y_score` stores. Those that are left out stay so,
             although their probability is that in `absent`, not 0: `tail` gives what `InstanceRule.predict` needs of
-            them.
+            them. `fit_expected`, `expected_f` and `measure_calibration` would take them for 0: give them `dense=True`.
 
         Raises
         ------

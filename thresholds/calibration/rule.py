@@ -15,7 +15,7 @@ from thresholds.rule.decisions import like, positives_only, sparse_like
 
 @dataclass(frozen=True)
 class CalibratedRule:
-    """Turn scores into probabilities, then decide.
+    """Turn scores into probabilities, then decide. Pickling keeps it; there is no `save` yet.
 
     Attributes
     ----------
@@ -39,21 +39,27 @@ class CalibratedRule:
 
     def __post_init__(self) -> None:
         """Check the parts."""
-        for name, kind in (("calibrator", Calibrator), ("rule", InstanceRule | ThresholdRule)):
+        kinds = (Calibrator, "a Calibrator"), (InstanceRule | ThresholdRule, "an InstanceRule or a ThresholdRule")
+        for name, (kind, expected) in zip(("calibrator", "rule"), kinds, strict=True):
             if not isinstance(getattr(self, name), kind):
-                shown, expected = _checks.shown(getattr(self, name)), getattr(kind, "__name__", kind)
-                raise _checks.InputError(f"{name} is {shown}, expected a {expected}")
+                raise _checks.InputError(f"{name} is {_checks.shown(getattr(self, name))}, expected {expected}")
+        names, n_labels = self.rule.label_names, self.calibrator.n_labels
+        of_rule = self.rule.n_labels if isinstance(self.rule, ThresholdRule) else len(names or range(n_labels))
+        if of_rule != n_labels:
+            raise _checks.InputError(f"rule is about {of_rule} labels, expected {n_labels} as the calibrator is")
 
     @property
     def predicts_missing(self) -> bool:
         """Whether entries that a sparse matrix leaves out are predicted for some label: a dense answer."""
         return bool(self._of_absent().any())
 
-    def predict(self, y_score: object, *, dense: bool = False) -> Any:
-        """Decide; arguments, shapes and errors as in `Calibrator.transform` and `ThresholdRule.predict`."""
+    def predict(
+        self, y_score: object, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
+    ) -> Any:
+        """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
         scores = _checks.scores(y_score, label_names=self.calibrator.label_names)
         self._check(scores)
-        decided = self._decide(scores, dense=dense)
+        decided = self._decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
         return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
 
     def _check(self, scores: Matrix) -> None:
@@ -61,14 +67,15 @@ class CalibratedRule:
         self.calibrator._checked(scores)
         self.rule._check(self.calibrator.absent[np.newaxis])
 
-    def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+    def _decide(
+        self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
+    ) -> Matrix:
         """Predict on checked scores."""
-        if not is_sparse(scores):
-            return self.rule._decide(self.calibrator.transform(scores))
         if isinstance(self.rule, InstanceRule):
-            probabilities, tails = self.calibrator.transform(scores), self.calibrator.tail(scores)
-            return self.rule._decide(probabilities, tails, dense=dense)
-        if dense:
+            tails = self.calibrator.tail(scores) if is_sparse(scores) else None
+            probabilities = self.calibrator.transform(scores)
+            return self.rule._decide(probabilities, tails, dense=dense, n_jobs=n_jobs, progress=progress)
+        if dense or not is_sparse(scores):
             return self.rule._decide(self.calibrator.transform(scores, dense=True))
         absent = self._of_absent()
         if absent.any():
