@@ -2,9 +2,11 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import thresholds
 from thresholds import engines
@@ -88,3 +90,30 @@ def test_little_work_starts_no_threads_unless_they_are_asked_for() -> None:
     if engines.worker_count(None) > 1:
         assert here not in threads(cells=10**6)
         assert here not in threads()
+
+
+@pytest.mark.parametrize(
+    ("title", "call"),
+    [
+        ("rows", lambda p, on: thresholds.InstanceRule().predict(p, progress=on)),
+        ("rows", lambda p, on: thresholds.InstanceRule().predict(sparse.csr_array(p), progress=on)),
+        ("rows", lambda p, on: thresholds.InstanceRule().predict_from_samples([p > 0.5], progress=on)),
+        ("probabilities", lambda p, on: thresholds.fit_expected(p, progress=on)),
+        ("labels", lambda p, on: thresholds.fit_expected(p, exact=True, progress=on)),
+        ("cells", lambda p, on: thresholds.fit_expected(p, per_label=False, progress=on)),
+        ("labels", lambda p, on: thresholds.expected_f(p, p > 0.5, progress=on)),
+        ("batches", lambda p, on: thresholds.predict_by_batch(p, range(len(p)), progress=on)),
+        ("batches", lambda p, on: thresholds.batch_effect(p, 0, sizes=[1, 2], progress=on)),
+        ("labels", lambda p, on: thresholds.calibrate(p > 0.5, p, progress=on)),
+        ("labels", lambda p, on: thresholds.fit_regions(p > 0.5, p, progress=on)),
+    ],
+)
+def test_long_work_without_labels_shows_progress_if_asked_to(
+    title: str, call: Callable[..., object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engines, "_PATIENCE", -1.0)
+    p = np.random.default_rng(0).random((30, 3))
+    call(p, False)
+    assert capsys.readouterr().err == ""
+    call(p, True)
+    assert f"{title} [#" in capsys.readouterr().err

@@ -5,6 +5,7 @@ The data are not part of the project. Set THRESHOLDS_DATA to the folder that hol
 
 import json
 import os
+import runpy
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,42 @@ def test_compare_reaches_the_reference_figures(name: str, key: str, capsys: pyte
     measured = {row["rule"]: row for row in json.loads(capsys.readouterr().out)["measures"]}
     got = [measured[rule][average] for rule in ("fixed 0.5", "macro") for average in ("macro", "micro")]
     assert [round(value, 3) for value in got] == pytest.approx(REFERENCE[name, key], abs=1e-9)
+
+
+# The table of docs/probabilities.md, in the order of its columns, and the files of its rows
+
+PAGE = (Path(__file__).parents[1] / "docs" / "probabilities.md").read_text()
+FILES = {
+    "ChestX-ray14 (CheXNet)": "chestxray14_chexnet",
+    "CODE-test (ECG, 413 rows to fit on)": "code_ecg",
+    "emotions (295 rows to fit on)": "emotions",
+    "LitCovid": "litcovid_bc7",
+    "Ohsumed": "ohsumed23",
+    "PTB-XL (xresnet1d101)": "ptbxl_xresnet1d101",
+    "yeast": "yeast",
+}
+
+
+def rows_of_the_page() -> dict[str, list[float]]:
+    """The figures of each row of the table of calibrations."""
+    table = PAGE.split("| | one threshold | micro thresholds |")[1].split("\n\n")[0]
+    lines = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+    return {name: [float(figure) for figure in figures] for name, *figures in lines}
+
+
+def test_the_readme_counts_the_files_where_rows_by_themselves_do_best() -> None:
+    rows = rows_of_the_page()
+    better = sum(platt > max(shared, micro) for shared, micro, _, _, platt, _ in rows.values())
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    assert f"On {better} of {len(rows)} score files of public data" in readme
+
+
+@pytest.mark.parametrize("row", FILES)
+def test_the_page_on_probabilities_shows_what_the_experiment_prints(row: str) -> None:
+    path = DATA / f"{FILES[row]}.npz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not here: the real scores are not part of the project")
+    experiment = runpy.run_path(str(Path(__file__).parents[1] / "experiments" / "probabilities" / "instance_rules.py"))
+    found = experiment["judge"](path, None)
+    columns = ("one threshold", "micro", "as they are", "isotonic", "Platt", "Platt, pooled")
+    assert rows_of_the_page()[row] == [round(found[column], 3) for column in columns]

@@ -129,15 +129,14 @@ def batch_effect(
     _checks.option(exact, "exact", (True, False))
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
     names = None if label_names is None else _checks.names_of_labels(label_names)
-    if names is not None and len(names) != matrix.shape[1]:
-        raise InputError(f"label_names has {len(names)} names, expected {matrix.shape[1]}, one for each label")
+    _checks.one_name_each(names, matrix.shape[1])
     numbers = _usual_sizes(n_samples) if sizes is None else _checked_sizes(sizes, n_samples)
     others = np.random.default_rng(_checks.count(random_state, "random_state", 0)).permutation(n_samples)
     others = others[others != row]
-    own = np.asarray(_dense(matrix[[row]]), np.float64)[0]
+    own = np.asarray(_checks.dense(matrix[[row]]), np.float64)[0]
 
     def effect(size: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        batch = np.concatenate([own[np.newaxis], _dense(matrix[others[: size - 1]])]).astype(np.float64)
+        batch = np.concatenate([own[np.newaxis], _checks.dense(matrix[others[: size - 1]])]).astype(np.float64)
 
         def predicted(at: Floats) -> npt.NDArray[np.bool_]:
             batch[0] = at
@@ -213,10 +212,13 @@ def predict_by_batch(
     parts = np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1)
     settings: dict[str, Any] = {"beta": beta, "per_label": per_label, "zero_division": zero_division, "exact": exact}
 
+    by_row = fit_expected(matrix[:1], average, **settings)
+    if isinstance(by_row, InstanceRule):  # For which the rows of a batch do not matter.
+        return by_row.predict(probabilities, n_jobs=n_jobs, progress=progress)
+
     def decide(rows: Ints) -> Matrix:
         batch = matrix[rows]
-        rule = fit_expected(batch, average, **settings, n_jobs=1)
-        return rule._decide(batch, n_jobs=1) if isinstance(rule, InstanceRule) else rule._decide(batch)
+        return fit_expected(batch, average, **settings, n_jobs=1)._decide(batch)
 
     decided = engines.run(decide, parts, n_jobs=n_jobs, progress=progress, title="batches")
     back = np.argsort(order)
@@ -241,8 +243,3 @@ def _checked_sizes(sizes: object, n_samples: int) -> Ints:
     if numbers.size == 0 or numbers[0] < 1 or numbers[-1] > n_samples or (numbers % 1 != 0).any():
         raise InputError(f"sizes is {_checks.shown(numbers.tolist())}, expected whole numbers from 1 to {n_samples}")
     return numbers.astype(np.int64)
-
-
-def _dense(matrix: Matrix) -> Any:
-    """Give a dense array."""
-    return matrix.toarray() if is_sparse(matrix) else matrix

@@ -1,14 +1,16 @@
 """Rules side by side, judged on rows that were not used for fitting them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from thresholds import _checks, tables
 from thresholds._checks import Average, InputError, Matrix
-from thresholds.calibration import CalibratedRule, calibrate, measure_calibration
+from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
+from thresholds.calibration.measures import UNKNOWN
 from thresholds.empirical import fit_empirical
 from thresholds.expected import fit_expected
 from thresholds.judging import f_measure, judge
@@ -125,8 +127,9 @@ def compare(
     beta = _checks.beta(beta)
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
     gold = count_by_label(problem.truth, problem.truth, problem.measured)
+    of_scores = cache(lambda: _measured_scores(problem))
     return Comparison(
-        measures=tuple(_measure(name, rule, problem, beta) for name, rule in rules.items()),
+        measures=tuple(_measure(name, rule, problem, beta, of_scores) for name, rule in rules.items()),
         beta=beta,
         n_samples=problem.n_samples,
         n_labels=problem.n_labels,
@@ -179,8 +182,10 @@ def _are_probabilities(scores: Matrix) -> bool:
     return True
 
 
-def _measure(name: str, rule: AnyRule, problem: Problem, beta: float) -> Measures:
-    """Judge one rule."""
+def _measure(
+    name: str, rule: AnyRule, problem: Problem, beta: float, of_scores: Callable[[], CalibrationMeasures]
+) -> Measures:
+    """Judge one rule; `of_scores` measures the scores as probabilities."""
     rule._check(problem.scores)
     if isinstance(rule, ThresholdRule):
         rule._warn_if_out_of_range(problem.scores)
@@ -190,7 +195,11 @@ def _measure(name: str, rule: AnyRule, problem: Problem, beta: float) -> Measure
     micro, macro, weighted, samples = (
         f_measure(judged, problem, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
     )
-    calibration = _calibration(rule, problem)
+    calibration = UNKNOWN
+    if isinstance(rule, CalibratedRule):
+        calibration = rule.calibrator._measured(problem)
+    elif isinstance(rule, InstanceRule) or (isinstance(rule, ThresholdRule) and rule.expected is not None):
+        calibration = of_scores()
     return Measures(
         rule=name,
         micro=micro,
@@ -200,18 +209,12 @@ def _measure(name: str, rule: AnyRule, problem: Problem, beta: float) -> Measure
         samples=samples,
         predicted_per_row=float(judged.by_label.predicted.sum() / total),
         labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * total)),
-        sum_over_positives=calibration[0],
-        calibration_slope=calibration[1],
+        sum_over_positives=calibration.sum_over_positives,
+        calibration_slope=calibration.slope,
     )
 
 
-def _calibration(rule: AnyRule, problem: Problem) -> tuple[float, float]:
-    """Give the sum of probabilities over positives, and the slope, of a rule that takes scores for probabilities."""
-    if isinstance(rule, CalibratedRule):
-        found = rule.calibrator._measured(problem)
-    elif isinstance(rule, InstanceRule) or (isinstance(rule, ThresholdRule) and rule.expected is not None):
-        probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
-        found = measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)
-    else:
-        return np.nan, np.nan
-    return found.sum_over_positives, found.slope
+def _measured_scores(problem: Problem) -> CalibrationMeasures:
+    """Measure the scores as probabilities."""
+    probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
+    return measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)

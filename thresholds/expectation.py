@@ -47,13 +47,6 @@ class Lists(NamedTuple):
         return values
 
 
-class Best(NamedTuple):
-    """Of each list, how many of its highest values are chosen, and the expectation of F-beta reached."""
-
-    sizes: Ints
-    value: Floats
-
-
 @lru_cache(maxsize=2)
 def _nodes(many: bool) -> Floats:
     """Give the points z of Gauss-Laguerre quadrature, and log(weight exp(z))."""
@@ -69,15 +62,14 @@ def best_sizes(
     tails: Floats | None = None,
     *,
     whole_ties: bool = False,
-) -> Best:
+) -> Ints:
     """Choose, in each list, how many of the highest probabilities to predict."""
     squared = beta * beta
     if tails is None and lists.longest <= _FEW:
-        return Best(*best_prefixes_of_few(lists.starts, rising, squared, zero_division, whole_ties))
+        return best_prefixes_of_few(lists.starts, rising, squared, zero_division, whole_ties)[0]
     powers = np.zeros((lists.starts.size - 1, 0)) if tails is None else tails
-    return Best(
-        *expectation.best_prefixes(lists.starts, rising, powers, squared, zero_division, whole_ties, _nodes(beta > 1))
-    )
+    settings = (powers, squared, zero_division, whole_ties, _nodes(beta > 1))
+    return expectation.best_prefixes(lists.starts, rising, *settings)[0]
 
 
 def best_decisions(
@@ -95,9 +87,9 @@ def best_decisions(
     def mark(rows: slice) -> None:
         lists = _lists(matrix[rows])
         rising = lists.rising()
-        best = best_sizes(lists, rising, beta, zero_division, None if tails is None else tails[rows])
+        sizes = best_sizes(lists, rising, beta, zero_division, None if tails is None else tails[rows])
         cells = slice(*matrix.indptr[[rows.start, rows.stop]]) if is_sparse(matrix) else rows
-        mark_highest(*lists, rising, best.sizes, marks[cells].reshape(-1))
+        mark_highest(*lists, rising, sizes, marks[cells].reshape(-1))
 
     _map_blocks(mark, matrix, n_jobs, progress, "rows")
     return marks
@@ -107,12 +99,12 @@ def best_thresholds(
     matrix: Matrix, beta: float, zero_division: float, *, n_jobs: int | None = None, progress: bool = False
 ) -> Floats:
     """Give, for each column, the lowest probability to predict; +inf for none. Equal ones are predicted alike."""
-    columns = _transposed(matrix)
+    columns = _checks.transposed(matrix)
 
     def choose(block: slice) -> Floats:
         lists = _lists(columns[block])
         rising = lists.rising()
-        sizes = best_sizes(lists, rising, beta, zero_division, whole_ties=True).sizes
+        sizes = best_sizes(lists, rising, beta, zero_division, whole_ties=True)
         chosen = np.append(rising, np.inf)[np.where(sizes > 0, lists.starts[1:] - sizes, -1)]
         return chosen.astype(np.float64)
 
@@ -140,7 +132,7 @@ def expected_of_rows(
 
 def expected_of_columns(matrix: Matrix, decided: Matrix, beta: float, zero_division: float, **options: Any) -> Floats:
     """Give the expectation of F-beta of the decisions of each column."""
-    columns = _transposed(matrix), _transposed(decided)
+    columns = _checks.transposed(matrix), _checks.transposed(decided)
     return expected_of_rows(*columns, beta, zero_division, title="labels", **options)
 
 
@@ -165,7 +157,7 @@ def expected_weighted(
 
     1 / a is the integral of exp(-y a) dy: a second quadrature. For each y columns are independent.
     """
-    columns, marks = _transposed(matrix), _transposed(decided)
+    columns, marks = _checks.transposed(matrix), _checks.transposed(decided)
     cells = (matrix.data if is_sparse(matrix) else matrix).astype(np.float64)
     scale = expectation.centre(float(cells.sum()), float((cells * (1 - cells)).sum()))
     points, weights = _nodes(many=True)[0] / scale, np.exp(_nodes(many=True)[1]) / scale
@@ -227,8 +219,3 @@ def _aligned(part: Matrix, marks: Matrix) -> tuple[Matrix, Matrix]:
     if is_sparse(part) == is_sparse(marks):
         return part, marks
     return part, type(part)(marks) if is_sparse(part) else marks.toarray()
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    """Give columns as rows."""
-    return matrix.T.tocsr() if is_sparse(matrix) else matrix.T

@@ -48,8 +48,7 @@ class Probabilities:
         """Check arguments and keep them together."""
         names = None if label_names is None else _checks.names_of_labels(label_names)
         matrix = _checks.probabilities(probabilities, label_names=names)
-        if names is not None and len(names) != matrix.shape[1]:
-            raise InputError(f"label_names has {len(names)} names, expected {matrix.shape[1]}, one for each label")
+        _checks.one_name_each(names, matrix.shape[1])
         found, unit = _checks.weights_of_rows(sample_weight, matrix.shape[0], some=False)
         if found is not None and not found.any():
             raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
@@ -89,8 +88,8 @@ def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = None) -> C
 
 def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
     """Give the expected counts of 0/1 decisions, by row, without weights."""
-    rows = Probabilities(_transposed(p.matrix), np.ones(p.n_labels), 1.0, _chunk(p.n_labels, p.n_samples))
-    return replace(counts_of_decisions(rows, _transposed(decided), n_jobs), labels=None)
+    rows = Probabilities(_checks.transposed(p.matrix), np.ones(p.n_labels), 1.0, _chunk(p.n_labels, p.n_samples))
+    return replace(counts_of_decisions(rows, _checks.transposed(decided), n_jobs), labels=None)
 
 
 def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
@@ -102,8 +101,8 @@ def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = 
             places = (part.indptr, part.indices, _loopable(part.data), marks.indptr, marks.indices)
             add_sparse_decisions(*places, weights, *sums)
         else:
-            cells, marks = (matrix.toarray() if is_sparse(matrix) else matrix for matrix in (part, marks))
-            add_decisions(_loopable(cells), np.ascontiguousarray(marks, np.uint8), weights, *sums)
+            cells = _loopable(_checks.dense(part))
+            add_decisions(cells, np.ascontiguousarray(_checks.dense(marks), np.uint8), weights, *sums)
 
     return _counts(p, _over_chunks(p, add, n_jobs)[0])
 
@@ -214,11 +213,6 @@ def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Flo
     """Give F / (1 + b^2) = tp / (b^2 positives + predicted); 0 where nothing is."""
     below = beta * beta * positives + predicted
     return np.asarray(tp / np.where(below > 0, below, 1.0))
-
-
-def _transposed(matrix: Matrix) -> Matrix:
-    """Give columns as rows."""
-    return matrix.T.tocsr() if is_sparse(matrix) else matrix.T
 
 
 def _copied(matrix: Matrix) -> Matrix:

@@ -146,10 +146,10 @@ class Problem:
             return self._sparse_items(axis, first, last)
         if axis == "labels":
             keys = to_keys(_transposed(self.scores, first, last, self.dtype))
-            truth = _dense(self.by_label[0][:, first:last]).T
+            truth = _checks.dense(self.by_label[0][:, first:last]).T
         else:
             keys = to_keys(np.array(self.scores[first:last], self.dtype, order="C"))
-            truth = _dense(self.truth[first:last])
+            truth = _checks.dense(self.truth[first:last])
         by_row = self.row_weights if axis == "labels" else self._present(first, last)[:, np.newaxis]
         weights = np.broadcast_to(by_row, keys.shape)
         hits = self._hits(truth, weights)
@@ -217,11 +217,6 @@ def _compressed(matrix: Matrix, form: str) -> Matrix:
     matrix = matrix.asformat(form)
     matrix.sort_indices()
     return matrix
-
-
-def _dense(matrix: Matrix) -> Dense:
-    """Give a small piece as a dense array."""
-    return matrix.toarray() if is_sparse(matrix) else matrix  # type: ignore[no-any-return]
 
 
 def _coordinates(matrix: Matrix) -> tuple[Ints, Ints]:

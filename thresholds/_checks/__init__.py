@@ -32,13 +32,14 @@ from thresholds._checks.options import (
     count,
     finite,
     names_of_labels,
+    one_name_each,
     option,
     real,
     text,
     zero_division,
 )
 from thresholds._checks.outcomes import draws, joint_probabilities, number_of_powers, power_sums
-from thresholds._checks.sparse import is_sparse, row_of_entries
+from thresholds._checks.sparse import dense, is_sparse, row_of_entries, transposed
 
 __all__ = [
     "AVERAGES",
@@ -54,6 +55,7 @@ __all__ = [
     "class_vectors",
     "column_labels",
     "count",
+    "dense",
     "draws",
     "filled",
     "finite",
@@ -65,6 +67,7 @@ __all__ = [
     "missing",
     "names_of_labels",
     "number_of_powers",
+    "one_name_each",
     "option",
     "pair",
     "plain",
@@ -79,6 +82,7 @@ __all__ = [
     "shown",
     "text",
     "thresholds",
+    "transposed",
     "weights",
     "weights_of_rows",
     "zero_division",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._checks.errors import InputError, shown
-from thresholds._checks.options import names_of_labels, real
+from thresholds._checks.options import names_of_labels, one_name_each, real
 from thresholds._checks.sparse import is_sparse, row_of_entries, sound_csr, without_zeros
 
 Dense: TypeAlias = npt.NDArray[Any]
@@ -93,8 +93,7 @@ def pair(
         raise
     found = scores(y_score, label_names=names)
     same_shape(truth, "y_true", found, "y_score")
-    if names is not None and len(names) != found.shape[1]:
-        raise InputError(f"label_names has {len(names)} names, expected {found.shape[1]}, one for each label")
+    one_name_each(names, found.shape[1])
     return truth, found, names
 
 

@@ -80,6 +80,12 @@ def option(value: object, name: str, options: Sequence[object]) -> Any:
     return plain
 
 
+def one_name_each(names: Sequence[str] | None, n_labels: int) -> None:
+    """Refuse label names that are not as many as labels."""
+    if names is not None and len(names) != n_labels:
+        raise InputError(f"label_names has {len(names)} names, expected {n_labels}, one for each label")
+
+
 def names_of_labels(value: object) -> tuple[str, ...]:
     """Check label names: strings in order, each once."""
     scalar = isinstance(value, np.ndarray) and value.ndim == 0

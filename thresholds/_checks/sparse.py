@@ -32,6 +32,16 @@ def row_of_entries(array: Any) -> npt.NDArray[np.intp]:
     return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
 
 
+def dense(matrix: Any) -> Any:
+    """Give a small matrix as a dense array."""
+    return matrix.toarray() if is_sparse(matrix) else matrix
+
+
+def transposed(matrix: Any) -> Any:
+    """Give columns as rows: a view of a dense matrix, a CSR array of a sparse one."""
+    return matrix.T.tocsr() if is_sparse(matrix) else matrix.T
+
+
 def without_zeros(array: Any) -> Any:
     """Drop explicit zeros, from a copy if there are any."""
     if np.count_nonzero(array.data) < array.nnz:

@@ -88,7 +88,7 @@ def _cells(items: Items, plain: bool) -> Cells:
 
 
 def log_odds(p: Floats) -> Floats:
-    """Give log(p / (1 - p)), near 1/2 from 2 p - 1, which is exact there (SciPy's `logit` is not before 1.14)."""
+    """Give log(p / (1 - p)), near 1/2 from 2 p - 1, which is exact there (the `logit` of SciPy 1.13 is not)."""
     middle = np.abs(p - 0.5) < 0.25
     with np.errstate(divide="ignore"):
         return np.where(middle, np.log1p((2 * p - 1) / (1 - p)), np.log(p / (1 - p)))

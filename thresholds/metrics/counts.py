@@ -256,7 +256,7 @@ def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Cells
 
 def _cells(block: Matrix) -> Cells:
     """Give a block as bytes."""
-    dense = block.toarray() if is_sparse(block) else block
+    dense = _checks.dense(block)
     return np.ascontiguousarray(dense.view(np.uint8) if dense.dtype == np.bool_ else dense, np.uint8)
 
 

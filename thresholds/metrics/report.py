@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks, tables
-from thresholds._checks import InputError
 from thresholds.metrics import targets, undefined
 from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each, f_score
 from thresholds.metrics.counts import ConfusionCounts, Floats
@@ -130,8 +129,7 @@ def averages_report(
     value, beta = undefined.value_of(zero_division, warns=False), _checks.beta(beta)
     found = targets.read(y_true, y_pred, labels, sample_weight)
     names = [str(label) for label in found.labels] if label_names is None else _checks.names_of_labels(label_names)
-    if len(names) != len(found.labels):
-        raise InputError(f"label_names has {len(names)} names, expected {len(found.labels)}, one for each label")
+    _checks.one_name_each(names, len(found.labels))
     writer = _Writer(found, found.by_label(), beta, value)
     return AveragesReport(writer.labels(names), writer.averages(), beta, value, writer.note())
 

@@ -68,9 +68,7 @@ class ThresholdRule(Saved):
         """Check and freeze the arrays."""
         thresholds = _checks.thresholds(self.thresholds)
         common = settings.checked(self)
-        names = common["label_names"]
-        if names is not None and len(names) != thresholds.size:
-            raise InputError(f"label_names has {len(names)} names, expected {thresholds.size}, one for each label")
+        _checks.one_name_each(common["label_names"], thresholds.size)
         unsupported = np.array(self.unsupported, np.bool_)
         if unsupported.size == 0:
             unsupported = np.zeros(thresholds.size, np.bool_)
