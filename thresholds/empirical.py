@@ -7,35 +7,25 @@ decisions) and 2.1 (averages).
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, staircase
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
-from thresholds._kernels.choosing import best_steps, upper_hulls
+from thresholds._kernels.choosing import upper_hulls
+from thresholds.guards import Guard, Limits, chosen_guard, fit_guarded
 from thresholds.judging import f_measure, judge
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.placement import place
 from thresholds.problem import Problem
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.shared import best_shared_cut
-from thresholds.staircase import Staircase
+from thresholds.staircase import Cuts, Staircase
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-
-class _Cuts(NamedTuple):
-    """The cut of each label: the score it lies at, the next lower score, and what it counts."""
-
-    score: Floats  # +inf for never
-    lower: Floats  # NaN without one
-    tp: Ints
-    predicted: Ints
-    positives: Ints
 
 
 def fit_empirical(
@@ -48,7 +38,10 @@ def fit_empirical(
     sample_weight: object = None,
     zero_division: float = 0.0,
     placement: Placement = "low",
-    guard: None = None,
+    guard: Guard = None,
+    max_overprediction: float | None = None,
+    min_precision: float | None = None,
+    min_recall: float | None = None,
     missing: float = 0.0,
     keep_sparse: bool = False,
     label_names: object = None,
@@ -75,7 +68,14 @@ def fit_empirical(
         All places decide alike on this data. "low" (default), 1/1024 of the gap above the lower score, does best
         on new data, as the best cut on a sample is biased upwards; "mid" is the middle; "score" the score itself.
         Thresholds are representable in the dtype of the scores, and subnormal only if the score is.
-    guard : None, the in-sample optimum
+    guard : for "macro" and "weighted" with `per_label=True`; what it did is in `rule.guard_report`
+        None (default): the in-sample optimum. "shrink", or `Shrink(...)`: the number predicted is drawn towards what
+        suits labels with as many positives, the more the fewer they are; it lies between two scores of its own choice,
+        whatever `placement`, and labels without positives get a threshold just above their highest score. "fbr", or
+        `SCutFBR(...)`: the published SCutFBR.1. "auto": "shrink" where there are guards, else None.
+    max_overprediction, min_precision, min_recall : limits for each label on the data of the fit, or None
+        Predictions over positives, precision and recall of the chosen cut; for the same averages. The best of the cuts
+        that keep them is taken, with a guard the one that predicts most nearly as much; never if none does.
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
@@ -121,13 +121,13 @@ def fit_empirical(
     _checks.option(per_label, "per_label", (True, False))
     _checks.option(keep_sparse, "keep_sparse", (True, False))
     _checks.option(placement, "placement", PLACEMENTS)
-    if guard is not None:
-        raise InputError(f"guard is {_checks.shown(guard)}, expected None: this version has no guards")
     if average == "samples" and per_label:
         raise InputError(
             "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
             " (--shared on the command line), one threshold for all labels"
         )
+    chosen = chosen_guard(guard, average, per_label)
+    limits = Limits.of(average, per_label, max_overprediction, min_precision, min_recall)
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
     problem = Problem.of(
         y_true,
@@ -137,46 +137,59 @@ def fit_empirical(
         label_names=label_names,
         keep_sparse=keep_sparse,
     )
-    if per_label:
-        cuts = (_joint_micro if average == "micro" else _each_label)(problem, beta, n_jobs, progress)
-        score, lower, positives = cuts.score, cuts.lower, cuts.positives
+    run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    report = None
+    if not per_label:
+        cuts = _shared(problem, average, beta, zero_division, **run)
+    elif average == "micro":
+        cuts = _joint_micro(problem, beta, **run)
+    elif chosen is None and not limits.any:
+        cuts = _each_label(problem, beta, **run)
     else:
-        cut = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
-        score, lower = (np.full(problem.n_labels, value) for value in cut)
-        positives = count_by_label(problem.truth, problem.truth, problem.weights).positives
-    if problem.keep_sparse:
-        lower = np.fmax(lower, problem.missing)  # Also where a label has a score in every row.
+        guarded = fit_guarded(problem, chosen, limits, beta, placement, **run)
+        cuts, report = guarded.cuts, guarded.report(problem, chosen, beta, zero_division, placement)
     fitted = ThresholdRule(
-        thresholds=place(score, lower, placement, problem.scores.dtype),
+        thresholds=cuts.placed(problem, placement) if report is None else report.guarded,
         label_names=problem.label_names,
         average=average,
         beta=beta,
-        unsupported=positives == 0,
+        unsupported=cuts.positives == 0,
         missing=problem.missing,
+        guard=None if chosen is None else str(chosen),
         per_label=per_label,
         zero_division=zero_division,
         placement=placement,
-        fitted_on=FittedOn.of(problem.scores, problem.missing, positives * problem.unit),
+        fitted_on=FittedOn.of(problem.scores, problem.missing, cuts.positives * problem.unit),
+        guard_report=report,
     )
     if per_label and problem.exactly_weighted:
-        counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, positives]), int(problem.row_weights.sum()))
+        counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, cuts.positives]), int(problem.row_weights.sum()))
         objective = average_of(f_score(beta), counts, average, zero_division)
     else:
         objective = f_measure(judge(fitted, problem), problem, average, beta, zero_division)
     return replace(fitted, objective=objective)
 
 
-def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> _Cuts:
+def _shared(
+    problem: Problem, average: Average, beta: float, zero_division: float, n_jobs: int | None, progress: bool
+) -> Cuts:
+    """Choose one cut for all labels; what it counts is found by predicting."""
+    cut = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
+    score, lower = (np.full(problem.n_labels, value) for value in cut)
+    positives = count_by_label(problem.truth, problem.truth, problem.weights).positives
+    return Cuts(score, lower, np.empty(0, np.int64), np.empty(0, np.int64), positives)
+
+
+def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> Cuts:
     """Choose the best step of every label."""
 
-    def choose(stairs: Staircase) -> _Cuts:
-        return _cuts_at(stairs, best_steps(stairs.offsets, stairs.tp, stairs.fp, stairs.positives, beta**2))
+    def choose(stairs: Staircase) -> Cuts:
+        return stairs.cuts_at(stairs.best(beta))
 
-    parts = staircase.map_labels(problem, choose, n_jobs=n_jobs, progress=progress)
-    return _Cuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    return staircase.all_cuts(staircase.map_labels(problem, choose, n_jobs=n_jobs, progress=progress))
 
 
-def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> _Cuts:
+def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> Cuts:
     """Choose the steps of highest micro F-beta by Dinkelbach's iteration over the edges of the labels' hulls.
 
     Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction than the
@@ -190,7 +203,7 @@ def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bo
     parts = staircase.map_labels(problem, hull, n_jobs=n_jobs, progress=progress)
     stairs = staircase.concatenate([part for part, _ in parts])
     slope = np.concatenate([slope for _, slope in parts])
-    tp, predicted = (stairs.increments(values) for values in (stairs.tp, stairs.tp + stairs.fp))
+    tp, predicted = (stairs.increments(values) for values in (stairs.tp, stairs.predicted))
     recall_part = beta**2 * stairs.positives.sum()
     ratio, used = 0.0, slope > 0
     while True:
@@ -202,15 +215,4 @@ def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bo
             break
         ratio, used = better, slope > better
     n_used = np.diff(np.append(0, best.cumsum())[stairs.offsets])
-    return _cuts_at(stairs, np.where(n_used > 0, stairs.offsets[:-1] + n_used - 1, -1))
-
-
-def _cuts_at(stairs: Staircase, steps: Ints) -> _Cuts:
-    """Read one step of each label off its staircase; -1 is never."""
-    chosen = steps >= 0
-    at = steps[chosen]
-    score, lower = np.full(steps.size, np.inf), np.full(steps.size, np.nan)
-    tp, predicted = np.zeros_like(steps), np.zeros_like(steps)
-    score[chosen], lower[chosen] = stairs.score[at], stairs.lower[at]
-    tp[chosen], predicted[chosen] = stairs.tp[at], stairs.tp[at] + stairs.fp[at]
-    return _Cuts(score, lower, tp, predicted, stairs.positives)
+    return stairs.cuts_at(np.where(n_used > 0, stairs.offsets[:-1] + n_used - 1, -1))

@@ -5,7 +5,7 @@ Scores become keys (`_kernels/keys.py`) here, whatever their dtype and layout.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -28,7 +28,7 @@ class Items(NamedTuple):
 
     starts: Ints  # (n_groups + 1,)
     keys: Dense  # (n_items,)
-    hits: Ints  # the part of the weight that is positive
+    hits: npt.NDArray[Any]  # the part of the weight that is positive
     weights: Ints
 
 
@@ -139,6 +139,19 @@ class Problem:
         if is_sparse(truth):
             return keys, np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
         return keys, _transposed(truth, first, last, np.dtype(np.uint8))
+
+    def cells(self, first: int, last: int) -> Items:
+        """Give the items of labels `first:last`, without weights (an empty array) where all are 1."""
+        if not self.plain:
+            return self.items("labels", first, last)
+        keys, truth = self.tile(first, last)
+        starts = np.arange(last - first + 1) * self.n_samples
+        return Items(starts, keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
+
+    def take(self, rows: Ints) -> "Problem":
+        """Give the problem of some of the rows."""
+        weights, measured = (None if values is None else values[rows] for values in (self.weights, self.measured))
+        return replace(self, truth=self.truth[rows], scores=self.scores[rows], weights=weights, measured=measured)
 
     def items(self, axis: Axis, first: int, last: int) -> Items:
         """Give the items of groups `first:last`."""

@@ -8,22 +8,43 @@ F-beta, (1 + b^2) tp / (b^2 positives + tp + fp), is always a step: between two 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import engines
+from thresholds._checks import Placement
+from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
-from thresholds.problem import Problem
+from thresholds.placement import place
+from thresholds.problem import Items, Problem
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 Result = TypeVar("Result")
 
 _WIDEST_TILE = 16  # float32 columns that share a cache line
 _TILES_PER_THREAD = 40
+_FEW_TILES = 10
+
+
+class Cuts(NamedTuple):
+    """The cut of each label: the score it lies at, the next lower score, and what it counts."""
+
+    score: Floats  # +inf for never
+    lower: Floats  # NaN without one
+    tp: Ints
+    predicted: Ints
+    positives: Ints
+
+    def placed(self, problem: Problem, placement: Placement) -> Floats:
+        """Put thresholds into the gaps below the cuts."""
+        # Sparse predictions stay above `missing` also where no cell of a label is absent.
+        lower = np.fmax(self.lower, problem.missing) if problem.keep_sparse else self.lower
+        return place(self.score, lower, placement, problem.scores.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +56,47 @@ class Staircase:
     lower: npt.NDArray[Any]  # (n_steps,) the next lower score, NaN without one
     tp: Ints  # (n_steps,) in the unit of the problem's weights
     fp: Ints
+    higher: Ints  # what has a higher score; the next step begins there, as others may lie between two steps
     positives: Ints  # (n_labels,)
+
+    @property
+    def predicted(self) -> Ints:
+        """What is predicted at each step."""
+        return self.tp + self.fp
+
+    @property
+    def label(self) -> Ints:
+        """The label of each step."""
+        return np.repeat(np.arange(self.positives.size), np.diff(self.offsets))
 
     def take(self, offsets: Ints, steps: Ints) -> "Staircase":
         """Give a staircase of some of the steps."""
-        return Staircase(offsets, self.score[steps], self.lower[steps], self.tp[steps], self.fp[steps], self.positives)
+        of_steps = (self.score, self.lower, self.tp, self.fp, self.higher)
+        score, lower, tp, fp, higher = (values[steps] for values in of_steps)
+        return Staircase(offsets, score, lower, tp, fp, higher, self.positives)
 
-    def above(self, floor: float) -> "Staircase":
-        """Leave out the steps at or below `floor`; positives still count there."""
-        kept = np.flatnonzero(self.score > floor)
-        return self.take(np.searchsorted(kept, self.offsets), kept)
+    def where(self, kept: npt.NDArray[np.bool_]) -> "Staircase":
+        """Leave out the other steps; positives still count there."""
+        steps = np.flatnonzero(kept)
+        return self.take(np.searchsorted(steps, self.offsets), steps)
+
+    def cuttable(self, problem: Problem) -> "Staircase":
+        """Leave out the steps at which a fit to the problem may not cut."""
+        return self.where(self.score > problem.missing) if problem.keep_sparse else self
+
+    def best(self, beta: float) -> Ints:
+        """Give the step of highest F-beta of each label, -1 for never; ties go to the highest cut."""
+        return best_steps(self.offsets, self.tp, self.fp, self.positives, beta**2)
+
+    def cuts_at(self, steps: Ints) -> Cuts:
+        """Read one step of each label; -1 is never."""
+        chosen = steps >= 0
+        at = steps[chosen]
+        score, lower = np.full(steps.size, np.inf), np.full(steps.size, np.nan)
+        tp, predicted = np.zeros_like(steps), np.zeros_like(steps)
+        score[chosen], lower[chosen] = self.score[at], self.lower[at]
+        tp[chosen], predicted[chosen] = self.tp[at], self.tp[at] + self.fp[at]
+        return Cuts(score, lower, tp, predicted, self.positives)
 
     def increments(self, counts: Ints) -> Ints:
         """Give what each step adds to cumulative `counts`."""
@@ -54,26 +106,34 @@ class Staircase:
         return added
 
 
+def all_cuts(parts: Sequence[Cuts]) -> Cuts:
+    """Join the cuts of consecutive labels."""
+    return Cuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
 def concatenate(parts: Sequence[Staircase]) -> Staircase:
     """Join the staircases of consecutive labels."""
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    fields = ("score", "lower", "tp", "fp", "positives")
+    fields = ("score", "lower", "tp", "fp", "higher", "positives")
     joined = (np.concatenate([getattr(part, name) for part in parts]) for name in fields)
     return Staircase(np.append(0, sizes.cumsum()), *joined)
 
 
 def of_labels(problem: Problem, first: int, last: int) -> Staircase:
     """Count the staircases of labels `first:last`."""
-    if problem.plain:
-        keys, truth = problem.tile(first, last)
+    return of_items(problem.cells(first, last)).cuttable(problem)
+
+
+def of_items(items: Items) -> Staircase:
+    """Count the staircase of each group of items."""
+    if items.weights.size == 0:
+        keys, truth = (cells.reshape(items.starts.size - 1, -1) for cells in (items.keys, items.hits))
         positives = np.array([np.count_nonzero(row) for row in truth])
-        offsets, key, lower, tp, fp = unit_staircases(keys, truth)
+        offsets, key, lower, tp, fp, higher = unit_staircases(keys, truth)
     else:
-        items = problem.items("labels", first, last)
         positives = np.add.reduceat(items.hits, items.starts[:-1])
-        offsets, key, lower, tp, fp = weighted_staircases(*items)
-    stairs = Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, positives)
-    return stairs.above(problem.missing) if problem.keep_sparse else stairs
+        offsets, key, lower, tp, fp, higher = weighted_staircases(*items)
+    return Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, higher, positives)
 
 
 def map_tiles(
@@ -82,13 +142,16 @@ def map_tiles(
     *,
     n_jobs: int | None = None,
     progress: bool = False,
+    light: bool = False,
 ) -> list[Result]:
     """Apply `function` to the first and last label of one tile after another, on threads, in order.
 
     Only what `function` returns is kept. Tiles are so narrow that a macro fit takes less than a quarter of dense
-    scores and truth on top of them, even if nearly every cell is positive.
+    scores and truth on top of them, even if nearly every cell is positive. A `light` function makes little beside its
+    tile, and gets wider ones, which are faster to cut.
     """
-    width = max(1, min(_WIDEST_TILE, problem.n_labels // (_TILES_PER_THREAD * engines.worker_count(n_jobs))))
+    per_thread = _FEW_TILES if light else _TILES_PER_THREAD
+    width = max(1, min(_WIDEST_TILE, problem.n_labels // (per_thread * engines.worker_count(n_jobs))))
     problem.prepare("labels")
     tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]
     size = problem.n_stored

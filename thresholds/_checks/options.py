@@ -64,6 +64,22 @@ def count(value: object, name: str, smallest: int) -> int:
     return int(value)
 
 
+def share(value: object, name: str) -> float:
+    """Check a number in [0, 1]."""
+    number = real(value, name)
+    if not 0 <= number <= 1:
+        raise InputError(f"{name} is {number}, expected a number from 0 to 1")
+    return number
+
+
+def positive(value: object, name: str) -> float:
+    """Check a positive finite number."""
+    number = real(value, name)
+    if not 0 < number < math.inf:
+        raise InputError(f"{name} is {number}, expected a positive finite number")
+    return number
+
+
 def zero_division(value: object) -> float:
     """Check the value of 0/0 in a fit."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or value not in (0, 1):

@@ -16,7 +16,9 @@ from thresholds._kernels._jit import kernel
 Keys = npt.NDArray[Any]  # uint32 or uint64
 Rows = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
-Steps = tuple[Ints, Keys, Keys, Ints, Ints]  # offsets, key, next lower key, true and false positives
+Steps = tuple[
+    Ints, Keys, Keys, Ints, Ints, Ints
+]  # offsets, key, next lower key, true and false positives, what is higher
 
 _DIGIT = 11
 _RADIX = 1 << _DIGIT
@@ -75,7 +77,7 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
             size += truth[j, i]
     offsets = np.zeros(n_labels + 1, np.int64)
     key, lower = np.empty(size, keys.dtype), np.empty(size, keys.dtype)
-    tp, fp = np.empty(size, np.int64), np.empty(size, np.int64)
+    tp, fp, higher = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     positives, spare_positives = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
     kept, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
     no_rows = np.empty(0, np.int32)
@@ -106,11 +108,15 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
                     i -= _STRIDE
                 while i > 0 and up[i - 1] >= x:
                     i -= 1
+                after = i + 1
+                while after < n_kept and up[after] == x:
+                    after += 1
                 key[step], lower[step] = x, up[i - 1] if i > 0 else below
                 tp[step], fp[step] = n_positives - p, (n_kept - i) - (n_positives - p)
+                higher[step] = n_kept - after
                 step += 1
         offsets[j + 1] = step
-    return offsets, key[:step], lower[:step], tp[:step], fp[:step]
+    return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 
 @kernel
@@ -127,7 +133,7 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
     longest = np.max(starts[1:] - starts[:-1])
     offsets = np.zeros(n_labels + 1, np.int64)
     key, lower = np.empty(size, keys.dtype), np.empty(size, keys.dtype)
-    tp, fp = np.empty(size, np.int64), np.empty(size, np.int64)
+    tp, fp, higher = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     kept, spare = np.empty(longest, keys.dtype), np.empty(longest, keys.dtype)
     rows, spare_rows = np.empty(longest, np.int32), np.empty(longest, np.int32)
     none = keys.dtype.type(0)
@@ -151,7 +157,7 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
         hit_sum, weight_sum = np.int64(0), np.int64(0)
         while i > 0:
             x = up[i - 1]
-            before = hit_sum
+            before, weight_before = hit_sum, weight_sum
             while i > 0 and up[i - 1] == x:
                 i -= 1
                 hit_sum += hits[first + row[i]]
@@ -159,9 +165,10 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
             if hit_sum > before:
                 key[step], lower[step] = x, up[i - 1] if i > 0 else below
                 tp[step], fp[step] = hit_sum, weight_sum - hit_sum
+                higher[step] = weight_before
                 step += 1
         offsets[j + 1] = step
-    return offsets, key[:step], lower[:step], tp[:step], fp[:step]
+    return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 
 @kernel

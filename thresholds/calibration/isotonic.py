@@ -76,7 +76,7 @@ def _steps(cells: Cells) -> tuple[_Floats, _Floats, Ints, Ints]:
         found = unit_staircases(keys[np.newaxis], cells.truth[np.newaxis])
     else:
         return np.empty(0), np.empty(0), np.zeros(1, np.int64), np.zeros(1, np.int64)
-    _, key, lower, tp, fp = found
+    _, key, lower, tp, fp, _ = found
     hits, weights = (np.append(0, np.diff(sums, prepend=0)[::-1].cumsum()) for sums in (tp, tp + fp))
     return to_scores(key)[::-1], to_scores(lower)[::-1], hits, weights
 

@@ -8,6 +8,7 @@ for the probabilities of each row.
 
 from thresholds.rule.fitted_on import FittedOn
 from thresholds.rule.fixed import FixedRule
+from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import Rule, load_rule
 from thresholds.rule.region import RegionRule
@@ -17,6 +18,7 @@ from thresholds.rule.top_k import TopKRule
 __all__ = [
     "FittedOn",
     "FixedRule",
+    "GuardReport",
     "InstanceRule",
     "RegionRule",
     "Rule",

@@ -14,6 +14,7 @@ from thresholds.placement import rounded_up
 from thresholds.rule import settings
 from thresholds.rule.decisions import like, positives_only, sparse_like
 from thresholds.rule.fitted_on import FittedOn
+from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
@@ -42,8 +43,10 @@ class ThresholdRule(Saved):
         Labels that had no positives.
     missing : float
         The score of an entry that a sparse matrix leaves out.
-    guard : None
+    guard : str or None
         The protection against over-fitting that was applied; None is the plain in-sample optimum.
+    guard_report : GuardReport or None
+        What a guard, or limits, moved in the fit, how far and why; it is not saved.
     fitted_on : FittedOn or None
     """
 
@@ -60,6 +63,7 @@ class ThresholdRule(Saved):
     placement: str | None = None
     fitted_on: FittedOn | None = None
     expected: str | None = None
+    guard_report: GuardReport | None = field(default=None, repr=False)
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -173,7 +177,9 @@ class ThresholdRule(Saved):
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
         values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.init}
-        return ThresholdRule(**values | {"thresholds": changed, "objective": None, "per_label": True})
+        return ThresholdRule(
+            **values | {"thresholds": changed, "objective": None, "per_label": True, "guard_report": None}
+        )
 
     def index_of(self, label: str | int) -> int:
         """Give the position of a label."""

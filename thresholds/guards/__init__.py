@@ -1,0 +1,10 @@
+"""Guards against over-fitting: thresholds that do worse on the sample and better on new data.
+
+The best of many cuts on a sample is best there in part by luck: the winner's curse (Lipton et al. 2013, section 8).
+"""
+
+from thresholds.guards.choice import Guard, SCutFBR, Shrink, chosen_guard
+from thresholds.guards.fitting import fit_guarded
+from thresholds.guards.limits import Limits
+
+__all__ = ["Guard", "Limits", "SCutFBR", "Shrink", "chosen_guard", "fit_guarded"]

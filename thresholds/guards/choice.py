@@ -1,0 +1,92 @@
+"""Which guard, with which options."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from thresholds import _checks
+from thresholds._checks import InputError
+
+Unsupported = Literal["above_max", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shrink:
+    """The guard "shrink" and its options: the number predicted is drawn towards what suits similar labels.
+
+    Parameters
+    ----------
+    siblings : borrow from labels with about as many positives
+    probabilities : borrow from one logistic curve of truth on score for all labels; it is not used where it falls, or
+        where all scores are equal, as for scores that cannot be compared over labels. Switch it off if they cannot.
+    unsupported : what to do with a label without positives: "above_max" puts its threshold just above its highest
+        score, so that a clearer case than any seen is predicted; "never" at +inf
+    """
+
+    siblings: bool = True
+    probabilities: bool = True
+    unsupported: Unsupported = "above_max"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        _checks.option(self.siblings, "siblings", (True, False))
+        _checks.option(self.probabilities, "probabilities", (True, False))
+        _checks.option(self.unsupported, "unsupported", ("above_max", "never"))
+
+    def __str__(self) -> str:
+        """Give the name, and the options that are not the usual ones."""
+        return "shrink" + _unusual(self, Shrink())
+
+
+@dataclass(frozen=True, slots=True)
+class SCutFBR:
+    """The guard "fbr" and its options: SCutFBR.1 of Lewis et al. 2004 and Fan & Lin 2007, here with regard to ties.
+
+    Parameters
+    ----------
+    candidates : values of F up to which a label counts as hopeless, the one to use is chosen by cross-validation
+    n_folds : of both the outer and the inner cross-validation
+    random_state : seed of the folds
+    """
+
+    candidates: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+    n_folds: int = 3
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if not isinstance(self.candidates, tuple | list) or not self.candidates:
+            raise InputError(f"candidates is {_checks.shown(self.candidates)}, expected numbers in a tuple")
+        rising = tuple(sorted(_checks.share(value, "candidates") for value in self.candidates))
+        object.__setattr__(self, "candidates", rising)
+        _checks.count(self.n_folds, "n_folds", 2)
+        _checks.count(self.random_state, "random_state", 0)
+
+    def __str__(self) -> str:
+        """Give the name, and the options that are not the usual ones."""
+        return "fbr" + _unusual(self, SCutFBR())
+
+
+Guard: TypeAlias = Literal["shrink", "fbr", "auto"] | Shrink | SCutFBR | None
+
+
+def chosen_guard(guard: object, average: str, per_label: bool) -> Shrink | SCutFBR | None:
+    """Give the guard of a fit; "auto" is the one that suits what is maximised."""
+    fits = per_label and average in ("macro", "weighted")
+    if isinstance(guard, Shrink | SCutFBR):
+        found: Shrink | SCutFBR | None = guard
+    else:
+        name = _checks.option(guard, "guard", (None, "shrink", "fbr", "auto"))
+        found = {None: None, "shrink": Shrink(), "fbr": SCutFBR(), "auto": Shrink() if fits else None}[name]
+    if found is not None and not fits:
+        raise InputError(
+            f"guard is {str(found)!r} with average {average!r}, per_label={per_label}; expected None or 'auto': guards"
+            " are for macro and weighted with a threshold for each label"
+        )
+    return found
+
+
+def _unusual(options: object, usual: object) -> str:
+    """Write out the options that differ from the usual ones."""
+    names: list[str] = list(type(options).__dataclass_fields__)  # type: ignore[attr-defined]
+    changed = [name for name in names if getattr(options, name) != getattr(usual, name)]
+    return f" ({', '.join(f'{name}={getattr(options, name)!r}' for name in changed)})" if changed else ""

@@ -1,0 +1,161 @@
+"""Cutting labels at given ranks: the threshold there, what it predicts, and why it is not the in-sample optimum."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import staircase
+from thresholds._checks import Placement
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds._kernels.ranks import count_at_keys, keys_at_ranks
+from thresholds.guards.limits import Limits
+from thresholds.metrics.counts import f_of_counts
+from thresholds.placement import rounded_up
+from thresholds.problem import Items, Problem
+from thresholds.rule.guard_report import GuardReport
+from thresholds.staircase import Cuts
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.str_]
+
+SHRUNK, TIED, NO_POSITIVES, LIMITED = "shrunk", "tied scores", "no positives", "limits"
+
+
+class GuardedCuts(NamedTuple):
+    """What a guard makes of some labels."""
+
+    thresholds: Floats
+    tp: Ints
+    predicted: Ints
+    reason: Words
+
+
+class Guarded(NamedTuple):
+    """The cuts of all labels, beside those of the in-sample optimum."""
+
+    made: GuardedCuts
+    optimum: Cuts
+
+    @property
+    def cuts(self) -> Cuts:
+        """The counts as cuts, which lie where the thresholds do."""
+        at, tp, predicted, _ = self.made
+        return Cuts(at, np.full_like(at, np.nan), tp, predicted, self.optimum.positives)
+
+    def report(
+        self, problem: Problem, guard: object, beta: float, zero_division: float, placement: Placement
+    ) -> GuardReport:
+        """Say what was moved."""
+        positives, before = self.optimum.positives, self.optimum.predicted
+        return GuardReport(
+            guard=None if guard is None else str(guard),
+            unguarded=self.optimum.placed(problem, placement),
+            guarded=self.made.thresholds,
+            predicted_before=before * problem.unit,
+            predicted_after=self.made.predicted * problem.unit,
+            f_before=f_of_counts(self.optimum.tp, before, positives, beta, zero_division),
+            f_after=f_of_counts(self.made.tp, self.made.predicted, positives, beta, zero_division),
+            reason=np.where(before == self.made.predicted, "", self.made.reason),
+            label_names=problem.label_names,
+        )
+
+
+def joined(parts: Sequence[GuardedCuts]) -> GuardedCuts:
+    """Join the cuts of consecutive labels."""
+    return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def cut_at_ranks(
+    problem: Problem, items: Items, ranks: Floats, rows: float, limits: Limits, placement: Placement
+) -> GuardedCuts:
+    """Cut at ranks, counted in rows from the top; 0 is above the highest score, -1 never.
+
+    `rows` is what the unit of the weights is worth in rows. Positive iff score >= threshold; the tie group at the
+    threshold is left out if predicted rows with it, times those without it, exceed rank^2 (it is nearer to the rank
+    without it, in ratio), and if it is that of several `missing` scores.
+    """
+    dtype = problem.scores.dtype if problem.scores.dtype.kind == "f" else np.dtype(np.float64)
+    present = _present(problem, items) * np.float64(rows)
+    wanted = np.clip(ranks, 1, np.maximum(present, 1))
+    t = _scores_at(items, wanted, present, rows, dtype)
+    if problem.keep_sparse:
+        t = np.maximum(t, problem.missing)
+    above, hits_above, tied, hits_tied = _count_at(items, t, problem)
+    with_ties = (above + tied) * rows
+    left_out = (with_ties * np.maximum(above * rows, 1) > wanted**2) | (ranks <= 0)
+    left_out |= (t == problem.missing) & ((tied * rows > 1) | problem.keep_sparse)
+    t = np.where(left_out, _next_above(t, dtype), t)
+    tp, predicted = hits_above + np.where(left_out, 0, hits_tied), above + np.where(left_out, 0, tied)
+    never = (ranks < 0) | (present == 0)
+    t[never], tp[never], predicted[never] = np.inf, 0, 0
+    tiny = left_out & (np.abs(t) <= np.finfo(dtype).tiny)
+    if tiny.any():  # The next normal number may pass over subnormal scores.
+        again = _count_at(items, t, problem)
+        tp[tiny], predicted[tiny] = (again[1] + again[3])[tiny], (again[0] + again[2])[tiny]
+    reason = np.where(ranks <= 0, NO_POSITIVES, np.where(left_out, TIED, SHRUNK))
+    return _limited(problem, items, GuardedCuts(t, tp, predicted, reason), limits, placement)
+
+
+def cut_at_thresholds(
+    problem: Problem, items: Items, t: Floats, reason: Words, limits: Limits, placement: Placement
+) -> GuardedCuts:
+    """Cut at given thresholds, which the dtype of the scores can hold."""
+    above, hits_above, tied, hits_tied = _count_at(items, t, problem)
+    return _limited(problem, items, GuardedCuts(t, hits_above + hits_tied, above + tied, reason), limits, placement)
+
+
+def _limited(problem: Problem, items: Items, cuts: GuardedCuts, limits: Limits, placement: Placement) -> GuardedCuts:
+    """Replace cuts that break the limits."""
+    if not limits.any:
+        return cuts
+    positives = np.add.reduceat(items.hits, items.starts[:-1], dtype=np.int64)
+    broken = ~limits.kept(cuts.tp, cuts.predicted, positives)
+    if not broken.any():
+        return cuts
+    nearest = limits.nearest(staircase.of_items(items).cuttable(problem), cuts.predicted)
+    placed = nearest.placed(problem, placement)
+    return GuardedCuts(
+        np.where(broken, placed, cuts.thresholds),
+        np.where(broken, nearest.tp, cuts.tp),
+        np.where(broken, nearest.predicted, cuts.predicted),
+        np.where(broken, LIMITED, cuts.reason),
+    )
+
+
+def _present(problem: Problem, items: Items) -> Ints:
+    """Give the weight of the cells of each label that are not masked."""
+    masked = to_keys(np.array([-np.inf], problem.dtype))[0]
+    if items.weights.size == 0 and items.keys.min() > masked:
+        return np.diff(items.starts)
+    shown = items.keys > masked
+    weights = shown if items.weights.size == 0 else np.where(shown, items.weights, 0)
+    return np.asarray(np.add.reduceat(weights, items.starts[:-1], dtype=np.int64))
+
+
+def _scores_at(items: Items, ranks: Floats, present: Floats, rows: float, dtype: np.dtype[Any]) -> Floats:
+    """Give the score at each rank, linear between whole ranks, rounded up in the dtype of the scores."""
+    whole = np.floor(ranks)
+    between = np.stack([whole, np.where(whole + 1 <= present, whole + 1, whole)]) / rows
+    upper, lower = to_scores(keys_at_ranks(items.starts, items.keys, items.weights, between)).astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        t = np.where(upper > lower, upper + (ranks - whole) * (lower - upper), upper)
+    t = np.where(np.isfinite(t) | (t == upper), t, upper)  # The gap exceeds float64.
+    t = np.minimum(rounded_up(t, dtype).astype(np.float64), upper)
+    tiny = float(np.finfo(dtype).tiny)
+    return np.where((t != 0) & (np.abs(t) < tiny), np.minimum(np.where(t > 0, tiny, 0), upper), t) + 0.0
+
+
+def _count_at(items: Items, t: Floats, problem: Problem) -> Ints:
+    """Count what lies above, and at, the thresholds."""
+    keys = to_keys(t.astype(problem.dtype))
+    return count_at_keys(items.starts, items.keys, items.hits, items.weights, keys)
+
+
+def _next_above(t: Floats, dtype: np.dtype[Any]) -> Floats:
+    """Give the next number above that is not subnormal."""
+    after = np.nextafter(t.astype(dtype), dtype.type(np.inf)).astype(np.float64)
+    tiny = float(np.finfo(dtype).tiny)
+    return np.where(np.abs(after) < tiny, np.where(after > 0, tiny, 0.0), after)

@@ -1,0 +1,70 @@
+"""Limits that every label's cut must keep."""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._checks import InputError
+from thresholds.staircase import Cuts, Staircase
+
+Ints = npt.NDArray[np.int64]
+
+
+class Limits(NamedTuple):
+    """What a cut may predict; None is no limit. To predict nothing keeps all but `min_recall`."""
+
+    max_overprediction: float | None = None  # times the label's positives
+    min_precision: float | None = None
+    min_recall: float | None = None
+
+    @classmethod
+    def of(
+        cls, average: str, per_label: bool, max_overprediction: object, min_precision: object, min_recall: object
+    ) -> "Limits":
+        """Check the limits of a fit."""
+        given = {
+            "max_overprediction": max_overprediction, "min_precision": min_precision, "min_recall": min_recall
+        }  # fmt: skip
+        for name, value in given.items():
+            if value is not None and not (per_label and average in ("macro", "weighted")):
+                raise InputError(
+                    f"{name} is {_checks.shown(value)} with average {average!r}, per_label={per_label}; expected None:"
+                    " limits are for macro and weighted with a threshold for each label"
+                )
+        return cls(
+            None if max_overprediction is None else _checks.positive(max_overprediction, "max_overprediction"),
+            None if min_precision is None else _checks.share(min_precision, "min_precision"),
+            None if min_recall is None else _checks.share(min_recall, "min_recall"),
+        )
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit."""
+        return self != Limits()
+
+    def kept(self, tp: Ints, predicted: Ints, positives: Ints) -> npt.NDArray[np.bool_]:
+        """Tell which counts keep the limits."""
+        kept = np.ones(tp.shape, np.bool_)
+        if self.max_overprediction is not None:
+            kept &= predicted <= self.max_overprediction * positives
+        if self.min_precision is not None:
+            kept &= tp >= self.min_precision * predicted
+        if self.min_recall is not None:
+            kept &= tp >= self.min_recall * positives
+        return kept
+
+    def within(self, stairs: Staircase) -> Staircase:
+        """Leave out the steps that do not keep the limits; no cut between two steps would either, if they do not."""
+        return stairs.where(self.kept(stairs.tp, stairs.predicted, stairs.positives[stairs.label]))
+
+    def nearest(self, stairs: Staircase, predicted: Ints) -> Cuts:
+        """Give the cut of each label that keeps the limits and predicts most nearly as much; never without one."""
+        allowed = self.within(stairs)
+        far = np.abs(np.log(allowed.predicted / np.maximum(predicted, 0.5)[allowed.label]))
+        order = np.lexsort((far, allowed.label))  # Stable: of steps that are equally near the highest.
+        steps = np.full(predicted.size, -1)
+        some = np.diff(allowed.offsets) > 0
+        steps[some] = order[allowed.offsets[:-1][some]]
+        return allowed.cuts_at(steps)

@@ -1,0 +1,110 @@
+"""One logistic curve of truth on score for all labels, from counts in bins: what a cell's score is worth anywhere.
+
+The bins (`_kernels/odds.py`) make it independent of the order of cells, and of threads, to the last bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import engines
+from thresholds._checks import Dense, dense, is_sparse
+from thresholds._kernels import odds
+from thresholds._kernels.keys import to_scores
+from thresholds._kernels.logistic import fit_logistic
+from thresholds.problem import Problem
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_NO_WEIGHTS = np.empty(0, np.int64)
+_LABELS_PER_PIECE = 16
+
+
+class PooledCurve(NamedTuple):
+    """The probability of each bin, and last of what is `missing`; `probable` tells which bins."""
+
+    p: Floats
+    probable: bool
+
+
+def fit_pooled_curve(problem: Problem, row: float, n_jobs: int | None) -> PooledCurve | None:
+    """Fit Platt's curve to the cells of all labels at once; None if truth does not rise with the score.
+
+    `row` is the weight of one row. Scores in [0, 1] enter by their log odds, others as they are; those that are
+    `missing` get the share of positives among them.
+    """
+    probable = _are_probable(problem)
+    parts = engines.run(lambda piece: _count(problem, piece, probable), _pieces(problem), n_jobs=n_jobs)
+    total, positive = (np.sum([part[k] for part in parts], axis=0) for k in (0, 1))
+    negative = (total - positive)[:-1]
+    filled = np.flatnonzero(total[:-1])
+    x = np.tile(_values(probable)[filled], 2)
+    truth = np.repeat(np.array([1, 0], np.uint8), filled.size)
+    weights = np.concatenate([positive[filled], negative[filled]])
+    if not positive[filled].any() or not negative.any():
+        return None
+    curve = fit_logistic(np.array([0, x.size]), x, truth, weights, row)
+    if not curve[2, 0] > 0:
+        return None
+    return PooledCurve(np.append(_read(curve[:, 0], probable), (positive[-1] + row / 2) / (total[-1] + row)), probable)
+
+
+def _pieces(problem: Problem) -> list[slice]:
+    """Cut a problem into blocks of rows, or of labels where it is sparse or weighted."""
+    if problem.plain:
+        return list(problem.row_blocks())
+    problem.prepare("labels")
+    return [
+        slice(j, min(j + _LABELS_PER_PIECE, problem.n_labels)) for j in range(0, problem.n_labels, _LABELS_PER_PIECE)
+    ]
+
+
+def _count(problem: Problem, piece: slice, probable: bool) -> tuple[Ints, Ints]:
+    """Count cells and positives by bin in a piece of a problem."""
+    if problem.plain:
+        scores = np.ascontiguousarray(problem.scores[piece], problem.dtype).reshape(-1)
+        hits: Dense = np.ascontiguousarray(dense(problem.truth[piece]), np.uint8).reshape(-1)
+        weights = _NO_WEIGHTS
+    else:
+        _, keys, hits, weights = problem.items("labels", piece.start, piece.stop)
+        scores = to_scores(keys)
+    total, positive = (np.zeros(1 + (2 * odds.SIDE if probable else odds.MARGIN_BINS), np.int64) for _ in range(2))
+    odds.count_bins(scores, hits, weights, problem.missing, probable, total, positive)
+    return total, positive
+
+
+def _are_probable(problem: Problem) -> bool:
+    """Tell whether all scores lie in [0, 1], those apart that are missing or masked."""
+    blocks = (
+        [problem.scores.data] if is_sparse(problem.scores) else (problem.scores[rows] for rows in problem.row_blocks())
+    )
+    for block in blocks:
+        if block.size and not (block.min() >= 0 and block.max() <= 1):
+            inside = (block >= 0) & (block <= 1)
+            if not (inside | (block == problem.missing) | (block == -np.inf)).all():
+                return False
+    return True
+
+
+def _values(probable: bool) -> Floats:
+    """Give the middle of each bin: its log odds, or its margin."""
+    half = np.uint32(1 << (odds.SHIFT - 1))
+    if not probable:
+        keys = (np.arange(odds.MARGIN_BINS, dtype=np.uint32) << np.uint32(odds.SHIFT)) | half
+        with np.errstate(invalid="ignore"):  # Bins of NaN.
+            return to_scores(keys).astype(np.float64)
+    bits = (np.arange(odds.LOWEST, odds.LOWEST + odds.SIDE, dtype=np.uint32) << np.uint32(odds.SHIFT)) | half
+    u = np.minimum(bits.view(np.float32).astype(np.float64), 0.5)
+    low = np.log(u / (1 - u))
+    return np.concatenate([low, -low[::-1]])
+
+
+def _read(curve: Floats, probable: bool) -> Floats:
+    """Give the probability of each bin; bins that no number has get none."""
+    from scipy.special import expit
+
+    scale, centre, slope, intercept = curve
+    with np.errstate(over="ignore"):
+        return np.asarray(np.nan_to_num(expit(slope * (_values(probable) / scale - centre) + intercept)))

@@ -1,0 +1,142 @@
+"""The guard "shrink": how much to predict, averaged over what the label, its siblings and its probabilities say.
+
+For ratios g = c / a of predictions c to positives a from 1/16 to 64, in twelfths of an octave, three views of F-beta:
+
+    F_own(g) = (1 + B) TP(g a) / (B a + g a)    on the label's own sample, B = beta^2; ties in equal parts
+    F_sib(g) = mean of F_own(g) over the labels, weighted by exp(-(difference of ln a / .7)^2 / 2)
+    F_exp(g) = (1 + B) P(g a) / (B sum of p + g a)    P: sum of p over the g a highest scores, p from one logistic
+                                                      curve for all labels
+
+    q(g) ~ exp(a F_own(g) + 20 (F_sib(g) + F_exp(g)) / 2),    rank = 1 + a exp(sum over g of q(g) ln g)
+
+The threshold is the score at that rank, between two scores where it is no whole number. Few positives, and the prior
+decides; many, and the label itself does. One rank lower, since a positive that helps to choose a rank is counted in
+it: leave it out, and it is accepted if it is among the c + 1 highest. A threshold never admits a tie group much larger
+than the rank, nor that of `missing` scores: where a rare label's scores are all 0, the sample says nothing.
+
+The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower bounds for statistical
+estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010, "Large-Scale Inference", chapter 1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import staircase
+from thresholds._checks import Placement
+from thresholds._kernels.keys import to_scores
+from thresholds._kernels.odds import expected_f_at_ratios
+from thresholds._kernels.ranks import f_at_ratios
+from thresholds.guards.choice import Shrink
+from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, joined
+from thresholds.guards.limits import Limits
+from thresholds.guards.pooled import PooledCurve, fit_pooled_curve
+from thresholds.problem import Items, Problem
+from thresholds.staircase import Cuts
+
+Floats = npt.NDArray[np.float64]
+
+RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # It has 1, which perfectly separated labels need.
+
+_PRIOR = 20.0  # rows that the prior is worth; 10 to 80 do nearly as well
+_BANDWIDTH = 0.7  # of siblings, in ln a
+_SHIFT = 1.0  # ranks; .5 to 1.5 do nearly as well, 0 and 2 worse
+_ROWS_PER_BLOCK = 256
+
+
+class _Views(NamedTuple):
+    """What a tile of labels says of each ratio, and the in-sample optimum."""
+
+    own: Floats
+    expected: Floats
+    optimum: Cuts
+
+
+def fit_shrunk(
+    problem: Problem,
+    options: Shrink,
+    limits: Limits,
+    beta: float,
+    placement: Placement,
+    n_jobs: int | None,
+    progress: bool,
+) -> Guarded:
+    """Shrink the thresholds of all labels."""
+    rows = _rows_per_unit(problem)
+    curve = fit_pooled_curve(problem, 1 / rows, n_jobs) if options.probabilities else None
+
+    def view(first: int, last: int) -> _Views:
+        return _view(problem, problem.cells(first, last), curve, beta)
+
+    parts = staircase.map_tiles(problem, view, n_jobs=n_jobs, progress=progress)
+    own, expected = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:2])
+    optimum = staircase.all_cuts([part.optimum for part in parts])
+    positives = optimum.positives * np.float64(rows)
+    priors = ([_of_siblings(own, positives)] if options.siblings else []) + ([] if curve is None else [expected])
+    prior = sum(priors) / len(priors) if priors else np.zeros_like(own)
+    ranks = _SHIFT + positives * _mean_ratio(positives[:, np.newaxis] * own + _PRIOR * prior)
+    ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
+
+    def cut(first: int, last: int) -> GuardedCuts:
+        return cut_at_ranks(problem, problem.cells(first, last), ranks[first:last], rows, limits, placement)
+
+    found = staircase.map_tiles(problem, cut, n_jobs=n_jobs, progress=progress, light=True)
+    return Guarded(joined(found), optimum)
+
+
+def _rows_per_unit(problem: Problem) -> float:
+    """Give what the unit of the weights is worth in rows: itself if they are whole numbers, else the mean is a row."""
+    if problem.unit % 1 == 0:
+        return problem.unit
+    return float(np.count_nonzero(problem.row_weights) / problem.row_weights.sum())
+
+
+def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float) -> _Views:
+    """Read what a tile of labels says."""
+    stairs = staircase.of_items(items)
+    most = int(problem.row_weights.sum())
+    own = f_at_ratios(
+        stairs.offsets, stairs.tp, stairs.predicted, stairs.higher, stairs.positives, most, RATIOS, beta**2
+    )
+    expected = np.zeros_like(own)
+    if curve is not None:
+        scores = to_scores(items.keys)
+        expected = expected_f_at_ratios(
+            items.starts,
+            scores,
+            items.weights,
+            problem.missing,
+            curve.probable,
+            curve.p,
+            stairs.positives,
+            RATIOS,
+            beta**2,
+        )
+    stairs = stairs.cuttable(problem)
+    return _Views(own, expected, stairs.cuts_at(stairs.best(beta)))
+
+
+def _of_siblings(own: Floats, positives: Floats) -> Floats:
+    """Average over labels with about as many positives; labels with equally many have the same siblings."""
+    sizes, which = np.unique(positives, return_inverse=True)
+    count, sums = np.bincount(which).astype(np.float64), np.zeros((sizes.size, RATIOS.size))
+    np.add.at(sums, which, own)
+    kept = sizes > 0
+    log_size, found = np.log(sizes[kept]), np.zeros_like(sums)
+    near = np.empty((0, RATIOS.size))
+    for start in range(0, log_size.size, _ROWS_PER_BLOCK):
+        apart = (log_size[start : start + _ROWS_PER_BLOCK, np.newaxis] - log_size) / _BANDWIDTH
+        weight = np.exp(-0.5 * apart**2)
+        # einsum without optimisation: no BLAS, whose sums depend on its threads.
+        near = np.append(
+            near, np.einsum("vu,ug->vg", weight, sums[kept]) / (weight @ count[kept])[:, np.newaxis], axis=0
+        )
+    found[kept] = near
+    return np.asarray(found[which])
+
+
+def _mean_ratio(evidence: Floats) -> Floats:
+    """Give the geometric mean of the ratios, weighted by exp(evidence)."""
+    weight = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+    return np.asarray(np.exp((weight * np.log(RATIOS)).sum(axis=1) / weight.sum(axis=1)))
