@@ -36,6 +36,7 @@ class ScoreFile:
     label_names: tuple[str, ...] | None
     calib_idx: Rows | None
     test_idx: Rows | None
+    groups: npt.NDArray[Any] | None = None  # (n_samples,), if asked for
 
     def halves(self) -> tuple[Rows, Rows, str]:
         """Give the rows to fit on and the rows to judge on, and say where they come from."""
@@ -65,15 +66,17 @@ class LabelledFile(ScoreFile):
     y_true: Matrix
 
 
-def read_labelled(path: str | os.PathLike[str], score_key: str | None = None) -> LabelledFile:
-    """Read a `.npz` of scores and truth."""
-    data = read_scores(path, score_key)
+def read_labelled(
+    path: str | os.PathLike[str], score_key: str | None = None, groups_key: str | None = None
+) -> LabelledFile:
+    """Read a `.npz` of scores and truth, and the groups of its rows if their key is given."""
+    data = read_scores(path, score_key, groups_key)
     if data.y_true is None:
         raise InputError(f"{data.name} has no y_true, expected gold labels to fit on")
     return LabelledFile(**{item.name: getattr(data, item.name) for item in fields(data)})
 
 
-def read_scores(path: str | os.PathLike[str], score_key: str | None = None) -> ScoreFile:
+def read_scores(path: str | os.PathLike[str], score_key: str | None = None, groups_key: str | None = None) -> ScoreFile:
     """Read a `.npz` of scores; pickled arrays are refused."""
     path = Path(path)
     if path.suffix != ".npz":
@@ -83,7 +86,7 @@ def read_scores(path: str | os.PathLike[str], score_key: str | None = None) -> S
             archive = np.load(stream, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError(f"{path} is a single array, expected an archive of arrays")
-            return _read_archive(path.name, archive, score_key)
+            return _read_archive(path.name, archive, score_key, groups_key)
     except (InputError, OSError):
         raise
     except Exception as error:  # A damaged archive may fail anywhere.
@@ -131,7 +134,7 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
         raise
 
 
-def _read_archive(name: str, archive: Any, score_key: str | None) -> ScoreFile:
+def _read_archive(name: str, archive: Any, score_key: str | None, groups_key: str | None) -> ScoreFile:
     """Gather the parts of an open archive."""
     key = _choose_score_key(name, set(archive.files), score_key)
     y_score = _matrix(name, archive, key)
@@ -146,6 +149,7 @@ def _read_archive(name: str, archive: Any, score_key: str | None) -> ScoreFile:
         label_names=names,
         calib_idx=_rows(name, archive, "calib_idx", y_score.shape[0]),
         test_idx=_rows(name, archive, "test_idx", y_score.shape[0]),
+        groups=None if groups_key is None else _groups(name, archive, groups_key, y_score.shape[0]),
     )
 
 
@@ -210,3 +214,13 @@ def _rows(name: str, archive: Any, key: str, n_samples: int) -> Rows | None:
     if rows.min() < 0 or rows.max() >= n_samples:
         raise InputError(f"{key} of {name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}")
     return rows.astype(np.int64)  # type: ignore[no-any-return]
+
+
+def _groups(name: str, archive: Any, key: str, n_samples: int) -> npt.NDArray[Any]:
+    """Read the groups of the rows."""
+    if key not in archive.files:
+        raise InputError(f"{name} has no array {key!r}, expected the group of each row")
+    groups = archive[key]
+    if groups.shape != (n_samples,):
+        raise InputError(f"{key} of {name} has shape {groups.shape}, expected {(n_samples,)}, one group for each row")
+    return groups  # type: ignore[no-any-return]

@@ -18,7 +18,8 @@ import numpy.typing as npt
 from thresholds import engines
 from thresholds._checks import Average, Dense
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.sorting import pooled_counts, pooled_gains
+from thresholds._kernels.pooling import pooled_counts, pooled_gains
+from thresholds._kernels.sorting import sorted_with_rows
 from thresholds.metrics.counts import f_of_counts
 from thresholds.problem import Axis, Items, Problem
 
@@ -128,7 +129,7 @@ class _Search:
 
     def _best_micro(self, pool: _Pool) -> int:
         """Give the candidate of highest micro F-beta."""
-        counts = self._total(lambda items, _: pooled_counts(pool.grid, items.keys, items.weights))
+        counts = self._total(lambda items, _: pooled_counts(pool.grid, *sorted_with_rows(items.keys), items.weights))
         tp, predicted = _from_the_top(pool.hits), _from_the_top(counts)
         positives = np.full_like(tp, self.positives.sum())
         f = f_of_counts(tp, predicted, positives, self.beta, 0.0)
@@ -140,7 +141,9 @@ class _Search:
 
         def sweep(items: Items, groups: slice) -> Ints:
             settings = (self.beta**2, self.zero_division, _UNIT)
-            return pooled_gains(pool.grid, *items, self.positives[groups], shares[groups], *settings)
+            starts, keys, hits, weights = items
+            of_groups = (self.positives[groups], shares[groups])
+            return pooled_gains(pool.grid, *sorted_with_rows(keys), starts, hits, weights, *of_groups, *settings)
 
         empty = self.positives == 0
         nothing = int(np.rint(shares[empty] * self.zero_division * _UNIT).astype(np.int64).sum())

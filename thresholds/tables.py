@@ -1,7 +1,11 @@
-"""Tables of text cells, as aligned lines and as HTML."""
+"""Tables: of text cells, as aligned lines and as HTML; of values, as rows of an array and as a data frame."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 Lines = Sequence[tuple[str, ...]]
 
@@ -22,6 +26,25 @@ def as_html(head: Lines, body: Lines) -> str:
     """Give an HTML table; cells are escaped."""
     rows = [_row(cells, tag) for lines, tag in ((head, "th"), (body, "td")) for cells in lines]
     return f"<table><thead>{''.join(rows[: len(head)])}</thead><tbody>{''.join(rows[len(head) :])}</tbody></table>"
+
+
+def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Give columns as one read-only array of rows: `rows["name"]` is a column, `rows[3]` a row."""
+    size = len(next(iter(columns.values())))
+    rows = np.empty(size, [(name, values.dtype) for name, values in columns.items()])
+    for name, values in columns.items():
+        rows[name] = values
+    rows.flags.writeable = False
+    return rows
+
+
+def as_frame(rows: Any) -> Any:
+    """Give a pandas DataFrame."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("to_frame() needs pandas: pip install pandas") from None
+    return pd.DataFrame(rows)
 
 
 def _row(cells: tuple[str, ...], tag: str) -> str:

@@ -1,4 +1,4 @@
-"""Loops that sort scores and sweep them once: each label's staircase and AUROC, and one cut shared by all.
+"""Loops that sort scores, and those that sweep a label's sorted scores once: its staircase and its AUROC.
 
 Scores are keys (`keys.py`), sorted upwards by a radix sort of 11 bits a pass. `experiments/speed/kernels.py` prints
 why: 2.5 ns a float32 score, where a binary search for its place among the positives takes 35 to 75, as it mispredicts
@@ -58,10 +58,20 @@ def _radix_sort(keys: Keys, rows: Rows, spare: Keys, spare_rows: Rows) -> tuple[
 
 
 @kernel
-def _sorted_with_rows(keys: Keys) -> tuple[Keys, Rows]:
+def sorted_with_rows(keys: Keys) -> tuple[Keys, Rows]:
     """Give keys upwards, and where each was, leaving `keys` alone."""
     rows = np.arange(keys.size).astype(np.int32)
     return _radix_sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
+
+
+@kernel
+def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, Rows]:
+    """Sort the keys of each group upwards, and give where each was in its group."""
+    up, rows = np.empty_like(keys), np.empty(keys.size, np.int32)
+    for j in range(starts.size - 1):
+        first, last = starts[j], starts[j + 1]
+        up[first:last], rows[first:last] = sorted_with_rows(keys[first:last])
+    return up, rows
 
 
 @kernel
@@ -215,7 +225,7 @@ def weighted_aurocs(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> npt.
     auroc = np.full(n_labels, np.nan)
     for j in range(n_labels):
         first, last = starts[j], starts[j + 1]
-        up, row = _sorted_with_rows(keys[first:last])
+        up, row = sorted_with_rows(keys[first:last])
         below, won, positive = 0.0, 0.0, 0.0
         i = 0
         while i < up.size:
@@ -231,64 +241,3 @@ def weighted_aurocs(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> npt.
         if positive > 0 and below > 0:
             auroc[j] = min(won / (positive * below), 1.0)  # Rounding may exceed 1.
     return auroc
-
-
-@kernel
-def pooled_counts(grid: Keys, keys: Keys, weights: Ints) -> Ints:
-    """Give the weight of the items in `[grid[k], grid[k + 1])`, for a grid that increases."""
-    counts = np.zeros(grid.size, np.int64)
-    up, row = _sorted_with_rows(keys)
-    k = grid.size - 1
-    for i in range(keys.size - 1, -1, -1):
-        while k >= 0 and grid[k] > up[i]:
-            k -= 1
-        if k < 0:
-            break
-        counts[k] += weights[row[i]]
-    return counts
-
-
-@kernel
-def pooled_gains(
-    grid: Keys,
-    starts: Ints,
-    keys: Keys,
-    hits: Ints,
-    weights: Ints,
-    positives: Ints,
-    shares: npt.NDArray[np.float64],
-    beta_squared: float,
-    zero_division: float,
-    unit: float,
-) -> Ints:
-    """Give the change of the mean F-beta over groups as the shared cut falls to `grid[k]`, in multiples of 1/unit.
-
-    A group (a label, or an instance) is the items `starts[g]:starts[g + 1]`; its F-beta enters with `shares[g]`.
-    Each group's F is rounded to an integer once, so that differences telescope and their sums are exact.
-    """
-    gains = np.zeros(grid.size, np.int64)
-    up, row = _sorted_with_rows(keys)
-    n_groups = starts.size - 1
-    group = np.empty(keys.size, np.int32)
-    tp, predicted = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
-    now = np.zeros(n_groups, np.int64)
-    for g in range(n_groups):
-        group[starts[g] : starts[g + 1]] = g
-        if positives[g] == 0:
-            now[g] = np.int64(np.rint(shares[g] * zero_division * unit))
-    k = grid.size - 1
-    for i in range(keys.size - 1, -1, -1):
-        while k >= 0 and grid[k] > up[i]:
-            k -= 1
-        if k < 0:
-            break
-        if weights[row[i]] == 0:
-            continue
-        g = group[row[i]]
-        tp[g] += hits[row[i]]
-        predicted[g] += weights[row[i]]
-        f = (1.0 + beta_squared) * tp[g] / (beta_squared * positives[g] + predicted[g])
-        after = np.int64(np.rint(shares[g] * f * unit))
-        gains[k] += after - now[g]
-        now[g] = after
-    return gains

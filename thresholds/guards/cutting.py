@@ -21,6 +21,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.str_]
 
+_ROUNDING = 1e-12  # of ranks, where the unit of weights is no row
+
 SHRUNK, TIED, NO_POSITIVES, LIMITED = "shrunk", "tied scores", "no positives", "limits"
 
 
@@ -78,9 +80,9 @@ def cut_at_ranks(
     without it, in ratio), and if it is that of several `missing` scores.
     """
     dtype = problem.scores.dtype if problem.scores.dtype.kind == "f" else np.dtype(np.float64)
-    present = _present(problem, items) * np.float64(rows)
-    wanted = np.clip(ranks, 1, np.maximum(present, 1))
-    t = _scores_at(items, wanted, present, rows, dtype)
+    present = _present(problem, items)
+    wanted = np.clip(ranks, 1, np.maximum(present * rows, 1))
+    t = _scores_at(items, np.where(ranks > 0, wanted, 0), present, rows, dtype)
     if problem.keep_sparse:
         t = np.maximum(t, problem.missing)
     above, hits_above, tied, hits_tied = _count_at(items, t, problem)
@@ -135,27 +137,33 @@ def _present(problem: Problem, items: Items) -> Ints:
     return np.asarray(np.add.reduceat(weights, items.starts[:-1], dtype=np.int64))
 
 
-def _scores_at(items: Items, ranks: Floats, present: Floats, rows: float, dtype: np.dtype[Any]) -> Floats:
+def _scores_at(items: Items, ranks: Floats, present: Ints, rows: float, dtype: np.dtype[Any]) -> Floats:
     """Give the score at each rank, linear between whole ranks, rounded up in the dtype of the scores."""
+    ranks = np.minimum(ranks, present * rows)
+    near = np.rint(ranks)
+    ranks = np.where(np.abs(ranks - near) < _ROUNDING * near, near, ranks)
     whole = np.floor(ranks)
-    between = np.stack([whole, np.where(whole + 1 <= present, whole + 1, whole)]) / rows
+    last = whole + 1 > present * rows * (1 + _ROUNDING)
+    between = np.stack([whole, whole + ~last]) / rows * (1 - _ROUNDING)
+    between = np.maximum(np.minimum(between, present), 0.5)  # The highest score has half of the smallest unit.
     upper, lower = to_scores(keys_at_ranks(items.starts, items.keys, items.weights, between)).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         t = np.where(upper > lower, upper + (ranks - whole) * (lower - upper), upper)
     t = np.where(np.isfinite(t) | (t == upper), t, upper)  # The gap exceeds float64.
     t = np.minimum(rounded_up(t, dtype).astype(np.float64), upper)
     tiny = float(np.finfo(dtype).tiny)
-    return np.where((t != 0) & (np.abs(t) < tiny), np.minimum(np.where(t > 0, tiny, 0), upper), t) + 0.0
+    return np.asarray(np.where((t != 0) & (np.abs(t) < tiny), np.minimum(np.where(t > 0, tiny, 0), upper), t) + 0.0)
 
 
 def _count_at(items: Items, t: Floats, problem: Problem) -> Ints:
     """Count what lies above, and at, the thresholds."""
-    keys = to_keys(t.astype(problem.dtype))
+    keys = to_keys(np.ascontiguousarray(rounded_up(t, problem.dtype)))
     return count_at_keys(items.starts, items.keys, items.hits, items.weights, keys)
 
 
 def _next_above(t: Floats, dtype: np.dtype[Any]) -> Floats:
     """Give the next number above that is not subnormal."""
-    after = np.nextafter(t.astype(dtype), dtype.type(np.inf)).astype(np.float64)
+    with np.errstate(over="ignore"):  # Above the largest number lies +inf.
+        after = np.nextafter(t.astype(dtype), dtype.type(np.inf)).astype(np.float64)
     tiny = float(np.finfo(dtype).tiny)
     return np.where(np.abs(after) < tiny, np.where(after > 0, tiny, 0.0), after)

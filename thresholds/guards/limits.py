@@ -47,12 +47,13 @@ class Limits(NamedTuple):
     def kept(self, tp: Ints, predicted: Ints, positives: Ints) -> npt.NDArray[np.bool_]:
         """Tell which counts keep the limits."""
         kept = np.ones(tp.shape, np.bool_)
-        if self.max_overprediction is not None:
-            kept &= predicted <= self.max_overprediction * positives
-        if self.min_precision is not None:
-            kept &= tp >= self.min_precision * predicted
-        if self.min_recall is not None:
-            kept &= tp >= self.min_recall * positives
+        with np.errstate(divide="ignore", invalid="ignore"):  # Ratios, as metrics have them; 0/0 keeps all limits.
+            if self.max_overprediction is not None:
+                kept &= ~(predicted / positives > self.max_overprediction)
+            if self.min_precision is not None:
+                kept &= ~(tp / predicted < self.min_precision)
+            if self.min_recall is not None:
+                kept &= ~(tp / positives < self.min_recall)
         return kept
 
     def within(self, stairs: Staircase) -> Staircase:

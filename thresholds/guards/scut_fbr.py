@@ -48,7 +48,9 @@ def fit_scut_fbr(
     progress: bool,
 ) -> Guarded:
     """Fit the thresholds of all labels."""
-    n_folds = options.n_folds
+    n_folds, whole = options.n_folds, problem
+    if problem.weights is not None:
+        problem = problem.take(np.flatnonzero(problem.weights > 0))
     if problem.n_samples < n_folds**2:
         raise InputError(f"y_true has {problem.n_samples} rows, expected at least {n_folds**2} for guard 'fbr'")
     outer, candidates = _folds(problem, options), np.array(options.candidates)
@@ -66,13 +68,13 @@ def fit_scut_fbr(
     reason = np.where(hopeless == 0, f"mean of {n_folds} folds", reason)
 
     def cut(first: int, last: int) -> tuple[GuardedCuts, Cuts]:
-        items, at = problem.cells(first, last), slice(first, last)
-        stairs = staircase.of_items(items).cuttable(problem)
+        items, at = whole.cells(first, last), slice(first, last)
+        stairs = staircase.of_items(items).cuttable(whole)
         t = np.where(stairs.positives > 0, thresholds[at], np.inf)
-        found = cut_at_thresholds(problem, items, t, reason[at], limits, placement)
+        found = cut_at_thresholds(whole, items, t, reason[at], limits, placement)
         return found, stairs.cuts_at(stairs.best(beta))
 
-    tiles_cut = staircase.map_tiles(problem, cut, n_jobs=n_jobs, progress=progress)
+    tiles_cut = staircase.map_tiles(whole, cut, n_jobs=n_jobs, progress=progress)
     return Guarded(joined([cuts for cuts, _ in tiles_cut]), staircase.all_cuts([best for _, best in tiles_cut]))
 
 
@@ -108,8 +110,14 @@ def _on_folds(
 def _thresholds(folds: list[_Fold], fbr: Floats, problem: Problem) -> Floats:
     """Average the thresholds of folds."""
     dtype = problem.scores.dtype if problem.scores.dtype.kind == "f" else np.dtype(np.float64)
-    mean = np.mean([np.where(fold.f <= fbr, fold.highest, fold.cut) for fold in folds], axis=0)
-    return rounded_up(mean, dtype).astype(np.float64) + 0.0
+    cuts = np.array([np.where(fold.f <= fbr, fold.highest, fold.cut) for fold in folds])
+    never = np.isposinf(cuts).any(axis=0)
+    finite = np.where(never, 0, cuts)
+    mean = (finite / len(folds)).sum(axis=0)
+    mean = np.clip(
+        mean, finite.min(axis=0), finite.max(axis=0)
+    )  # That of equal cuts is the cut, whatever rounding says.
+    return rounded_up(np.where(never, np.inf, mean), dtype).astype(np.float64) + 0.0
 
 
 def _f_of(thresholds: Floats, problem: Problem, beta: float) -> Floats:

@@ -87,7 +87,7 @@ def fit_shrunk(
 
 def _rows_per_unit(problem: Problem) -> float:
     """Give what the unit of the weights is worth in rows: itself if they are whole numbers, else the mean is a row."""
-    if problem.unit % 1 == 0:
+    if not (problem.row_weights * np.float64(problem.unit) % 1).any():
         return problem.unit
     return float(np.count_nonzero(problem.row_weights) / problem.row_weights.sum())
 

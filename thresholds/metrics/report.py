@@ -53,13 +53,9 @@ class AveragesReport:
 
     def to_frame(self) -> Any:
         """Give a pandas DataFrame with one row for each label, then one for each average."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError("to_frame() needs pandas: pip install pandas") from None
         rows = [{"kind": "label", **asdict(row)} for row in self.labels]
         rows += [{"kind": "average", **asdict(row)} for row in self.averages]
-        return pd.DataFrame(rows).rename(columns={"f": f"f{self.beta:g}"})
+        return tables.as_frame(rows).rename(columns={"f": f"f{self.beta:g}"})
 
     def __str__(self) -> str:
         """Lay both tables out as text."""

@@ -1,0 +1,446 @@
+"""`diagnose` against its definitions, on rules and scores of every kind; what it says, and what it repairs."""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+import naive_diagnosis as witness
+import numpy as np
+import pytest
+from cases import small_cases
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import false_discovery_control, fisher_exact, mannwhitneyu
+from sklearn.metrics import roc_auc_score
+
+import thresholds
+from thresholds import CalibratedRule, FixedRule, InstanceRule, TopKRule, calibrate, diagnose, fit_empirical
+
+Array = NDArray[np.generic]
+Floats = NDArray[np.float64]
+inf, nan = math.inf, math.nan
+
+COUNTED = ("n_positives", "predicted_positive")
+RATIOS = ("base_rate", "predicted_rate", "overprediction", "precision", "recall", "f", "f_predict_all", "lift")
+TESTED = ("auroc", "p_informative", "p_uninformative")
+KINDS = [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix]
+
+
+def column(positives: object, n: int) -> tuple[NDArray[np.uint8], Floats]:
+    """Truth with positives at these ranks from the top, 1 ... n, and scores that fall with the rank."""
+    truth = np.isin(np.arange(1, n + 1), positives).astype(np.uint8)
+    return truth, np.linspace(1, 0, n)
+
+
+def draw(seed: int) -> tuple[NDArray[np.uint8], Floats]:
+    """Random truth and scores in [0, 1]: rare and frequent labels, useful and useless, top-heavy, tied, emptied."""
+    rng = np.random.default_rng([71, seed])
+    n, m = int(rng.integers(8, 60)), int(rng.integers(1, 6))
+    truth = rng.random((n, m)) < np.exp(rng.uniform(np.log(0.05), np.log(0.6), m))
+    top = rng.random((n, m)) < rng.choice([0.0, 0.3, 1.0], m)
+    scores = rng.standard_normal((n, m)) + truth * (rng.uniform(0, 1.5, m) + 3 * top * (rng.random(m) < 0.5))
+    if rng.random() < 0.3:
+        truth[:, 0] = rng.random() < 0.5
+    return truth.astype(np.uint8), np.round(1 / (1 + np.exp(-scores)), int(rng.choice([1, 2, 17])))
+
+
+def rules_of(truth: Array, scores: Array) -> dict[str, object]:
+    """A rule of every kind for probabilities."""
+    m = truth.shape[1]
+    return {
+        "macro": fit_empirical(truth, scores),
+        "micro": fit_empirical(truth, scores, "micro", label_names=[f"label {j}" for j in range(m)]),
+        "fixed": FixedRule(0.3, m),
+        "never": FixedRule(inf, m),
+        "always": FixedRule(-inf, m),
+        "top k": TopKRule(min(2, m)),
+        "instance": InstanceRule(),
+        "regions": thresholds.fit_regions(truth, scores, n_bins=4),
+        "calibrated": CalibratedRule(calibrate(truth, scores, "platt"), InstanceRule()),
+        "calibrated, fixed": CalibratedRule(calibrate(truth, scores), FixedRule(0.25, m)),
+    }
+
+
+def assert_as_defined(
+    found: thresholds.Diagnosis, y_true: Array, y_score: Array, y_pred: Array, **options: float
+) -> None:
+    """The table is that of the twin; what follows from p-values follows from those of the library."""
+    table = found.table
+    rows = witness.diagnosis(y_true, y_score, y_pred, **options)
+    for name in COUNTED:
+        np.testing.assert_array_equal(table[name], [row[name] for row in rows], err_msg=name)
+    for name in (*RATIOS, *TESTED):
+        expected = [row[name] for row in rows]
+        np.testing.assert_allclose(table[name], expected, rtol=1e-9, atol=1e-14, err_msg=name)
+    given = [{name: table[name][j].item() for name in (*COUNTED, *TESTED)} for j in range(len(table))]
+    drawn = witness.concluded(given, options.get("alpha", 0.05), options.get("overprediction", 3.0))
+    assert table["informative"].tolist() == [row["informative"] for row in drawn]
+    assert table["state"].tolist() == found.state.tolist() == [row["state"] for row in drawn]
+
+
+# The twin itself
+
+
+def labels(count: int, sizes: tuple[int, int], seed: int) -> Iterator[tuple[Array, Array]]:
+    """Labels with positives and negatives, some of their scores tied."""
+    rng = np.random.default_rng(seed)
+    while count:
+        n = int(rng.integers(*sizes))
+        truth = (rng.random(n) < rng.choice([0.15, 0.4])).astype(np.uint8)
+        if 0 < truth.sum() < n:
+            count -= 1
+            lift = truth * (rng.random(n) < 0.5) * 2.0
+            yield truth, np.round(rng.standard_normal(n) + lift, int(rng.choice([0, 1, 17])))
+
+
+def test_placements_are_counted_as_enumerated() -> None:
+    for truth, scores in labels(80, (2, 10), seed=1):
+        assert witness.p_max_f(truth, scores) == witness.p_max_f_by_enumeration(truth, scores)
+
+
+def test_the_chance_of_a_max_f_by_hand() -> None:
+    """One positive of 5 at rank r reaches its F1, 2 / (1 + r), in r of 5 placements; two of 4 at 1 and 4: F1 = 2/3."""
+    for rank in range(1, 6):
+        assert witness.p_max_f(*column(rank, 5)) == Fraction(rank, 5)
+    assert witness.highest_f(*column([1, 4], 4)) == Fraction(2, 3)
+    assert witness.p_max_f(*column([1, 4], 4)) == 1
+    assert witness.p_max_f(*column([1, 3], 4)) == Fraction(3, 6)  # 4/5: ranks 1 and 2, 1 and 3, 2 and 3
+    assert witness.p_max_f(np.array([1, 0, 0]), np.ones(3)) == 1
+
+
+def test_ranks_are_those_of_scipy_and_scikit_learn() -> None:
+    for truth, scores in labels(60, (5, 60), seed=2):
+        sides = scores[truth == 1], scores[truth == 0]
+        theirs = mannwhitneyu(*sides, alternative="greater", method="asymptotic").pvalue
+        assert witness.p_rank_normal(truth, scores) == pytest.approx(theirs, rel=1e-12)
+        assert float(witness.auroc(truth, scores)) == pytest.approx(roc_auc_score(truth, scores), rel=1e-12)
+
+
+def test_which_chance_of_the_ranks_is_taken() -> None:
+    truth, scores = column([2, 3, 7], 30)
+    for tied, of_ties in ((3, False), (4, True)):
+        scores[-tied:] = 0
+        assert witness.p_rank_normal(truth, scores) != witness.p_rank_given_ties(truth, scores)
+        expected = witness.p_rank_given_ties if of_ties else witness.p_rank_normal
+        assert witness.p_rank(truth, scores) == expected(truth, scores)
+
+
+def test_two_scores_are_a_table_of_four() -> None:
+    """Fisher's exact test, as only the number of positives with the higher score counts."""
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        truth, scores = (rng.random((2, 25)) < rng.choice([0.2, 0.5, 0.8], (2, 1))).astype(int)
+        cells = [[np.sum((truth == y) & (scores == s)) for s in (1, 0)] for y in (1, 0)]
+        exact = fisher_exact(cells, alternative="greater").pvalue
+        if 0 < truth.sum() < 25:
+            assert witness.p_rank(truth, scores) == pytest.approx(exact, rel=1e-9)
+
+
+def test_without_ties_both_chances_of_the_ranks_are_alike() -> None:
+    for truth, scores in labels(30, (40, 60), seed=10):
+        scores = scores + np.linspace(0, 1e-9, len(scores))
+        given = witness.p_rank_given_ties(truth, scores)
+        assert given == pytest.approx(witness.p_rank_normal(truth, scores), rel=0.2)
+
+
+def test_one_listed_positive_is_no_proof() -> None:
+    """1 of 200 rows is listed, and it is the only positive: a chance of 1 in 200, not of 1 in 10^40."""
+    truth, scores = column(1, 200)
+    scores[1:] = 0
+    assert witness.p_rank_normal(truth, scores) < 1e-40
+    assert witness.p_rank(truth, scores) == pytest.approx(1 / 200, rel=1e-12)
+    p = diagnose(truth, scores, FixedRule(0.5, 1)).table["p_informative"]
+    np.testing.assert_allclose(p, [2 / 200], rtol=1e-12)
+
+
+def test_variances_by_hand() -> None:
+    """Positives at ranks 1 and 3 of 4: placements 1 and 1/2, and 1 and 1/2; AUROC 3/4, variance 1/8 / 2 twice."""
+    truth, scores = column([1, 3], 4)
+    assert witness.auroc(truth, scores) == Fraction(3, 4)
+    z = (0.75 - 0.7) / math.sqrt(1 / 8)
+    assert witness.p_delong(truth, scores, 0.7) == pytest.approx((1 + math.erf(z / math.sqrt(2))) / 2, rel=1e-12)
+    q1, q2 = 0.7 / 1.3, 0.98 / 1.7
+    z = (0.75 - 0.7) / math.sqrt((0.21 + (q1 - 0.49) + (q2 - 0.49)) / 4)
+    assert witness.p_hanley_mcneil(truth, scores, 0.7) == pytest.approx((1 + math.erf(z / math.sqrt(2))) / 2, rel=1e-12)
+
+
+def test_rejections_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        p = rng.random(int(rng.integers(1, 12))) ** rng.choice([1, 4])
+        p = np.where(rng.random(p.size) < 0.2, nan, np.round(p, 2) if rng.random() < 0.3 else p)
+        adjusted = np.full(p.size, nan)
+        defined = ~np.isnan(p)
+        if defined.any():
+            adjusted[defined] = false_discovery_control(p[defined])
+        if not np.isclose(adjusted, 0.05).any():
+            assert witness.rejected(p.tolist(), 0.05) == (adjusted <= 0.05).tolist()
+
+
+@pytest.mark.parametrize(
+    ("positives", "over", "informative", "uninformative", "state"),
+    [
+        (20, True, False, True, "platypus"),
+        (20, True, True, True, "overpredicted"),
+        (20, True, True, False, "overpredicted"),
+        (20, True, False, False, "suspect"),
+        (4, True, False, False, "suspect"),
+        (4, True, True, False, "suspect"),
+        (0, True, False, False, "suspect"),
+        (0, False, False, False, "unsupported"),
+        (4, False, False, False, "ok"),
+        (20, False, False, True, "ok"),
+        (20, False, True, False, "ok"),
+    ],
+)
+def test_states_by_the_table(positives: int, over: bool, informative: bool, uninformative: bool, state: str) -> None:
+    assert witness.state_of(positives, over, informative, uninformative) == state
+
+
+# The table
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_table_is_as_defined(seed: int) -> None:
+    truth, scores = draw(seed)
+    rules = rules_of(truth, scores)
+    for name in ("macro", [*rules][seed % len(rules)]):
+        rule = rules[name]
+        assert_as_defined(diagnose(truth, scores, rule), truth, scores, rule.predict(scores))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_options_are_as_defined(seed: int) -> None:
+    truth, scores = draw(100 + seed)
+    rule = fit_empirical(truth, scores)
+    for alpha, least, bound in ((0.4, 0.6, 1.0), (0.01, 0.9, 2.5), (0.2, 0.75, 0.3)):
+        options = {"alpha": alpha, "min_auroc": least, "overprediction": bound}
+        found = diagnose(truth, scores, rule, **options)
+        assert (found.alpha, found.min_auroc, found.overprediction) == (alpha, least, bound)
+        assert_as_defined(found, truth, scores, rule.predict(scores), **options)
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_tiny_awkward_scores(chunk: int) -> None:
+    """Ties, neighbouring floats, subnormals, signed zeros, huge scores, masks, all dtypes."""
+    for case in [*small_cases(240, seed=20130717)][chunk::4]:
+        rule = fit_empirical(case.y_true, case.y_score, beta=case.beta)
+        found = diagnose(case.y_true, case.y_score, rule)
+        assert_as_defined(found, case.y_true, case.y_score, rule.predict(case.y_score))
+
+
+def test_one_chance_or_the_other_decides() -> None:
+    """Labels whose few high positives speak, and labels whose many slightly higher ones do."""
+    by_f, by_rank = column([1, 2, 3, 4, 40, 50, 60, 70, 80, 90], 100), column(range(1, 100, 2), 100)
+    truth, scores = (np.column_stack(parts) for parts in zip(by_f, by_rank, strict=True))
+    truth[:30, 1] |= 1
+    ranks = [witness.p_rank(truth[:, j], scores[:, j]) for j in range(2)]
+    chances = [float(witness.p_max_f(truth[:, j], scores[:, j])) for j in range(2)]
+    assert chances[0] < ranks[0] / 2
+    assert ranks[1] < chances[1] / 2
+    table = diagnose(truth, scores, fit_empirical(truth, scores)).table
+    np.testing.assert_allclose(table["p_informative"], [2 * chances[0], 2 * ranks[1]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [6, 9, 12])
+def test_the_chance_of_a_max_f_is_that_of_all_placements(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        truth = np.zeros((n, 1), np.uint8)
+        truth[: int(rng.integers(1, 4))] = 1  # the highest, mostly, so that this chance decides
+        scores = np.round(np.sort(rng.random((n, 1)), axis=0)[::-1], int(rng.choice([1, 17])))
+        p = diagnose(truth, scores, FixedRule(0.5, 1)).table["p_informative"][0]
+        exact = witness.p_max_f_by_enumeration(truth[:, 0], scores[:, 0])
+        of_ranks = witness.p_rank(truth[:, 0], scores[:, 0])
+        assert p == pytest.approx(min(1, 2 * min(of_ranks, float(exact))), abs=1e-12)
+
+
+def test_the_chance_of_a_max_f_is_that_of_many_permutations() -> None:
+    """Medium sizes: 20,000 permutations of the truth, within five standard errors."""
+    rng = np.random.default_rng(4)
+    for decimals in (1, 17):
+        truth = np.zeros(150, np.uint8)
+        truth[:12] = 1
+        scores = np.round(rng.standard_normal(150) + truth * (np.arange(150) < 4) * 1.5, decimals)
+        order = np.argsort(-scores)
+        ends = np.append(np.flatnonzero(np.diff(scores[order])), 149)
+        permuted = rng.permuted(np.tile(truth, (20_000, 1)), axis=1)
+        best = (2 * permuted.cumsum(axis=1)[:, ends] / (12 + ends + 1)).max(axis=1)
+        observed = (2 * truth[order].cumsum()[ends] / (12 + ends + 1)).max()
+        exact = float(witness.p_max_f(truth, scores))
+        share = np.mean(best >= observed - 1e-12)
+        assert abs(share - exact) < 5 * math.sqrt(exact * (1 - exact) / 20_000) + 1e-12
+        p = diagnose(truth, scores, FixedRule(0.5, 1)).table["p_informative"][0]
+        assert p == pytest.approx(min(1, 2 * min(exact, witness.p_rank(truth, scores))), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [7, 40, 90])
+def test_labels_of_two_scores_and_of_few(n: int) -> None:
+    """Where many are tied, sums of ranks hit their means exactly, which rounding must not miss."""
+    rng = np.random.default_rng([11, n])
+    truth = (rng.random((n, 60)) < rng.choice([0.1, 0.3, 0.6], 60)).astype(np.uint8)
+    scores = (rng.random((n, 60)) < rng.choice([0.1, 0.4, 0.8], 60)) + rng.integers(0, 2, (n, 60)) * (
+        np.arange(60) > 40
+    )
+    rule = FixedRule(0.5, 60)
+    assert_as_defined(diagnose(truth, scores, rule), truth, scores, rule.predict(scores))
+
+
+def test_many_rows() -> None:
+    """1,500 rows of useless, useful and top-heavy labels; ranks beyond doubt need no other chance."""
+    rng = np.random.default_rng(6)
+    truth = (np.arange(1500)[:, np.newaxis] < [150, 20, 60, 300]).astype(np.uint8)
+    scores = np.round(rng.standard_normal((1500, 4)) + truth * [0.0, 0.0, 0.0, 1.0], 3)
+    scores[:12, 2] += 2
+    rule = fit_empirical(truth, scores)
+    found = diagnose(truth, scores, rule)
+    assert_as_defined(found, truth, scores, rule.predict(scores))
+    assert 0 < found.table["p_informative"][3] < 2e-12
+    assert found.table["informative"].tolist() == [False, False, True, True]
+
+
+# Scores of every kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("missing", [0.0, -1.0, 0.25])
+def test_sparse_scores_are_diagnosed_as_dense_ones(kind: type, missing: float) -> None:
+    for seed in range(4):
+        truth, scores = draw(200 + seed)
+        stored = scores >= 0.4
+        lists = kind(sparse.coo_array((scores[stored], np.nonzero(stored)), shape=scores.shape))
+        filled = np.where(stored, scores, missing)
+        rule = fit_empirical(truth, lists, missing=missing)
+        for y_true in (truth, sparse.csr_array(truth)):
+            found = diagnose(y_true, lists, rule)
+            assert_as_defined(found, truth, filled, rule.predict(filled))
+            assert found.table.tobytes() == diagnose(truth, filled, rule).table.tobytes()
+
+
+def test_sparse_scores_and_every_rule() -> None:
+    truth, scores = draw(210)
+    scores = np.where(scores >= 0.4, scores, 0.0)
+    lists = sparse.csr_array(scores)
+    for rule in (FixedRule(0.5, truth.shape[1]), TopKRule(1), InstanceRule(), thresholds.fit_regions(truth, lists)):
+        decided = rule.predict(lists, **({} if isinstance(rule, TopKRule) else {"dense": True}))
+        decided = decided.toarray() if sparse.issparse(decided) else decided
+        assert_as_defined(diagnose(truth, lists, rule), truth, scores, decided)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+def test_every_dtype_and_masks(dtype: str) -> None:
+    for seed in range(6):
+        truth, scores = draw(300 + seed)
+        scores = (20 * scores).astype(dtype)
+        if scores.dtype.kind == "f":
+            scores[np.random.default_rng(seed).random(scores.shape) < 0.2] = -inf
+        rule = fit_empirical(truth, scores)
+        assert_as_defined(diagnose(truth, scores, rule), truth, scores, rule.predict(scores))
+
+
+def test_labels_of_one_class_and_single_rows() -> None:
+    truth, scores = np.array([[1, 0], [1, 0], [1, 0], [1, 0]]), np.array([[0.1, 0.2], [0.3, 0.2], [0.5, 0.9], [0.7, 1]])
+    for cut in (0.0, 0.4, inf):
+        for rows in (slice(0, 4), slice(0, 1)):
+            rule = FixedRule(cut, 2)
+            found = diagnose(truth[rows], scores[rows], rule)
+            assert_as_defined(found, truth[rows], scores[rows], rule.predict(scores[rows]))
+            assert np.isnan(found.table["auroc"]).all()
+    assert diagnose(truth, scores, FixedRule(inf, 2)).state.tolist() == ["ok", "unsupported"]
+    assert diagnose(truth, scores, FixedRule(0.95, 2)).state.tolist() == ["ok", "suspect"]
+    assert diagnose(truth[:, 0], scores[:, 0], FixedRule(0.5, 1)).n_labels == 1
+
+
+def test_nothing_depends_on_threads_or_order() -> None:
+    rng = np.random.default_rng(5)
+    truth = (rng.random((3000, 30)) < np.geomspace(0.3, 0.002, 30)).astype(np.uint8)
+    scores = np.round(rng.standard_normal((3000, 30)) + truth * np.linspace(0, 2, 30), 2)
+    rule = fit_empirical(truth, scores)
+    found = diagnose(truth, scores, rule)
+    for n_jobs in (1, 2, 5):
+        assert diagnose(truth, scores, rule, n_jobs=n_jobs).table.tobytes() == found.table.tobytes()
+    rows, columns = rng.permutation(3000), rng.permutation(30)
+    again = diagnose(truth[rows], scores[rows], rule)
+    moved = diagnose(truth[:, columns], scores[:, columns], fit_empirical(truth[:, columns], scores[:, columns]))
+    for name in (*RATIOS, *TESTED):
+        np.testing.assert_allclose(again.table[name], found.table[name], rtol=1e-11)
+        np.testing.assert_allclose(moved.table[name], found.table[name][columns], rtol=1e-11)
+    assert again.state.tolist() == found.state.tolist()
+    assert moved.state.tolist() == found.state[columns].tolist()
+
+
+def test_only_the_order_of_scores_matters() -> None:
+    truth, scores = draw(400)
+    found = diagnose(truth, scores, fit_empirical(truth, scores, placement="score"))
+    other = diagnose(truth, np.exp(3 * scores), fit_empirical(truth, np.exp(3 * scores), placement="score"))
+    for name in (*COUNTED, *RATIOS, *TESTED, "state"):
+        np.testing.assert_array_equal(other.table[name], found.table[name])
+
+
+# States
+
+
+def five_labels() -> tuple[Array, Array, thresholds.ThresholdRule]:
+    """Labels in each state, under cuts made by hand."""
+    made = [
+        (column(range(20, 1000, 20), 1000), -inf, "platypus"),  # spread evenly, predicted always
+        (column([500, 700], 1000), 0.2, "suspect"),
+        (column([], 1000), inf, "unsupported"),
+        (column(range(1, 300, 3), 1000), 0.4, "overpredicted"),  # among the highest, predicted too often
+        (column(range(1, 100), 1000), 0.85, "ok"),
+        (column([], 1000), 0.99, "suspect"),
+        (column(range(1, 4), 1000), 0.9, "suspect"),  # informative, but of three positives
+    ]
+    truth, scores = (np.column_stack(parts) for parts in zip(*(cells for cells, _, _ in made), strict=True))
+    names = [f"{state} {j}" for j, (_, _, state) in enumerate(made)]
+    return truth, scores, thresholds.ThresholdRule([cut for _, cut, _ in made], label_names=names)
+
+
+def test_each_state() -> None:
+    truth, scores, rule = five_labels()
+    found = diagnose(truth, scores, rule)
+    assert found.state.tolist() == [name.split()[0] for name in rule.label_names]
+    assert_as_defined(found, truth, scores, rule.predict(scores))
+    assert found.platypus.tolist() == [state == "platypus" for state in found.state]
+    assert found.suspect.tolist() == [state == "suspect" for state in found.state]
+    assert found.overpredicted.tolist() == [True, True, False, True, False, True, True]
+    assert found.table["name"].tolist() == list(rule.label_names) == list(found.label_names)
+    np.testing.assert_array_equal(found.table["threshold"], rule.thresholds)
+    assert (found.n_samples, found.n_labels) == truth.shape
+    assert all(isinstance(reason, str) and reason for reason in found.table["reason"])
+
+
+def test_the_bound_of_overprediction_is_strict() -> None:
+    truth, scores = column(range(1, 11), 100)
+    for cut, over in ((scores[29], False), (scores[30], True)):
+        found = diagnose(truth, scores, thresholds.ThresholdRule([cut]))
+        assert found.table["overprediction"][0] == (3.1 if over else 3)
+        assert found.overpredicted.tolist() == [over]
+        assert found.state.tolist() == ["overpredicted" if over else "ok"]
+
+
+def test_rules_without_thresholds_have_none_in_the_table() -> None:
+    truth, scores = draw(500)
+    for name, rule in rules_of(truth, scores).items():
+        cuts = diagnose(truth, scores, rule).table["threshold"]
+        known = isinstance(rule, thresholds.ThresholdRule)
+        np.testing.assert_array_equal(cuts, rule.thresholds if known else np.full(truth.shape[1], nan), err_msg=name)
+
+
+def test_masks_and_arrays_are_frozen() -> None:
+    truth, scores, rule = five_labels()
+    found = diagnose(truth, scores, rule)
+    for array in (found.table, found.table["f"], found.state, found.platypus, found.suspect, found.overpredicted):
+        assert not array.flags.writeable
+    assert found.table.shape == (truth.shape[1],)
+    assert found.table.dtype.names is not None
+    with pytest.raises(AttributeError):
+        found.alpha = 0.1
+
+
+def test_nothing_is_flagged_where_nothing_is_predicted() -> None:
+    for seed, cut in product(range(3), (inf,)):
+        truth, scores = draw(seed)
+        found = diagnose(truth, scores, FixedRule(cut, truth.shape[1]))
+        assert set(found.state.tolist()) <= {"ok", "unsupported"}

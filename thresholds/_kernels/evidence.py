@@ -1,0 +1,192 @@
+"""Loops that ask what scores know of a label: AUROC and its variance, ties, the best F1, and what chance would do.
+
+Items come sorted upwards, label after label (`sorted_groups` in `sorting.py`), each with the row of its hits and
+weight in its group; no weights at all (an empty array) stand for ones.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._kernels._jit import kernel
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Keys = npt.NDArray[Any]  # uint32 or uint64
+Rows = npt.NDArray[np.int32]
+Hits = npt.NDArray[Any]  # uint8, or int64 in the unit of the weights
+
+_NOTHING = 1e-24  # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
+
+
+@kernel
+def group_by_ties(starts: Ints, up: Keys, row: Rows, hits: Hits, weights: Ints) -> tuple[Ints, Keys, Ints, Ints]:
+    """Add up each label's items of equal score: offsets, keys from the top down, hits and weight of each tie group."""
+    n_labels = starts.size - 1
+    offsets = np.zeros(n_labels + 1, np.int64)
+    key, hit, weight = np.empty(up.size, up.dtype), np.empty(up.size, np.int64), np.empty(up.size, np.int64)
+    n = 0
+    for j in range(n_labels):
+        first, i = starts[j], starts[j + 1]
+        while i > first:
+            x, h, w = up[i - 1], np.int64(0), np.int64(0)
+            while i > first and up[i - 1] == x:
+                i -= 1
+                h += hits[first + row[i]]
+                w += 1 if weights.size == 0 else weights[first + row[i]]
+            if w > 0:
+                key[n], hit[n], weight[n] = x, h, w
+                n += 1
+        offsets[j + 1] = n
+    return offsets, key[:n], hit[:n], weight[:n]
+
+
+@kernel
+def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> Floats:
+    """Give, (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
+    over ties; size and mid-rank of the largest tie group; mean and sample variance of the mid-ranks of all others.
+
+    The placement of a positive is the share of negatives below it, ties half; mid-ranks count from the bottom. NaN
+    where there is nothing to divide by.
+    """
+    found = np.full((8, offsets.size - 1), np.nan)
+    for j in range(offsets.size - 1):
+        first, last = offsets[j], offsets[j + 1]
+        n, positives, cubes = np.int64(0), np.int64(0), 0.0
+        size, rank = np.int64(0), 0.0
+        for k in range(last - 1, first - 1, -1):
+            t = weights[k]
+            cubes += float(t) * t * t - t
+            if t > size:
+                size, rank = t, n + 0.5 * (t + 1)
+            n += t
+            positives += hits[k]
+        negatives, others = n - positives, n - size
+        won, below = np.int64(0), np.int64(0)  # Twice what the positives win: a tie counts one.
+        mean = 0.0
+        for k in range(last - 1, first - 1, -1):
+            lost = weights[k] - hits[k]
+            won += hits[k] * (2 * below + lost)
+            below += lost
+        if others > 0:
+            mean = (0.5 * n * (n + 1) - size * rank) / others
+        auroc = won / (2.0 * positives * negatives) if positives > 0 and negatives > 0 else np.nan
+        of_positives, of_negatives, of_others = 0.0, 0.0, 0.0
+        below, seen, largest = np.int64(0), np.int64(0), True
+        for k in range(last - 1, first - 1, -1):
+            t, lost = weights[k], weights[k] - hits[k]
+            if positives > 0 and negatives > 0:
+                of_positives += hits[k] * ((below + 0.5 * lost) / negatives - auroc) ** 2
+                higher = positives - (seen - below) - 0.5 * hits[k]
+                of_negatives += lost * (higher / positives - auroc) ** 2
+            if largest and t == size:
+                largest = False
+            else:
+                of_others += t * (seen + 0.5 * (t + 1) - mean) ** 2
+            below += lost
+            seen += t
+        found[0, j], found[3, j], found[4, j], found[5, j] = auroc, cubes, size, rank
+        if positives > 1:
+            found[1, j] = of_positives / (positives - 1)
+        if negatives > 1:
+            found[2, j] = of_negatives / (negatives - 1)
+        found[6, j] = mean
+        found[7, j] = of_others / (others - 1) if others > 1 else 0.0
+    return found
+
+
+@kernel
+def best_cuts(offsets: Ints, hits: Ints, weights: Ints, positives: Ints, ratio: float) -> Ints:
+    """Give, (4, n_labels), true positives and predictions at the cut of best F1, ties to the highest cut; and, of the
+    lowest cut that predicts at most `ratio` times the positives, its tie group (-1 for none) and predictions."""
+    found = np.zeros((4, offsets.size - 1), np.int64)
+    for j in range(offsets.size - 1):
+        tp, predicted, highest = np.int64(0), np.int64(0), 0.0
+        found[2, j] = -1
+        for k in range(offsets[j], offsets[j + 1]):
+            tp += hits[k]
+            predicted += weights[k]
+            f = tp / (positives[j] + predicted) if tp > 0 else 0.0
+            if f > highest:
+                highest, found[0, j], found[1, j] = f, tp, predicted
+            if predicted <= ratio * positives[j]:
+                found[2, j], found[3, j] = k, predicted
+    return found
+
+
+@kernel
+def chance_of_f(weights: Ints, positives: int, tp: int, predicted: int) -> float:
+    """Give the probability that some cut reaches the F1 of `tp` and `predicted` if truth falls on the rows by chance.
+
+    A path counts the positives among the highest k rows, k = 1, 2, ...: hypergeometric. It reaches that F1 at the end
+    of a tie group if it has at least tp (positives + k) / (positives + predicted) positives there. Its distribution is
+    followed row by row, without the paths that have reached it; exactly, but for those less likely than 1e-24. Above
+    one half it stops: the answer is 1.
+    """
+    n = np.int64(0)
+    for t in weights:
+        n += t
+    if tp * (positives + n) <= positives * (positives + predicted):
+        return 1.0  # Predicting all does.
+    path, after = np.zeros(positives + 2), np.zeros(positives + 2)
+    path[0] = 1.0
+    low, high, k, reached = np.int64(0), np.int64(0), np.int64(0), 0.0
+    for t in weights:
+        need = (tp * (positives + k + t) + positives + predicted - 1) // (positives + predicted)
+        if need > positives:
+            break  # From here on no cut is high enough.
+        for _ in range(t):
+            each = 1.0 / (n - k)
+            top = high + 1 if high < positives else high
+            after[low] = path[low] * (1.0 - (positives - low) * each)
+            for i in range(low + 1, top + 1):
+                after[i] = path[i] * (1.0 - (positives - i) * each) + path[i - 1] * ((positives - i + 1) * each)
+            after[top + 1] = 0.0
+            path, after = after, path
+            high = top
+            k += 1
+            while low < high and path[low] < _NOTHING:
+                path[low] = 0.0
+                low += 1
+            while high > low and path[high] < _NOTHING:
+                path[high] = 0.0
+                high -= 1
+        if high >= need:
+            for i in range(need if need > low else low, high + 1):
+                reached += path[i]
+                path[i] = 0.0
+            high = need - 1
+            if reached > 0.5:
+                return 1.0
+            if high < low:
+                break
+    return min(reached, 1.0)
+
+
+@kernel
+def chance_of_ranks(
+    n: int, positives: int, rank_sum: float, tied: int, tied_rank: float, mean: float, variance: float
+) -> float:
+    """Give the probability of a rank sum at least as large, if truth falls on the rows by chance and many are tied.
+
+    How many positives lie outside the largest tie group is hypergeometric; given that, the sum is nearly normal.
+    """
+    others = n - tied
+    total = 0.0
+    start = math.lgamma(others + 1.0) + math.lgamma(tied + 1.0) - math.lgamma(n + 1.0)
+    start += math.lgamma(positives + 1.0) + math.lgamma(n - positives + 1.0)
+    for k in range(max(0, positives - tied), min(positives, others) + 1):
+        log_p = start - math.lgamma(k + 1.0) - math.lgamma(others - k + 1.0)
+        log_p -= math.lgamma(positives - k + 1.0) + math.lgamma(tied - positives + k + 1.0)
+        if log_p < -80.0:
+            continue
+        expected = k * mean + (positives - k) * tied_rank
+        spread = math.sqrt(max(k * variance * (1.0 - k / others), 0.0)) if others > 0 else 0.0
+        if spread > 0:
+            beyond = 0.5 * math.erfc((rank_sum - expected - 0.5) / (spread * math.sqrt(2.0)))
+        else:
+            beyond = 1.0 if rank_sum < expected + 0.25 else 0.0  # Both are halves, but for rounding.
+        total += math.exp(log_p) * beyond
+    return min(total, 1.0)

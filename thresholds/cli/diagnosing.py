@@ -1,0 +1,127 @@
+"""The command `diagnose`: labels that a rule predicts far too often."""
+
+import argparse
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from thresholds import tables
+from thresholds._checks import InputError
+from thresholds.cli import failing, printing, reading
+
+if TYPE_CHECKING:
+    from thresholds.diagnosis import Diagnosis, Repair
+    from thresholds.files import LabelledFile, Rows
+    from thresholds.rule import Rule
+
+_OF_FIT = {"average": None, "guard": None, "beta": 1.0, "placement": "low", "missing": 0.0, "groups": None}
+
+
+_LISTED = 8  # flagged labels that `str(diagnosis)` lists
+
+
+class _Case(NamedTuple):
+    """A rule, and the rows to diagnose it on."""
+
+    rule: "Rule"
+    rows: "Rows"
+    said: str
+
+
+def diagnose(options: argparse.Namespace) -> None:
+    """Print which labels a rule predicts far too often, and why."""
+    from thresholds.diagnosis import diagnose
+
+    if options.action is not None and options.repair is None:
+        raise InputError(f"--action is {options.action!r} without --repair, which says where to save the repaired rule")
+    data = reading.labelled(options)
+    case = _given(options, data) if options.rule is not None else _fitted(options, data)
+    rule = case.rule
+    found = diagnose(
+        data.y_true[case.rows],
+        data.y_score[case.rows],
+        rule,
+        alpha=options.alpha,
+        min_auroc=options.min_auroc,
+        overprediction=options.overprediction,
+        random_state=0,
+        progress=sys.stderr.isatty(),
+    )
+    repair = None if options.repair is None else _repaired(options, found, rule)
+    broken = failing.broken(options.fail_on, found)
+    options.status = failing.STATUS if broken else 0
+    if options.json:
+        about = {"file": data.name, "score_key": data.score_key, "rule": options.rule, "rows": case.said}
+        changes = None if repair is None else printing.rows_of(repair.changes)
+        printing.print_json(about | _values(found) | {"repair": changes, "broken": broken})
+    else:
+        print(f"{reading.title(data)}\n{case.said}\n{rule}\n\n{_text(found, options.top)}")
+        if repair is not None:
+            print(f"\n{repair}\nsaved as {options.repair}")
+    failing.report(broken)
+
+
+def _given(options: argparse.Namespace, data: "LabelledFile") -> _Case:
+    """Read the rule, and choose the rows to judge it on."""
+    from thresholds.rule import load_rule
+
+    reading.check_unused(options, _OF_FIT, "--rule")
+    rule = load_rule(options.rule)
+    rule._check(data.y_score)
+    reading.check_names(data, rule, options.rule)
+    if rule.label_names is None and data.label_names is not None:
+        rule = replace(rule, label_names=data.label_names)
+    rows, which = reading.judging_rows(data, options.split)
+    return _Case(rule, rows, f"{options.rule}, judged on {which}")
+
+
+def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
+    """Fit a rule on the calibration rows; the test rows are to judge it."""
+    from thresholds.empirical import fit_empirical
+
+    if options.split is not None:
+        raise InputError(f"--split is {options.split!r} without --rule: a rule that is fitted is judged on other rows")
+    calibration, test, split = data.halves()
+    rule = fit_empirical(
+        data.y_true[calibration],
+        data.y_score[calibration],
+        options.average or "macro",
+        guard=None if options.guard == "none" else options.guard or "auto",
+        label_names=data.label_names,
+        **reading.settings(options),
+    )
+    return _Case(rule, test, f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}")
+
+
+def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> "Repair":
+    """Mend the rule, and save it."""
+    from thresholds.rule import ThresholdRule
+
+    if not isinstance(rule, ThresholdRule):
+        raise InputError(f"--repair is given with a rule of the kind {rule.kind!r}, expected one of thresholds")
+    repair = found.repair(rule, action=options.action or "never")
+    repair.rule.save(options.repair)
+    return repair
+
+
+def _text(found: "Diagnosis", top: int) -> str:
+    """Say what was found."""
+    parts = [str(found), str(found.most_predicted(top))] if top else [str(found)]
+    flagged = found.table[found.platypus | found.suspect]
+    order = np.lexsort((-flagged["predicted_positive"], flagged["state"] != "platypus"))
+    if order[_LISTED:top].size:
+        body = [tuple(str(row[name]) for name in ("name", "state", "reason")) for row in flagged[order[_LISTED:top]]]
+        parts.append(tables.as_text([("further flagged", "state", "why")], body, left=(0, 1, 2)))
+    return "\n\n".join(parts)
+
+
+def _values(found: "Diagnosis") -> dict[str, Any]:
+    """Give what was found as plain values."""
+    names = ("alpha", "min_auroc", "overprediction", "n_samples", "n_labels")
+    return {
+        **{name: getattr(found, name) for name in names},
+        **failing.figures(found),
+        "labels": printing.rows_of(found.table),
+    }

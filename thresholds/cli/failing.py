@@ -1,0 +1,71 @@
+"""Conditions under which `diagnose` fails."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from thresholds.diagnosis import Diagnosis
+
+STATUS = 3  # the exit status where a condition is broken
+
+_COUNTS = ("platypus", "suspect", "overpredicted", "unsupported")
+_SHARE = "share"
+
+
+def conditions(text: str) -> dict[str, float]:
+    """Read `NAME=BOUND,...`."""
+    bounds: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, bound = (piece.strip() for piece in part.partition("="))
+        if name not in (*_COUNTS, _SHARE) or not equals:
+            expected = ", ".join((*_COUNTS, _SHARE))
+            raise argparse.ArgumentTypeError(
+                f"{part.strip()!r} is no condition, expected NAME=BOUND, NAME in {expected}"
+            )
+        if name in bounds:
+            raise argparse.ArgumentTypeError(f"{name} is given twice")
+        bounds[name] = _bound(name, bound)
+    return bounds
+
+
+def figures(found: "Diagnosis") -> dict[str, float]:
+    """Give what conditions are about.
+
+    Numbers of labels, those over-predicted whatever their state, the others by state; and the share of all predictions
+    that fall on platypus and suspect labels.
+    """
+    counts = {name: int((found.state == name).sum()) for name in _COUNTS}
+    return counts | {"overpredicted": int(found.overpredicted.sum()), _SHARE: found.flagged_share}
+
+
+def broken(bounds: Mapping[str, float] | None, found: "Diagnosis") -> list[str]:
+    """Say which conditions do not hold."""
+    reached = figures(found)
+    return [
+        f"{name} is {reached[name]}, expected at most {bound}"
+        for name, bound in (bounds or {}).items()
+        if reached[name] > bound
+    ]
+
+
+def report(lines: list[str]) -> None:
+    """Print broken conditions on stderr, after all else."""
+    sys.stdout.flush()
+    for line in lines:
+        print(f"thresholds: failed: {line}", file=sys.stderr)
+
+
+def _bound(name: str, text: str) -> float:
+    """Read one bound: a share, or a number of labels."""
+    if name != _SHARE and text.isascii() and text.isdecimal():
+        return int(text)
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if name != _SHARE or not 0 <= share <= 1:
+        expected = "a number from 0 to 1" if name == _SHARE else "a whole number of labels"
+        raise argparse.ArgumentTypeError(f"{name} has the bound {text!r}, expected {expected}")
+    return share

@@ -1,0 +1,103 @@
+"""The command `fit`: a rule is fitted and saved."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from thresholds._checks import InputError, is_sparse
+from thresholds.cli import reading
+
+if TYPE_CHECKING:
+    from thresholds.files import LabelledFile, Rows
+    from thresholds.rule import ThresholdRule
+
+_FOLDS = 5
+_OF_LABELS = {  # options that only a fit on labels has a use for, with what they are if not given
+    "placement": "low",
+    "missing": 0.0,
+    "guard": "auto",
+    "max_overprediction": None,
+    "min_precision": None,
+    "min_recall": None,
+    "cv": None,
+    "groups": None,
+}
+
+
+def fit(options: argparse.Namespace) -> None:
+    """Fit a rule on rows of a file and save it."""
+    (_on_expectation if options.expected else _on_labels)(options)
+
+
+def _on_labels(options: argparse.Namespace) -> None:
+    """Fit a rule on labels, and say what to expect of it on other rows."""
+    if options.exact:
+        raise InputError("--exact is given without --expected, expected both")
+    data = reading.labelled(options)
+    rows, which = reading.fitting_rows(data, options.split)
+    rule, figures = _fitted(options, data, rows)
+    rule.save(options.output)
+    print(f"{data.name}: fitted on {which}, scores {data.score_key}\n{rule}")
+    print(figures)
+    if rule.guard_report is not None:
+        print(str(rule.guard_report).splitlines()[0])
+    without = int(rule.unsupported.sum())
+    if without:
+        print(f"{without} labels have no positives in these rows")
+    print(f"saved as {options.output}")
+
+
+def _fitted(options: argparse.Namespace, data: "LabelledFile", rows: "Rows") -> tuple["ThresholdRule", str]:
+    """Fit a rule on all rows, and cross-fit it unless told not to; say what it reaches."""
+    truth, scores = data.y_true[rows], data.y_score[rows]
+    settings: dict[str, Any] = reading.settings(options) | reading.guard(options)
+    settings |= {"per_label": not options.shared, "label_names": data.label_names}
+    groups = None if data.groups is None else data.groups[rows]
+    n_folds = _folds(options.cv, len(rows) if groups is None else len(set(groups.tolist())))
+    if n_folds == 0:
+        from thresholds.empirical import fit_empirical
+
+        return fit_empirical(truth, scores, options.average, **settings), "not cross-fitted"
+    from thresholds.cross_fitting import cross_fit
+
+    result = cross_fit(truth, scores, options.average, cv=n_folds, groups=groups, random_state=0, **settings)
+    return result.rule, str(result)
+
+
+def _folds(wanted: int | None, n_units: int) -> int:
+    """Give the number of folds: as many as wanted, else 5, or one for each row or group if there are fewer."""
+    if wanted is not None:
+        return wanted
+    return min(_FOLDS, n_units) if n_units > 1 else 0
+
+
+def _on_expectation(options: argparse.Namespace) -> None:
+    """Find a rule for probabilities; labels, where there are any, only tell how good these are."""
+    from thresholds import _checks
+    from thresholds.calibration import measure_calibration
+    from thresholds.expected import fit_expected
+    from thresholds.files import read_scores
+
+    reading.check_unused(options, _OF_LABELS, "--expected")
+    data = read_scores(options.file, options.score_key)
+    _checks.probabilities(data.y_score, data.score_key, data.label_names)
+    rows, which = reading.fitting_rows(data, options.split)
+    rule = fit_expected(
+        data.y_score[rows],
+        options.average,
+        beta=options.beta,
+        per_label=not options.shared,
+        exact=options.exact,
+        label_names=data.label_names,
+        progress=sys.stderr.isatty(),
+    )
+    rule.save(options.output)
+    print(f"{data.name}: fitted on {which}, probabilities {data.score_key}\n{rule}")
+    if data.y_true is not None:
+        found = measure_calibration(data.y_true[rows], data.y_score[rows])
+        absent = "; absent entries count as 0" if is_sparse(data.y_score) else ""
+        print(
+            f"on these rows, probabilities add up to {found.sum_over_positives:.2f} of the positives, calibration slope"
+            f" {found.slope:.2f} (both 1 if calibrated{absent})"
+        )
+    print(f"saved as {options.output}")

@@ -1,0 +1,183 @@
+"""What may be written on the command line."""
+
+import argparse
+
+from thresholds import __version__
+from thresholds._checks import AVERAGES, PLACEMENTS
+from thresholds.cli.applying import diff, predict
+from thresholds.cli.comparing import compare, demo
+from thresholds.cli.diagnosing import diagnose
+from thresholds.cli.failing import conditions
+from thresholds.cli.fitting import fit
+
+_EPILOG = """\
+examples:
+  thresholds compare scores.npz
+  thresholds fit scores.npz --average micro -o rule.json
+  thresholds fit probabilities.npz --expected --average samples -o rule.json
+  thresholds predict rule.json new_scores.npz -o decisions.npz
+  thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
+  thresholds diff rule.json new_rule.json new_scores.npz
+
+A score file is an .npz with y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
+y_score_indptr, y_score_shape), and optionally label_names, calib_idx and test_idx. predict and fit --expected need no
+y_true.
+"""
+_GUARDS = ("auto", "shrink", "fbr", "none")
+_GUARD = "protection against over-fitting; auto shrinks rank ratios for macro and weighted, and does nothing for others"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Describe the commands."""
+    described = argparse.ArgumentParser(
+        prog="thresholds",
+        description="Exact F-measure thresholds for multi-label classifiers.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    described.add_argument("--version", action="version", version=f"thresholds {__version__}")
+    commands = described.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, (describe, run, said) in _COMMANDS.items():
+        command = commands.add_parser(name, help=said)
+        command.set_defaults(run=run, status=0)
+        describe(command)
+    return described
+
+
+def _fit(command: argparse.ArgumentParser) -> None:
+    """Describe `fit`."""
+    command.add_argument("--average", choices=AVERAGES, default="macro", help="what to maximise (default: macro)")
+    command.add_argument("--shared", action="store_true", help="one threshold for all labels")
+    command.add_argument(
+        "--expected",
+        action="store_true",
+        help="look at no labels: maximise the F to expect, scores being calibrated probabilities;"
+        " samples gives a rule that decides row by row",
+    )
+    command.add_argument(
+        "--exact",
+        action="store_true",
+        help="with --expected, maximise the expectation of F instead of F of expected counts (macro only)",
+    )
+    _add_split(command, "rows to fit on (default: calib_idx, else all but test_idx)")
+    command.add_argument("-o", "--output", required=True, metavar="RULE.json", help="where to save the rule")
+    command.add_argument("--guard", choices=_GUARDS, default="auto", help=f"{_GUARD} (default: auto)")
+    command.add_argument(
+        "--max-overprediction", type=float, metavar="X", help="predict a label on at most X times its positives"
+    )
+    command.add_argument(
+        "--min-precision", type=float, metavar="X", help="keep the precision of each label at X or above"
+    )
+    command.add_argument("--min-recall", type=float, metavar="X", help="keep the recall of each label at X or above")
+    command.add_argument(
+        "--cv",
+        type=_count,
+        metavar="N",
+        help="folds to judge thresholds on rows they were not fitted on; 0 for none (default: 5, or one for each row)",
+    )
+    _add_file(command)
+
+
+def _predict(command: argparse.ArgumentParser) -> None:
+    """Describe `predict`."""
+    command.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
+    command.add_argument("file", metavar="SCORES.npz", help="y_score, dense or CSR; y_true is not needed")
+    command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use")
+    command.add_argument("-o", "--output", required=True, metavar="OUT.npz", help="where to write y_pred (CSR)")
+
+
+def _diff(command: argparse.ArgumentParser) -> None:
+    """Describe `diff`."""
+    command.add_argument("old", metavar="OLD.json", help="a rule that fit saved")
+    command.add_argument("new", metavar="NEW.json", help="the rule that takes its place")
+    command.add_argument("file", nargs="?", metavar="SCORES.npz", help="scores of the new rule's labels to decide on")
+    command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use")
+    command.add_argument("--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)")
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
+
+
+def _compare(command: argparse.ArgumentParser) -> None:
+    """Describe `compare`."""
+    _add_file(command)
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
+
+
+def _diagnose(command: argparse.ArgumentParser) -> None:
+    """Describe `diagnose`."""
+    command.add_argument("--rule", metavar="RULE.json", help="a rule that fit saved (default: one is fitted)")
+    _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
+    command.add_argument("--average", choices=AVERAGES[:-1], help="what the fit is to maximise (default: macro)")
+    command.add_argument("--guard", choices=_GUARDS, help=f"{_GUARD} (default: auto)")
+    command.add_argument(
+        "--alpha", type=float, default=0.05, metavar="X", help="share of false findings to expect (default: 0.05)"
+    )
+    command.add_argument(
+        "--min-auroc", type=float, default=0.7, metavar="X", help="what an informative score reaches (default: 0.7)"
+    )
+    command.add_argument(
+        "--overprediction",
+        type=float,
+        default=3.0,
+        metavar="X",
+        help="a label is over-predicted on more than X times its positives (default: 3)",
+    )
+    command.add_argument("--top", type=_count, default=8, metavar="K", help="labels that are listed (default: 8)")
+    command.add_argument("--repair", metavar="OUT.json", help="where to save the rule without its platypus labels")
+    command.add_argument(
+        "--action",
+        choices=("never", "cap"),
+        help="what to repair with: never predict them (default), or at most --overprediction times their positives",
+    )
+    command.add_argument(
+        "--fail-on",
+        type=conditions,
+        metavar="NAME=BOUND,...",
+        help="exit with status 3 if more than BOUND labels are platypus, suspect, overpredicted (whatever else they"
+        " are) or unsupported, or if a larger share of all predictions falls on platypus and suspect labels:"
+        " platypus=0,share=0.3",
+    )
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
+    _add_file(command)
+
+
+def _demo(_: argparse.ArgumentParser) -> None:
+    """Describe `demo`, which has no options."""
+
+
+def _add_split(command: argparse.ArgumentParser, said: str) -> None:
+    """Add the choice of rows."""
+    command.add_argument("--split", choices=("calib", "test", "all"), help=said)
+
+
+def _add_file(command: argparse.ArgumentParser) -> None:
+    """Add what the commands that fit have in common."""
+    command.add_argument("file", metavar="FILE.npz", help="y_true and y_score, dense or CSR")
+    command.add_argument("--beta", type=float, default=1.0, metavar="X", help="weight of recall in F-beta (default: 1)")
+    command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use (default: y_score)")
+    command.add_argument(
+        "--placement",
+        choices=PLACEMENTS,
+        default="low",
+        help="where in the gap between two scores a threshold lies (default: low, best on new data)",
+    )
+    command.add_argument(
+        "--missing", type=float, default=0.0, metavar="X", help="score of entries absent from CSR scores (default: 0)"
+    )
+    command.add_argument("--groups", metavar="KEY", help="array of the file with a group for each row, kept together")
+
+
+def _count(text: str) -> int:
+    """Read a number of things."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+    return int(text)
+
+
+_COMMANDS = {
+    "demo": (_demo, demo, "all rules side by side on embedded data, and the platypus effect"),
+    "fit": (_fit, fit, "fit a rule and save it"),
+    "predict": (_predict, predict, "apply a saved rule to scores"),
+    "compare": (_compare, compare, "fit every rule on the calibration rows, judge on the test rows"),
+    "diagnose": (_diagnose, diagnose, "find labels that a rule predicts far too often"),
+    "diff": (_diff, diff, "what changed between two saved rules"),
+}

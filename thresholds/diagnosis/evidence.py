@@ -1,0 +1,121 @@
+"""What the scores know of each label, whatever the rule: AUROC, and two tests.
+
+Is a label informative, that is, do its positives score higher than chance would have it? Two tests, as each is blind
+where the other sees: Mann and Whitney's of ranks, for a shift of all positives, and the best F1 over all cuts, for a
+few positives at the very top. p = min(1, 2 min of both) (Bonferroni). The second is exact: its distribution over all
+ways to place the positives on the rows, ties as they are, is followed row by row; no permutations are drawn.
+
+Is it uninformative? Not to find a label informative proves nothing. So the hypothesis that AUROC is at least
+`min_auroc` must be rejected, with the variance of DeLong, DeLong and Clarke-Pearson 1988 as well as that of Hanley and
+McNeil 1982. With fewer than 5 positives or negatives no such test is valid: NaN.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import staircase
+from thresholds._kernels.evidence import best_cuts, chance_of_f, chance_of_ranks, group_by_ties, rank_statistics
+from thresholds._kernels.keys import to_scores
+from thresholds._kernels.sorting import sorted_groups
+from thresholds.metrics.counts import f_of_counts
+from thresholds.problem import Problem
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+FEWEST = 5  # positives, and negatives, for a test of AUROC
+
+_DECIDED = 1e-12  # a p-value of ranks that no other test need confirm
+_MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
+
+
+class Evidence(NamedTuple):
+    """One entry a label."""
+
+    auroc: Floats
+    p_informative: Floats  # NaN without positives or without negatives
+    p_uninformative: Floats
+    best_f: Floats  # the highest F1 of any cut; NaN without positives
+    cap_score: Floats  # of the lowest cut that predicts at most a given multiple of the positives; +inf for none
+    cap_lower: Floats  # the next lower score, NaN without one
+    cap_predicted: Ints
+
+
+def weigh_evidence(
+    problem: Problem, min_auroc: float, overprediction: float, n_jobs: int | None, progress: bool
+) -> Evidence:
+    """Test every label; the caps predict at most `overprediction` times the positives."""
+
+    def of_tile(first: int, last: int) -> Evidence:
+        return _weigh(problem, first, last, min_auroc, overprediction)
+
+    parts = staircase.map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
+    return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _weigh(problem: Problem, first: int, last: int, min_auroc: float, overprediction: float) -> Evidence:
+    """Test a tile of labels."""
+    starts, keys, hits, weights = problem.cells(first, last)
+    offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
+    positives = np.add.reduceat(hit, offsets[:-1])
+    statistics = rank_statistics(offsets, hit, weight)
+    tp, predicted, cap, cap_predicted = best_cuts(offsets, hit, weight, positives, overprediction)
+    of_ranks = _p_of_ranks(statistics, positives, problem.n_samples)
+    of_f = np.ones(positives.size)
+    for j in np.flatnonzero(of_ranks > _DECIDED):
+        own = weight[offsets[j] : offsets[j + 1]]
+        of_f[j] = chance_of_f(own, positives[j], tp[j], predicted[j])
+    scores = np.append(to_scores(key).astype(np.float64), np.nan)
+    below = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
+    return Evidence(
+        auroc=statistics[0],
+        p_informative=np.minimum(2 * np.minimum(of_ranks, of_f), 1.0),
+        p_uninformative=_p_of_auroc(statistics, positives, problem.n_samples, min_auroc),
+        best_f=f_of_counts(tp, predicted, positives, 1.0, np.nan),
+        cap_score=np.where(cap >= 0, scores[cap], np.inf),
+        cap_lower=scores[below],
+        cap_predicted=cap_predicted,
+    )
+
+
+def _p_of_ranks(statistics: Floats, positives: Ints, n: int) -> Floats:
+    """Test that positives score higher, by Mann and Whitney's sum of ranks, with correction for ties and continuity."""
+    from scipy.special import ndtr
+
+    auroc, _, _, cubes, tied, tied_rank, mean, variance = statistics
+    pairs = (positives * (n - positives)).astype(np.float64)
+    excess = (auroc - 0.5) * pairs - 0.5
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(pairs / 12 * np.maximum(n + 1 - cubes / (n * max(n - 1.0, 1.0)), 0))
+        p = ndtr(-np.where((excess == 0) & (spread == 0), 0, excess / spread))
+    for j in np.flatnonzero((tied > _MANY_TIED * n) & ~np.isnan(auroc)):
+        rank_sum = auroc[j] * pairs[j] + positives[j] * (positives[j] + 1) / 2
+        p[j] = chance_of_ranks(n, positives[j], rank_sum, int(tied[j]), tied_rank[j], mean[j], variance[j])
+    return np.where(np.isnan(auroc), np.nan, p)
+
+
+def _p_of_auroc(statistics: Floats, positives: Ints, n: int, least: float) -> Floats:
+    """Test that AUROC is below `least`: the larger p-value of two variances, as each is too small somewhere."""
+    from scipy.special import ndtr
+
+    auroc, of_positives, of_negatives = statistics[:3]
+    negatives = n - positives
+    q1, q2 = least / (2 - least) - least**2, 2 * least**2 / (1 + least) - least**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hanley = (least * (1 - least) + (positives - 1) * q1 + (negatives - 1) * q2) / (positives * negatives)
+        variances = np.stack([of_positives / positives + of_negatives / negatives, hanley])
+        z = np.where((auroc == least) & (variances == 0), 0, (auroc - least) / np.sqrt(np.maximum(variances, 0)))
+        p = np.asarray(ndtr(z.max(axis=0)))
+    return np.where((positives < FEWEST) | (negatives < FEWEST), np.nan, p)
+
+
+def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:
+    """Reject with a false discovery rate of at most `alpha` (Benjamini & Hochberg 1995); never where p is NaN."""
+    found = np.zeros(p.size, np.bool_)
+    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
+    enough = np.flatnonzero(p[order] <= alpha * np.arange(1, order.size + 1) / max(order.size, 1))
+    if enough.size:
+        found[order[: enough[-1] + 1]] = True
+    return found

@@ -1,0 +1,75 @@
+"""Mending the thresholds of flagged labels."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks, tables
+from thresholds._checks import InputError
+from thresholds.rule import ThresholdRule
+
+if TYPE_CHECKING:
+    from thresholds.diagnosis.result import Diagnosis
+
+_SHOWN = 8  # changes in the text
+
+
+class Repair(NamedTuple):
+    """A mended rule and what changed; `rule, changes = diagnosis.repair(...)`."""
+
+    rule: ThresholdRule
+    changes: npt.NDArray[Any]  # name, state, old_threshold, new_threshold, predicted_before, predicted_after
+
+    def __str__(self) -> str:
+        """Sum up, and list the largest changes."""
+        changes = self.changes
+        before, after = (int(changes[name].sum()) for name in ("predicted_before", "predicted_after"))
+        first = (
+            f"repaired {changes.size} of {self.rule.n_labels} thresholds: {after:,} predictions instead of {before:,}"
+        )
+        if not changes.size:
+            return first
+        order = np.argsort(changes["predicted_after"] - changes["predicted_before"], kind="stable")[:_SHOWN]
+        body = [
+            (
+                str(row["name"]),
+                str(row["state"]),
+                *(f"{row[name]:.4g}" for name in ("old_threshold", "new_threshold")),
+                *(f"{row[name]:,}" for name in ("predicted_before", "predicted_after")),
+            )
+            for row in changes[order]
+        ]
+        head = [
+            ("", "", "old", "new", "predicted", "predicted"),
+            ("label", "state", "threshold", "threshold", "before", "after"),
+        ]
+        return f"{first}\n\n{tables.as_text(head, body, left=(0, 1))}"
+
+
+def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: object) -> Repair:
+    """Change the thresholds of the labels in some states."""
+    if not isinstance(rule, ThresholdRule):
+        raise InputError(f"rule is {_checks.shown(rule)}, expected one with a threshold for each label")
+    if rule.n_labels != diagnosis.n_labels:
+        raise InputError(f"rule has {rule.n_labels} labels, expected {diagnosis.n_labels} as were diagnosed")
+    if None not in (rule.label_names, diagnosis.label_names) and rule.label_names != diagnosis.label_names:
+        raise InputError("rule has other label names than those diagnosed, expected the same, in order")
+    action = _checks.option(action, "action", ("never", "cap"))
+    if not isinstance(states, tuple | list) or not states:
+        raise InputError(f"states is {_checks.shown(states)}, expected some of 'platypus' and 'suspect'")
+    wanted = [_checks.option(state, "states", ("platypus", "suspect")) for state in states]
+    table, old = diagnosis.table, rule.thresholds
+    new = diagnosis.caps if action == "cap" else np.full(old.size, np.inf)
+    changed = np.flatnonzero(np.isin(diagnosis.state, wanted) & (new > old))
+    predicted = diagnosis.cap_predicted if action == "cap" else np.zeros(old.size, np.int64)
+    columns = {
+        "name": table["name"],
+        "state": table["state"],
+        "old_threshold": old,
+        "new_threshold": new,
+        "predicted_before": table["predicted_positive"],
+        "predicted_after": predicted,
+    }
+    mended = rule.replace({int(j): float(new[j]) for j in changed})
+    return Repair(mended, tables.rows_of({name: values[changed] for name, values in columns.items()}))

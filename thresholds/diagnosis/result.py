@@ -1,0 +1,228 @@
+"""What a diagnosis holds, and how it reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks, tables
+from thresholds.diagnosis.evidence import FEWEST
+from thresholds.diagnosis.repair import Repair, repaired
+from thresholds.rule import ThresholdRule
+
+STATES = ("platypus", "suspect", "unsupported", "overpredicted", "ok")
+COLUMNS = (
+    "name", "n_positives", "base_rate", "threshold", "predicted_positive", "predicted_rate", "overprediction",
+    "precision", "recall", "f", "f_predict_all", "lift", "best_f", "auroc", "p_informative", "p_uninformative",
+    "informative", "state", "reason",
+)  # fmt: skip
+
+_MEANINGS = {
+    "platypus": "over-predicted, and the scores know nothing of it",
+    "suspect": "over-predicted, and these rows do not tell whether the scores know it",
+    "unsupported": "no positives here",
+    "overpredicted": "over-predicted, though the scores know something",
+    "ok": "",
+}
+_SHOWN = 8  # flagged labels in the text
+
+Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """Labels by state; `str` and HTML sum up, `table` has one row a label.
+
+    Attributes
+    ----------
+    table : structured array (n_labels,): `table["auroc"]` is a column, `table[3]` a row
+        name, n_positives, base_rate, threshold (NaN for rules without one for each label), predicted_positive,
+        predicted_rate, overprediction (predictions over positives, inf without positives), precision, recall, f (F1),
+        f_predict_all (2 b / (1 + b) for base rate b), lift (f / f_predict_all), best_f (the highest F1 that any
+        threshold has on these rows), auroc, p_informative, p_uninformative, informative, state, reason. 0/0 is NaN.
+    alpha, min_auroc, overprediction : as asked for
+    n_samples : rows judged on
+    label_names : tuple of str, or None
+    """
+
+    table: Rows
+    alpha: float
+    min_auroc: float
+    overprediction: float
+    n_samples: int
+    label_names: tuple[str, ...] | None
+    caps: npt.NDArray[np.float64] = field(repr=False)  # thresholds that predict `overprediction` times the positives
+    cap_predicted: npt.NDArray[np.int64] = field(repr=False)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.table.size)
+
+    @property
+    def state(self) -> npt.NDArray[np.str_]:
+        """The state of each label."""
+        return np.asarray(self.table["state"])
+
+    @property
+    def platypus(self) -> Mask:
+        """Labels in state "platypus"."""
+        return frozen(self.state == "platypus")
+
+    @property
+    def suspect(self) -> Mask:
+        """Labels in state "suspect"."""
+        return frozen(self.state == "suspect")
+
+    @property
+    def overpredicted(self) -> Mask:
+        """Labels predicted more than `overprediction` times as often as true, whatever their state."""
+        return frozen(self.table["predicted_positive"] > self.overprediction * self.table["n_positives"])
+
+    @property
+    def flagged_share(self) -> float:
+        """Share of all predictions that fall on platypus and suspect labels; 0 without predictions."""
+        predicted = self.table["predicted_positive"]
+        return float(predicted[self.platypus | self.suspect].sum() / max(predicted.sum(), 1))
+
+    def most_predicted(self, k: int = 8) -> "MostPredicted":
+        """Give the k labels predicted most: how often, the highest F1 on these rows, and the threshold.
+
+        This is the form of Lipton et al. 2013, figure 8.
+        """
+        order = np.argsort(-self.table["predicted_positive"], kind="stable")[: _checks.count(k, "k", 1)]
+        return MostPredicted(self.table[order])
+
+    def repair(self, rule: ThresholdRule, action: str = "never", *, states: tuple[str, ...] = ("platypus",)) -> Repair:
+        """Mend the thresholds of flagged labels.
+
+        Parameters
+        ----------
+        rule : ThresholdRule, as a rule the one that was diagnosed
+        action : "never" does not predict them any more; "cap" raises their thresholds until they predict at most
+            `overprediction` times the positives of these rows (never, if all those scores are equal or none is true)
+        states : which labels: "platypus", or "suspect", or both
+
+        Returns
+        -------
+        Repair : the new rule, and what changed
+
+        Raises
+        ------
+        InputError
+            For a rule without a threshold for each label, or of other labels; an unknown action or state.
+        """
+        return repaired(self, rule, action, states)
+
+    def to_frame(self) -> Any:
+        """Give the table as a pandas DataFrame."""
+        return tables.as_frame(self.table)
+
+    def __str__(self) -> str:
+        """Sum up by state, then list the most predicted flagged labels."""
+        text = f"{self._about()}\n\n{tables.as_text(*self._states(), left=(0, 5))}"
+        head, body = self._flagged()
+        return f"{text}\n\n{tables.as_text(head, body, left=(0, 1, 6))}" if body else text
+
+    def _repr_html_(self) -> str:
+        """Sum up by state, then list the most predicted flagged labels."""
+        parts = [f"<p>{self._about()}</p>", tables.as_html(*self._states())]
+        head, body = self._flagged()
+        return "".join([*parts, tables.as_html(head, body)] if body else parts)
+
+    def _about(self) -> str:
+        """Say what was judged."""
+        return (
+            f"{self.n_labels:,} labels judged on {self.n_samples:,} rows; over-predicted is more than"
+            f" {self.overprediction:g} times as often as true, false discovery rate {self.alpha:g}"
+        )
+
+    def _states(self) -> tuple[tables.Lines, tables.Lines]:
+        """Lay out the number of labels, and their share of all predictions, by state."""
+        predicted = self.table["predicted_positive"]
+        body = []
+        for state in STATES:
+            of_state = self.state == state
+            n, count = np.count_nonzero(of_state), int(predicted[of_state].sum())
+            shares = (f"{n / self.n_labels:.1%}", f"{count:,}", f"{count / max(predicted.sum(), 1):.1%}")
+            body.append((state, f"{n:,}", *shares, _MEANINGS[state]))
+        return [("state", "labels", "", "predictions", "share", "")], body
+
+    def _flagged(self) -> tuple[tables.Lines, tables.Lines]:
+        """Lay out the most predicted of the platypus and suspect labels."""
+        flagged = self.table[self.platypus | self.suspect]
+        order = np.lexsort((-flagged["predicted_positive"], flagged["state"] != "platypus"))[:_SHOWN]
+        head = [
+            ("most predicted", "", "predicted", "", "", "", ""),
+            (f"of {flagged.size:,} flagged", "state", "on", "true on", "F1", "AUROC", "why"),
+        ]
+        body = [
+            (
+                str(row["name"]),
+                str(row["state"]),
+                *(f"{row[name]:.2%}" for name in ("predicted_rate", "base_rate")),
+                *(_number(row[name]) for name in ("f", "auroc")),
+                str(row["reason"]),
+            )
+            for row in flagged[order]
+        ]
+        return head, body
+
+
+@dataclass(frozen=True, eq=False)
+class MostPredicted:
+    """The labels predicted most; `str` and HTML give the form of Lipton et al. 2013, figure 8."""
+
+    table: Rows  # those rows of the diagnosis
+
+    def __str__(self) -> str:
+        """Lay them out."""
+        return tables.as_text(*self._lines(), left=(0, 4))
+
+    def _repr_html_(self) -> str:
+        """Lay them out."""
+        return tables.as_html(*self._lines())
+
+    def _lines(self) -> tuple[tables.Lines, tables.Lines]:
+        """Give head and body."""
+        body = [
+            (
+                str(row["name"]),
+                f"{row['predicted_positive']:,}",
+                _number(row["best_f"]),
+                _number(row["threshold"]),
+                "" if row["state"] == "ok" else str(row["state"]),
+            )
+            for row in self.table
+        ]
+        return [("most predicted", "count", "max F1", "threshold", "state")], body
+
+
+def reason(columns: Mapping[str, Rows], j: int, min_auroc: float) -> str:
+    """Say in words why a label has its state."""
+    state, positives = columns["state"][j], columns["n_positives"][j]
+    often = f"{columns['overprediction'][j]:.3g} times as often as true"
+    if state == "unsupported":
+        return "no positives"
+    if state in ("overpredicted", "ok"):
+        return often
+    if positives < FEWEST:
+        return f"{often}, {positives} positives: too few to tell" if positives else "predicted, but never true here"
+    low, chance = columns["p_uninformative"][j], columns["p_informative"][j]
+    if state == "platypus":
+        return f"{often}; AUROC below {min_auroc:g} (p = {low:.1g}) and no better than chance (p = {chance:.1g})"
+    return f"{often}; neither better than chance (p = {chance:.1g}) nor AUROC below {min_auroc:g} (p = {_number(low)})"
+
+
+def frozen(array: Rows) -> Rows:
+    """Make an array read-only."""
+    array.flags.writeable = False
+    return array
+
+
+def _number(value: float) -> str:
+    """Give a number to four digits, nothing for NaN."""
+    return "" if np.isnan(value) else f"{value:.4g}"
