@@ -189,6 +189,26 @@ def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **give
     return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
 
 
+def diff_rules(old: object = RULE, new: object = RULE, y_score: object = S) -> object:
+    """What changed between two rules."""
+    return thresholds.diff_rules(old, new, y_score)
+
+
+def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
+    """A rule judged label by label."""
+    return thresholds.diagnose(y_true, y_score, rule, **given)
+
+
+def diagnose_expected(probabilities: object = S, rule: object = RULE, **given: object) -> object:
+    """A rule judged without labels."""
+    return thresholds.diagnose_expected(probabilities, rule, **given)
+
+
+def repair(rule: object = RULE, action: object = "never", **given: object) -> object:
+    """A mended rule."""
+    return diagnose().repair(rule, action, **given)
+
+
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
 RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
 LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f, "predict_by_batch": predict_by_batch}
@@ -210,6 +230,9 @@ SCORES = {
     "CalibratedRule.predict": lambda y_score: CALIBRATED.predict(y_score),
     "compare": lambda y_score: compare({"rule": RULE}, y_score=y_score),
     "compare, calibrated": lambda y_score: compare({"rule": CALIBRATED}, y_score=y_score),
+    "diagnose": lambda y_score: diagnose(y_score=y_score),
+    "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
+    "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
 }
 CHANCES = {
     "fit_expected": lambda probabilities: fit_expected(probabilities, label_names=NAMES),
@@ -223,6 +246,8 @@ CHANCES = {
     "measure_calibration": lambda probabilities: measure_calibration(probabilities=probabilities),
     "predict_by_batch": lambda probabilities: predict_by_batch(probabilities),
     "batch_effect": lambda probabilities: batch_effect(probabilities, label_names=NAMES),
+    "diagnose_expected": lambda probabilities: diagnose_expected(probabilities),
+    "diagnose_expected, instance": lambda probabilities: diagnose_expected(probabilities, INSTANCE),
 }
 SCORES_AS_CHANCES = {
     "compare, instance": lambda y_score: compare(y_score=y_score),
@@ -235,6 +260,7 @@ TRUTH = {
     "calibrate": lambda y_true: calibrate(y_true, label_names=NAMES),
     "measure_calibration": lambda y_true: measure_calibration(y_true),
     "compare": lambda y_true: compare(y_true=y_true),
+    "diagnose": lambda y_true: diagnose(y_true),
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
 PREDICTIONS = {
@@ -243,6 +269,9 @@ PREDICTIONS = {
 }
 MATRICES = [
     *matrices(SCORES, "y_score", BAD_ANYWHERE | BAD_SCORES),
+    *matrices(
+        {"diff_rules": diff_rules}, "y_score", {k: v for k, v in (BAD_ANYWHERE | BAD_SCORES).items() if k != "None"}
+    ),
     *matrices(CHANCES, "probabilities", BAD_ANYWHERE | BAD_CHANCES),
     *matrices({"compare, instance": SCORES_AS_CHANCES["compare, instance"]}, "y_score", BAD_ANYWHERE),
     *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
@@ -553,6 +582,7 @@ OTHER_ROWS = {
     "calibrate": lambda: calibrate(Y[:3]),
     "calibrate, sparse": lambda: calibrate(CSR(Y[:3]), CSR(S)),
     "compare": lambda: compare(y_true=Y[:3]),
+    "diagnose": lambda: diagnose(Y[:3]),
 }
 TOO_WIDE = np.full((4, 3), 0.5)
 OTHER_LABELS: list[tuple[str, Callable[[object], object], str]] = [
@@ -637,6 +667,43 @@ LABEL_FREE_ARGUMENTS = [
         "rules",
         [None, {}, [INSTANCE], INSTANCE, {"a": None}, {"a": PLATT}, {1: INSTANCE}, {"a": [INSTANCE]}, "macro"],
         "rules (is|has) .*, expected",
+    ),
+    *each({"diff_rules": diff_rules}, "old", [None, TOP, [0.5], "rule.json"], "old is of type .*, expected a Thresh"),
+    *each({"diff_rules": diff_rules}, "new", [None, REGION, INSTANCE, CALIBRATED], "new is of type .*, expected a Thr"),
+    *each({"diff_rules": diff_rules}, "new", [fixed(n_labels=3)], "new has 3 labels, expected 2 as old has, since"),
+]
+
+# Diagnoses
+
+BAD_SHARES: Values = [
+    ([0, 1, 0.0, 1.0, -0.1, 1.5, nan, inf, True, HUGE], "is .*, expected a number"),
+    (["0.05", None, [0.05], 1j, MATRIX], "is .*, expected a number"),
+]
+BAD_BOUNDS: Values = [
+    ([0, -1, nan, inf, HUGE], "is .*, expected a (positive finite )?number"),
+    (["3", None, True, [3], MATRIX], "is .*, expected a number"),
+]
+NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
+DIAGNOSES = [
+    *every({"diagnose": diagnose}, "alpha", BAD_SHARES),
+    *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
+    *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
+    *every({"diagnose": diagnose}, "n_jobs", BAD_JOBS),
+    *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
+    *each({"diagnose_expected": diagnose_expected}, "rule", [CALIBRATED], "rule is .*, expected a rule for prob"),
+    BadInput("diagnose: swapped", lambda: diagnose(S, Y, fixed()), SWAPPED),
+    BadInput("diagnose: no probabilities", lambda: diagnose(y_score=2 * S, rule=INSTANCE), "y_score has 1.8 at row 0"),
+    *each({"diagnose": diagnose}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
+    *each({"diagnose": diagnose}, "rule", [top(label_names=list("abc"))], "(y_score has 2 labels|label_names has 3)"),
+    *each({"diagnose_expected": diagnose_expected}, "rule", [fixed(n_labels=3)], ".* has 2 labels, expected 3"),
+    *each({"repair": repair}, "rule", [*NO_RULE, TOP, INSTANCE, REGION, CALIBRATED], "rule is .*, expected one with a"),
+    *each({"repair": repair}, "rule", [fixed(n_labels=3)], "rule has 3 labels, expected 2 as were diagnosed"),
+    *each({"repair": repair}, "rule", [rule(label_names=("dog", "cat"))], "rule has other label names than those diag"),
+    *each({"repair": repair}, "action", ["remove", None, True, 0, TWO], "action is .*, expected 'never' or 'cap'"),
+    *each({"repair": repair}, "states", [(), "platypus", 3, {"platypus": 1}], "states is .*, expected some of 'platyp"),
+    *each({"repair": repair}, "states", [("ok",), ("platypus", None), [["suspect"]]], "states is .*, expected 'platy"),
+    *each(
+        {"most_predicted": lambda k: diagnose().most_predicted(k)}, "k", [0, *WHOLE], "k is .*, expected a whole num"
     ),
 ]
 
@@ -815,6 +882,7 @@ BAD_INPUTS = [
     *LABEL_FREE_OPTIONS,
     *LABEL_FREE_SHAPES,
     *LABEL_FREE_ARGUMENTS,
+    *DIAGNOSES,
     *MADE_RULES,
     *FILES,
 ]

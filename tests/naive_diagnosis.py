@@ -236,6 +236,7 @@ def tested(truth: Array, scores: Array, min_auroc: float) -> Row:
     """The columns that scores and truth give, whatever is decided."""
     both = 0 < np.sum(truth) < len(truth)
     return {
+        "best_f": float(highest_f(truth, scores)) if np.any(truth) else NAN,
         "auroc": float(auroc(truth, scores)) if both else NAN,
         "p_informative": p_informative(truth, scores),
         "p_uninformative": p_uninformative(truth, scores, min_auroc),
@@ -268,11 +269,17 @@ def diagnosis(
     return [row | more for row, more in zip(rows, concluded(rows, alpha, overprediction), strict=True)]
 
 
-def most_predicted(y_true: Array, y_score: Array, y_pred: Array, k: int) -> list[tuple[int, int, float]]:
-    """Label, predictions and highest F1 (NaN without positives) of the k labels predicted most, the first of equals."""
+def most_predicted(y_pred: Array, k: int) -> list[int]:
+    """The k labels predicted most, the first of equals."""
     counts = [int(np.sum(decided)) for decided in y_pred.T]
-    order = sorted(range(len(counts)), key=lambda j: (-counts[j], j))[:k]
-    return [(j, counts[j], float(highest_f(y_true[:, j], y_score[:, j])) if y_true[:, j].any() else NAN) for j in order]
+    return sorted(range(len(counts)), key=lambda j: (-counts[j], j))[:k]
+
+
+def lowest_cut(truth: Array, scores: Array, bound: float) -> float:
+    """The lowest score at or above which at most `bound` times the positives lie; +inf for none."""
+    values = [plain(s) for s in scores]
+    cuts = [t for t in values if not is_overpredicted(sum(s >= t for s in values), int(np.sum(truth)), bound)]
+    return min(cuts, default=math.inf)
 
 
 # Without labels
@@ -289,10 +296,13 @@ def expected_row(chances: Array, decided: Array, overprediction: float) -> Row:
     believed = over and tp * (mu + n) < 2 * mu * (mu + k)  # expected F < 2 F of predict-all
     return {
         "expected_positives": float(mu),
+        "base_rate": float(b),
         "predicted_positive": k,
+        "predicted_rate": k / n,
         "expected_f": f,
         "f_predict_all": of_all,
         "overprediction": math.inf if k and not mu else ratio(k, mu),
+        "lift": f / of_all if of_all else NAN,
         "resolution": ratio(spread, b * (1 - b)),
-        "state": "platypus" if believed else "overpredicted" if over else "unsupported" if mu == 0 else "ok",
+        "state": "platypus" if believed else "unsupported" if mu == 0 else "overpredicted" if over else "ok",
     }

@@ -355,3 +355,404 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -m thresholds compare {path} | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+# fit: guards, limits, both figures
+
+
+def test_fit_tells_both_figures_and_what_the_guard_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(tmp_path / "s.npz")
+    assert run("fit", path, "-o", tmp_path / "rule.json") == 0
+    out = capsys.readouterr().out
+    data = np.load(path)
+    rows = data["calib_idx"]
+    expected = thresholds.cross_fit(data["y_true"][rows], data["y_score"][rows], label_names=NAMES, random_state=0)
+    saved = thresholds.load_rule(tmp_path / "rule.json")
+    np.testing.assert_array_equal(saved.thresholds, expected.rule.thresholds)
+    assert str(expected) in out
+    assert f"{expected.in_sample:.4f}" in out
+    assert f"{expected.out_of_fold:.4f}" in out
+    assert saved.guard == "shrink"
+    assert str(expected.rule.guard_report).splitlines()[0] in out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("given", "settings"),
+    [
+        (["--guard", "none"], {"guard": None}),
+        (["--guard", "shrink"], {"guard": "shrink"}),
+        (["--guard", "fbr"], {"guard": "fbr"}),
+        (["--average", "micro"], {"average": "micro", "guard": None}),
+        (["--average", "weighted", "--beta", "2"], {"average": "weighted", "beta": 2.0, "guard": "shrink"}),
+        (["--max-overprediction", "1.5"], {"guard": "shrink", "max_overprediction": 1.5}),
+        (["--guard", "none", "--min-precision", "0.8"], {"guard": None, "min_precision": 0.8}),
+        (["--guard", "none", "--min-recall", "0.9"], {"guard": None, "min_recall": 0.9}),
+    ],
+)
+@pytest.mark.parametrize("cv", ["0", "2"])
+def test_fit_gives_the_rule_of_the_library(
+    given: list[str], settings: dict[str, Any], cv: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz", split=False)
+    assert run("fit", path, *given, "--cv", cv, "-o", tmp_path / "rule.json") == 0
+    data = np.load(path)
+    expected = thresholds.fit_empirical(data["y_true"], data["y_score"], **settings)
+    saved = thresholds.load_rule(tmp_path / "rule.json")
+    np.testing.assert_array_equal(saved.thresholds, expected.thresholds)
+    assert (saved.guard, saved.objective) == (expected.guard, expected.objective)
+    out = capsys.readouterr().out
+    assert ("not cross-fitted" in out) == (cv == "0")
+    assert ("out of fold" in out) == (cv == "2")
+
+
+def test_fit_keeps_groups_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patients = np.repeat(np.array([f"patient {k}" for k in range(12)]), 5)
+    path = make(tmp_path / "s.npz", patient=patients, split=False)
+    assert run("fit", path, "--groups", "patient", "--cv", "3", "-o", tmp_path / "rule.json") == 0
+    data = np.load(path)
+    settings = {"cv": 3, "random_state": 0, "label_names": NAMES}
+    expected, other = (
+        thresholds.cross_fit(data["y_true"], data["y_score"], groups=groups, **settings) for groups in (patients, None)
+    )
+    assert expected.out_of_fold != other.out_of_fold
+    assert str(expected) in capsys.readouterr().out
+
+
+def test_fit_on_fewer_rows_or_groups_than_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(tmp_path / "s.npz", calib_idx=np.arange(3), test_idx=None, two=np.arange(60) % 2, one=np.zeros(60))
+    for more, said in (([], "3 folds"), (["--groups", "two"], "2 folds"), (["--groups", "one"], "not cross-fitted")):
+        assert run("fit", path, *more, "-o", tmp_path / "rule.json") == 0
+        assert said in capsys.readouterr().out
+    assert "n_folds" in refused(capsys, "fit", path, "--cv", "4", "-o", tmp_path / "rule.json")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--guard", "shrink", "--average", "micro"], "guard is 'shrink'"),
+        (["--min-recall", "0.5", "--shared"], "min_recall is 0.5"),
+        (["--min-precision", "2"], "min_precision is 2"),
+        (["--max-overprediction", "-1"], "max_overprediction is -1"),
+        (["--cv", "1"], "1"),
+        (["--groups", "patient"], "s.npz has no array 'patient', expected the group of each row"),
+        (["--groups", "y_true"], "y_true of s.npz has shape (60, 4), expected (60,), one group for each row"),
+        (["--expected", "--guard", "none"], "--guard is 'none' with --expected, which has no use for it"),
+        (["--expected", "--cv", "0"], "--cv is 0 with --expected"),
+        (["--expected", "--min-precision", "0.5"], "--min-precision is 0.5 with --expected"),
+        (["--expected", "--groups", "calib_idx"], "--groups is 'calib_idx' with --expected"),
+    ],
+)
+def test_fit_refuses_guards_limits_and_folds_that_do_not_go(
+    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(capsys, "fit", make(tmp_path / "s.npz"), *more, "-o", tmp_path / "rule.json")
+    assert not (tmp_path / "rule.json").exists()
+
+
+# diff
+
+
+def rules(folder: Path) -> tuple[Path, Path]:
+    """Two saved rules: one label moves, one is new, one is lost."""
+    old = thresholds.ThresholdRule([0.5, 0.2, 0.7, 0.5], label_names=("cat", "dog", "owl", "yak"))
+    new = thresholds.ThresholdRule([0.5, 0.4, 0.7, float("inf")], label_names=tuple(NAMES))
+    old.save(folder / "old.json")
+    new.save(folder / "new.json")
+    return folder / "old.json", folder / "new.json"
+
+
+@pytest.mark.parametrize("csr", [False, True])
+def test_diff_prints_what_the_library_says(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, (old, new) = make(tmp_path / "s.npz", y_true=None, csr=csr), rules(tmp_path)
+    both = thresholds.load_rule(old), thresholds.load_rule(new)
+    scores = np.load(make(tmp_path / "dense.npz"))["y_score"]
+    expected = thresholds.diff_rules(*both, np.where(scores > 0.3, scores, 0) if csr else scores)
+    assert run("diff", old, new) == 0
+    assert capsys.readouterr().out == f"{thresholds.diff_rules(*both)}\n"
+    assert run("diff", old, new, path) == 0
+    assert capsys.readouterr().out == f"{expected}\n"
+    assert run("diff", old, new, path, "--top", "1") == 0
+    assert capsys.readouterr().out == f"{expected.to_text(1)}\n"
+    assert run("diff", old, new, path, "--json") == 0
+    printed = strict_json(capsys.readouterr().out)
+    assert printed["n_moved"] == 2
+    assert printed["rows_changed"] == expected.rows_changed
+    assert (printed["new_labels"], printed["lost_labels"]) == (["emu"], ["owl"])
+    assert [label["new_threshold"] for label in printed["labels"]] == [0.5, 0.4, "inf"]
+    counts = [label["predicted_after"] for label in printed["labels"]]
+    assert counts == expected.table["predicted_after"].tolist()
+
+
+def test_diff_refuses_what_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = rules(tmp_path)
+    thresholds.TopKRule(1).save(tmp_path / "top.json")
+    message = refused(capsys, "diff", tmp_path / "top.json", new)
+    assert "top.json is a rule of the kind 'top_k', expected one of thresholds" in message
+    other = make(tmp_path / "s.npz", label_names=NAMES[::-1])
+    assert "label_names of s.npz differ from those of" in refused(capsys, "diff", old, new, other)
+    thresholds.ThresholdRule([0.5]).save(tmp_path / "one.json")
+    assert "new has 1 labels, expected 4" in refused(capsys, "diff", old, tmp_path / "one.json")
+    assert "absent.json" in refused(capsys, "diff", old, tmp_path / "absent.json")
+    assert "--score-key is 'weak' without a file" in refused(capsys, "diff", old, new, "--score-key", "weak")
+
+
+# diagnose
+
+STATES = {"noise": "platypus", "rare": "suspect", "often": "overpredicted", "none": "unsupported", "good": "ok"}
+
+
+def strict_json(text: str) -> Any:
+    """Read JSON that has neither NaN nor Infinity."""
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+
+def planted(path: Path, **extra: Any) -> Path:
+    """Write scores of 800 rows and one label of each state, and a rule beside them, `rule.json`."""
+    rng = np.random.default_rng(11)
+    positives = {"noise": 30, "rare": 3, "often": 40, "none": 0, "good": 80}
+    truth, scores = np.zeros((800, 5), np.uint8), rng.random((800, 5))
+    for j, (name, number) in enumerate(positives.items()):
+        rows = rng.permutation(800)[:number]
+        truth[rows, j] = 1
+        if name in ("often", "good"):
+            scores[rows, j] += 0.9
+    cuts = [0.3, 0.9, 0.7, float("inf"), 1.0]
+    thresholds.ThresholdRule(cuts, label_names=tuple(STATES)).save(path.parent / "rule.json")
+    np.savez(path, y_true=truth, y_score=scores, label_names=np.array(list(STATES)), **extra)
+    return path
+
+
+def test_diagnose_tells_the_states_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = planted(tmp_path / "s.npz"), tmp_path / "rule.json"
+    assert run("diagnose", path, "--rule", rule) == 0
+    out = capsys.readouterr().out
+    data = np.load(path)
+    expected = thresholds.diagnose(data["y_true"], data["y_score"], thresholds.load_rule(rule), random_state=0)
+    assert dict(zip(STATES, expected.state.tolist(), strict=True)) == STATES
+    assert str(expected) in out
+    assert str(expected.most_predicted(8)) in out
+    assert f"{rule}, judged on all 800 rows" in out
+    for state in ("platypus", "suspect"):
+        assert str(expected.table["reason"][expected.state == state][0]) in out
+
+
+@pytest.mark.parametrize("top", [0, 3, 8, 10, 99])
+def test_top_says_how_many_labels_are_listed(top: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(2)
+    names = np.array([f"label {k}" for k in range(12)])
+    path = make(tmp_path / "s.npz", y_true=rng.random((60, 12)) < 0.05, y_score=rng.random((60, 12)), label_names=names)
+    thresholds.ThresholdRule(12 * [0.1]).save(tmp_path / "rule.json")
+    assert run("diagnose", path, "--rule", tmp_path / "rule.json", "--split", "all", "--top", top) == 0
+    out = capsys.readouterr().out
+    found = thresholds.diagnose(
+        np.load(path)["y_true"], np.load(path)["y_score"], thresholds.ThresholdRule(12 * [0.1], label_names=names)
+    )
+    flagged = found.table["name"][found.platypus | found.suspect]
+    assert flagged.size == 12
+    told = re.findall(r"^(label \d+) +(?:suspect|platypus) ", out, re.MULTILINE)
+    assert len(told) == len(set(told)) == min(12, max(8, top)), "8 in what `str` gives"
+    assert ("most predicted  count" in out) == (top > 0)
+    assert ("further flagged" in out) == (top > 8)
+
+
+def test_diagnose_json_equals_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = planted(tmp_path / "s.npz"), tmp_path / "rule.json"
+    options = ["--alpha", "0.01", "--min-auroc", "0.8", "--overprediction", "2"]
+    assert run("diagnose", path, "--rule", rule, *options, "--json") == 0
+    printed = strict_json(capsys.readouterr().out)
+    data = np.load(path)
+    settings = {"alpha": 0.01, "min_auroc": 0.8, "overprediction": 2.0}
+    expected = thresholds.diagnose(
+        data["y_true"], data["y_score"], thresholds.load_rule(rule), random_state=0, **settings
+    )
+    assert {name: printed[name] for name in settings} == settings
+    assert len(printed["labels"]) == printed["n_labels"] == 5
+    for name in expected.table.dtype.names:
+        values = [None if value != value else value for value in expected.table[name].tolist()]
+        assert [label[name] for label in printed["labels"]] == [
+            "inf" if value == float("inf") else value for value in values
+        ], name
+    assert (printed["platypus"], printed["broken"], printed["repair"]) == (1, [], None)
+
+
+@pytest.mark.parametrize(
+    ("given", "broken"),
+    [
+        ("platypus=1,suspect=1,overpredicted=3,unsupported=1,share=1", []),
+        ("platypus=0", ["platypus is 1, expected at most 0"]),
+        ("suspect=0", ["suspect is 1, expected at most 0"]),
+        ("overpredicted=2", ["overpredicted is 3, expected at most 2"]),
+        ("unsupported=0, platypus=1", ["unsupported is 1, expected at most 0"]),
+        ("share=0.5,platypus=0", ["share is 0.", "platypus is 1, expected at most 0"]),
+    ],
+)
+def test_fail_on(given: str, broken: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = planted(tmp_path / "s.npz"), tmp_path / "rule.json"
+    assert run("diagnose", path, "--rule", rule) == 0
+    whole = capsys.readouterr().out
+    assert run("diagnose", path, "--rule", rule, "--fail-on", given) == (3 if broken else 0)
+    out, err = capsys.readouterr()
+    assert out == whole
+    assert len(err.splitlines()) == len(broken)
+    for line, said in zip(err.splitlines(), broken, strict=True):
+        assert line.startswith(f"thresholds: failed: {said}")
+    assert run("diagnose", path, "--rule", rule, "--fail-on", given, "--json") == (3 if broken else 0)
+    assert len(strict_json(capsys.readouterr().out)["broken"]) == len(broken)
+
+
+def test_the_share_is_that_of_predictions_on_flagged_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = planted(tmp_path / "s.npz"), tmp_path / "rule.json"
+    counts = dict(zip(STATES, thresholds.load_rule(rule).predict(np.load(path)["y_score"]).sum(axis=0), strict=True))
+    share = (counts["noise"] + counts["rare"]) / sum(counts.values())
+    assert run("diagnose", path, "--rule", rule, "--json") == 0
+    assert strict_json(capsys.readouterr().out)["share"] == pytest.approx(share, rel=1e-15)
+    thresholds.FixedRule(float("inf"), 5).save(rule)
+    assert run("diagnose", path, "--rule", rule, "--json", "--fail-on", "share=0") == 0
+    assert strict_json(capsys.readouterr().out)["share"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "'' is no condition, expected NAME=BOUND, NAME in platypus, suspect, overpredicted, unsupported, share"),
+        ("platypus", "'platypus' is no condition"),
+        ("platypuses=0", "'platypuses=0' is no condition"),
+        ("platypus=0,,share=1", "'' is no condition"),
+        ("platypus=", "platypus has the bound '', expected a whole number of labels"),
+        ("platypus=-1", "platypus has the bound '-1', expected a whole number of labels"),
+        ("suspect=0.5", "suspect has the bound '0.5', expected a whole number of labels"),
+        ("share=1.5", "share has the bound '1.5', expected a number from 0 to 1"),
+        ("share=nan", "share has the bound 'nan', expected a number from 0 to 1"),
+        ("share=30%", "share has the bound '30%', expected a number from 0 to 1"),
+        ("share=1,share=0", "share is given twice"),
+    ],
+)
+def test_conditions_that_cannot_be_read_are_wrong_usage(
+    given: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run("diagnose", "s.npz", "--fail-on", given)
+    assert stopped.value.code == 2
+    assert f"argument --fail-on: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "action"), [([], "never"), (["--action", "never"], "never"), (["--action", "cap"], "cap")]
+)
+def test_diagnose_repairs(more: list[str], action: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule, out_file = planted(tmp_path / "s.npz"), tmp_path / "rule.json", tmp_path / "repaired.json"
+    given = ["diagnose", path, "--rule", rule, "--repair", out_file, *more, "--fail-on", "platypus=0"]
+    assert run(*given) == 3
+    out = capsys.readouterr().out
+    data, old = np.load(path), thresholds.load_rule(rule)
+    found = thresholds.diagnose(data["y_true"], data["y_score"], old, random_state=0)
+    expected = found.repair(old, action=action)
+    np.testing.assert_array_equal(thresholds.load_rule(out_file).thresholds, expected.rule.thresholds)
+    assert str(expected) in out
+    assert f"saved as {out_file}" in out
+    assert run(*given, "--json") == 3
+    changes = strict_json(capsys.readouterr().out)["repair"]
+    assert [change["name"] for change in changes] == expected.changes["name"].tolist()
+    assert "noise" in [change["name"] for change in changes]
+    assert run("diagnose", path, "--rule", out_file, "--fail-on", "platypus=0") == 0
+
+
+@pytest.mark.parametrize(
+    ("keys", "more", "rows", "said"),
+    [
+        ({}, [], range(800), "all 800 rows"),
+        ({"test_idx": range(300)}, [], range(300), "the 300 rows of test_idx"),
+        ({"calib_idx": range(300)}, [], range(300, 800), "the 500 rows outside calib_idx"),
+        ({"calib_idx": range(300)}, ["--split", "calib"], range(300), "the 300 rows of calib_idx"),
+        ({"test_idx": range(300)}, ["--split", "all"], range(800), "all 800 rows"),
+    ],
+)
+def test_rows_that_a_saved_rule_is_judged_on(
+    keys: dict[str, range], more: list[str], rows: range, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = planted(tmp_path / "s.npz", **{key: np.array(value) for key, value in keys.items()})
+    assert run("diagnose", path, "--rule", tmp_path / "rule.json", *more, "--json") == 0
+    printed = strict_json(capsys.readouterr().out)
+    assert said in printed["rows"]
+    positives = np.load(path)["y_true"][rows].sum(axis=0)
+    assert [label["n_positives"] for label in printed["labels"]] == positives.tolist()
+
+
+@pytest.mark.parametrize(
+    ("more", "settings"),
+    [
+        ([], {"guard": "auto"}),
+        (["--guard", "none"], {}),
+        (["--guard", "none", "--average", "micro", "--placement", "mid"], {"average": "micro", "placement": "mid"}),
+    ],
+)
+@pytest.mark.parametrize("csr", [False, True])
+def test_without_a_rule_one_is_fitted_on_other_rows(
+    more: list[str], settings: dict[str, Any], csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz", csr=csr)
+    assert run("diagnose", path, *more, "--json") == 0
+    printed = strict_json(capsys.readouterr().out)
+    data = np.load(make(tmp_path / "dense.npz"))
+    fit, judge = data["calib_idx"], data["test_idx"]
+    scores = np.where(data["y_score"] > 0.3, data["y_score"], 0) if csr else data["y_score"]
+    scores = sparse.csr_array(scores) if csr else scores
+    rule = thresholds.fit_empirical(data["y_true"][fit], scores[fit], keep_sparse=True, **settings)
+    expected = thresholds.diagnose(data["y_true"][judge], scores[judge], rule, random_state=0)
+    assert [label["predicted_positive"] for label in printed["labels"]] == expected.table["predicted_positive"].tolist()
+    assert [label["name"] for label in printed["labels"]] == NAMES.tolist()
+    assert printed["rows"] == "fitted on 30 rows, judged on 30 others: calib_idx and test_idx of the file"
+    assert run("diagnose", path, *more) == 0
+    assert "guard shrink" in capsys.readouterr().out or settings.get("guard") is None
+
+
+@pytest.mark.parametrize(
+    "rule", [thresholds.TopKRule(2), thresholds.InstanceRule(), thresholds.RegionRule(4 * [[0.5]])]
+)
+def test_rules_of_other_kinds_are_diagnosed_too(rule: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rule.save(tmp_path / "rule.json")
+    path = make(tmp_path / "s.npz")
+    assert run("diagnose", path, "--rule", tmp_path / "rule.json", "--json") == 0
+    labels = strict_json(capsys.readouterr().out)["labels"]
+    assert [label["name"] for label in labels] == NAMES.tolist()
+    assert {label["threshold"] for label in labels} == {None}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--rule", "rule.json", "--average", "macro"], "--average is 'macro' with --rule, which has no use for it"),
+        (["--rule", "rule.json", "--guard", "none"], "--guard is 'none' with --rule"),
+        (["--rule", "rule.json", "--beta", "2"], "--beta is 2.0 with --rule"),
+        (["--split", "test"], "--split is 'test' without --rule"),
+        (["--action", "cap"], "--action is 'cap' without --repair"),
+        (["--rule", "rule.json", "--split", "calib"], "s.npz has no calib_idx, expected the rows of --split calib"),
+        (["--rule", "rule.json", "--alpha", "2"], "alpha is 2.0"),
+        (["--rule", "rule.json", "--min-auroc", "-1"], "min_auroc is -1.0"),
+        (["--rule", "rule.json", "--overprediction", "nan"], "overprediction is nan"),
+        (["--rule", "absent.json"], "absent.json"),
+        (["--rule", "other.json"], "label_names of s.npz differ from those of other.json"),
+        (["--rule", "three.json"], "y_score has 5 labels, expected 3"),
+        (["--rule", "top.json", "--repair", "out.json"], "--repair is given with a rule of the kind 'top_k'"),
+        (["--rule", "rule.json", "--repair", "no such/out.json"], "no such/out.json"),
+    ],
+)
+def test_diagnose_refuses_what_does_not_go_together(
+    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = planted(tmp_path / "s.npz")
+    monkeypatch.chdir(tmp_path)
+    thresholds.ThresholdRule(5 * [0.5], label_names=tuple(STATES)[::-1]).save("other.json")
+    thresholds.ThresholdRule(3 * [0.5]).save("three.json")
+    thresholds.TopKRule(1).save("top.json")
+    assert said in refused(capsys, "diagnose", path, *more)
+    assert not Path("out.json").exists()
+
+
+def test_a_closed_pipe_hides_no_broken_condition(tmp_path: Path) -> None:
+    path = planted(tmp_path / "s.npz")
+    command = f"{sys.executable} -m thresholds diagnose {path} --rule {tmp_path}/rule.json --json --fail-on platypus=0"
+    script = f"set -o pipefail; {command} | true"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr

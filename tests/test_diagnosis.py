@@ -23,7 +23,7 @@ inf, nan = math.inf, math.nan
 
 COUNTED = ("n_positives", "predicted_positive")
 RATIOS = ("base_rate", "predicted_rate", "overprediction", "precision", "recall", "f", "f_predict_all", "lift")
-TESTED = ("auroc", "p_informative", "p_uninformative")
+TESTED = ("best_f", "auroc", "p_informative", "p_uninformative")
 KINDS = [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix]
 
 
@@ -280,9 +280,8 @@ def test_labels_of_two_scores_and_of_few(n: int) -> None:
     """Where many are tied, sums of ranks hit their means exactly, which rounding must not miss."""
     rng = np.random.default_rng([11, n])
     truth = (rng.random((n, 60)) < rng.choice([0.1, 0.3, 0.6], 60)).astype(np.uint8)
-    scores = (rng.random((n, 60)) < rng.choice([0.1, 0.4, 0.8], 60)) + rng.integers(0, 2, (n, 60)) * (
-        np.arange(60) > 40
-    )
+    scores = (rng.random((n, 60)) < rng.choice([0.1, 0.4, 0.8], 60)) * rng.integers(1, 3, (n, 60))
+    scores[:, :40] = np.minimum(scores[:, :40], 1)
     rule = FixedRule(0.5, 60)
     assert_as_defined(diagnose(truth, scores, rule), truth, scores, rule.predict(scores))
 
@@ -434,7 +433,6 @@ def test_masks_and_arrays_are_frozen() -> None:
     for array in (found.table, found.table["f"], found.state, found.platypus, found.suspect, found.overpredicted):
         assert not array.flags.writeable
     assert found.table.shape == (truth.shape[1],)
-    assert found.table.dtype.names is not None
     with pytest.raises(AttributeError):
         found.alpha = 0.1
 
@@ -444,3 +442,256 @@ def test_nothing_is_flagged_where_nothing_is_predicted() -> None:
         truth, scores = draw(seed)
         found = diagnose(truth, scores, FixedRule(cut, truth.shape[1]))
         assert set(found.state.tolist()) <= {"ok", "unsupported"}
+
+
+def test_the_table_has_its_columns_in_order() -> None:
+    truth, scores, rule = five_labels()
+    found = diagnose(truth, scores, rule)
+    columns = "name n_positives base_rate threshold predicted_positive predicted_rate overprediction precision recall f"
+    more = "f_predict_all lift best_f auroc p_informative p_uninformative informative state reason"
+    assert found.table.dtype.names == tuple(f"{columns} {more}".split())
+    frame = found.to_frame()
+    assert list(frame.columns) == list(found.table.dtype.names)
+    assert frame["name"].tolist() == list(rule.label_names)
+    np.testing.assert_array_equal(frame["auroc"], found.table["auroc"])
+    assert diagnose(truth, scores, TopKRule(1)).table["name"].tolist() == [str(j) for j in range(7)]
+
+
+def test_a_seed_changes_nothing() -> None:
+    truth, scores = draw(600)
+    rule = fit_empirical(truth, scores)
+    tables = [diagnose(truth, scores, rule, random_state=seed).table.tobytes() for seed in (None, 0, 7)]
+    assert len(set(tables)) == 1
+
+
+# What is said
+
+
+def test_the_text_says_states_first() -> None:
+    truth, scores, rule = five_labels()
+    lines = str(diagnose(truth, scores, rule)).splitlines()
+    assert lines[0].startswith("7 labels judged on 1,000 rows")
+    assert lines[2].split() == ["state", "labels", "predictions", "share"]
+    predicted = rule.predict(scores).sum(axis=0)
+    counts = {"platypus": 1, "suspect": 3, "unsupported": 1, "overpredicted": 1, "ok": 1}
+    for line, (state, n) in zip(lines[4:], counts.items(), strict=False):
+        ours = predicted[[name.startswith(state) for name in rule.label_names]].sum()
+        share = f"{ours / predicted.sum():.1%}"
+        assert line.split()[:5] == [state, str(n), f"{n / 7:.1%}", f"{ours:,}", share]
+    assert lines[9] == ""
+    assert [line.split("  ")[0] for line in lines[13:]] == ["platypus 0", "suspect 1", "suspect 6", "suspect 5"]
+
+
+def test_the_share_of_flagged_predictions() -> None:
+    truth, scores, rule = five_labels()
+    predicted = rule.predict(scores).sum(axis=0)
+    found = diagnose(truth, scores, rule)
+    assert found.flagged_share == predicted[[0, 1, 5, 6]].sum() / predicted.sum()
+    assert diagnose(truth, scores, FixedRule(inf, 7)).flagged_share == 0
+
+
+def test_names_are_escaped_in_html_and_kept_in_one_line() -> None:
+    truth, scores, rule = five_labels()
+    names = ["<b>&", "two\nlines", *"cdefg"]
+    found = diagnose(truth, scores, thresholds.ThresholdRule(rule.thresholds, label_names=names))
+    for page in (found._repr_html_(), found.most_predicted()._repr_html_()):
+        assert "&lt;b&gt;&amp;" in page
+        assert "<b>" not in page
+        assert "<td>platypus</td>" in page
+    assert found.table["name"].tolist() == names
+    for text in (str(found), str(found.most_predicted())):
+        assert any(line.startswith("two lines ") for line in text.splitlines())
+
+
+def test_what_reasons_say() -> None:
+    truth, scores, rule = five_labels()
+    reasons = diagnose(truth, scores, rule).table["reason"].tolist()
+    starts = [
+        "20.4 times as often as true; AUROC below 0.7 (p = ",
+        "400 times as often as true, 2 positives: too few to tell",
+        "no positives",
+        "6 times as often as true",
+        "1.52 times as often as true",
+        "predicted, but never true here",
+        "33.3 times as often as true, 3 positives: too few to tell",
+    ]
+    for reason, start in zip(reasons, starts, strict=True):
+        assert reason.startswith(start)
+    far = column(range(5, 100, 16), 100)
+    undecided = diagnose(*far, FixedRule(0.0, 1))
+    assert undecided.state.tolist() == ["suspect"]
+    assert "neither better than chance (p = 0.6) nor AUROC below 0.7 (p = 0.13" in undecided.table["reason"][0]
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 99])
+def test_the_most_predicted_labels(k: int) -> None:
+    for seed in range(6):
+        truth, scores = draw(700 + seed)
+        rule = fit_empirical(truth, scores, "micro")
+        found = diagnose(truth, scores, rule)
+        most = found.most_predicted(k)
+        order = witness.most_predicted(rule.predict(scores), k)
+        assert most.table.tobytes() == found.table[order].tobytes()
+        lines = str(most).splitlines()
+        assert lines[0].split()[:6] == ["most", "predicted", "count", "max", "F1", "threshold"]
+        assert [int(line.split()[1]) for line in lines[2:]] == [row["predicted_positive"] for row in most.table]
+
+
+# Repairs
+
+
+def changes_of(repair: object) -> list[tuple[object, ...]]:
+    """The changes as plain tuples."""
+    return [tuple(row) for row in repair.changes.tolist()]
+
+
+def test_platypuses_are_never_predicted_again() -> None:
+    truth, scores, rule = five_labels()
+    found = diagnose(truth, scores, rule)
+    mended = found.repair(rule)
+    assert changes_of(mended) == [("platypus 0", "platypus", -inf, inf, 1000, 0)]
+    assert mended.rule.thresholds.tolist() == [inf, *rule.thresholds[1:]]
+    assert mended.rule.objective is None
+    assert mended.rule.label_names == rule.label_names
+    assert diagnose(truth, scores, mended.rule).state.tolist() == ["ok", *found.state[1:]]
+    again, changes = found.repair(rule, "never", states=("suspect", "platypus"))
+    assert np.isinf(again.thresholds).tolist() == [True, True, True, False, False, True, True]
+    assert changes["name"].tolist() == ["platypus 0", "suspect 1", "suspect 5", "suspect 6"]
+    columns = ("name", "state", "old_threshold", "new_threshold", "predicted_before", "predicted_after")
+    assert mended.changes.dtype.names == columns
+    assert not mended.changes.flags.writeable
+
+
+def test_capped_labels_are_predicted_up_to_the_bound() -> None:
+    truth, scores, rule = five_labels()
+    found = diagnose(truth, scores, rule)
+    mended = found.repair(rule, "cap")
+    after = mended.rule.predict(scores).sum(axis=0)
+    assert after[[0, 1, 5, 6]].tolist() == [147, 6, 0, 9]
+    assert mended.changes["predicted_after"].tolist() == [147, 6, 0, 9]
+    np.testing.assert_array_equal(mended.rule.thresholds[2:5], rule.thresholds[2:5])
+    assert not (diagnose(truth, scores, mended.rule).overpredicted[[0, 1, 5, 6]]).any()
+    only = found.repair(rule, "cap", states=["platypus"])
+    assert only.rule.thresholds.tolist() == [mended.rule.thresholds[0], *rule.thresholds[1:]]
+
+
+@pytest.mark.parametrize(("dtype", "sparse_scores"), [("f2", False), ("f4", False), ("f4", True), ("f8", True)])
+def test_caps_are_the_lowest_cuts_within_the_bound(dtype: str, sparse_scores: bool) -> None:
+    tried = 0
+    for seed in range(12):
+        truth, scores = draw(800 + seed)
+        scores = np.where(scores > 0.4, scores, 0).astype(dtype)
+        given = sparse.csr_array(scores) if sparse_scores else scores
+        for bound in (1.0, 1.7):
+            rule = FixedRule(-inf if seed % 2 else 0.3, truth.shape[1])
+            found = diagnose(truth, given, rule, overprediction=bound)
+            mended = found.repair(rule, "cap", states=("platypus", "suspect"))
+            before, after = rule.predict(scores).sum(axis=0), mended.rule.predict(scores).sum(axis=0)
+            flagged = found.platypus | found.suspect
+            assert mended.changes["name"].tolist() == found.table["name"][flagged].tolist()
+            assert mended.changes["predicted_before"].tolist() == before[flagged].tolist()
+            assert mended.changes["predicted_after"].tolist() == after[flagged].tolist()
+            np.testing.assert_array_equal(mended.changes["new_threshold"], mended.rule.thresholds[flagged])
+            np.testing.assert_array_equal(mended.rule.thresholds[~flagged], rule.thresholds[~flagged])
+            for j in np.flatnonzero(flagged):
+                cut = witness.lowest_cut(truth[:, j], scores[:, j], bound)
+                assert after[j] == np.sum(scores[:, j] >= cut)
+                tried += 1
+    assert tried > 20
+
+
+def test_a_repair_keeps_what_was_fitted() -> None:
+    truth, scores, rule = five_labels()
+    fitted = fit_empirical(truth, scores.astype(np.float32), "micro", beta=2.0, zero_division=1.0, placement="mid")
+    low = fitted.replace({0: -inf})
+    mended = diagnose(truth, scores.astype(np.float32), low).repair(low, "cap").rule
+    kept = ("average", "beta", "zero_division", "placement", "missing", "fitted_on", "label_names")
+    assert [getattr(mended, name) for name in kept] == [getattr(fitted, name) for name in kept]
+    assert mended.thresholds[0] == np.float32(mended.thresholds[0]) > -inf
+    assert mended.unsupported.tolist() == fitted.unsupported.tolist()
+    assert rule.thresholds[0] == -inf, "the rule itself stays as it was"
+
+
+def test_nothing_to_repair() -> None:
+    truth, scores, _ = five_labels()
+    rule = FixedRule(inf, 7)
+    mended = diagnose(truth, scores, rule).repair(rule)
+    assert mended.changes.size == 0
+    assert str(mended) == "repaired 0 of 7 thresholds: 0 predictions instead of 0"
+
+
+def test_what_a_repair_says() -> None:
+    truth, scores, rule = five_labels()
+    found = diagnose(truth, scores, rule)
+    lines = str(found.repair(rule, "cap")).splitlines()
+    assert lines[0] == "repaired 4 of 7 thresholds: 162 predictions instead of 1,910"
+    assert [line.split("  ")[0] for line in lines[5:]] == ["platypus 0", "suspect 1", "suspect 6", "suspect 5"]
+    assert lines[5].split()[:4] == ["platypus", "0", "platypus", "-inf"]
+    assert lines[5].split()[-2:] == ["1,000", "147"]
+
+
+# Without labels
+
+BELIEVED = (
+    *("expected_positives", "base_rate", "predicted_positive", "predicted_rate", "overprediction"),
+    *("expected_f", "f_predict_all", "lift", "resolution"),
+)
+
+
+def believed(probabilities: Array, rule: object, bound: float = 3.0) -> thresholds.ExpectedDiagnosis:
+    """The diagnosis, checked against the definitions."""
+    found = thresholds.diagnose_expected(probabilities, rule, overprediction=bound)
+    dense = probabilities.toarray() if sparse.issparse(probabilities) else probabilities
+    decided = rule.predict(dense)
+    rows = [witness.expected_row(p, h, bound) for p, h in zip(dense.T, decided.T, strict=True)]
+    for name in BELIEVED:
+        np.testing.assert_allclose(found.table[name], [row[name] for row in rows], rtol=1e-9, atol=1e-12, err_msg=name)
+    assert found.state.tolist() == found.table["state"].tolist() == [row["state"] for row in rows]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_beliefs_are_as_defined(seed: int) -> None:
+    rng = np.random.default_rng([81, seed])
+    n, m = int(rng.integers(5, 80)), int(rng.integers(1, 6))
+    p = rng.beta(0.3, rng.choice([0.5, 3.0, 30.0], m), (n, m)) * (rng.random(m) < 0.9)
+    p = p.astype(rng.choice(["f4", "f8"]))
+    rules = [FixedRule(0.0, m), FixedRule(0.1, m), TopKRule(1), InstanceRule(), thresholds.fit_expected(p)]
+    for rule in [*rules, thresholds.RegionRule([[0.1, 0.4, 0.6]] * m)]:
+        for bound in (3.0, 1.3):
+            believed(p, rule, bound)
+    lists = sparse.csr_array(np.where(p > 0.2, p, 0))
+    for rule in (FixedRule(0.3, m), FixedRule(0.0, m), InstanceRule(), TopKRule(1)):
+        believed(lists, rule)
+
+
+def test_each_state_that_a_model_may_believe() -> None:
+    p = np.zeros((1000, 5))
+    p[:, 0] = 0.001  # the same everywhere, predicted everywhere
+    p[:100, 1] = 0.9
+    p[:400, 2] = 0.01  # three quarters of them for little
+    p[:100, 2] = 0.5
+    rule = thresholds.ThresholdRule([0.0005, 0.5, 0.005, 0.5, 0.0], label_names=["a", "b", "<c>", "d", "e"])
+    found = believed(p, rule)
+    assert found.state.tolist() == ["platypus", "ok", "overpredicted", "unsupported", "unsupported"]
+    assert found.table["overprediction"].tolist()[4] == inf
+    assert np.isnan(found.table["resolution"][3])
+    assert found.table["resolution"][0] == pytest.approx(0, abs=1e-12)
+    np.testing.assert_array_equal(found.table["threshold"], rule.thresholds)
+    assert found.table["name"].tolist() == list(rule.label_names)
+    assert not found.table.flags.writeable
+    assert (found.n_samples, found.overprediction) == (1000, 3.0)
+    lines = str(found).splitlines()
+    assert lines[0].startswith("5 labels on 1,000 rows without labels: this reflects the model's own belief only")
+    assert [line.split()[:2] for line in lines[4:]] == [
+        ["platypus", "1"], ["unsupported", "2"], ["overpredicted", "1"], ["ok", "1"]
+    ]  # fmt: skip
+    assert "<td>platypus</td><td>1</td>" in found._repr_html_()
+    assert list(found.to_frame().columns) == list(found.table.dtype.names)
+
+
+def test_resolution_is_one_where_the_model_is_certain() -> None:
+    p = (np.arange(20)[:, np.newaxis] < [4, 0, 20]).astype(float)
+    found = believed(p, FixedRule(0.5, 3))
+    assert found.table["resolution"][0] == pytest.approx(1)
+    assert np.isnan(found.table["resolution"][1:]).all()

@@ -6,7 +6,7 @@ Gaussian, those of positives higher by 0 to 3 standard deviations, so that some 
 Measured in one run, interleaved, after all kernels are compiled:
 
 - `fit_empirical(y_true, y_score, "macro")` and `"micro"` (joint, a threshold for each label) on two threads,
-  and macro on one: the median of the rounds;
+  macro on one, macro with `guard="shrink"`, and `diagnose` of the macro rule: the median of the rounds;
 - the usual loop, `precision_recall_curve` and the argmax of F1, over every label once, a part of them in each round.
   It runs on one thread, as scikit-learn does;
 - one read of the scores, `y_score.max()`;
@@ -40,6 +40,7 @@ FULL, QUICK = (200_000, 400), (50_000, 80)
 ROUNDS = 5
 THREADS = 2
 READ, MACRO, MICRO, ALONE, LOOP = "read of the scores", "macro", "joint micro", "macro, 1 thread", "scikit-learn loop"
+SHRUNK, DIAGNOSED = "macro, guard shrink", "diagnose"
 
 
 def sklearn_cut(truth: Truth, scores: Scores) -> float:
@@ -66,18 +67,24 @@ def fit(truth: Truth, scores: Scores, average: str, n_jobs: int = THREADS) -> Fl
 
 def compile_kernels(truth: Truth, scores: Scores) -> None:
     """Fit on a little of the data."""
+    truth, scores = truth[:2000, :8].copy(), scores[:2000, :8].copy()
     for average in ("macro", "micro"):
-        fit(truth[:2000, :8].copy(), scores[:2000, :8].copy(), average)
+        fit(truth, scores, average)
+    thresholds.fit_empirical(truth, scores, guard="shrink")
+    thresholds.diagnose(truth, scores, thresholds.FixedRule(0.5, 8))
 
 
 def measure_times(truth: Truth, scores: Scores) -> tuple[dict[str, list[float]], float]:
     """Time every contender round by round; give the times and the largest difference in F1 of a label."""
     compile_kernels(truth, scores)
+    rule = thresholds.fit_empirical(truth, scores)
     calls: dict[str, Callable[[], object]] = {
         READ: scores.max,
         MACRO: lambda: fit(truth, scores, "macro"),
         MICRO: lambda: fit(truth, scores, "micro"),
         ALONE: lambda: fit(truth, scores, "macro", 1),
+        SHRUNK: lambda: thresholds.fit_empirical(truth, scores, guard="shrink", n_jobs=THREADS),
+        DIAGNOSED: lambda: thresholds.diagnose(truth, scores, rule, n_jobs=THREADS),
     }
     times: dict[str, list[float]] = {name: [] for name in (*calls, LOOP)}
     cuts = np.empty(truth.shape[1])
@@ -129,6 +136,8 @@ def compare(times: dict[str, list[float]], memory: dict[str, float], difference:
         Ratio(f"{LOOP} / {MACRO}", loop / macro, at_least=10),
         Ratio(f"{LOOP} / {ALONE}", loop / median[ALONE]),
         Ratio(f"{MICRO} / {MACRO}", median[MICRO] / macro, at_most=1.3),
+        Ratio(f"{SHRUNK} / {MACRO}", median[SHRUNK] / macro, at_most=2),
+        Ratio(f"{LOOP} / {DIAGNOSED}", loop / median[DIAGNOSED], at_least=5),
         Ratio(f"{MACRO} / {READ}", macro / median[READ]),
         Ratio("extra memory of macro / scores and truth", memory["macro"], at_most=0.25),
         Ratio("extra memory of joint micro / scores and truth", memory["micro"]),

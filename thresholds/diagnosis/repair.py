@@ -56,6 +56,8 @@ def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: objec
     if None not in (rule.label_names, diagnosis.label_names) and rule.label_names != diagnosis.label_names:
         raise InputError("rule has other label names than those diagnosed, expected the same, in order")
     action = _checks.option(action, "action", ("never", "cap"))
+    if states is None:
+        states = ("platypus", "suspect") if action == "cap" else ("platypus",)
     if not isinstance(states, tuple | list) or not states:
         raise InputError(f"states is {_checks.shown(states)}, expected some of 'platypus' and 'suspect'")
     wanted = [_checks.option(state, "states", ("platypus", "suspect")) for state in states]

@@ -96,7 +96,7 @@ class Diagnosis:
         order = np.argsort(-self.table["predicted_positive"], kind="stable")[: _checks.count(k, "k", 1)]
         return MostPredicted(self.table[order])
 
-    def repair(self, rule: ThresholdRule, action: str = "never", *, states: tuple[str, ...] = ("platypus",)) -> Repair:
+    def repair(self, rule: ThresholdRule, action: str = "never", *, states: tuple[str, ...] | None = None) -> Repair:
         """Mend the thresholds of flagged labels.
 
         Parameters
@@ -104,7 +104,8 @@ class Diagnosis:
         rule : ThresholdRule, as a rule the one that was diagnosed
         action : "never" does not predict them any more; "cap" raises their thresholds until they predict at most
             `overprediction` times the positives of these rows (never, if all those scores are equal or none is true)
-        states : which labels: "platypus", or "suspect", or both
+        states : which labels, some of "platypus" and "suspect"; None for platypuses, and with "cap" suspects, too:
+            never to predict a label again takes proof, a cap costs little
 
         Returns
         -------

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from thresholds import engines
 from thresholds._checks import Dense, dense, is_sparse
 from thresholds._kernels import odds
-from thresholds._kernels.keys import to_scores
+from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.logistic import fit_logistic
 from thresholds.problem import Problem
 
@@ -20,6 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 _NO_WEIGHTS = np.empty(0, np.int64)
 _LABELS_PER_PIECE = 16
+_LARGEST = float(np.finfo(np.float32).max)
 
 
 class PooledCurve(NamedTuple):
@@ -64,15 +65,34 @@ def _pieces(problem: Problem) -> list[slice]:
 def _count(problem: Problem, piece: slice, probable: bool) -> tuple[Ints, Ints]:
     """Count cells and positives by bin in a piece of a problem."""
     if problem.plain:
-        scores = np.ascontiguousarray(problem.scores[piece], problem.dtype).reshape(-1)
+        keys = _narrow(problem.scores[piece]).reshape(-1)
         hits: Dense = np.ascontiguousarray(dense(problem.truth[piece]), np.uint8).reshape(-1)
         weights = _NO_WEIGHTS
     else:
-        _, keys, hits, weights = problem.items("labels", piece.start, piece.stop)
-        scores = to_scores(keys)
+        _, wide, hits, weights = problem.items("labels", piece.start, piece.stop)
+        keys = narrow_keys(wide)
     total, positive = (np.zeros(1 + (2 * odds.SIDE if probable else odds.MARGIN_BINS), np.int64) for _ in range(2))
-    odds.count_bins(scores, hits, weights, problem.missing, probable, total, positive)
+    odds.count_bins(keys, weights, *apart(problem), probable, total)
+    odds.count_bins(keys, hits, *apart(problem), probable, positive)
     return total, positive
+
+
+def narrow_keys(keys: Dense) -> Dense:
+    """Give keys as those of float32, which are fine enough for bins."""
+    return keys if keys.dtype == np.uint32 else _narrow(to_scores(keys))
+
+
+def apart(problem: Problem) -> tuple[np.uint32, np.uint32]:
+    """Give the keys of scores that are missing, and of those that are masked."""
+    missing, masked = _narrow(np.array([problem.missing, -np.inf]))
+    return missing, masked
+
+
+def _narrow(scores: Dense) -> Dense:
+    """Give the keys of scores as float32; what is beyond its range becomes its largest number."""
+    if scores.dtype != np.float32:
+        scores = np.where(scores > -np.inf, np.clip(scores, -_LARGEST, _LARGEST), scores).astype(np.float32)
+    return to_keys(np.array(scores, order="C"))
 
 
 def _are_probable(problem: Problem) -> bool:

@@ -25,13 +25,12 @@ import numpy.typing as npt
 
 from thresholds import staircase
 from thresholds._checks import Placement
-from thresholds._kernels.keys import to_scores
 from thresholds._kernels.odds import expected_f_at_ratios
 from thresholds._kernels.ranks import f_at_ratios
 from thresholds.guards.choice import Shrink
 from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, joined
 from thresholds.guards.limits import Limits
-from thresholds.guards.pooled import PooledCurve, fit_pooled_curve
+from thresholds.guards.pooled import PooledCurve, apart, fit_pooled_curve, narrow_keys
 from thresholds.problem import Items, Problem
 from thresholds.staircase import Cuts
 
@@ -101,12 +100,12 @@ def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float
     )
     expected = np.zeros_like(own)
     if curve is not None:
-        scores = to_scores(items.keys)
+        keys = narrow_keys(items.keys)
         expected = expected_f_at_ratios(
             items.starts,
-            scores,
+            keys,
             items.weights,
-            problem.missing,
+            *apart(problem),
             curve.probable,
             curve.p,
             stairs.positives,
