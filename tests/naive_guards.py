@@ -104,6 +104,12 @@ def expected_f(cells: Cells, j: int, b: float, p: Floats, order: Ints) -> Floats
 # One logistic curve for all cells
 
 
+def as_float32(scores: Array) -> Floats:
+    """What float32 keeps of scores; those beyond its range become its largest number."""
+    largest = float(np.finfo(np.float32).max)
+    return np.clip(scores, -largest, largest).astype(np.float32).astype(np.float64)
+
+
 def float32_bins(values: Floats) -> tuple[Ints, Floats]:
     """Bin of the size of each value by the first bits of its float32, and the middle of the bin."""
     size = np.minimum(np.abs(values), np.finfo(np.float32).max).astype(np.float32)
@@ -175,13 +181,14 @@ class Pooled:
 def pooled_curve(cells: Cells, missing: float) -> Pooled | None:
     """One logistic curve of truth on bins of scores, for all labels; None without positives or without negatives."""
     masked = np.isneginf(cells.scores)
-    absent = (cells.scores == missing) & ~masked
+    scores = as_float32(np.where(masked, 0.0, cells.scores))
+    absent = (scores == as_float32(np.array(missing))) & ~masked
     others = ~absent & ~masked
     weights = np.broadcast_to(cells.weights[:, np.newaxis], cells.scores.shape)
     if not (cells.truth[others].any() and (1 - cells.truth[others]).any()):
         return None
-    shares = bool(((cells.scores[others] >= 0) & (cells.scores[others] <= 1)).all())
-    index, x = (bins_of_probabilities if shares else bins_of_margins)(np.where(masked, 0.0, cells.scores))
+    shares = bool(((scores[others] >= 0) & (scores[others] <= 1)).all())
+    index, x = (bins_of_probabilities if shares else bins_of_margins)(scores)
     bins = [others & (index == k) for k in np.unique(index[others])]
     positives = np.array([(weights * cells.truth)[within].sum() for within in bins])
     negatives = np.array([(weights * (1 - cells.truth))[within].sum() for within in bins])

@@ -14,6 +14,7 @@ __all__ = [
     "CalibrationMeasures",
     "Calibrator",
     "Comparison",
+    "CrossFit",
     "Diagnosis",
     "ExpectedDiagnosis",
     "FixedRule",
@@ -31,6 +32,7 @@ __all__ = [
     "batch_effect",
     "calibrate",
     "compare",
+    "cross_fit",
     "diagnose",
     "diagnose_expected",
     "diff_rules",
@@ -42,6 +44,7 @@ __all__ = [
     "load_rule",
     "measure_calibration",
     "metrics",
+    "multilabel_folds",
     "predict_by_batch",
 ]
 
@@ -51,6 +54,7 @@ _HOME = {
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
     "Comparison": "comparison",
+    "CrossFit": "cross_fitting",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
     "FixedRule": "rule",
@@ -68,6 +72,7 @@ _HOME = {
     "batch_effect": "batches",
     "calibrate": "calibration",
     "compare": "comparison",
+    "cross_fit": "cross_fitting",
     "diagnose": "diagnosis",
     "diagnose_expected": "diagnosis",
     "diff_rules": "differences",
@@ -78,6 +83,7 @@ _HOME = {
     "fit_top_k": "top_k",
     "load_rule": "rule",
     "measure_calibration": "calibration",
+    "multilabel_folds": "folds",
     "predict_by_batch": "batches",
 }
 
@@ -93,10 +99,12 @@ if TYPE_CHECKING:
         measure_calibration,
     )
     from thresholds.comparison import Comparison, compare
+    from thresholds.cross_fitting import CrossFit, cross_fit
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis, diagnose, diagnose_expected
     from thresholds.differences import RuleDifference, diff_rules
     from thresholds.empirical import fit_empirical
     from thresholds.expected import expected_f, fit_expected
+    from thresholds.folds import multilabel_folds
     from thresholds.guards import SCutFBR, Shrink
     from thresholds.metrics import UndefinedMetricWarning
     from thresholds.regions import fit_regions

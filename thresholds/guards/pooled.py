@@ -91,7 +91,8 @@ def apart(problem: Problem) -> tuple[np.uint32, np.uint32]:
 def _narrow(scores: Dense) -> Dense:
     """Give the keys of scores as float32; what is beyond its range becomes its largest number."""
     if scores.dtype != np.float32:
-        scores = np.where(scores > -np.inf, np.clip(scores, -_LARGEST, _LARGEST), scores).astype(np.float32)
+        wide = scores.astype(np.float64)
+        scores = np.where(wide > -np.inf, np.clip(wide, -_LARGEST, _LARGEST), wide).astype(np.float32)
     return to_keys(np.array(scores, order="C"))
 
 

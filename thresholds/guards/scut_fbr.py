@@ -17,6 +17,7 @@ import numpy.typing as npt
 from thresholds import staircase
 from thresholds._checks import InputError, Placement
 from thresholds._kernels.keys import to_scores
+from thresholds.folds import multilabel_folds
 from thresholds.guards.choice import SCutFBR
 from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_thresholds, joined
 from thresholds.guards.limits import Limits
@@ -80,8 +81,6 @@ def fit_scut_fbr(
 
 def _folds(problem: Problem, options: SCutFBR) -> npt.NDArray[np.int64]:
     """Split the rows of a problem."""
-    from thresholds.folds import multilabel_folds
-
     return multilabel_folds(problem.truth, options.n_folds, random_state=options.random_state)
 
 

@@ -1,0 +1,284 @@
+"""What a fit reaches on the rows it was fitted on, beside what it reaches on rows it was not.
+
+The first figure is too high: the best of many thresholds on a sample is best in part by luck (Lipton et al. 2013,
+section 8, the winner's curse). So rules are fitted on all folds but one, and each decides the rows of the one left out.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks, tables
+from thresholds._checks import Average, InputError, Placement
+from thresholds.empirical import fit_empirical
+from thresholds.folds import multilabel_folds
+from thresholds.guards import Guard
+from thresholds.judging import Judged, f_measure, judge
+from thresholds.metrics.counts import stacked
+from thresholds.problem import Problem
+from thresholds.rule import ThresholdRule
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFit:
+    """A rule fitted on all rows, and what to expect of it on others.
+
+    Attributes
+    ----------
+    rule : ThresholdRule, fitted on all rows
+    in_sample : its objective, on those rows
+    out_of_fold : the same F-measure of all decisions about rows that the deciding rule was not fitted on, counted
+        together; such a rule had fewer rows, so it is a little worse than `rule`, and it cannot know a label all
+        of whose positives are in the fold left out
+    folds : int64 (n_samples,), the fold that each row is judged in, -1 for none
+    fold_thresholds : (n_folds, n_labels)
+    spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median and highest of
+        the folds' thresholds, and, as scores have no common scale, predicted_most and predicted_least: the shares of
+        all rows that the lowest and the highest would predict
+    how : where the folds come from
+    """
+
+    rule: ThresholdRule
+    in_sample: float
+    out_of_fold: float
+    folds: Ints
+    fold_thresholds: Floats = field(repr=False)
+    spread: npt.NDArray[Any] = field(repr=False)
+    how: str
+
+    @property
+    def optimism(self) -> float:
+        """How much higher the objective is in the sample than out of fold."""
+        return self.in_sample - self.out_of_fold
+
+    @property
+    def guard(self) -> str | None:
+        """The guard that was used."""
+        return self.rule.guard
+
+    def __str__(self) -> str:
+        """Give both figures, and the labels whose thresholds depend most on the rows."""
+        rule = self.rule
+        guard = "unguarded" if rule.guard is None else f"guard {rule.guard}"
+        n_folds = len(self.fold_thresholds)
+        first = (
+            f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
+            f" {self.out_of_fold:.4f} ({n_folds} folds, {self.how}), optimism {self.optimism:.4f}"
+        )
+        if not rule.per_label:
+            low, high = self.fold_thresholds[:, 0].min(), self.fold_thresholds[:, 0].max()
+            return f"{first}\nthe folds' thresholds lie between {low:.4g} and {high:.4g}"
+        most, least = self.spread["predicted_most"], self.spread["predicted_least"]
+        apart = np.count_nonzero(most > _APART * least)
+        return (
+            f"{first}\n{apart} of {rule.n_labels} labels are predicted more than {_APART} times as often by one"
+            " fold's threshold as by another's"
+        )
+
+
+def cross_fit(
+    y_true: object,
+    y_score: object,
+    average: Average = "macro",
+    *,
+    guard: Guard = "auto",
+    cv: object = 5,
+    groups: object = None,
+    random_state: int | None = None,
+    beta: float = 1.0,
+    per_label: bool = True,
+    sample_weight: object = None,
+    zero_division: float = 0.0,
+    placement: Placement = "low",
+    max_overprediction: float | None = None,
+    min_precision: float | None = None,
+    min_recall: float | None = None,
+    missing: float = 0.0,
+    keep_sparse: bool = False,
+    label_names: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> CrossFit:
+    """Fit a rule, and estimate without bias by luck what it reaches on new rows: by cross-fitting.
+
+    Parameters
+    ----------
+    y_true, y_score, average, and those from `beta` on : as in `fit_empirical`
+    guard : as in `fit_empirical`; "auto" is the default here, as the rule is meant for new rows
+    cv : a number of folds, which `multilabel_folds` makes, (n_samples,) fold numbers, pairs of row numbers
+        (fit on, judge on), or an object with scikit-learn's `split(X, y, groups)`
+    groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
+    random_state : seed of the folds; None for others each time
+
+    Returns
+    -------
+    CrossFit
+
+    Raises
+    ------
+    InputError
+        As `fit_empirical`; for folds that share judged rows, or judge rows that they fit on.
+
+    Notes
+    -----
+    To choose between guards, or their options, out-of-fold figures of one data set are too noisy; what they tell is
+    how far the in-sample figure is too high. Ties, and the value of 0/0, are those of `fit_empirical`.
+
+    References
+    ----------
+    Lipton et al. 2013, section 8. Stone 1974, "Cross-validatory choice and assessment of statistical predictions".
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.random((400, 20)) < 0.05
+    >>> y_score = rng.normal(size=(400, 20)) + y_true
+    >>> found = thresholds.cross_fit(y_true, y_score, guard=None, random_state=0)
+    >>> found.in_sample > found.out_of_fold
+    True
+    """
+    problem = Problem.of(
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=missing,
+        label_names=label_names,
+        keep_sparse=keep_sparse,
+    )
+    pairs, how = _split(cv, problem, y_true, groups, random_state)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+
+    def fit(rows: Any) -> ThresholdRule:
+        return fit_empirical(
+            problem.truth[rows],
+            problem.scores[rows],
+            average,
+            guard=guard,
+            beta=beta,
+            per_label=per_label,
+            sample_weight=None if weights is None else weights[rows],
+            zero_division=zero_division,
+            placement=placement,
+            max_overprediction=max_overprediction,
+            min_precision=min_precision,
+            min_recall=min_recall,
+            missing=missing,
+            keep_sparse=keep_sparse,
+            label_names=problem.label_names,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
+    rule = fit(slice(None))
+    assert rule.objective is not None, "fits have one"
+    fold_rules = [fit(train) for train, _ in pairs]
+    judged_rows = np.concatenate([test for _, test in pairs])
+    parts = [judge(of_fold, problem.take(test)) for of_fold, (_, test) in zip(fold_rules, pairs, strict=True)]
+    together = Judged(
+        sum((part.by_label for part in parts[1:]), parts[0].by_label), stacked([p.by_sample for p in parts])
+    )
+    folds = np.full(problem.n_samples, -1)
+    for k, (_, test) in enumerate(pairs):
+        folds[test] = k
+    fold_thresholds = np.stack([of_fold.thresholds for of_fold in fold_rules])
+    return CrossFit(
+        rule=rule,
+        in_sample=rule.objective,
+        out_of_fold=f_measure(together, problem.take(judged_rows), average, rule.beta, rule.zero_division),
+        folds=folds,
+        fold_thresholds=fold_thresholds,
+        spread=_spread(problem, rule, fold_thresholds),
+        how=how,
+    )
+
+
+def _split(
+    cv: Any, problem: Problem, y_true: object, groups: object, random_state: int | None
+) -> tuple[list[tuple[Ints, Ints]], str]:
+    """Give the rows to fit on and to judge on of each fold, and say where they come from."""
+    n = problem.n_samples
+    if hasattr(cv, "split"):
+        return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
+    if np.ndim(cv) == 0 and not isinstance(cv, Iterable):
+        folds = multilabel_folds(problem.truth, _checks.count(cv, "cv", 2), groups=groups, random_state=random_state)
+        kind = "by iterative stratification" + ("" if groups is None else " of groups")
+        return list(_of_numbers(folds)), kind
+    if groups is not None:
+        raise InputError("groups is given with folds in cv, expected None: the folds are made already")
+    if isinstance(cv, np.ndarray) and cv.ndim == 1 and cv.dtype.kind in "iu":
+        if cv.size != n:
+            raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
+        pairs = list(_of_numbers(cv.astype(np.int64)))
+        if len(pairs) < 2:
+            raise InputError("cv has 1 fold, expected at least 2")
+        return pairs, "as given"
+    if not isinstance(cv, Iterable):
+        raise InputError(f"cv is {_checks.shown(cv)}, expected a number of folds, or folds")
+    return _checked(cv, n), "as given"
+
+
+def _of_numbers(folds: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Give the rows outside and inside each fold."""
+    for k in np.unique(folds):
+        yield np.flatnonzero(folds != k), np.flatnonzero(folds == k)
+
+
+def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
+    """Check pairs of row numbers."""
+    found, judged = [], np.zeros(n, np.int64)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"cv has {_checks.shown(pair)}, expected pairs of rows to fit on and rows to judge on")
+        train, test = (_rows(part, n) for part in pair)
+        if np.isin(test, train).any():
+            raise InputError(f"cv fits on row {test[np.isin(test, train)][0]} and judges it, expected other rows")
+        judged[test] += 1
+        found.append((train, test))
+    if not found:
+        raise InputError("cv has no folds, expected at least one")
+    if judged.max() > 1:
+        raise InputError(f"cv judges row {judged.argmax()} in two folds, expected each at most once")
+    return found
+
+
+def _rows(part: Any, n: int) -> Ints:
+    """Check row numbers."""
+    rows = np.asarray(part)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
+        raise InputError(f"cv has {_checks.shown(part)}, expected row numbers")
+    if rows.min() < 0 or rows.max() >= n:
+        raise InputError(f"cv has rows from {rows.min()} to {rows.max()}, expected 0 to {n - 1}")
+    return rows.astype(np.int64)
+
+
+def _spread(problem: Problem, rule: ThresholdRule, fold_thresholds: Floats) -> npt.NDArray[Any]:
+    """Lay out the thresholds of the folds, and how many rows their extremes predict."""
+    lowest, highest = fold_thresholds.min(axis=0), fold_thresholds.max(axis=0)
+    shares = (_predicted(problem, thresholds) for thresholds in (lowest, highest))
+    assert rule.fitted_on is not None, "fits know their data"
+    return tables.rows_of(
+        {
+            "name": np.array(problem.label_names or [str(j) for j in range(problem.n_labels)]),
+            "n_positives": np.array(rule.fitted_on.positives),
+            "threshold": rule.thresholds,
+            "lowest": lowest,
+            "median": np.sort(fold_thresholds, axis=0)[len(fold_thresholds) // 2],
+            "highest": highest,
+            **dict(zip(("predicted_most", "predicted_least"), shares, strict=True)),
+        }
+    )
+
+
+def _predicted(problem: Problem, thresholds: Floats) -> Floats:
+    """Give the share of rows, by weight, that thresholds predict of each label."""
+    counts = judge(ThresholdRule(thresholds, missing=problem.missing), problem).by_label
+    return np.asarray(counts.predicted / (counts.total * (counts.unit or 1)))

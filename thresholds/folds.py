@@ -1,0 +1,117 @@
+"""Folds that keep rare labels: every split of rows in this library is made here."""
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._kernels.stratification import deal_out
+
+Ints = npt.NDArray[np.int64]
+
+
+class _Labelled(NamedTuple):
+    """Which unit (a row, or a group of rows) has which label how often; sorted by unit."""
+
+    unit: Ints
+    label: Ints
+    times: Ints
+
+
+def multilabel_folds(
+    y_true: object, n_folds: int = 5, *, groups: object = None, random_state: int | None = None
+) -> Ints:
+    """Split rows into folds in which each label is as frequent as in all rows: iterative stratification.
+
+    The label with the fewest rows left is dealt out first, each of its rows to the fold with the fewest positives of
+    that label, ties to the smallest fold, then at random. Rows without labels even out the sizes. A label of P
+    positives so has about P / n_folds in each fold, where random folds often leave a rare label with none.
+
+    Parameters
+    ----------
+    y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+    n_folds : at least 2
+    groups : (n_samples,) names or numbers, or None
+        Rows of a group stay in one fold, as rows of a patient or of an author should: groups are dealt out instead of
+        rows, those that have the label most often first.
+    random_state : seed; None for another split each time
+
+    Returns
+    -------
+    int64 (n_samples,), the fold of each row, from 0 to n_folds - 1
+
+    Raises
+    ------
+    InputError
+        For truth other than 0 and 1, more folds than rows or groups, and groups that are not one for each row.
+
+    References
+    ----------
+    Sechidis, Tsoumakas & Vlahavas 2011, "On the stratification of multi-label data", algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> y_true = np.zeros((100, 2), int)
+    >>> y_true[:5, 0] = y_true[3:53, 1] = 1
+    >>> folds = thresholds.multilabel_folds(y_true, random_state=0)
+    >>> [y_true[folds == k].sum(axis=0).tolist() for k in range(5)]
+    [[1, 10], [1, 10], [1, 10], [1, 10], [1, 10]]
+    """
+    truth = _checks.indicator(y_true)
+    n_folds = _checks.count(n_folds, "n_folds", 2)
+    seed = None if random_state is None else _checks.count(random_state, "random_state", 0)
+    rng = np.random.default_rng(seed)
+    n = truth.shape[0]
+    unit = np.arange(n) if groups is None else _numbered(groups, n)
+    n_units = int(unit.max()) + 1
+    if n_units < n_folds:
+        kind, name = ("rows", "y_true") if groups is None else ("groups", "groups")
+        raise InputError(f"{name} has {n_units} {kind}, expected at least n_folds={n_folds}")
+    found = _labelled(truth, unit)
+    sizes, turn = np.bincount(unit, minlength=n_units), rng.permutation(n_units)
+    first = rng.integers(n_folds, size=n_units)
+    by_label = np.lexsort((turn[found.unit], -found.times, found.label))
+    label_starts = np.append(0, np.bincount(found.label, minlength=truth.shape[1]).cumsum())
+    unit_starts = np.append(0, np.bincount(found.unit, minlength=n_units).cumsum())
+    folds = deal_out(
+        label_starts,
+        found.unit[by_label],
+        unit_starts,
+        found.label,
+        found.times,
+        sizes,
+        first,
+        np.lexsort((turn, -sizes)),
+        n_folds,
+    )
+    return folds[unit]
+
+
+def _labelled(truth: Matrix, unit: Ints) -> _Labelled:
+    """Count the labels of each unit."""
+    if is_sparse(truth):
+        row, label = _checks.row_of_entries(truth), truth.indices
+    else:
+        row, label = np.nonzero(truth)
+    cells, times = np.unique(unit[row] * truth.shape[1] + label, return_counts=True)
+    return _Labelled(cells // truth.shape[1], cells % truth.shape[1], times)
+
+
+def _numbered(groups: Any, n: int) -> Ints:
+    """Number the groups in the order in which they appear."""
+    values = groups.tolist() if isinstance(groups, np.ndarray) else groups
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"groups is {_checks.shown(groups)}, expected one name or number for each row")
+    values = list(values)
+    if len(values) != n:
+        raise InputError(f"groups has {len(values)} entries, expected {n}, one for each row")
+    numbers: dict[Any, int] = {}
+    for row, value in enumerate(values):
+        if value is None or value != value or not isinstance(value, Hashable):
+            raise InputError(f"groups has {_checks.shown(value)} at row {row}, expected a name or number")
+        numbers.setdefault(value, len(numbers))
+    return np.array([numbers[value] for value in values])
