@@ -187,7 +187,7 @@ def pooled_curve(cells: Cells, missing: float) -> Pooled | None:
     weights = np.broadcast_to(cells.weights[:, np.newaxis], cells.scores.shape)
     if not (cells.truth[others].any() and (1 - cells.truth[others]).any()):
         return None
-    shares = bool(((scores[others] >= 0) & (scores[others] <= 1)).all())
+    shares = bool(((cells.scores[others] >= 0) & (cells.scores[others] <= 1)).all())
     index, x = (bins_of_probabilities if shares else bins_of_margins)(scores)
     bins = [others & (index == k) for k in np.unique(index[others])]
     positives = np.array([(weights * cells.truth)[within].sum() for within in bins])

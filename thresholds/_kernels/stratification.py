@@ -11,7 +11,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @kernel
-def _neediest(placed: Ints, size: Ints, first: int) -> np.int64:
+def _neediest(placed: Ints, size: Ints, first: int) -> int:
     """Give the fold with the least placed, then of the smallest size, then the first from `first` on."""
     best = first
     for step in range(1, size.size):

@@ -112,7 +112,8 @@ def _thresholds(folds: list[_Fold], fbr: Floats, problem: Problem) -> Floats:
     cuts = np.array([np.where(fold.f <= fbr, fold.highest, fold.cut) for fold in folds])
     never = np.isposinf(cuts).any(axis=0)
     finite = np.where(never, 0, cuts)
-    mean = (finite / len(folds)).sum(axis=0)
+    with np.errstate(over="ignore"):
+        mean = (finite / len(folds)).sum(axis=0)
     mean = np.clip(
         mean, finite.min(axis=0), finite.max(axis=0)
     )  # That of equal cuts is the cut, whatever rounding says.
