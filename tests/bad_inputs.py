@@ -209,6 +209,16 @@ def repair(rule: object = RULE, action: object = "never", **given: object) -> ob
     return diagnose().repair(rule, action, **given)
 
 
+def multilabel_folds(y_true: object = Y, n_folds: object = 2, **given: object) -> object:
+    """A fold for each row."""
+    return thresholds.multilabel_folds(y_true, n_folds, **given)
+
+
+def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """A rule, and what to expect of it."""
+    return thresholds.cross_fit(y_true, y_score, **({"cv": 2, "random_state": 0} | given))
+
+
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
 RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
 LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f, "predict_by_batch": predict_by_batch}
@@ -233,6 +243,7 @@ SCORES = {
     "diagnose": lambda y_score: diagnose(y_score=y_score),
     "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
     "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
+    "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
 }
 CHANCES = {
     "fit_expected": lambda probabilities: fit_expected(probabilities, label_names=NAMES),
@@ -261,6 +272,8 @@ TRUTH = {
     "measure_calibration": lambda y_true: measure_calibration(y_true),
     "compare": lambda y_true: compare(y_true=y_true),
     "diagnose": lambda y_true: diagnose(y_true),
+    "multilabel_folds": lambda y_true: multilabel_folds(y_true),
+    "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
 PREDICTIONS = {
@@ -707,6 +720,68 @@ DIAGNOSES = [
     ),
 ]
 
+# Folds and cross-fitting
+
+CROSS_FIT = {"cross_fit": cross_fit}
+SPLITTING = {"multilabel_folds": multilabel_folds, "cross_fit": cross_fit}
+PAIRS_OF_ROWS = "has .*, expected pairs of rows to fit on and rows to judge on"
+BAD_GROUPS: Values = [
+    ([3, None, "abcd", b"abcd", 0.5, np.array(3)], "is .*, expected one name or number for each row"),
+    ([[0, 1, 2], [0] * 5, [], np.arange(5), {}], "has . entries, expected 4, one for each row"),
+    (
+        [[0, None, 1, 2], [0, nan, 1, 2], [[1]] * 4, [{}] * 4, np.eye(4), np.ma.array([1] * 4, mask=[0, 0, 1, 0])],
+        "has .* at row ., expected a name or number",
+    ),
+    ([[0] * 4, ["a"] * 4], "has 1 groups, expected at least n_folds=2"),
+]
+BAD_FOLDS: Values = [
+    ([0, 1, -1, 2.0, None, True, nan, 1j], "is .*, expected a whole number of at least 2"),
+    ([[], {}, ()], "has no folds, expected at least one"),
+    ([[0, 1, 0, 1], [None], [(1, 2, 3)], MATRIX, Y, np.array([0.0, 1, 0, 1]), np.arange(4) > 1], PAIRS_OF_ROWS),
+    ([[(0, 1)], [("a", "b")], [([0.5], [1])], [([None], [1])], [([True], [1])]], "has .*, expected row numbers"),
+    ([[([0], [4])], [([-1], [1])]], "has rows from .* to .*, expected 0 to 3"),
+    ([[([0], [0])]], "fits on row 0 and judges it, expected other rows"),
+    ([[([0], [2]), ([1], [2])]], "judges row 2 in two folds, expected each at most once"),
+    ([np.zeros(4, int)], "has 1 fold, expected at least 2"),
+    ([np.arange(3), np.arange(5)], "has . fold numbers, expected 4, one for each row"),
+]
+CROSS_FITS = [
+    *each({"multilabel_folds": multilabel_folds}, "n_folds", [0, 1, *WHOLE], "n_folds is .*, expected a whole number"),
+    *each({"multilabel_folds": multilabel_folds}, "n_folds", [5, 10**30], "y_true has 4 rows, expected at least n_f"),
+    *each(CROSS_FIT, "cv", [5, 10**30], "y_true has 4 rows, expected at least n_folds="),
+    *every(CROSS_FIT, "cv", BAD_FOLDS),
+    *every({"multilabel_folds": multilabel_folds}, "groups", BAD_GROUPS),
+    *every(SPLITTING, "random_state", [([-1, 0.5, "0", True, [0], nan], "is .*, expected a whole number of at least")]),
+    *each({"cross_fit, given folds": partial(cross_fit, cv=[([0], [1])])}, "groups", [[0] * 4], "groups is given with"),
+    *every(CROSS_FIT, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
+    *every(CROSS_FIT, "beta", BAD_BETAS),
+    *every(CROSS_FIT, "missing", BAD_MISSING),
+    *every(CROSS_FIT, "n_jobs", BAD_JOBS),
+    *every(CROSS_FIT, "label_names", BAD_TWO_NAMES),
+    *(row for option in ("per_label", "keep_sparse") for row in every(CROSS_FIT, option, BAD_FLAGS)),
+    *each(CROSS_FIT, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
+    *each(CROSS_FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
+    *each(CROSS_FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
+    *each(CROSS_FIT, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
+    *each(CROSS_FIT, "guard", ["shrunk", True, 0, MATRIX], "guard is .*, expected"),
+    *every(CROSS_FIT, "max_overprediction", [([0, -1, nan, inf, HUGE, "3", True, [3]], "is .*, expected a")]),
+    *(
+        row
+        for option in ("min_precision", "min_recall")
+        for row in every(CROSS_FIT, option, [([-0.1, 1.5, nan, inf, HUGE, "1", True, [1]], "is .*, expected a")])
+    ),
+    BadInput("cross_fit: swapped", lambda: cross_fit(S, Y), SWAPPED),
+    BadInput("cross_fit: other rows", lambda: cross_fit(Y[:3]), f"y_score {ROWS} y_true has"),
+    BadInput(
+        "cross_fit: too few groups", lambda: cross_fit(groups=[0] * 4), "groups has 1 groups, expected at least n_folds=2"
+    ),
+    BadInput(
+        "cross_fit: no weight to fit on",
+        lambda: cross_fit(cv=np.array([0, 0, 1, 1]), sample_weight=[0, 0, 1, 1]),
+        "sample_weight is 0 for every row",
+    ),
+]
+
 # Rules made or changed by hand
 
 UNEVEN = [[1], [1, 2]]
@@ -883,6 +958,7 @@ BAD_INPUTS = [
     *LABEL_FREE_SHAPES,
     *LABEL_FREE_ARGUMENTS,
     *DIAGNOSES,
+    *CROSS_FITS,
     *MADE_RULES,
     *FILES,
 ]

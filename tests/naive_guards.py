@@ -356,6 +356,19 @@ def steps_of(
     return {t: choices[t] for t in choices if t in of_positives and (above is None or t > above)}
 
 
+def lowest_within(
+    truth: Array, scores: Array, limits: Limits, weights: list[Fraction], above: float | None
+) -> float | None:
+    """The lowest score that predicts as much as is allowed, if that keeps all limits."""
+    if limits.max_overprediction is None:
+        return None
+    few = Limits(limits.max_overprediction)
+    choices = naive.column_choices(truth, scores, weights)
+    known = [t for t in choices if math.isfinite(t) and (above is None or t > above)]
+    kept = [t for t in known if choices[t][1] > 0 and few.allow(*map(float, choices[t]))]
+    return min(kept) if kept and limits.allow(*map(float, choices[min(kept)])) else None
+
+
 def limited_cut(
     truth: Array,
     scores: Array,
@@ -372,6 +385,8 @@ def limited_cut(
     weights = naive.exact_weights(sample_weight, len(truth))
     steps = steps_of(truth, scores, weights, above)
     allowed = {t: counts for t, counts in steps.items() if limits.allow(*map(float, counts))}
+    if not allowed and (lowest := lowest_within(truth, scores, limits, weights, above)) is not None:
+        return lowest
     positives = naive.counts(truth, truth, weights)[2]
     if limits.allow(0.0, 0.0, float(positives)):
         allowed = {NEVER: (Fraction(0), Fraction(0), positives)} | allowed
@@ -394,6 +409,10 @@ def limited_guard(
     counts = naive.counts(truth, np.array([naive.plain(s) >= threshold for s in scores]), weights)
     if limits.allow(*map(float, counts)):
         return threshold
+    if limits.max_overprediction is not None and not Limits(limits.max_overprediction).allow(*map(float, counts)):
+        lowest = lowest_within(truth, scores, limits, weights, above)
+        if lowest is not None:
+            return lowest
     steps = steps_of(truth, scores, weights, above)
     allowed = {t: float(found[1]) for t, found in steps.items() if limits.allow(*map(float, found))}
     if not allowed:

@@ -283,7 +283,7 @@ def test_the_table_shows_sum_and_slope_of_rules_of_probabilities() -> None:
     assert lines[2].split()[-4:] == ["(ideal", "1)", "(ideal", "1)"]
     row = table.measures[1]
     assert lines[-1].split()[-2:] == [f"{row.sum_over_positives:.2f}", f"{row.calibration_slope:.2f}"]
-    assert lines[-2].split()[-1] == str(table.measures[0].labels_predicted_often)
+    assert lines[-2].split()[-3:] == [str(table.measures[0].platypus), "+", str(table.measures[0].suspect)]
     assert row.sum_over_positives > 1
     assert row.calibration_slope == pytest.approx(1 / 1.7, rel=0.3), "logits are 1.7 times too far apart"
 

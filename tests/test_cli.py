@@ -58,12 +58,12 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_compare_prints_every_rule_once(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("compare", make(tmp_path / "scores.npz", csr=csr)) == 0
     out = capsys.readouterr().out
-    rules = [line.split("  ")[0].split(" (")[0] for line in out.splitlines()[-10:]]
-    of_labels = ["fixed 0.5", "top-k", "macro", "micro", "micro-shared", "samples-shared"]
+    rules = [line.split("  ")[0].split(" (")[0] for line in out.splitlines()[-11:]]
+    of_labels = ["fixed 0.5", "top-k", "macro", "macro, shrink", "micro", "micro-shared", "samples-shared"]
     of_probabilities = ["macro, label-free", "micro, label-free", "instance, label-free", "instance, Platt"]
     assert rules == of_labels + of_probabilities
-    figures = [len(re.findall(r"(?<!\S)\d+(?:\.\d+)?(?!\S)", line[22:])) for line in out.splitlines()[-10:]]
-    assert figures == 6 * [6] + 4 * [8], "rules that take scores for probabilities say how good these are"
+    figures = [len(re.findall(r"(?<!\S)\d+(?:\.\d+)?(?!\S)", line[22:])) for line in out.splitlines()[-11:]]
+    assert figures == 7 * [7] + 4 * [9], "rules that take scores for probabilities say how good these are"
     assert "of 4 labels" in out
     assert "fitted on 30 rows, judged on 30 others: calib_idx and test_idx" in out
 
@@ -87,7 +87,7 @@ def test_without_a_split_the_halves_are_seeded_and_said_so(tmp_path: Path, capsy
     path = make(tmp_path / "scores.npz", split=False)
     assert run("compare", path) == 0
     first = capsys.readouterr().out
-    assert "random halves, seed 0" in first
+    assert "halves by iterative stratification, seed 0" in first
     assert run("compare", path) == 0
     assert capsys.readouterr().out == first
 
@@ -416,6 +416,22 @@ def test_fit_keeps_groups_together(tmp_path: Path, capsys: pytest.CaptureFixture
     )
     assert expected.out_of_fold != other.out_of_fold
     assert str(expected) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["compare", "diagnose"])
+def test_halves_keep_groups_together(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    patients = np.repeat(np.arange(12), [3, 4, 5, 6, 7, 3, 4, 5, 6, 7, 2, 8])
+    path = make(tmp_path / "s.npz", patient=patients, split=False)
+    assert run(command, path, "--groups", "patient", "--json") == 0
+    half = thresholds.multilabel_folds(np.load(path)["y_true"], 2, groups=patients, random_state=0)
+    printed = strict_json(capsys.readouterr().out)
+    said = " ".join(str(printed.get(name)) for name in ("rows", "split", "n_fitted", "n_judged"))
+    assert "halves by iterative stratification of groups, seed 0" in said
+    assert str((half == 0).sum()) in said
+    assert str((half == 1).sum()) in said
+    whole = make(tmp_path / "split.npz", patient=patients)
+    message = "--groups has no use with split.npz, which has calib_idx or test_idx"
+    assert message in refused(capsys, command, whole, "--groups", "patient")
 
 
 def test_fit_on_fewer_rows_or_groups_than_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

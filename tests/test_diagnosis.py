@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
+import naive
 import naive_diagnosis as witness
 import numpy as np
 import pytest
@@ -123,7 +124,9 @@ def test_which_chance_of_the_ranks_is_taken() -> None:
         scores[-tied:] = 0
         assert witness.p_rank_normal(truth, scores) != witness.p_rank_given_ties(truth, scores)
         expected = witness.p_rank_given_ties if of_ties else witness.p_rank_normal
-        assert witness.p_rank(truth, scores) == expected(truth, scores)
+        assert witness.p_rank(truth, scores) == expected(truth, scores) < witness.p_max_f(truth, scores)
+        p = diagnose(truth, scores, FixedRule(0.5, 1)).table["p_informative"]
+        np.testing.assert_allclose(p, [2 * expected(truth, scores)], rtol=1e-9)
 
 
 def test_two_scores_are_a_table_of_four() -> None:
@@ -303,7 +306,7 @@ def test_many_rows() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("missing", [0.0, -1.0, 0.25])
+@pytest.mark.parametrize("missing", [0.0, -1.0, 0.6])
 def test_sparse_scores_are_diagnosed_as_dense_ones(kind: type, missing: float) -> None:
     for seed in range(4):
         truth, scores = draw(200 + seed)
@@ -537,7 +540,22 @@ def test_the_most_predicted_labels(k: int) -> None:
         assert [int(line.split()[1]) for line in lines[2:]] == [row["predicted_positive"] for row in most.table]
 
 
+def test_of_labels_predicted_equally_often_the_first_come_first() -> None:
+    scores = np.tile(np.linspace(0, 1, 20)[:, np.newaxis], 60)
+    truth = (scores > 0.5).astype(np.uint8)
+    rule = thresholds.ThresholdRule(np.where(np.arange(60) % 7 == 3, 0.2, 0.6))
+    order = witness.most_predicted(rule.predict(scores), 60)
+    assert order[:3] == [3, 10, 17]
+    names = diagnose(truth, scores, rule).most_predicted(60).table["name"]
+    assert names.tolist() == [str(j) for j in order]
+
+
 # Repairs
+
+
+def placed(scores: Array, cut: float, placement: str) -> float:
+    """The threshold of a cut in its gap."""
+    return naive.place_in(scores, naive.exact_weights(None, len(scores)), cut, placement)
 
 
 def changes_of(repair: object) -> list[tuple[object, ...]]:
@@ -596,6 +614,7 @@ def test_caps_are_the_lowest_cuts_within_the_bound(dtype: str, sparse_scores: bo
             for j in np.flatnonzero(flagged):
                 cut = witness.lowest_cut(truth[:, j], scores[:, j], bound)
                 assert after[j] == np.sum(scores[:, j] >= cut)
+                assert mended.rule.thresholds[j] == pytest.approx(placed(scores[:, j], cut, "low"), rel=1e-15)
                 tried += 1
     assert tried > 20
 
@@ -607,9 +626,20 @@ def test_a_repair_keeps_what_was_fitted() -> None:
     mended = diagnose(truth, scores.astype(np.float32), low).repair(low, "cap").rule
     kept = ("average", "beta", "zero_division", "placement", "missing", "fitted_on", "label_names")
     assert [getattr(mended, name) for name in kept] == [getattr(fitted, name) for name in kept]
-    assert mended.thresholds[0] == np.float32(mended.thresholds[0]) > -inf
+    cut = witness.lowest_cut(truth[:, 0], scores[:, 0].astype(np.float32), 3.0)
+    assert mended.thresholds[0] == placed(scores[:, 0].astype(np.float32), cut, "mid")
     assert mended.unsupported.tolist() == fitted.unsupported.tolist()
     assert rule.thresholds[0] == -inf, "the rule itself stays as it was"
+
+
+def test_a_repair_lowers_no_threshold() -> None:
+    """Another rule than the diagnosed one may be stricter than the cap already."""
+    truth, scores, rule = five_labels()
+    found = diagnose(truth, scores, rule)
+    strict = rule.replace({0: 0.95, 1: 0.99999})
+    mended = found.repair(strict, "cap")
+    assert mended.rule.thresholds[:2].tolist() == [0.95, 0.99999]
+    assert mended.changes["name"].tolist() == ["suspect 5", "suspect 6"]
 
 
 def test_nothing_to_repair() -> None:

@@ -1,7 +1,7 @@
 """Rules side by side, judged on rows that were not used for fitting them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -11,8 +11,11 @@ from thresholds import _checks, tables
 from thresholds._checks import Average, InputError, Matrix
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
+from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
+from thresholds.diagnosis.verdicts import conclude, missing_of
 from thresholds.empirical import fit_empirical
 from thresholds.expected import fit_expected
+from thresholds.guards import Guard
 from thresholds.judging import f_measure, judge
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
@@ -37,6 +40,8 @@ class Measures:
     samples: float
     predicted_per_row: float
     labels_predicted_often: int  # predicted on more than a third of the rows
+    platypus: int  # labels that `diagnose` finds to be over-predicted though the scores know nothing of them
+    suspect: int  # over-predicted labels of which these rows do not tell
     # Of a rule that takes scores for probabilities, how far they are from it on these rows; NaN for others.
     sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
     calibration_slope: float  # 1 is calibrated, less is over-confident
@@ -68,14 +73,14 @@ class Comparison:
             ("macro", "of all", f"{self.n_labels} labels"),
             ("", "samples", f),
             ("labels", "per row", f"(gold {self.gold_per_row:.2f})"),
-            ("labels on", "> 1/3 of rows", f"(gold {self.labels_gold_often})"),
+            ("platypus", "+ suspect", "labels"),
         ]
         body = [
             (
                 row.rule,
                 *(f"{value:.4f}" for value in (row.micro, row.macro_supported, row.macro, row.samples)),
                 f"{row.predicted_per_row:.2f}",
-                str(row.labels_predicted_often),
+                f"{row.platypus} + {row.suspect}",
                 *(
                     "" if np.isnan(value) else f"{value:.2f}"
                     for value in (row.sum_over_positives, row.calibration_slope)
@@ -128,8 +133,9 @@ def compare(
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
     gold = count_by_label(problem.truth, problem.truth, problem.measured)
     of_scores = cache(lambda: _measured_scores(problem))
+    evidence = cache(lambda missing: weigh_evidence(_unweighted(problem, missing), Criteria()))
     return Comparison(
-        measures=tuple(_measure(name, rule, problem, beta, of_scores) for name, rule in rules.items()),
+        measures=tuple(_measure(name, rule, problem, beta, of_scores, evidence) for name, rule in rules.items()),
         beta=beta,
         n_samples=problem.n_samples,
         n_labels=problem.n_labels,
@@ -151,13 +157,14 @@ def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings
     of_run = {name: settings[name] for name in ("n_jobs", "progress") if name in settings}
     top = fit_top_k(y_true, y_score, missing=missing, **of_rows, **of_f)
 
-    def fit(average: Average, per_label: bool = True) -> Rule:
-        return fit_empirical(y_true, y_score, average, per_label=per_label, missing=missing, **settings)
+    def fit(average: Average, per_label: bool = True, guard: Guard = None) -> Rule:
+        return fit_empirical(y_true, y_score, average, per_label=per_label, guard=guard, missing=missing, **settings)
 
     rules: dict[str, AnyRule] = {
         "fixed 0.5": FixedRule(0.5, scores.shape[1], missing=missing, label_names=names),
         f"top-k (k = {top.k})": top,
         "macro": fit("macro"),
+        "macro, shrink": fit("macro", guard="shrink"),
         "micro": fit("micro"),
         "micro-shared": fit("micro", per_label=False),
         "samples-shared": fit("samples", per_label=False),
@@ -183,9 +190,14 @@ def _are_probabilities(scores: Matrix) -> bool:
 
 
 def _measure(
-    name: str, rule: AnyRule, problem: Problem, beta: float, of_scores: Callable[[], CalibrationMeasures]
+    name: str,
+    rule: AnyRule,
+    problem: Problem,
+    beta: float,
+    of_scores: Callable[[], CalibrationMeasures],
+    evidence: Callable[[float], Evidence],
 ) -> Measures:
-    """Judge one rule; `of_scores` measures the scores as probabilities."""
+    """Judge one rule; `of_scores` measures the scores as probabilities, `evidence` says what they know of labels."""
     rule._check(problem.scores)
     if isinstance(rule, ThresholdRule):
         rule._warn_if_out_of_range(problem.scores)
@@ -195,6 +207,8 @@ def _measure(
     micro, macro, weighted, samples = (
         f_measure(judged, problem, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
     )
+    missing = missing_of(rule)
+    found = conclude(_unweighted(problem, missing), rule, evidence(missing), Criteria())
     calibration = UNKNOWN
     if isinstance(rule, CalibratedRule):
         calibration = rule.calibrator._measured(problem)
@@ -208,10 +222,17 @@ def _measure(
         weighted=weighted,
         samples=samples,
         predicted_per_row=float(judged.by_label.predicted.sum() / total),
+        platypus=int(np.count_nonzero(found.platypus)),
+        suspect=int(np.count_nonzero(found.suspect)),
         labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * total)),
         sum_over_positives=calibration.sum_over_positives,
         calibration_slope=calibration.slope,
     )
+
+
+def _unweighted(problem: Problem, missing: float) -> Problem:
+    """Leave out weights, which a diagnosis has no use for, and set the score of absent entries."""
+    return replace(problem, weights=None, unit=1.0, measured=None, missing=missing)
 
 
 def _measured_scores(problem: Problem) -> CalibrationMeasures:

@@ -267,7 +267,7 @@ def _spread(problem: Problem, rule: ThresholdRule, fold_thresholds: Floats) -> n
     assert rule.fitted_on is not None, "fits know their data"
     return tables.rows_of(
         {
-            "name": np.array(problem.label_names or [str(j) for j in range(problem.n_labels)]),
+            "name": tables.names_of(problem.label_names, problem.n_labels),
             "n_positives": np.array(rule.fitted_on.positives),
             "threshold": rule.thresholds,
             "lowest": lowest,

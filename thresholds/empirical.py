@@ -75,7 +75,8 @@ def fit_empirical(
         `SCutFBR(...)`: the published SCutFBR.1. "auto": "shrink" where there are guards, else None.
     max_overprediction, min_precision, min_recall : limits for each label on the data of the fit, or None
         Predictions over positives, precision and recall of the chosen cut; for the same averages. The best of the cuts
-        that keep them is taken, with a guard the one that predicts most nearly as much; never if none does.
+        that keep them is taken; under a guard, and where the best would hit nothing, as much as `max_overprediction`
+        allows is predicted, or the cut is taken that predicts most nearly as much. Never if no cut keeps them.
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label

@@ -19,7 +19,6 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import InputError, Matrix
 
-_SPLIT_SEED = 0
 _CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 Rows = npt.NDArray[np.int64]
@@ -39,14 +38,11 @@ class ScoreFile:
     groups: npt.NDArray[Any] | None = None  # (n_samples,), if asked for
 
     def halves(self) -> tuple[Rows, Rows, str]:
-        """Give the rows to fit on and the rows to judge on, and say where they come from."""
+        """Give the rows to fit on and the rows to judge on, and say which of them the file names."""
         n = self.y_score.shape[0]
         fit, judge = self.calib_idx, self.test_idx
         if fit is None and judge is None:
-            if n < 2:
-                raise InputError(f"{self.name} has {n} row, expected at least two to split into halves")
-            rows = np.random.default_rng(_SPLIT_SEED).permutation(n)
-            return np.sort(rows[: n // 2]), np.sort(rows[n // 2 :]), f"random halves, seed {_SPLIT_SEED}"
+            raise InputError(f"{self.name} has neither calib_idx nor test_idx, expected at least one of them")
         if fit is None or judge is None:
             given, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
             rest = np.delete(np.arange(n), np.asarray(given))

@@ -38,6 +38,11 @@ def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return rows
 
 
+def names_of(label_names: Sequence[str] | None, n_labels: int) -> npt.NDArray[Any]:
+    """Give a column of label names, or of positions where there are none."""
+    return np.array([str(j) for j in range(n_labels)] if label_names is None else label_names, np.str_)
+
+
 def as_frame(rows: Any) -> Any:
     """Give a pandas DataFrame."""
     try:

@@ -11,7 +11,7 @@ def compare(options: argparse.Namespace) -> None:
     from thresholds.comparison import compare, fit_all
 
     data = reading.labelled(options)
-    calibration, test, split = data.halves()
+    calibration, test, split = reading.halves(data)
     rules = fit_all(data.y_true[calibration], data.y_score[calibration], **reading.settings(options))
     result = compare(rules, data.y_true[test], data.y_score[test], beta=options.beta)
     if options.json:

@@ -83,7 +83,7 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
 
     if options.split is not None:
         raise InputError(f"--split is {options.split!r} without --rule: a rule that is fitted is judged on other rows")
-    calibration, test, split = data.halves()
+    calibration, test, split = reading.halves(data)
     rule = fit_empirical(
         data.y_true[calibration],
         data.y_score[calibration],

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from thresholds._checks import InputError, is_sparse
 
+_SPLIT_SEED = 0
+
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, Rows, ScoreFile
     from thresholds.rule import Rule, ThresholdRule
@@ -45,6 +47,23 @@ def check_unused(options: argparse.Namespace, usual: Mapping[str, object], besid
         given = getattr(options, name)
         if given != value:
             raise InputError(f"--{name.replace('_', '-')} is {given!r} with {beside}, which has no use for it")
+
+
+def halves(data: "LabelledFile") -> tuple["Rows", "Rows", str]:
+    """Give the rows to fit on and to judge on: those that the file names, else halves made here."""
+    import numpy as np
+
+    from thresholds.folds import multilabel_folds
+
+    if data.calib_idx is not None or data.test_idx is not None:
+        if data.groups is not None:
+            raise InputError(f"--groups has no use with {data.name}, which has calib_idx or test_idx")
+        return data.halves()
+    if data.y_score.shape[0] < 2:
+        raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
+    half = multilabel_folds(data.y_true, 2, groups=data.groups, random_state=_SPLIT_SEED)
+    said = f"halves by iterative stratification{'' if data.groups is None else ' of groups'}, seed {_SPLIT_SEED}"
+    return np.flatnonzero(half == 0), np.flatnonzero(half == 1), said
 
 
 def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Rows", str]:

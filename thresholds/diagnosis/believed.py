@@ -133,7 +133,7 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
         over = predicted > overprediction * expected
         conditions = [over & (f < 2 * of_all), expected == 0, over]
         columns = {
-            "name": np.array(rule.label_names or [str(j) for j in range(n_labels)]),
+            "name": tables.names_of(rule.label_names, n_labels),
             "expected_positives": expected,
             "base_rate": base,
             "threshold": getattr(rule, "thresholds", np.full(n_labels, np.nan)),

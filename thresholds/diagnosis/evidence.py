@@ -31,6 +31,14 @@ _DECIDED = 1e-12  # a p-value of ranks that no other test need confirm
 _MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 
+class Criteria(NamedTuple):
+    """What `diagnose` asks for, with its defaults."""
+
+    alpha: float = 0.05
+    min_auroc: float = 0.7
+    overprediction: float = 3.0
+
+
 class Evidence(NamedTuple):
     """One entry a label."""
 
@@ -44,24 +52,24 @@ class Evidence(NamedTuple):
 
 
 def weigh_evidence(
-    problem: Problem, min_auroc: float, overprediction: float, n_jobs: int | None, progress: bool
+    problem: Problem, criteria: Criteria, *, n_jobs: int | None = None, progress: bool = False
 ) -> Evidence:
     """Test every label; the caps predict at most `overprediction` times the positives."""
 
     def of_tile(first: int, last: int) -> Evidence:
-        return _weigh(problem, first, last, min_auroc, overprediction)
+        return _weigh(problem, first, last, criteria)
 
     parts = staircase.map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
     return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _weigh(problem: Problem, first: int, last: int, min_auroc: float, overprediction: float) -> Evidence:
+def _weigh(problem: Problem, first: int, last: int, criteria: Criteria) -> Evidence:
     """Test a tile of labels."""
     starts, keys, hits, weights = problem.cells(first, last)
     offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
     positives = np.add.reduceat(hit, offsets[:-1])
     statistics = rank_statistics(offsets, hit, weight)
-    tp, predicted, cap, cap_predicted = best_cuts(offsets, hit, weight, positives, overprediction)
+    tp, predicted, cap, cap_predicted = best_cuts(offsets, hit, weight, positives, criteria.overprediction)
     of_ranks = _p_of_ranks(statistics, positives, problem.n_samples)
     of_f = np.ones(positives.size)
     for j in np.flatnonzero(of_ranks > _DECIDED):
@@ -72,7 +80,7 @@ def _weigh(problem: Problem, first: int, last: int, min_auroc: float, overpredic
     return Evidence(
         auroc=statistics[0],
         p_informative=np.minimum(2 * np.minimum(of_ranks, of_f), 1.0),
-        p_uninformative=_p_of_auroc(statistics, positives, problem.n_samples, min_auroc),
+        p_uninformative=_p_of_auroc(statistics, positives, problem.n_samples, criteria.min_auroc),
         best_f=f_of_counts(tp, predicted, positives, 1.0, np.nan),
         cap_score=np.where(cap >= 0, scores[cap], np.inf),
         cap_lower=scores[below],

@@ -19,7 +19,8 @@ class Repair(NamedTuple):
     """A mended rule and what changed; `rule, changes = diagnosis.repair(...)`."""
 
     rule: ThresholdRule
-    changes: npt.NDArray[Any]  # name, state, old_threshold, new_threshold, predicted_before, predicted_after
+    changes: npt.NDArray[Any]  # name, state, old_threshold, new_threshold, and predictions of the diagnosed rule
+    # before, and of the new one after, on the rows of the diagnosis: predicted_before, predicted_after
 
     def __str__(self) -> str:
         """Sum up, and list the largest changes."""

@@ -8,20 +8,22 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
 from thresholds.calibration import CalibratedRule
-from thresholds.diagnosis.evidence import FEWEST, Evidence, rejected, weigh_evidence
+from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, rejected, weigh_evidence
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.judging import judge
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.placement import place
 from thresholds.problem import Problem
 from thresholds.rule import Rule, ThresholdRule
-from thresholds.tables import rows_of
+from thresholds.tables import names_of, rows_of
+
+AnyRule = Rule | CalibratedRule
 
 
 def diagnose(
     y_true: object,
     y_score: object,
-    rule: Rule | CalibratedRule,
+    rule: AnyRule,
     *,
     alpha: float = 0.05,
     min_auroc: float = 0.7,
@@ -56,7 +58,8 @@ def diagnose(
     rule : any rule; absent entries of a sparse `y_score` get its `missing`
     alpha : in (0, 1), the false discovery rate of both verdicts, over all labels that can be tested
         In simulations with 20 % useless labels, fewer than `alpha` of the labels flagged "platypus" were useful ones
-        (experiments/diagnosis).
+        (experiments/diagnosis). Where scores are lists of the top few, cutting them off lowers the AUROC itself, and
+        more flags are about labels that complete scores would know: ask for a lower `min_auroc` there.
     min_auroc : in (0, 1), the AUROC from which scores count as knowing a label
     overprediction : positive, predictions over positives from which a label is over-predicted
     random_state : nothing is drawn, p-values are exact or in closed form; accepted so that every call can be seeded
@@ -100,24 +103,30 @@ def diagnose(
     """
     if not isinstance(rule, (*get_args(Rule), CalibratedRule)):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
-    alpha, min_auroc = _inside(alpha, "alpha"), _inside(min_auroc, "min_auroc")
-    overprediction = _checks.positive(overprediction, "overprediction")
-    of_scores = rule.calibrator if isinstance(rule, CalibratedRule) else rule
-    problem = Problem.of(y_true, y_score, missing=getattr(of_scores, "missing", 0.0), label_names=of_scores.label_names)
+    criteria = Criteria(
+        alpha=_inside(alpha, "alpha"),
+        min_auroc=_inside(min_auroc, "min_auroc"),
+        overprediction=_checks.positive(overprediction, "overprediction"),
+    )
+    if random_state is not None:
+        _checks.count(random_state, "random_state", 0)
+    problem = Problem.of(y_true, y_score, missing=missing_of(rule))
     rule._check(problem.scores)
-    evidence = weigh_evidence(problem, min_auroc, overprediction, n_jobs, progress)
-    return conclude(problem, rule, evidence, alpha, min_auroc, overprediction)
+    if isinstance(rule, ThresholdRule):
+        rule._warn_if_out_of_range(problem.scores)
+    evidence = weigh_evidence(problem, criteria, n_jobs=n_jobs, progress=progress)
+    return conclude(problem, rule, evidence, criteria)
 
 
-def conclude(
-    problem: Problem,
-    rule: Rule | CalibratedRule,
-    evidence: Evidence,
-    alpha: float,
-    min_auroc: float,
-    overprediction: float,
-) -> Diagnosis:
+def missing_of(rule: AnyRule) -> float:
+    """Give the score that a rule takes absent entries for."""
+    return float(getattr(rule.calibrator if isinstance(rule, CalibratedRule) else rule, "missing", 0.0))
+
+
+def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
+    alpha, min_auroc, overprediction = criteria
+    names = (rule.calibrator if isinstance(rule, CalibratedRule) else rule).label_names
     counts = judge(rule, problem).by_label
     informative, uninformative = rejected(evidence.p_informative, alpha), rejected(evidence.p_uninformative, alpha)
     over, few = counts.predicted > overprediction * counts.positives, counts.positives < FEWEST
@@ -126,7 +135,7 @@ def conclude(
     conditions = [over & useless, over & unclear, counts.positives == 0, over]
     placement: Placement = getattr(rule, "placement", None) or "low"
     columns = _columns(counts, problem.n_samples, evidence) | {
-        "name": np.array(problem.label_names or [str(j) for j in range(problem.n_labels)]),
+        "name": names_of(names, problem.n_labels),
         "threshold": rule.thresholds if isinstance(rule, ThresholdRule) else np.full(problem.n_labels, np.nan),
         "informative": informative,
         "state": np.select(conditions, STATES[:-1], STATES[-1]),
@@ -134,11 +143,9 @@ def conclude(
     columns["reason"] = np.array([reason(columns, j, min_auroc) for j in range(problem.n_labels)])
     return Diagnosis(
         table=rows_of({name: columns[name] for name in COLUMNS}),
-        alpha=alpha,
-        min_auroc=min_auroc,
-        overprediction=overprediction,
+        **criteria._asdict(),
         n_samples=problem.n_samples,
-        label_names=problem.label_names,
+        label_names=names,
         caps=place(evidence.cap_score, evidence.cap_lower, placement, problem.scores.dtype),
         cap_predicted=evidence.cap_predicted,
     )

@@ -79,6 +79,71 @@ def cut_at_ranks(
     threshold is left out if predicted rows with it, times those without it, exceed rank^2 (it is nearer to the rank
     without it, in ratio), and if it is that of several `missing` scores.
     """
+    return within_limits(problem, items, _at_ranks(problem, items, ranks, rows), limits, placement)
+
+
+def cut_at_thresholds(
+    problem: Problem, items: Items, t: Floats, reason: Words, limits: Limits, placement: Placement
+) -> GuardedCuts:
+    """Cut at given thresholds, which the dtype of the scores can hold."""
+    above, hits_above, tied, hits_tied = _count_at(items, t, problem)
+    cuts = GuardedCuts(t, hits_above + hits_tied, above + tied, reason)
+    return within_limits(problem, items, cuts, limits, placement)
+
+
+def within_limits(
+    problem: Problem, items: Items, cuts: GuardedCuts, limits: Limits, placement: Placement
+) -> GuardedCuts:
+    """Replace cuts that break limits, and those that predict nothing of a label that the limits allow to be predicted.
+
+    If it is predicted too often, as much as is allowed is predicted: the lowest cut, whether or not a positive lies
+    there. If that breaks another limit, the step that keeps all and predicts most nearly as much.
+    """
+    if not limits.any:
+        return cuts
+    positives = np.add.reduceat(items.hits, items.starts[:-1], dtype=np.int64)
+    broken = ~limits.kept(cuts.tp, cuts.predicted, positives) | ((cuts.reason == LIMITED) & (cuts.predicted == 0))
+    if not broken.any():
+        return cuts
+    nearest = limits.nearest(staircase.of_items(items).cuttable(problem), cuts.predicted)
+    reason = np.full(positives.size, LIMITED)
+    found = GuardedCuts(nearest.placed(problem, placement), nearest.tp, nearest.predicted, reason)
+    if limits.max_overprediction is not None:
+        most = limits.max_overprediction * positives
+        lowest = _lowest_within(problem, items, most)
+        allowed = limits.kept(lowest.tp, lowest.predicted, positives) & (lowest.predicted > 0)
+        allowed &= (cuts.predicted > most) | (cuts.reason == LIMITED)
+        capped = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
+        found = _chosen(allowed, capped, found)
+    return _chosen(broken, found, cuts)
+
+
+def _chosen(where: npt.NDArray[np.bool_], first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:
+    """Take the cuts of the first where told so, else of the second."""
+    return GuardedCuts(*(np.where(where, *pair) for pair in zip(first, second, strict=True)))
+
+
+def _lowest_within(problem: Problem, items: Items, most: Floats) -> Cuts:
+    """Give the lowest cut of each label that predicts at most as much, whether or not a positive lies there."""
+    present = _present(problem, items)
+    ranks = np.minimum(np.floor(most * (1 + _ROUNDING)), present)
+
+    def at(ranks: Floats) -> Floats:
+        return to_scores(keys_at_ranks(items.starts, items.keys, items.weights, ranks)).astype(np.float64)
+
+    score = at(np.stack([np.maximum(ranks, 0.5)] * 2))[0]
+    if problem.keep_sparse:
+        score = np.maximum(score, problem.missing)
+    above, hits_above, tied, hits_tied = _count_at(items, score, problem)
+    whole = (above + tied <= ranks) & ~(problem.keep_sparse & (score == problem.missing))
+    tp, predicted = hits_above + np.where(whole, hits_tied, 0), above + np.where(whole, tied, 0)
+    upper, lower = at(np.stack([np.maximum(predicted, 0.5), np.minimum(predicted + 1, np.maximum(present, 1))]))
+    lower = np.where(predicted < present, lower, np.nan)
+    return Cuts(np.where(predicted > 0, upper, np.inf), lower, tp, predicted, np.zeros_like(tp))
+
+
+def _at_ranks(problem: Problem, items: Items, ranks: Floats, rows: float) -> GuardedCuts:
+    """Cut at ranks."""
     dtype = problem.scores.dtype if problem.scores.dtype.kind == "f" else np.dtype(np.float64)
     present = _present(problem, items)
     wanted = np.clip(ranks, 1, np.maximum(present * rows, 1))
@@ -86,8 +151,7 @@ def cut_at_ranks(
     if problem.keep_sparse:
         t = np.maximum(t, problem.missing)
     above, hits_above, tied, hits_tied = _count_at(items, t, problem)
-    with_ties = (above + tied) * rows
-    left_out = (with_ties * np.maximum(above * rows, 1) > wanted**2) | (ranks <= 0)
+    left_out = ((above + tied) * rows * np.maximum(above * rows, 1) > wanted**2) | (ranks <= 0)
     left_out |= (t == problem.missing) & ((tied * rows > 1) | problem.keep_sparse)
     t = np.where(left_out, _next_above(t, dtype), t)
     tp, predicted = hits_above + np.where(left_out, 0, hits_tied), above + np.where(left_out, 0, tied)
@@ -98,33 +162,7 @@ def cut_at_ranks(
         again = _count_at(items, t, problem)
         tp[tiny], predicted[tiny] = (again[1] + again[3])[tiny], (again[0] + again[2])[tiny]
     reason = np.where(ranks <= 0, NO_POSITIVES, np.where(left_out, TIED, SHRUNK))
-    return _limited(problem, items, GuardedCuts(t, tp, predicted, reason), limits, placement)
-
-
-def cut_at_thresholds(
-    problem: Problem, items: Items, t: Floats, reason: Words, limits: Limits, placement: Placement
-) -> GuardedCuts:
-    """Cut at given thresholds, which the dtype of the scores can hold."""
-    above, hits_above, tied, hits_tied = _count_at(items, t, problem)
-    return _limited(problem, items, GuardedCuts(t, hits_above + hits_tied, above + tied, reason), limits, placement)
-
-
-def _limited(problem: Problem, items: Items, cuts: GuardedCuts, limits: Limits, placement: Placement) -> GuardedCuts:
-    """Replace cuts that break the limits."""
-    if not limits.any:
-        return cuts
-    positives = np.add.reduceat(items.hits, items.starts[:-1], dtype=np.int64)
-    broken = ~limits.kept(cuts.tp, cuts.predicted, positives)
-    if not broken.any():
-        return cuts
-    nearest = limits.nearest(staircase.of_items(items).cuttable(problem), cuts.predicted)
-    placed = nearest.placed(problem, placement)
-    return GuardedCuts(
-        np.where(broken, placed, cuts.thresholds),
-        np.where(broken, nearest.tp, cuts.tp),
-        np.where(broken, nearest.predicted, cuts.predicted),
-        np.where(broken, LIMITED, cuts.reason),
-    )
+    return GuardedCuts(t, tp, predicted, reason)
 
 
 def _present(problem: Problem, items: Items) -> Ints:

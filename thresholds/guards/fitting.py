@@ -7,12 +7,12 @@ import numpy as np
 from thresholds import staircase
 from thresholds._checks import Placement
 from thresholds.guards.choice import SCutFBR, Shrink
-from thresholds.guards.cutting import LIMITED, Guarded, GuardedCuts
+from thresholds.guards.cutting import LIMITED, Guarded, GuardedCuts, joined, within_limits
 from thresholds.guards.limits import Limits
 from thresholds.guards.scut_fbr import fit_scut_fbr
 from thresholds.guards.shrink import fit_shrunk
 from thresholds.problem import Problem
-from thresholds.staircase import Cuts, Staircase
+from thresholds.staircase import Cuts
 
 
 def fit_guarded(
@@ -27,13 +27,16 @@ def fit_guarded(
 
 
 def _limited(problem: Problem, limits: Limits, beta: float, placement: Placement, **run: Any) -> Guarded:
-    """Take the best step of each label that keeps the limits."""
+    """Take the best step of each label that keeps the limits; if there is none, as much as they allow."""
 
-    def choose(stairs: Staircase) -> tuple[Cuts, Cuts]:
+    def choose(first: int, last: int) -> tuple[GuardedCuts, Cuts]:
+        items = problem.cells(first, last)
+        stairs = staircase.of_items(items).cuttable(problem)
         allowed = limits.within(stairs)
-        return allowed.cuts_at(allowed.best(beta)), stairs.cuts_at(stairs.best(beta))
+        best = allowed.cuts_at(allowed.best(beta))
+        reason = np.full(best.tp.size, LIMITED)
+        cuts = GuardedCuts(best.placed(problem, placement), best.tp, best.predicted, reason)
+        return within_limits(problem, items, cuts, limits, placement), stairs.cuts_at(stairs.best(beta))
 
-    parts = staircase.map_labels(problem, choose, **run)
-    cuts, optimum = (staircase.all_cuts([part[k] for part in parts]) for k in (0, 1))
-    reason = np.full(cuts.tp.size, LIMITED)
-    return Guarded(GuardedCuts(cuts.placed(problem, placement), cuts.tp, cuts.predicted, reason), optimum)
+    parts = staircase.map_tiles(problem, choose, **run)
+    return Guarded(joined([cuts for cuts, _ in parts]), staircase.all_cuts([optimum for _, optimum in parts]))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.tables import as_text
+from thresholds.tables import as_text, names_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class GuardReport:
 
     def to_dict(self) -> dict[str, npt.NDArray[Any]]:
         """Give the columns by name, for a data frame."""
-        names = np.arange(self.moved.size).astype(str) if self.label_names is None else np.array(self.label_names)
+        names = names_of(self.label_names, self.moved.size)
         columns = (
             "unguarded",
             "guarded",
