@@ -2,6 +2,11 @@
 # jupyter:
 #   jupytext:
 #     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3
 #     language: python
@@ -61,10 +66,31 @@ for j in np.argsort(-share["macro"] / true_share)[:3]:
     print(f"predicted by macro on {share['macro'][j]:5.1%}, by micro on {share['micro'][j]:5.1%}")
 
 # %% [markdown]
-# ## Mend and keep
-#
-# A threshold can be replaced by hand, and a rule saved as JSON; loading it and predicting needs NumPy alone.
+# `diagnose` finds such labels, with error control: over-predicted, and the scores shown to know nothing of them.
 
 # %%
-mended = macro.replace({"random draw, 1 %": np.inf})
-print(thresholds.compare({"macro": macro, "mended": mended}, data.y_true[test], data.y_score[test]))
+diagnosis = thresholds.diagnose(data.y_true[test], data.y_score[test], macro)
+print(diagnosis)
+
+# %% [markdown]
+# ## Thresholds that hold on new data
+#
+# The guard "shrink" draws the number predicted towards what suits similar labels. `cross_fit` holds F on the rows of a
+# fit against F on rows left out.
+
+# %%
+guarded = thresholds.fit_empirical(y_true, y_score, "macro", guard="shrink", label_names=data.label_names)
+print(guarded.guard_report)
+for guard in (None, "shrink"):
+    print(thresholds.cross_fit(y_true, y_score, guard=guard, random_state=0))
+
+# %% [markdown]
+# ## Mend and keep
+#
+# A diagnosis mends a rule, a threshold can be replaced by hand, and a rule is saved as JSON; loading it and predicting
+# needs NumPy alone.
+
+# %%
+mended, changes = diagnosis.repair(macro)
+beside = {"macro": macro, "mended": mended, "guarded": guarded}
+print(thresholds.compare(beside, data.y_true[test], data.y_score[test]))

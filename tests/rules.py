@@ -34,8 +34,8 @@ def bits(value: object) -> object:
 
 
 def same(got: object, expected: object) -> bool:
-    """Whether two rules have the same fields, arrays bit for bit."""
-    names = [item.name for item in dataclasses.fields(expected) if item.name != "_warned"]
+    """Whether two rules have the same fields, arrays bit for bit, but for what is not saved."""
+    names = [item.name for item in dataclasses.fields(expected) if item.name not in ("_warned", "guard_report")]
     return all(bits(getattr(got, name)) == bits(getattr(expected, name)) for name in names)
 
 
@@ -68,6 +68,8 @@ RULES: dict[str, Rule] = {
     "macro": fitted(label_names=["a", "b", "c", "d"]),
     "micro": fitted("micro", beta=0.7, zero_division=1.0, placement="score"),
     "samples": fitted("samples", per_label=False, sample_weight=np.linspace(0, 1, 80)),
+    "guarded": fitted(guard=thresholds.Shrink(siblings=False, unsupported="never"), max_overprediction=2),
+    "guarded, fbr": fitted("weighted", guard="fbr"),
     "replaced": AWKWARD.replace({"cat": 1e-320, 1: -inf}),
     "top k": TopKRule(3),
     "fitted top k": thresholds.fit_top_k([[1, 0]], [[0.5, 0.1]], label_names=["á", "b"], missing=-inf, beta=1 / 3),

@@ -343,7 +343,8 @@ def test_demo_shows_the_platypus_without_scikit_learn() -> None:
     code = "import sys; sys.modules['sklearn'] = None; from thresholds.cli import main; sys.exit(main(['demo']))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     row = next(line for line in done.stdout.splitlines() if line.startswith("random draw, 1 %"))
-    true_share, macro_share, _, micro_share = row.split()[4:8]
+    true_share, macro_share, _, guarded_share, _, micro_share = row.split()[4:10]
+    assert float(guarded_share.rstrip("%")) < 5
     assert float(macro_share.rstrip("%")) > 33
     assert float(micro_share.rstrip("%")) == 0
     assert true_share == "1.0%"
@@ -548,8 +549,6 @@ def test_diagnose_tells_the_states_apart(tmp_path: Path, capsys: pytest.CaptureF
     assert str(expected) in out
     assert str(expected.most_predicted(8)) in out
     assert f"{rule}, judged on all 800 rows" in out
-    for state in ("platypus", "suspect"):
-        assert str(expected.table["reason"][expected.state == state][0]) in out
 
 
 @pytest.mark.parametrize("top", [0, 3, 8, 10, 99])
@@ -566,9 +565,8 @@ def test_top_says_how_many_labels_are_listed(top: int, tmp_path: Path, capsys: p
     flagged = found.table["name"][found.platypus | found.suspect]
     assert flagged.size == 12
     told = re.findall(r"^(label \d+) +(?:suspect|platypus) ", out, re.MULTILINE)
-    assert len(told) == len(set(told)) == min(12, max(8, top)), "8 in what `str` gives"
+    assert len(told) == len(set(told)) == min(12, top)
     assert ("most predicted  count" in out) == (top > 0)
-    assert ("further flagged" in out) == (top > 8)
 
 
 def test_diagnose_json_equals_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,13 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from thresholds.comparison import AnyRule, compare, fit_all
+from thresholds.diagnosis import diagnose
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
 from thresholds.tables import as_text
 
 _SHOWN = 6  # labels in the table of the most over-predicted
+_BESIDE = ("macro", "macro, shrink", "micro")  # rules there
 
 
 def load_demo() -> LabelledFile:
@@ -36,9 +38,9 @@ def demonstration() -> str:
 
 
 def _platypus(rules: Mapping[str, AnyRule], truth: np.ndarray, scores: np.ndarray, names: tuple[str, ...]) -> str:
-    """Show the labels that macro-F1 predicts most against their base rate, and what micro-F1 does there."""
+    """Show the labels that macro-F1 predicts most against their base rate, and what a guard and micro-F1 do there."""
     base = truth.mean(axis=0)
-    decided = {name: rules[name].predict(scores) for name in ("macro", "micro")}
+    decided = {name: rules[name].predict(scores) for name in _BESIDE}
     share = {name: cells.mean(axis=0) for name, cells in decided.items()}
     f = {name: f1_score(truth, cells, average=None, zero_division=0) for name, cells in decided.items()}
     order = np.argsort(-share["macro"] / base)
@@ -46,22 +48,22 @@ def _platypus(rules: Mapping[str, AnyRule], truth: np.ndarray, scores: np.ndarra
         (
             names[j],
             f"{base[j]:.1%}",
-            f"{share['macro'][j]:.1%}",
-            f"{f['macro'][j]:.3f}",
-            f"{share['micro'][j]:.1%}",
-            f"{f['micro'][j]:.3f}",
+            *(text for name in _BESIDE for text in (f"{share[name][j]:.1%}", f"{f[name][j]:.3f}")),
             f"{2 * base[j] / (1 + base[j]):.3f}",
         )
         for j in order[:_SHOWN]
     ]
     head = [
-        ("most over-predicted", "true", "macro", "", "micro", "", "F1 of"),
-        ("labels", "on", "predicts on", "F1", "predicts on", "F1", "always"),
+        ("most over-predicted", "true", *(text for name in _BESIDE for text in (name, "")), "F1 of"),
+        ("labels", "on", *(text for _ in _BESIDE for text in ("predicts on", "F1")), "always"),
     ]
     worst = order[0]
+    found = diagnose(truth, scores, rules["macro"])
     return (
         f"{as_text(head, body)}\n\n"
         f'The platypus: the pixels say nothing about "{names[worst]}", so predicting it nearly always is as good\n'
         f"as its F1 gets. Macro-F1 predicts it on {share['macro'][worst]:.0%} of the images, and the average hides it;"
-        f" micro-F1 on {share['micro'][worst]:.0%}."
+        f" micro-F1 on {share['micro'][worst]:.0%}.\n"
+        f"`diagnose` calls it a {found.table['state'][worst]}: {found.table['reason'][worst]}.\n"
+        f'The guard "shrink", which `thresholds fit` uses, predicts it on {share["macro, shrink"][worst]:.0%}.'
     )

@@ -5,9 +5,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from thresholds import tables
 from thresholds._checks import InputError
 from thresholds.cli import failing, printing, reading
 
@@ -17,9 +14,6 @@ if TYPE_CHECKING:
     from thresholds.rule import Rule
 
 _OF_FIT = {"average": None, "guard": None, "beta": 1.0, "placement": "low", "missing": 0.0, "groups": None}
-
-
-_LISTED = 8  # flagged labels that `str(diagnosis)` lists
 
 
 class _Case(NamedTuple):
@@ -108,13 +102,7 @@ def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> 
 
 def _text(found: "Diagnosis", top: int) -> str:
     """Say what was found."""
-    parts = [str(found), str(found.most_predicted(top))] if top else [str(found)]
-    flagged = found.table[found.platypus | found.suspect]
-    order = np.lexsort((-flagged["predicted_positive"], flagged["state"] != "platypus"))
-    if order[_LISTED:top].size:
-        body = [tuple(str(row[name]) for name in ("name", "state", "reason")) for row in flagged[order[_LISTED:top]]]
-        parts.append(tables.as_text([("further flagged", "state", "why")], body, left=(0, 1, 2)))
-    return "\n\n".join(parts)
+    return f"{found.to_text(top)}\n\n{found.most_predicted(top)}" if top else found.to_text(top)
 
 
 def _values(found: "Diagnosis") -> dict[str, Any]:

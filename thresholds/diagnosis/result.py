@@ -26,7 +26,7 @@ _MEANINGS = {
     "overpredicted": "over-predicted, though the scores know something",
     "ok": "",
 }
-_SHOWN = 8  # flagged labels in the text
+_SHOWN = 8  # flagged labels in HTML
 
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[Any]
@@ -122,16 +122,20 @@ class Diagnosis:
         """Give the table as a pandas DataFrame."""
         return tables.as_frame(self.table)
 
-    def __str__(self) -> str:
-        """Sum up by state, then list the most predicted flagged labels."""
+    def to_text(self, k: int = 8) -> str:
+        """Sum up by state, then list the k most predicted of the flagged labels, platypuses first."""
         text = f"{self._about()}\n\n{tables.as_text(*self._states(), left=(0, 5))}"
-        head, body = self._flagged()
-        return f"{text}\n\n{tables.as_text(head, body, left=(0, 1, 6))}" if body else text
+        head, body = self._flagged(_checks.count(k, "k", 0))
+        return f"{text}\n\n{tables.as_text(head, body, left=(0, 1))}" if body else text
+
+    def __str__(self) -> str:
+        """Give `to_text()`."""
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         """Sum up by state, then list the most predicted flagged labels."""
         parts = [f"<p>{self._about()}</p>", tables.as_html(*self._states())]
-        head, body = self._flagged()
+        head, body = self._flagged(_SHOWN)
         return "".join([*parts, tables.as_html(head, body)] if body else parts)
 
     def _about(self) -> str:
@@ -152,13 +156,22 @@ class Diagnosis:
             body.append((state, f"{n:,}", *shares, _MEANINGS[state]))
         return [("state", "labels", "", "predictions", "share", "")], body
 
-    def _flagged(self) -> tuple[tables.Lines, tables.Lines]:
+    def _flagged(self, k: int) -> tuple[tables.Lines, tables.Lines]:
         """Lay out the most predicted of the platypus and suspect labels."""
         flagged = self.table[self.platypus | self.suspect]
-        order = np.lexsort((-flagged["predicted_positive"], flagged["state"] != "platypus"))[:_SHOWN]
+        order = np.lexsort((-flagged["predicted_positive"], flagged["state"] != "platypus"))[:k]
         head = [
-            ("most predicted", "", "predicted", "", "", "", ""),
-            (f"of {flagged.size:,} flagged", "state", "on", "true on", "F1", "AUROC", "why"),
+            ("most predicted", "", "predicted", "true", "", "", "p-value of", "p-value of"),
+            (
+                f"of {flagged.size:,} flagged",
+                "state",
+                "on",
+                "on",
+                "F1",
+                "AUROC",
+                "chance",
+                f"AUROC >= {self.min_auroc:g}",
+            ),
         ]
         body = [
             (
@@ -166,7 +179,7 @@ class Diagnosis:
                 str(row["state"]),
                 *(f"{row[name]:.2%}" for name in ("predicted_rate", "base_rate")),
                 *(_number(row[name]) for name in ("f", "auroc")),
-                str(row["reason"]),
+                *("" if np.isnan(row[name]) else f"{row[name]:.2g}" for name in ("p_informative", "p_uninformative")),
             )
             for row in flagged[order]
         ]
