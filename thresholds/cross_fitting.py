@@ -40,8 +40,8 @@ class CrossFit:
         of whose positives are in the fold left out
     folds : int64 (n_samples,), the fold that each row is judged in, -1 for none
     fold_thresholds : (n_folds, n_labels)
-    spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median and highest of
-        the folds' thresholds, and, as scores have no common scale, predicted_most and predicted_least: the shares of
+    spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median (of two
+        the higher) and highest of the folds' thresholds, and, as scores have no common scale, predicted_most and predicted_least: the shares of
         all rows that the lowest and the highest would predict
     how : where the folds come from
     """
@@ -71,7 +71,7 @@ class CrossFit:
         n_folds = len(self.fold_thresholds)
         first = (
             f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
-            f" {self.out_of_fold:.4f} ({n_folds} folds, {self.how}), optimism {self.optimism:.4f}"
+            f" {self.out_of_fold:.4f} ({n_folds} fold{'s' * (n_folds > 1)}, {self.how}), optimism {self.optimism:.4f}"
         )
         if not rule.per_label:
             low, high = self.fold_thresholds[:, 0].min(), self.fold_thresholds[:, 0].max()
@@ -113,8 +113,9 @@ def cross_fit(
     ----------
     y_true, y_score, average, and those from `beta` on : as in `fit_empirical`
     guard : as in `fit_empirical`; "auto" is the default here, as the rule is meant for new rows
-    cv : a number of folds, which `multilabel_folds` makes, (n_samples,) fold numbers, pairs of row numbers
-        (fit on, judge on), or an object with scikit-learn's `split(X, y, groups)`
+    cv : a number of folds, which `multilabel_folds` makes, (n_samples,) fold numbers (rows of negative number are
+        fitted on, never judged), pairs of row numbers (fit on, judge on), or an object with scikit-learn's
+        `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
     random_state : seed of the folds; None for others each time
 
@@ -146,6 +147,7 @@ def cross_fit(
     >>> found.in_sample > found.out_of_fold
     True
     """
+    _checks.option(keep_sparse, "keep_sparse", (True, False))
     problem = Problem.of(
         y_true,
         y_score,
@@ -155,6 +157,9 @@ def cross_fit(
         keep_sparse=keep_sparse,
     )
     pairs, how = _split(cv, problem, y_true, groups, random_state)
+    judged_rows = np.concatenate([test for _, test in pairs])
+    if problem.weights is not None and not problem.weights[judged_rows].any():
+        raise InputError("sample_weight is 0 for every row that cv judges, expected at least one positive weight")
     weights = None if sample_weight is None else np.asarray(sample_weight)
 
     def fit(rows: Any) -> ThresholdRule:
@@ -181,7 +186,6 @@ def cross_fit(
     rule = fit(slice(None))
     assert rule.objective is not None, "fits have one"
     fold_rules = [fit(train) for train, _ in pairs]
-    judged_rows = np.concatenate([test for _, test in pairs])
     parts = [judge(of_fold, problem.take(test)) for of_fold, (_, test) in zip(fold_rules, pairs, strict=True)]
     together = Judged(
         sum((part.by_label for part in parts[1:]), parts[0].by_label), stacked([p.by_sample for p in parts])
@@ -206,9 +210,9 @@ def _split(
 ) -> tuple[list[tuple[Ints, Ints]], str]:
     """Give the rows to fit on and to judge on of each fold, and say where they come from."""
     n = problem.n_samples
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
         return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
-    if np.ndim(cv) == 0 and not isinstance(cv, Iterable):
+    if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
         folds = multilabel_folds(problem.truth, _checks.count(cv, "cv", 2), groups=groups, random_state=random_state)
         kind = "by iterative stratification" + ("" if groups is None else " of groups")
         return list(_of_numbers(folds)), kind
@@ -217,18 +221,16 @@ def _split(
     if isinstance(cv, np.ndarray) and cv.ndim == 1 and cv.dtype.kind in "iu":
         if cv.size != n:
             raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
-        pairs = list(_of_numbers(cv.astype(np.int64)))
+        pairs = list(_of_numbers(cv))
         if len(pairs) < 2:
-            raise InputError("cv has 1 fold, expected at least 2")
+            raise InputError(f"cv has {len(pairs)} fold, expected at least 2")
         return pairs, "as given"
-    if not isinstance(cv, Iterable):
-        raise InputError(f"cv is {_checks.shown(cv)}, expected a number of folds, or folds")
     return _checked(cv, n), "as given"
 
 
-def _of_numbers(folds: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Give the rows outside and inside each fold."""
-    for k in np.unique(folds):
+def _of_numbers(folds: npt.NDArray[Any]) -> Iterator[tuple[Ints, Ints]]:
+    """Give the rows outside and inside each fold; those of negative number are in none."""
+    for k in np.unique(folds[folds >= 0]):
         yield np.flatnonzero(folds != k), np.flatnonzero(folds == k)
 
 
@@ -241,7 +243,10 @@ def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
         train, test = (_rows(part, n) for part in pair)
         if np.isin(test, train).any():
             raise InputError(f"cv fits on row {test[np.isin(test, train)][0]} and judges it, expected other rows")
-        judged[test] += 1
+        times = np.bincount(test, minlength=n)
+        if times.max() > 1:
+            raise InputError(f"cv judges row {times.argmax()} twice in a fold, expected each at most once")
+        judged += times
         found.append((train, test))
     if not found:
         raise InputError("cv has no folds, expected at least one")

@@ -1,6 +1,6 @@
 """Folds that keep rare labels: every split of rows in this library is made here."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,14 +104,23 @@ def _labelled(truth: Matrix, unit: Ints) -> _Labelled:
 def _numbered(groups: Any, n: int) -> Ints:
     """Number the groups in the order in which they appear."""
     values = groups.tolist() if isinstance(groups, np.ndarray) else groups
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if isinstance(values, str | bytes | Set) or not isinstance(values, Iterable):
         raise InputError(f"groups is {_checks.shown(groups)}, expected one name or number for each row")
     values = list(values)
     if len(values) != n:
         raise InputError(f"groups has {len(values)} entries, expected {n}, one for each row")
     numbers: dict[Any, int] = {}
     for row, value in enumerate(values):
-        if value is None or value != value or not isinstance(value, Hashable):
+        if not _is_name(value):
             raise InputError(f"groups has {_checks.shown(value)} at row {row}, expected a name or number")
         numbers.setdefault(value, len(numbers))
     return np.array([numbers[value] for value in values])
+
+
+def _is_name(value: Any) -> bool:
+    """Tell whether a value tells groups apart: it can be hashed, and equals itself, which a missing one does not."""
+    try:
+        hash(value)
+        return value is not None and bool(value == value)
+    except Exception:  # Whatever the value's own comparison raises.
+        return False

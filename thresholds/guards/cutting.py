@@ -151,7 +151,7 @@ def _at_ranks(problem: Problem, items: Items, ranks: Floats, rows: float) -> Gua
     if problem.keep_sparse:
         t = np.maximum(t, problem.missing)
     above, hits_above, tied, hits_tied = _count_at(items, t, problem)
-    left_out = ((above + tied) * rows * np.maximum(above * rows, 1) > wanted**2) | (ranks <= 0)
+    left_out = ((above + tied) * rows / wanted > wanted / np.maximum(above * rows, 1)) | (ranks <= 0)
     left_out |= (t == problem.missing) & ((tied * rows > 1) | problem.keep_sparse)
     t = np.where(left_out, _next_above(t, dtype), t)
     tp, predicted = hits_above + np.where(left_out, 0, hits_tied), above + np.where(left_out, 0, tied)
