@@ -28,7 +28,7 @@ _APART = 3  # times as many rows predicted by one fold's threshold as by another
 
 
 @dataclass(frozen=True, eq=False)
-class CrossFit:
+class CrossFit(tables.ReadOnly):
     """A rule fitted on all rows, and what to expect of it on others.
 
     Attributes
@@ -40,9 +40,9 @@ class CrossFit:
         of whose positives are in the fold left out
     folds : int64 (n_samples,), the fold that each row is judged in, -1 for none
     fold_thresholds : (n_folds, n_labels)
-    spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median (of two
-        the higher) and highest of the folds' thresholds, and, as scores have no common scale, predicted_most and predicted_least: the shares of
-        all rows that the lowest and the highest would predict
+    spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median (of two the
+        higher) and highest of the folds' thresholds, and, as scores have no common scale, predicted_most and
+        predicted_least: the shares of all rows that the lowest and the highest would predict
     how : where the folds come from
     """
 

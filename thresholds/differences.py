@@ -17,8 +17,8 @@ _SHOWN = 20  # labels in the text of a `RuleDifference`
 _NAMED = 5  # new or lost labels that are listed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RuleDifference:
+@dataclass(frozen=True, eq=False)
+class RuleDifference(tables.ReadOnly):
     """What changed between two rules; `str` gives a summary and a table of the largest changes.
 
     Attributes

@@ -7,6 +7,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+class ReadOnly:
+    """Makes the arrays of a result read-only: of a new one, a copy, and one that was pickled."""
+
+    def __post_init__(self) -> None:
+        """Freeze arrays."""
+        self.__setstate__(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over values, the arrays frozen."""
+        self.__dict__.update(state)
+        for value in self.__dict__.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+
 Lines = Sequence[tuple[str, ...]]
 
 

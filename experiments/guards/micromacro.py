@@ -11,7 +11,7 @@ the sum of what their folds' cuts count in their folds. As in LibMultiLabel a cu
 neighbours in the order of the scores, beyond the last score for all or none, and a label is predicted above it; tied
 scores are not kept together while the cut is chosen, so that a cut amid equal scores decides differently than it was
 judged. LibMultiLabel has 3 folds and trains a model on the others for each; here the scores are given and stay the
-same, with 5 folds, as in the published comparison.
+same, with 5 folds, as in the earlier comparison.
 """
 
 from typing import Any

@@ -13,9 +13,9 @@ from typing import Any
 
 import numba
 import numpy as np
-import published
+import earlier
 import scipy
-from published import SIZES
+from earlier import SIZES
 
 import thresholds
 
@@ -24,8 +24,8 @@ SUBSETS = {"pubmed_mesh"}  # columns of pubmed_mesh_all: shown, but in no mean
 BASES = ("plain, score", "plain, low")
 MOST_LOST = 0.1  # points that the guard may lose against a plain optimum, in the mean of any data set
 
-PUBLISHED = """\
-Gains over "plain, score"; platypus and optimism are those of the two tables above. The published figures come from an
+EARLIER = """\
+Gains over "plain, score"; platypus and optimism are those of the two tables above. The earlier figures come from an
 earlier implementation and other subsamples; some are means over score keys instead of data sets. micromacro is a
 re-implementation in both, and not the same."""
 
@@ -104,8 +104,8 @@ class Summary:
 
     @property
     def comparable(self) -> bool:
-        """Whether the data sets are those of the published figures."""
-        return self.data_sets == published.DATA_SETS
+        """Whether the data sets are those of the earlier figures."""
+        return self.data_sets == earlier.DATA_SETS
 
     @cached_property
     def methods(self) -> list[str]:
@@ -149,9 +149,9 @@ class Summary:
     def claims(self) -> list[Claim]:
         """Judge what is said of the guard "shrink"."""
         found = []
-        for size, (gain, error) in zip(SIZES, published.MACRO["shrink"], strict=True) if self.comparable else ():
+        for size, (gain, error) in zip(SIZES, earlier.MACRO["shrink"], strict=True) if self.comparable else ():
             ours = self.gain("shrink", BASES[0], size)
-            gains = f"{ours.mean:+.2f} ({ours.error:.2f}) at {size} rows, published {gain:+.2f} ({error:.2f})"
+            gains = f"{ours.mean:+.2f} ({ours.error:.2f}) at {size} rows, earlier {gain:+.2f} ({error:.2f})"
             found.append(Claim(f'"shrink" gains {gains}', bool(abs(ours.mean - gain) <= np.hypot(ours.error, error))))
         for base in BASES:
             lost, name, size = min(self._differences(base))
@@ -178,7 +178,7 @@ class Summary:
             *self._shares("platypus", "Labels predicted more than 3 times too often at F below 1.5 x predict-all, %"),
             *self._shares("optimism", "Macro F1 on the rows of the fit minus test macro F1"),
             *self._data_sets(),
-            *self._published(),
+            *self._earlier(),
             *self._claims(),
             ", ".join(f"{name} {version}" for name, version in self.versions.items()),
         ]
@@ -242,25 +242,25 @@ class Summary:
         heads = ("data set", *(f"{base}: {size}" for base in BASES for size in SIZES))
         return _table('Gain of "shrink" in macro F1 on each data set, over', heads, rows)
 
-    def _published(self) -> list[str]:
-        """Tabulate gains beside the published ones."""
+    def _earlier(self) -> list[str]:
+        """Tabulate gains beside the earlier ones."""
         if not self.comparable:
             return []
         rows = []
-        for name, values in published.MACRO.items():
+        for name, values in earlier.MACRO.items():
             rows.append((f"{name}: macro", *self._beside(name, "macro", values)))
-            rows.append((f"{name}: micro", *self._beside(name, "micro", [(v, None) for v in published.MICRO[name]])))
-        for name, values in published.TESTED.items():
+            rows.append((f"{name}: micro", *self._beside(name, "micro", [(v, None) for v in earlier.MICRO[name]])))
+        for name, values in earlier.TESTED.items():
             rows.append((f"{name}: macro, all labels tested", *self._beside(name, "macro_tested", values)))
-        for field, figures in (("platypus", published.PLATYPUS), ("optimism", published.OPTIMISM)):
+        for field, figures in (("platypus", earlier.PLATYPUS), ("optimism", earlier.OPTIMISM)):
             for name, shares in figures.items():
                 ours = (_share(self._mean(name, size, field)) for size in SIZES)
                 cells = (f"{mine} / {share:.1f}" for mine, share in zip(ours, shares, strict=True))
                 rows.append((f"{name}: {field}", *cells))
-        by_size = _table("Here / published (standard error)", ("measure", *SIZES), rows)
-        by_size.insert(1, PUBLISHED + "\n")
+        by_size = _table("Here / earlier (standard error)", ("measure", *SIZES), rows)
+        by_size.insert(1, EARLIER + "\n")
         rows = []
-        for name, values in published.SUPPORT.items():
+        for name, values in earlier.SUPPORT.items():
             gains = [self.gain_by_support(name, BASES[0], place) for place in range(len(SUPPORTS))]
             rows.append((name, *(_beside(gain.mean, *value) for gain, value in zip(gains, values, strict=True))))
         heads = ("method", *(f"from {low}" for low in SUPPORTS))
@@ -270,11 +270,11 @@ class Summary:
         """List the claims."""
         if not self.complete:
             return []
-        told = "A gain is reproduced if it differs from the published one by at most both standard errors together."
+        told = "A gain is reproduced if it differs from the earlier one by at most both standard errors together."
         return ["## Claims\n", f"{told}\n", *map(str, self.claims()), ""]
 
     def _beside(self, method: str, field: str, values: Iterable[tuple[float, float | None]]) -> list[str]:
-        """Write gains beside published ones."""
+        """Write gains beside earlier ones."""
         return [
             _beside(self.gain(method, BASES[0], size, field).mean, *value)
             for size, value in zip(SIZES, values, strict=True)
@@ -340,7 +340,7 @@ def _share(value: float) -> str:
 
 
 def _beside(ours: float, theirs: float, error: float | None) -> str:
-    """Write a gain beside a published one."""
+    """Write a gain beside an earlier one."""
     return f"{_signed(ours)} / {theirs:+.2f}" + (f" ({error:.2f})" if error is not None else "")
 
 

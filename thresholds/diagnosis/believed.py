@@ -19,7 +19,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedDiagnosis:
+class ExpectedDiagnosis(tables.ReadOnly):
     """Labels by state, as far as the model believes its own probabilities; no labels were seen.
 
     Attributes

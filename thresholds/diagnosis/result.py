@@ -33,7 +33,7 @@ Rows = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(tables.ReadOnly):
     """Labels by state; `str` and HTML sum up, `table` has one row a label.
 
     Attributes
@@ -187,7 +187,7 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, eq=False)
-class MostPredicted:
+class MostPredicted(tables.ReadOnly):
     """The labels predicted most; `str` and HTML give the form of Lipton et al. 2013, figure 8."""
 
     table: Rows  # those rows of the diagnosis

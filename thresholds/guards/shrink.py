@@ -42,6 +42,7 @@ _PRIOR = 20.0  # rows that the prior is worth; 10 to 80 do nearly as well
 _BANDWIDTH = 0.7  # of siblings, in ln a
 _SHIFT = 1.0  # ranks; .5 to 1.5 do nearly as well, 0 and 2 worse
 _ROWS_PER_BLOCK = 256
+_COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.
 
 
 class _Views(NamedTuple):
@@ -86,7 +87,8 @@ def fit_shrunk(
 
 def _rows_per_unit(problem: Problem) -> float:
     """Give what the unit of the weights is worth in rows: itself if they are whole numbers, else the mean is a row."""
-    if not (problem.row_weights * np.float64(problem.unit) % 1).any():
+    weights = problem.row_weights * np.float64(problem.unit)
+    if weights.sum() < _COUNTABLE and not (weights % 1).any():
         return problem.unit
     return float(np.count_nonzero(problem.row_weights) / problem.row_weights.sum())
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.tables import as_text, names_of
+from thresholds.tables import ReadOnly, as_text, names_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -14,7 +14,7 @@ _SHOWN = 5  # labels in the text
 
 
 @dataclass(frozen=True, eq=False)
-class GuardReport:
+class GuardReport(ReadOnly):
     """Which thresholds were moved away from the in-sample optimum, how far and why; one entry a label.
 
     Attributes
