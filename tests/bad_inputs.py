@@ -726,7 +726,7 @@ CROSS_FIT = {"cross_fit": cross_fit}
 SPLITTING = {"multilabel_folds": multilabel_folds, "cross_fit": cross_fit}
 PAIRS_OF_ROWS = "has .*, expected pairs of rows to fit on and rows to judge on"
 BAD_GROUPS: Values = [
-    ([3, "abcd", b"abcd", 0.5, np.array(3)], "is .*, expected one name or number for each row"),
+    ([3, "abcd", b"abcd", 0.5, np.array(3), {0}], "is .*, expected one name or number for each row"),
     ([[0, 1, 2], [0] * 5, [], np.arange(5), {}], "has . entries, expected 4, one for each row"),
     (
         [[0, None, 1, 2], [0, nan, 1, 2], [[1]] * 4, [{}] * 4, np.eye(4), np.ma.array([1] * 4, mask=[0, 0, 1, 0])],
@@ -758,8 +758,7 @@ CROSS_FITS = [
     *every(CROSS_FIT, "missing", BAD_MISSING),
     *every(CROSS_FIT, "n_jobs", BAD_JOBS),
     *every(CROSS_FIT, "label_names", BAD_TWO_NAMES),
-    *every(CROSS_FIT, "per_label", BAD_FLAGS),
-    *each(CROSS_FIT, "keep_sparse", [None, 0, 1, "yes"], "keep_sparse is .*, expected True or False"),
+    *(row for option in ("per_label", "keep_sparse") for row in every(CROSS_FIT, option, BAD_FLAGS)),
     *each(CROSS_FIT, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
     *each(CROSS_FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
     *each(CROSS_FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),

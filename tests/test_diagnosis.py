@@ -523,7 +523,7 @@ def test_what_reasons_say() -> None:
     far = column(range(5, 100, 16), 100)
     undecided = diagnose(*far, FixedRule(0.0, 1))
     assert undecided.state.tolist() == ["suspect"]
-    assert "neither better than chance (p = 0.6) nor AUROC below 0.7 (p = 0.13" in undecided.table["reason"][0]
+    assert "not shown better than chance (p = 0.64), nor AUROC below 0.7 (p = 0.13)" in undecided.table["reason"][0]
 
 
 @pytest.mark.parametrize("k", [1, 3, 8, 99])
@@ -647,7 +647,7 @@ def test_nothing_to_repair() -> None:
     rule = FixedRule(inf, 7)
     mended = diagnose(truth, scores, rule).repair(rule)
     assert mended.changes.size == 0
-    assert str(mended) == "repaired 0 of 7 thresholds: 0 predictions instead of 0"
+    assert str(mended) == "nothing to repair: none of 7 thresholds was changed"
 
 
 def test_what_a_repair_says() -> None:

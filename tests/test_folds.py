@@ -338,11 +338,10 @@ class NotAvailable:
     __hash__ = object.__hash__
 
 
-@pytest.mark.xfail(reason="values are compared, and hashed, as if they were names or numbers", strict=True)
 @pytest.mark.parametrize(
     "groups",
-    [[np.arange(2)] * 4, [([1],)] * 4, [NotAvailable()] * 4, sparse.csr_array(np.ones((4, 1)))],
-    ids=["arrays", "lists in tuples", "NA", "sparse"],
+    [[np.arange(2)] * 4, [([1],)] * 4, [NotAvailable()] * 4, sparse.csr_array(np.ones((4, 1))), {0, 1, 2, 3}],
+    ids=["arrays", "lists in tuples", "NA", "sparse", "set"],
 )
 def test_groups_that_are_neither_names_nor_numbers_are_refused(groups: object) -> None:
     with pytest.raises(InputError, match=r"^groups (has|is) "):

@@ -276,4 +276,4 @@ def _change(before: int, after: int) -> str:
     """Write the change of a number of predictions."""
     if before == 0:
         return "none before" if after else "none"
-    return f"{100 * (after - before) / before:+.1f} %"
+    return "no change" if after == before else f"{100 * (after - before) / before:+.1f} %"

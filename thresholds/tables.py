@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+
 class ReadOnly:
     """Makes the arrays of a result read-only: of a new one, a copy, and one that was pickled."""
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import earlier
 import numba
 import numpy as np
-import earlier
 import scipy
 from earlier import SIZES
 

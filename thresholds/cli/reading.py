@@ -118,4 +118,4 @@ def title(data: "ScoreFile") -> str:
     """Say what a file holds."""
     n_samples, n_labels = data.y_score.shape
     kind = "CSR" if is_sparse(data.y_score) else str(data.y_score.dtype)
-    return f"{data.name}: {n_samples:,} rows, {n_labels} labels, scores {data.score_key} ({kind})"
+    return f"{data.name}: {n_samples:,} rows, {n_labels:,} labels, scores {data.score_key} ({kind})"

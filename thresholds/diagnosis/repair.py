@@ -25,12 +25,11 @@ class Repair(NamedTuple):
     def __str__(self) -> str:
         """Sum up, and list the largest changes."""
         changes = self.changes
-        before, after = (int(changes[name].sum()) for name in ("predicted_before", "predicted_after"))
-        first = (
-            f"repaired {changes.size} of {self.rule.n_labels} thresholds: {after:,} predictions instead of {before:,}"
-        )
         if not changes.size:
-            return first
+            return f"nothing to repair: none of {self.rule.n_labels:,} thresholds was changed"
+        before, after = (int(changes[name].sum()) for name in ("predicted_before", "predicted_after"))
+        of_all = f"{changes.size:,} of {self.rule.n_labels:,} thresholds"
+        first = f"repaired {of_all}: {after:,} predictions instead of {before:,}"
         order = np.argsort(changes["predicted_after"] - changes["predicted_before"], kind="stable")[:_SHOWN]
         body = [
             (

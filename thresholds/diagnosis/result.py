@@ -20,10 +20,10 @@ COLUMNS = (
 )  # fmt: skip
 
 _MEANINGS = {
-    "platypus": "over-predicted, and the scores know nothing of it",
-    "suspect": "over-predicted, and these rows do not tell whether the scores know it",
+    "platypus": "over-predicted, and the scores know little or nothing of it",
+    "suspect": "over-predicted, and undetermined on these rows whether the scores know it",
     "unsupported": "no positives here",
-    "overpredicted": "over-predicted, though the scores know something",
+    "overpredicted": "over-predicted, though the scores know something of it",
     "ok": "",
 }
 _SHOWN = 8  # flagged labels in HTML
@@ -227,8 +227,9 @@ def reason(columns: Mapping[str, Rows], j: int, min_auroc: float) -> str:
         return f"{often}, {positives} positives: too few to tell" if positives else "predicted, but never true here"
     low, chance = columns["p_uninformative"][j], columns["p_informative"][j]
     if state == "platypus":
-        return f"{often}; AUROC below {min_auroc:g} (p = {low:.1g}) and no better than chance (p = {chance:.1g})"
-    return f"{often}; neither better than chance (p = {chance:.1g}) nor AUROC below {min_auroc:g} (p = {_number(low)})"
+        return f"{often}; AUROC below {min_auroc:g} (p = {low:.2g}), not shown better than chance (p = {chance:.2g})"
+    tested = "" if np.isnan(low) else f", nor AUROC below {min_auroc:g} (p = {low:.2g})"
+    return f"{often}; not shown better than chance (p = {chance:.2g}){tested}"
 
 
 def frozen(array: Rows) -> Rows:

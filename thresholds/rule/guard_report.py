@@ -64,8 +64,8 @@ class GuardReport(ReadOnly):
         fewer = np.count_nonzero(moved & (self.predicted_after < self.predicted_before))
         name = "limits" if self.guard is None else f"guard {self.guard}"
         first = (
-            f"{name}: moved {np.count_nonzero(moved)} of {moved.size} thresholds, {fewer} to predict less; predicts"
-            f" {self.predicted_after.sum():,g} instead of {self.predicted_before.sum():,g}"
+            f"{name}: moved {np.count_nonzero(moved):,} of {moved.size:,} thresholds, {fewer:,} to predict less;"
+            f" predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
         )
         if not moved.any():
             return first

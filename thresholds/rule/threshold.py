@@ -230,7 +230,7 @@ class ThresholdRule(Saved):
             kinds = {None: of_labels, "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
             alone = "" if self.expected is None else ", from probabilities alone"
             reached = f"objective {self.objective:.4f} ({kinds[self.expected]}{alone})"
-        return f"{name}, {shape} {self.n_labels} labels ({never} never predicted): {reached}"
+        return f"{name}, {shape} {self.n_labels:,} labels ({never:,} never predicted): {reached}"
 
     def _warn_if_out_of_range(self, scores: Matrix) -> None:
         """Warn once if most scores lie outside the range of the fit."""
