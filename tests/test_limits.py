@@ -200,7 +200,8 @@ def test_the_report_says_what_a_limit_did() -> None:
     assert changed.any()
     assert (report.reason[changed] != free.guard_report.reason[changed]).all()
     plain, limited = fit_empirical(truth, scores), fit_empirical(truth, scores, min_precision=0.5)
-    assert plain.guard is limited.guard is None
+    assert plain.guard is None
+    assert (limited.guard, rule.guard) == ("min_precision=0.5", "shrink, min_precision=0.5")
     assert plain.guard_report is None
     np.testing.assert_array_equal(limited.guard_report.unguarded, plain.thresholds)
     np.testing.assert_array_equal(limited.guard_report.guarded, limited.thresholds)

@@ -4,7 +4,6 @@ The first figure is too high: the best of many thresholds on a sample is best in
 section 8, the winner's curse). So rules are fitted on all folds but one, and each decides the rows of the one left out.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from thresholds import _checks, tables
 from thresholds._checks import Average, InputError, Placement
 from thresholds.empirical import fit_empirical
-from thresholds.folds import multilabel_folds
+from thresholds.folds import split_rows
 from thresholds.guards import Guard
 from thresholds.judging import Judged, f_measure, judge
 from thresholds.metrics.counts import stacked
@@ -38,7 +37,7 @@ class CrossFit(tables.ReadOnly):
     out_of_fold : the same F-measure of all decisions about rows that the deciding rule was not fitted on, counted
         together; such a rule had fewer rows, so it is a little worse than `rule`, and it cannot know a label all
         of whose positives are in the fold left out
-    folds : int64 (n_samples,), the fold that each row is judged in, -1 for none
+    folds : int64 (n_samples,), the fold that each row is judged in, -1 for none (also for rows of weight 0)
     fold_thresholds : (n_folds, n_labels)
     spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median (of two the
         higher) and highest of the folds' thresholds, and, as scores have no common scale, predicted_most and
@@ -156,10 +155,14 @@ def cross_fit(
         label_names=label_names,
         keep_sparse=keep_sparse,
     )
-    pairs, how = _split(cv, problem, y_true, groups, random_state)
+    weighted = None if problem.weights is None else problem.weights > 0
+    pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     if problem.weights is not None and not problem.weights[judged_rows].any():
         raise InputError("sample_weight is 0 for every row that cv judges, expected at least one positive weight")
+    for k, (train, _) in enumerate(pairs):
+        if problem.weights is not None and not problem.weights[train].any():
+            raise InputError(f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight")
     weights = None if sample_weight is None else np.asarray(sample_weight)
 
     def fit(rows: Any) -> ThresholdRule:
@@ -203,66 +206,6 @@ def cross_fit(
         spread=_spread(problem, rule, fold_thresholds),
         how=how,
     )
-
-
-def _split(
-    cv: Any, problem: Problem, y_true: object, groups: object, random_state: int | None
-) -> tuple[list[tuple[Ints, Ints]], str]:
-    """Give the rows to fit on and to judge on of each fold, and say where they come from."""
-    n = problem.n_samples
-    if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
-        return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
-    if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
-        folds = multilabel_folds(problem.truth, _checks.count(cv, "cv", 2), groups=groups, random_state=random_state)
-        kind = "by iterative stratification" + ("" if groups is None else " of groups")
-        return list(_of_numbers(folds)), kind
-    if groups is not None:
-        raise InputError("groups is given with folds in cv, expected None: the folds are made already")
-    if isinstance(cv, np.ndarray) and cv.ndim == 1 and cv.dtype.kind in "iu":
-        if cv.size != n:
-            raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
-        pairs = list(_of_numbers(cv))
-        if len(pairs) < 2:
-            raise InputError(f"cv has {len(pairs)} fold, expected at least 2")
-        return pairs, "as given"
-    return _checked(cv, n), "as given"
-
-
-def _of_numbers(folds: npt.NDArray[Any]) -> Iterator[tuple[Ints, Ints]]:
-    """Give the rows outside and inside each fold; those of negative number are in none."""
-    for k in np.unique(folds[folds >= 0]):
-        yield np.flatnonzero(folds != k), np.flatnonzero(folds == k)
-
-
-def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
-    """Check pairs of row numbers."""
-    found, judged = [], np.zeros(n, np.int64)
-    for pair in pairs:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InputError(f"cv has {_checks.shown(pair)}, expected pairs of rows to fit on and rows to judge on")
-        train, test = (_rows(part, n) for part in pair)
-        if np.isin(test, train).any():
-            raise InputError(f"cv fits on row {test[np.isin(test, train)][0]} and judges it, expected other rows")
-        times = np.bincount(test, minlength=n)
-        if times.max() > 1:
-            raise InputError(f"cv judges row {times.argmax()} twice in a fold, expected each at most once")
-        judged += times
-        found.append((train, test))
-    if not found:
-        raise InputError("cv has no folds, expected at least one")
-    if judged.max() > 1:
-        raise InputError(f"cv judges row {judged.argmax()} in two folds, expected each at most once")
-    return found
-
-
-def _rows(part: Any, n: int) -> Ints:
-    """Check row numbers."""
-    rows = np.asarray(part)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
-        raise InputError(f"cv has {_checks.shown(part)}, expected row numbers")
-    if rows.min() < 0 or rows.max() >= n:
-        raise InputError(f"cv has rows from {rows.min()} to {rows.max()}, expected 0 to {n - 1}")
-    return rows.astype(np.int64)
 
 
 def _spread(problem: Problem, rule: ThresholdRule, fold_thresholds: Floats) -> npt.NDArray[Any]:

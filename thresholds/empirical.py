@@ -15,7 +15,7 @@ import numpy.typing as npt
 from thresholds import _checks, staircase
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._kernels.choosing import upper_hulls
-from thresholds.guards import Guard, Limits, chosen_guard, fit_guarded
+from thresholds.guards import Guard, Limits, chosen_guard, fit_guarded, guard_name
 from thresholds.judging import f_measure, judge
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
@@ -148,7 +148,7 @@ def fit_empirical(
         cuts = _each_label(problem, beta, **run)
     else:
         guarded = fit_guarded(problem, chosen, limits, beta, placement, **run)
-        cuts, report = guarded.cuts, guarded.report(problem, chosen, beta, zero_division, placement)
+        cuts, report = guarded.cuts, guarded.report(problem, guard_name(chosen, limits), beta, zero_division, placement)
     fitted = ThresholdRule(
         thresholds=cuts.placed(problem, placement) if report is None else report.guarded,
         label_names=problem.label_names,
@@ -156,7 +156,7 @@ def fit_empirical(
         beta=beta,
         unsupported=cuts.positives == 0,
         missing=problem.missing,
-        guard=None if chosen is None else str(chosen),
+        guard=guard_name(chosen, limits),
         per_label=per_label,
         zero_division=zero_division,
         placement=placement,

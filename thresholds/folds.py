@@ -1,6 +1,6 @@
 """Folds that keep rare labels: every split of rows in this library is made here."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds._kernels.stratification import deal_out
 
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 class _Labelled(NamedTuple):
@@ -89,6 +90,80 @@ def multilabel_folds(
         n_folds,
     )
     return folds[unit]
+
+
+def split_rows(
+    cv: Any, truth: Matrix, y_true: object, weighted: Mask | None, groups: object, random_state: int | None
+) -> tuple[list[tuple[Ints, Ints]], str]:
+    """Give the rows to fit on and to judge on of each fold, and say where they come from.
+
+    `cross_fit` says what `cv` may be;
+    `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for all.
+    """
+    n = truth.shape[0]
+    if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
+        return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
+    if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
+        folds = _stratified(truth, weighted, _checks.count(cv, "cv", 2), groups, random_state)
+        kind = "by iterative stratification" + ("" if groups is None else " of groups")
+        return list(_of_numbers(folds)), kind
+    if groups is not None:
+        raise InputError("groups is given with folds in cv, expected None: the folds are made already")
+    if isinstance(cv, np.ndarray) and cv.ndim == 1 and cv.dtype.kind in "iu":
+        if cv.size != n:
+            raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
+        pairs = list(_of_numbers(cv))
+        if not pairs or not pairs[0][0].size:
+            raise InputError(f"cv has {len(pairs)} folds, expected one to judge and rows outside it to fit on")
+        return pairs, "as given"
+    return _checked(cv, n), "as given"
+
+
+def _stratified(truth: Matrix, weighted: Mask | None, n_folds: int, groups: object, random_state: int | None) -> Ints:
+    """Give folds of the rows that have weight; the others, which count nowhere, are in none."""
+    if weighted is None or weighted.all():
+        return multilabel_folds(truth, n_folds, groups=groups, random_state=random_state)
+    used, folds = np.flatnonzero(weighted), np.full(weighted.size, -1)
+    group = None if groups is None else _numbered(groups, weighted.size)[used]
+    folds[used] = multilabel_folds(truth[used], n_folds, groups=group, random_state=random_state)
+    return folds
+
+
+def _of_numbers(folds: npt.NDArray[Any]) -> Iterator[tuple[Ints, Ints]]:
+    """Give the rows outside and inside each fold; those of negative number are in none."""
+    for k in np.unique(folds[folds >= 0]):
+        yield np.flatnonzero(folds != k), np.flatnonzero(folds == k)
+
+
+def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
+    """Check pairs of row numbers."""
+    found, judged = [], np.zeros(n, np.int64)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"cv has {_checks.shown(pair)}, expected pairs of rows to fit on and rows to judge on")
+        train, test = (_rows(part, n) for part in pair)
+        if np.isin(test, train).any():
+            raise InputError(f"cv fits on row {test[np.isin(test, train)][0]} and judges it, expected other rows")
+        times = np.bincount(test, minlength=n)
+        if times.max() > 1:
+            raise InputError(f"cv judges row {times.argmax()} twice in a fold, expected each at most once")
+        judged += times
+        found.append((train, test))
+    if not found:
+        raise InputError("cv has no folds, expected at least one")
+    if judged.max() > 1:
+        raise InputError(f"cv judges row {judged.argmax()} in two folds, expected each at most once")
+    return found
+
+
+def _rows(part: Any, n: int) -> Ints:
+    """Check row numbers."""
+    rows = np.asarray(part)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
+        raise InputError(f"cv has {_checks.shown(part)}, expected row numbers")
+    if rows.min() < 0 or rows.max() >= n:
+        raise InputError(f"cv has rows from {rows.min()} to {rows.max()}, expected 0 to {n - 1}")
+    return rows.astype(np.int64)
 
 
 def _labelled(truth: Matrix, unit: Ints) -> _Labelled:

@@ -117,6 +117,15 @@ def best_cuts(offsets: Ints, hits: Ints, weights: Ints, positives: Ints, ratio: 
 
 
 @kernel
+def steps_to_chance(n: int, positives: int, tp: int, predicted: int) -> float:
+    """Give about how many steps `chance_of_f` takes: rows, times the width of the distribution."""
+    rows = min(float(n), positives * (positives + predicted) / max(tp, 1) - positives)
+    rate = positives / n
+    width = 24.0 * math.sqrt(min(rows, 0.5 * n) * rate * (1.0 - rate)) + 1.0
+    return rows * min(float(positives), width)
+
+
+@kernel
 def chance_of_f(weights: Ints, positives: int, tp: int, predicted: int) -> float:
     """Give the probability that some cut reaches the F1 of `tp` and `predicted` if truth falls on the rows by chance.
 

@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import staircase
-from thresholds._kernels.evidence import best_cuts, chance_of_f, chance_of_ranks, group_by_ties, rank_statistics
+from thresholds._kernels.evidence import (
+    best_cuts,
+    chance_of_f,
+    chance_of_ranks,
+    group_by_ties,
+    rank_statistics,
+    steps_to_chance,
+)
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import sorted_groups
 from thresholds.metrics.counts import f_of_counts
@@ -28,6 +35,7 @@ Floats = npt.NDArray[np.float64]
 FEWEST = 5  # positives, and negatives, for a test of AUROC
 
 _DECIDED = 1e-12  # a p-value of ranks that no other test need confirm
+_TOO_MANY = 2.0**28  # steps of the exact test of F1, about .2 s; its F1 is then nearly that of predicting all
 _MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 
@@ -73,6 +81,8 @@ def _weigh(problem: Problem, first: int, last: int, criteria: Criteria) -> Evide
     of_ranks = _p_of_ranks(statistics, positives, problem.n_samples)
     of_f = np.ones(positives.size)
     for j in np.flatnonzero(of_ranks > _DECIDED):
+        if steps_to_chance(problem.n_samples, positives[j], tp[j], predicted[j]) > _TOO_MANY:
+            continue
         own = weight[offsets[j] : offsets[j + 1]]
         of_f[j] = chance_of_f(own, positives[j], tp[j], predicted[j])
     scores = np.append(to_scores(key).astype(np.float64), np.nan)

@@ -4,7 +4,7 @@ The best of many cuts on a sample is best there in part by luck: the winner's cu
 """
 
 from thresholds.guards.choice import Guard, SCutFBR, Shrink, chosen_guard
-from thresholds.guards.fitting import fit_guarded
+from thresholds.guards.fitting import fit_guarded, guard_name
 from thresholds.guards.limits import Limits
 
-__all__ = ["Guard", "Limits", "SCutFBR", "Shrink", "chosen_guard", "fit_guarded"]
+__all__ = ["Guard", "Limits", "SCutFBR", "Shrink", "chosen_guard", "fit_guarded", "guard_name"]

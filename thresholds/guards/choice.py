@@ -28,9 +28,12 @@ class Shrink:
 
     def __post_init__(self) -> None:
         """Check the options."""
-        _checks.option(self.siblings, "siblings", (True, False))
-        _checks.option(self.probabilities, "probabilities", (True, False))
-        _checks.option(self.unsupported, "unsupported", ("above_max", "never"))
+        for name, known in (
+            ("siblings", (True, False)),
+            ("probabilities", (True, False)),
+            ("unsupported", ("above_max", "never")),
+        ):
+            object.__setattr__(self, name, _checks.option(getattr(self, name), name, known))
 
     def __str__(self) -> str:
         """Give the name, and the options that are not the usual ones."""
@@ -58,8 +61,8 @@ class SCutFBR:
             raise InputError(f"candidates is {_checks.shown(self.candidates)}, expected numbers in a tuple")
         rising = tuple(sorted(_checks.share(value, "candidates") for value in self.candidates))
         object.__setattr__(self, "candidates", rising)
-        _checks.count(self.n_folds, "n_folds", 2)
-        _checks.count(self.random_state, "random_state", 0)
+        object.__setattr__(self, "n_folds", _checks.count(self.n_folds, "n_folds", 2))
+        object.__setattr__(self, "random_state", _checks.count(self.random_state, "random_state", 0))
 
     def __str__(self) -> str:
         """Give the name, and the options that are not the usual ones."""

@@ -48,12 +48,12 @@ class Guarded(NamedTuple):
         return Cuts(at, np.full_like(at, np.nan), tp, predicted, self.optimum.positives)
 
     def report(
-        self, problem: Problem, guard: object, beta: float, zero_division: float, placement: Placement
+        self, problem: Problem, guard: str | None, beta: float, zero_division: float, placement: Placement
     ) -> GuardReport:
         """Say what was moved."""
         positives, before = self.optimum.positives, self.optimum.predicted
         return GuardReport(
-            guard=None if guard is None else str(guard),
+            guard=guard,
             unguarded=self.optimum.placed(problem, placement),
             guarded=self.made.thresholds,
             predicted_before=before * problem.unit,

@@ -15,6 +15,12 @@ from thresholds.problem import Problem
 from thresholds.staircase import Cuts
 
 
+def guard_name(guard: Shrink | SCutFBR | None, limits: Limits) -> str | None:
+    """Name what keeps a fit from its in-sample optimum; None is nothing."""
+    parts = ([] if guard is None else [str(guard)]) + ([str(limits)] if limits.any else [])
+    return ", ".join(parts) or None
+
+
 def fit_guarded(
     problem: Problem, guard: Shrink | SCutFBR | None, limits: Limits, beta: float, placement: Placement, **run: Any
 ) -> Guarded:

@@ -39,6 +39,10 @@ class Limits(NamedTuple):
             None if min_recall is None else _checks.share(min_recall, "min_recall"),
         )
 
+    def __str__(self) -> str:
+        """List the limits that are set."""
+        return ", ".join(f"{name}={value:g}" for name, value in self._asdict().items() if value is not None)
+
     @property
     def any(self) -> bool:
         """Whether there is a limit."""

@@ -3,23 +3,24 @@
 The bins (`_kernels/odds.py`) make it independent of the order of cells, and of threads, to the last bit.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import engines
+from thresholds import engines, staircase
 from thresholds._checks import Dense, dense, is_sparse
 from thresholds._kernels import odds
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.logistic import fit_logistic
-from thresholds.problem import Problem
+from thresholds.problem import Items, Problem
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+CellsOf = Callable[[int, int], Items]
 
 _NO_WEIGHTS = np.empty(0, np.int64)
-_LABELS_PER_PIECE = 16
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -30,14 +31,14 @@ class PooledCurve(NamedTuple):
     probable: bool
 
 
-def fit_pooled_curve(problem: Problem, row: float, n_jobs: int | None) -> PooledCurve | None:
+def fit_pooled_curve(problem: Problem, cells: CellsOf, row: float, n_jobs: int | None) -> PooledCurve | None:
     """Fit Platt's curve to the cells of all labels at once; None if truth does not rise with the score.
 
-    `row` is the weight of one row. Scores in [0, 1] enter by their log odds, others as they are; those that are
+    `cells` gives the items of labels, `row` is the weight of one row. Scores in [0, 1] enter by their log odds, others as they are; those that are
     `missing` get the share of positives among them.
     """
     probable = _are_probable(problem)
-    parts = engines.run(lambda piece: _count(problem, piece, probable), _pieces(problem), n_jobs=n_jobs)
+    parts = _counted(problem, cells, probable, n_jobs)
     total, positive = (np.sum([part[k] for part in parts], axis=0) for k in (0, 1))
     negative = (total - positive)[:-1]
     filled = np.flatnonzero(total[:-1])
@@ -52,29 +53,26 @@ def fit_pooled_curve(problem: Problem, row: float, n_jobs: int | None) -> Pooled
     return PooledCurve(np.append(_read(curve[:, 0], probable), (positive[-1] + row / 2) / (total[-1] + row)), probable)
 
 
-def _pieces(problem: Problem) -> list[slice]:
-    """Cut a problem into blocks of rows, or of labels where it is sparse or weighted."""
-    if problem.plain:
-        return list(problem.row_blocks())
-    problem.prepare("labels")
-    return [
-        slice(j, min(j + _LABELS_PER_PIECE, problem.n_labels)) for j in range(0, problem.n_labels, _LABELS_PER_PIECE)
-    ]
+def _counted(problem: Problem, cells: CellsOf, probable: bool, n_jobs: int | None) -> list[tuple[Ints, Ints]]:
+    """Count cells and positives by bin: in blocks of rows as they lie in memory, else label by label."""
 
+    def count(keys: Dense, hits: Dense, weights: Ints) -> tuple[Ints, Ints]:
+        total, positive = (np.zeros(1 + (2 * odds.SIDE if probable else odds.MARGIN_BINS), np.int64) for _ in range(2))
+        odds.count_bins(keys, weights, *apart(problem), probable, total)
+        odds.count_bins(keys, hits, *apart(problem), probable, positive)
+        return total, positive
 
-def _count(problem: Problem, piece: slice, probable: bool) -> tuple[Ints, Ints]:
-    """Count cells and positives by bin in a piece of a problem."""
+    def of_rows(rows: slice) -> tuple[Ints, Ints]:
+        hits = np.ascontiguousarray(dense(problem.truth[rows]), np.uint8)
+        return count(_narrow(problem.scores[rows]).reshape(-1), hits.reshape(-1), _NO_WEIGHTS)
+
+    def of_tile(first: int, last: int) -> tuple[Ints, Ints]:
+        _, keys, hits, weights = cells(first, last)
+        return count(narrow_keys(keys), hits, weights)
+
     if problem.plain:
-        keys = _narrow(problem.scores[piece]).reshape(-1)
-        hits: Dense = np.ascontiguousarray(dense(problem.truth[piece]), np.uint8).reshape(-1)
-        weights = _NO_WEIGHTS
-    else:
-        _, wide, hits, weights = problem.items("labels", piece.start, piece.stop)
-        keys = narrow_keys(wide)
-    total, positive = (np.zeros(1 + (2 * odds.SIDE if probable else odds.MARGIN_BINS), np.int64) for _ in range(2))
-    odds.count_bins(keys, weights, *apart(problem), probable, total)
-    odds.count_bins(keys, hits, *apart(problem), probable, positive)
-    return total, positive
+        return engines.run(of_rows, list(problem.row_blocks()), n_jobs=n_jobs)
+    return staircase.map_tiles(problem, of_tile, n_jobs=n_jobs)
 
 
 def narrow_keys(keys: Dense) -> Dense:

@@ -18,13 +18,14 @@ The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic
 estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010, "Large-Scale Inference", chapter 1.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import staircase
-from thresholds._checks import Placement
+from thresholds._checks import Placement, is_sparse
 from thresholds._kernels.odds import expected_f_at_ratios
 from thresholds._kernels.ranks import f_at_ratios
 from thresholds.guards.choice import Shrink
@@ -42,6 +43,7 @@ _PRIOR = 20.0  # rows that the prior is worth; 10 to 80 do nearly as well
 _BANDWIDTH = 0.7  # of siblings, in ln a
 _SHIFT = 1.0  # ranks; .5 to 1.5 do nearly as well, 0 and 2 worse
 _ROWS_PER_BLOCK = 256
+_MANY_SIZES = 2048
 _COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.
 
 
@@ -64,10 +66,12 @@ def fit_shrunk(
 ) -> Guarded:
     """Shrink the thresholds of all labels."""
     rows = _rows_per_unit(problem)
-    curve = fit_pooled_curve(problem, 1 / rows, n_jobs) if options.probabilities else None
+    # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
+    cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
+    curve = fit_pooled_curve(problem, cells, 1 / rows, n_jobs) if options.probabilities else None
 
     def view(first: int, last: int) -> _Views:
-        return _view(problem, problem.cells(first, last), curve, beta)
+        return _view(problem, cells(first, last), curve, beta)
 
     parts = staircase.map_tiles(problem, view, n_jobs=n_jobs, progress=progress)
     own, expected = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:2])
@@ -79,9 +83,9 @@ def fit_shrunk(
     ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
 
     def cut(first: int, last: int) -> GuardedCuts:
-        return cut_at_ranks(problem, problem.cells(first, last), ranks[first:last], rows, limits, placement)
+        return cut_at_ranks(problem, cells(first, last), ranks[first:last], rows, limits, placement)
 
-    found = staircase.map_tiles(problem, cut, n_jobs=n_jobs, progress=progress, light=True)
+    found = staircase.map_tiles(problem, cut, n_jobs=n_jobs, progress=progress, light=problem.plain)
     return Guarded(joined(found), optimum)
 
 
@@ -119,21 +123,24 @@ def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float
 
 
 def _of_siblings(own: Floats, positives: Floats) -> Floats:
-    """Average over labels with about as many positives; labels with equally many have the same siblings."""
-    sizes, which = np.unique(positives, return_inverse=True)
+    """Average over labels with about as many positives; labels with equally many have the same siblings.
+
+    More than 2,048 different numbers, as real weights give, are rounded to 64ths of the bandwidth.
+    """
+    with np.errstate(divide="ignore"):
+        log_size = np.log(positives)
+    if np.unique(log_size).size > _MANY_SIZES:
+        log_size = np.rint(log_size * (64 / _BANDWIDTH)) * (_BANDWIDTH / 64)
+    sizes, which = np.unique(log_size, return_inverse=True)
     count, sums = np.bincount(which).astype(np.float64), np.zeros((sizes.size, RATIOS.size))
     np.add.at(sums, which, own)
-    kept = sizes > 0
-    log_size, found = np.log(sizes[kept]), np.zeros_like(sums)
-    near = np.empty((0, RATIOS.size))
-    for start in range(0, log_size.size, _ROWS_PER_BLOCK):
-        apart = (log_size[start : start + _ROWS_PER_BLOCK, np.newaxis] - log_size) / _BANDWIDTH
-        weight = np.exp(-0.5 * apart**2)
+    found, kept = np.zeros_like(sums), np.flatnonzero(sizes > -np.inf)
+    for start in range(0, kept.size, _ROWS_PER_BLOCK):
+        rows = kept[start : start + _ROWS_PER_BLOCK]
+        weight = np.exp(-0.5 * ((sizes[rows, np.newaxis] - sizes[kept]) / _BANDWIDTH) ** 2)
         # einsum without optimisation: no BLAS, whose sums depend on its threads.
-        near = np.append(
-            near, np.einsum("vu,ug->vg", weight, sums[kept]) / (weight @ count[kept])[:, np.newaxis], axis=0
-        )
-    found[kept] = near
+        total = np.einsum("vu,u->v", weight, count[kept])
+        found[rows] = np.einsum("vu,ug->vg", weight, sums[kept]) / total[:, np.newaxis]
     return np.asarray(found[which])
 
 

@@ -19,7 +19,7 @@ class GuardReport(ReadOnly):
 
     Attributes
     ----------
-    guard : its name; None if only limits were set
+    guard : what moved them: a guard, limits or both
     unguarded, guarded : (n_labels,) thresholds of the in-sample optimum, and those of the rule
     predicted_before, predicted_after : (n_labels,) number, or weight, of rows predicted on the data of the fit
     f_before, f_after : (n_labels,) F-beta there: what is given up in the sample for new data
@@ -62,10 +62,9 @@ class GuardReport(ReadOnly):
         """Sum up, and list the labels that were moved furthest."""
         moved = self.moved
         fewer = np.count_nonzero(moved & (self.predicted_after < self.predicted_before))
-        name = "limits" if self.guard is None else f"guard {self.guard}"
         first = (
-            f"{name}: moved {np.count_nonzero(moved):,} of {moved.size:,} thresholds, {fewer:,} to predict less;"
-            f" predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
+            f"guard {self.guard}: moved {np.count_nonzero(moved):,} of {moved.size:,} thresholds, {fewer:,} to predict"
+            f" less; predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
         )
         if not moved.any():
             return first

@@ -44,7 +44,7 @@ class ThresholdRule(Saved):
     missing : float
         The score of an entry that a sparse matrix leaves out.
     guard : str or None
-        The protection against over-fitting that was applied; None is the plain in-sample optimum.
+        The protection against over-fitting, and the limits, of the fit; None is the plain in-sample optimum.
     guard_report : GuardReport or None
         What a guard, or limits, moved in the fit, how far and why; it is not saved.
     fitted_on : FittedOn or None
