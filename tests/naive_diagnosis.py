@@ -210,7 +210,7 @@ def state_of(positives: int, overpredicted: bool, informative: bool, uninformati
 
 def is_overpredicted(predicted: float, positives: float, bound: float) -> bool:
     """Whether a label is predicted more than `bound` times for each of its positives."""
-    return predicted > bound * float(positives)
+    return predicted > 0 if positives == 0 else float(predicted) / float(positives) > bound
 
 
 def counted(truth: Array, decided: Array) -> Row:

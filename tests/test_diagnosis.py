@@ -17,6 +17,7 @@ from sklearn.metrics import roc_auc_score
 
 import thresholds
 from thresholds import CalibratedRule, FixedRule, InstanceRule, TopKRule, calibrate, diagnose, fit_empirical
+from thresholds._kernels.evidence import chance_of_f
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
@@ -725,3 +726,9 @@ def test_resolution_is_one_where_the_model_is_certain() -> None:
     found = believed(p, FixedRule(0.5, 3))
     assert found.table["resolution"][0] == pytest.approx(1)
     assert np.isnan(found.table["resolution"][1:]).all()
+
+
+def test_the_chance_of_the_best_f_is_right_far_out() -> None:
+    for n, positives in ((60, 10), (2000, 6)):
+        chance = chance_of_f(np.ones(n, np.int64), positives, positives, positives, 0.5)
+        np.testing.assert_allclose(chance, 1 / math.comb(n, positives), rtol=1e-9)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import thresholds
-from thresholds import Shrink, fit_empirical
+from thresholds import SCutFBR, Shrink, fit_empirical
 
 Array = NDArray[np.generic]
 inf = math.inf
@@ -593,3 +593,19 @@ def test_a_rare_label_of_random_scores_is_predicted_far_less_than_by_the_plain_o
         plain += fit_empirical(truth, scores).predict(scores)[:, :10].sum()
         guarded += fit_empirical(truth, scores, guard="shrink").predict(scores)[:, :10].sum()
     assert guarded < plain / 5
+
+
+def test_folds_at_the_bound_itself_are_hopeless() -> None:
+    truth = np.tile([1, 0, 0], 20)[:, np.newaxis]
+    scores = truth + np.linspace(0, 0.5, 60)[:, np.newaxis]
+    rule = fit_empirical(truth, scores, guard=SCutFBR(candidates=(1.0,)))
+    assert rule.guard_report.reason.tolist() == ["fbr on 3 of 3 folds"]
+
+
+def test_scutfbr_does_not_see_missing_scores_that_are_not_there() -> None:
+    rng = np.random.default_rng(3)
+    truth = (rng.random((90, 4)) < 0.1).astype(np.uint8)
+    scores = rng.random((90, 4))
+    options = {"guard": SCutFBR(candidates=(1.0,)), "missing": 5.0}
+    dense, full = (fit_empirical(truth, s, **options) for s in (scores, sparse.csr_array(scores)))
+    np.testing.assert_array_equal(full.thresholds, dense.thresholds)

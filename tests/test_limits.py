@@ -14,7 +14,9 @@ from cases import Case, small_cases
 from scipy import sparse
 
 import thresholds
-from thresholds import fit_empirical
+from thresholds import fit_empirical, staircase
+from thresholds.guards.limits import Limits
+from thresholds.problem import Problem
 
 inf = math.inf
 NAMES = ("max_overprediction", "min_precision", "min_recall")
@@ -207,6 +209,22 @@ def test_the_report_says_what_a_limit_did() -> None:
     np.testing.assert_array_equal(limited.guard_report.guarded, limited.thresholds)
     np.testing.assert_array_equal(limited.guard_report.moved, plain.thresholds != limited.thresholds)
     assert str(limited.guard_report)
+
+
+def test_the_nearest_step_is_nearest_in_ratio() -> None:
+    truth = np.repeat([1, 0, 1], [2, 12, 26])[:, np.newaxis]
+    scores = -np.arange(40.0)[:, np.newaxis]
+    problem = Problem.of(truth, scores)
+    stairs = staircase.of_items(problem.cells(0, 1))
+    nearest = Limits(min_precision=0.5).nearest(stairs, np.array([7]))  # 2 and 24 to 40 keep it; 24 / 7 < 7 / 2
+    assert nearest.predicted.tolist() == [24]
+
+
+def test_a_limit_that_is_no_binary_fraction_is_reached() -> None:
+    truth = np.repeat([0, 1, 0], [150, 100, 250])[:, np.newaxis]
+    scores = -np.arange(500.0)[:, np.newaxis]
+    rule = fit_empirical(truth, scores, max_overprediction=1.15)
+    assert rule.predict(scores).sum() == 115
 
 
 # Errors

@@ -276,4 +276,5 @@ def _change(before: int, after: int) -> str:
     """Write the change of a number of predictions."""
     if before == 0:
         return "none before" if after else "none"
-    return "no change" if after == before else f"{100 * (after - before) / before:+.1f} %"
+    percent = 100 * (after - before) / before
+    return "no change" if after == before else f"{percent:+.1f} %" if abs(percent) >= 0.05 else f"{percent:+.1g} %"

@@ -28,7 +28,7 @@ Lines = Sequence[tuple[str, ...]]
 
 def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
     """Align cells in columns: those whose numbers are in `left` to the left, the others to the right."""
-    head, body = ([tuple(" ".join(cell.split()) for cell in cells) for cells in lines] for lines in (head, body))
+    head, body = ([tuple(map(_on_one_line, cells)) for cells in lines] for lines in (head, body))
     widths = [max(len(cell) for cell in column) for column in zip(*head, *body, strict=True)]
 
     def line(cells: tuple[str, ...]) -> str:
@@ -36,6 +36,12 @@ def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
         return "  ".join(sides).rstrip()
 
     return "\n".join([*map(line, head), "  ".join("-" * width for width in widths), *map(line, body)])
+
+
+def _on_one_line(cell: str) -> str:
+    """Turn white space into spaces, and what a terminal would obey into escapes."""
+    text = " ".join(cell.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def as_html(head: Lines, body: Lines) -> str:

@@ -24,7 +24,7 @@ y_score_indptr, y_score_shape), and optionally label_names, calib_idx and test_i
 y_true.
 """
 _GUARDS = ("auto", "shrink", "fbr", "none")
-_GUARD = "protection against over-fitting; auto shrinks rank ratios for macro and weighted, and does nothing for others"
+_GUARD = "protection against over-fitting; auto draws macro and weighted fits towards what suits similar labels"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -112,7 +112,11 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         "--alpha", type=float, default=0.05, metavar="X", help="share of false findings to expect (default: 0.05)"
     )
     command.add_argument(
-        "--min-auroc", type=float, default=0.7, metavar="X", help="what an informative score reaches (default: 0.7)"
+        "--min-auroc",
+        type=float,
+        default=0.7,
+        metavar="X",
+        help="AUROC below which scores know too little of a label (default: 0.7)",
     )
     command.add_argument(
         "--overprediction",
@@ -122,11 +126,14 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         help="a label is over-predicted on more than X times its positives (default: 3)",
     )
     command.add_argument("--top", type=_count, default=8, metavar="K", help="labels that are listed (default: 8)")
-    command.add_argument("--repair", metavar="OUT.json", help="where to save the rule without its platypus labels")
+    command.add_argument(
+        "--repair", metavar="OUT.json", help="where to save the rule with thresholds of flagged labels mended"
+    )
     command.add_argument(
         "--action",
         choices=("never", "cap"),
-        help="what to repair with: never predict them (default), or at most --overprediction times their positives",
+        help="how to mend: never predict platypus labels (default), or cap platypus and suspect labels at"
+        " --overprediction times their positives",
     )
     command.add_argument(
         "--fail-on",

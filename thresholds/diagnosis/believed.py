@@ -130,7 +130,7 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
     base = expected / n
     with np.errstate(divide="ignore", invalid="ignore"):
         f, of_all = 2 * hits / (expected + predicted), 2 * expected / (expected + n)
-        over = predicted > overprediction * expected
+        over = predicted / expected > overprediction
         conditions = [over & (f < 2 * of_all), expected == 0, over]
         columns = {
             "name": tables.names_of(rule.label_names, n_labels),

@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 FEWEST = 5  # positives, and negatives, for a test of AUROC
 
 _DECIDED = 1e-12  # a p-value of ranks that no other test need confirm
-_TOO_MANY = 2.0**28  # steps of the exact test of F1, about .2 s; its F1 is then nearly that of predicting all
+_TOO_MANY = 2.0**31  # steps of the exact test of F1, about .3 s; its F1 is then nearly that of predicting all
 _MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 
@@ -84,7 +84,7 @@ def _weigh(problem: Problem, first: int, last: int, criteria: Criteria) -> Evide
         if steps_to_chance(problem.n_samples, positives[j], tp[j], predicted[j]) > _TOO_MANY:
             continue
         own = weight[offsets[j] : offsets[j + 1]]
-        of_f[j] = chance_of_f(own, positives[j], tp[j], predicted[j])
+        of_f[j] = chance_of_f(own, positives[j], tp[j], predicted[j], min(of_ranks[j], 0.5))
     scores = np.append(to_scores(key).astype(np.float64), np.nan)
     below = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
     return Evidence(
@@ -120,9 +120,10 @@ def _p_of_auroc(statistics: Floats, positives: Ints, n: int, least: float) -> Fl
 
     auroc, of_positives, of_negatives = statistics[:3]
     negatives = n - positives
-    q1, q2 = least / (2 - least) - least**2, 2 * least**2 / (1 + least) - least**2
+    q1, q2 = least / (2 - least), 2 * least**2 / (1 + least)  # as Hanley and McNeil call them
     with np.errstate(divide="ignore", invalid="ignore"):
-        hanley = (least * (1 - least) + (positives - 1) * q1 + (negatives - 1) * q2) / (positives * negatives)
+        pairs = (positives - 1) * (q1 - least**2) + (negatives - 1) * (q2 - least**2)
+        hanley = (least * (1 - least) + pairs) / (positives * negatives)
         variances = np.stack([of_positives / positives + of_negatives / negatives, hanley])
         z = np.where((auroc == least) & (variances == 0), 0, (auroc - least) / np.sqrt(np.maximum(variances, 0)))
         p = np.asarray(ndtr(z.max(axis=0)))

@@ -22,7 +22,7 @@ COLUMNS = (
 _MEANINGS = {
     "platypus": "over-predicted, and the scores know little or nothing of it",
     "suspect": "over-predicted, and undetermined on these rows whether the scores know it",
-    "unsupported": "no positives here",
+    "unsupported": "no positives here, and not predicted",
     "overpredicted": "over-predicted, though the scores know something of it",
     "ok": "",
 }
@@ -46,6 +46,8 @@ class Diagnosis(tables.ReadOnly):
     alpha, min_auroc, overprediction : as asked for
     n_samples : rows judged on
     label_names : tuple of str, or None
+    caps, cap_predicted : (n_labels,) the thresholds of the lowest cuts that predict at most `overprediction` times the
+        positives, and what they predict: what `repair(rule, "cap")` raises thresholds to
     """
 
     table: Rows
@@ -54,7 +56,7 @@ class Diagnosis(tables.ReadOnly):
     overprediction: float
     n_samples: int
     label_names: tuple[str, ...] | None
-    caps: npt.NDArray[np.float64] = field(repr=False)  # thresholds that predict `overprediction` times the positives
+    caps: npt.NDArray[np.float64] = field(repr=False)
     cap_predicted: npt.NDArray[np.int64] = field(repr=False)
 
     @property
@@ -80,7 +82,7 @@ class Diagnosis(tables.ReadOnly):
     @property
     def overpredicted(self) -> Mask:
         """Labels predicted more than `overprediction` times as often as true, whatever their state."""
-        return frozen(self.table["predicted_positive"] > self.overprediction * self.table["n_positives"])
+        return frozen(self.table["overprediction"] > self.overprediction)
 
     @property
     def flagged_share(self) -> float:
@@ -179,7 +181,10 @@ class Diagnosis(tables.ReadOnly):
                 str(row["state"]),
                 *(f"{row[name]:.2%}" for name in ("predicted_rate", "base_rate")),
                 *(_number(row[name]) for name in ("f", "auroc")),
-                *("" if np.isnan(row[name]) else f"{row[name]:.2g}" for name in ("p_informative", "p_uninformative")),
+                *(
+                    "" if np.isnan(row[name]) else _p(row[name]).removeprefix("= ")
+                    for name in ("p_informative", "p_uninformative")
+                ),
             )
             for row in flagged[order]
         ]
@@ -225,17 +230,24 @@ def reason(columns: Mapping[str, Rows], j: int, min_auroc: float) -> str:
         return often
     if positives < FEWEST:
         return f"{often}, {positives} positives: too few to tell" if positives else "predicted, but never true here"
+    if np.isnan(columns["p_informative"][j]):
+        return f"{often}, hardly any negatives: nothing can be told"
     low, chance = columns["p_uninformative"][j], columns["p_informative"][j]
     if state == "platypus":
-        return f"{often}; AUROC below {min_auroc:g} (p = {low:.2g}), not shown better than chance (p = {chance:.2g})"
-    tested = "" if np.isnan(low) else f", nor AUROC below {min_auroc:g} (p = {low:.2g})"
-    return f"{often}; not shown better than chance (p = {chance:.2g}){tested}"
+        return f"{often}; AUROC below {min_auroc:g} (p {_p(low)}), not shown better than chance (p {_p(chance)})"
+    tested = "" if np.isnan(low) else f", nor AUROC below {min_auroc:g} (p {_p(low)})"
+    return f"{often}; not shown better than chance (p {_p(chance)}){tested}"
 
 
 def frozen(array: Rows) -> Rows:
     """Make an array read-only."""
     array.flags.writeable = False
     return array
+
+
+def _p(value: float) -> str:
+    """Give a p-value; normal tails are not trusted beyond 1e-15."""
+    return "< 1e-15" if value < 1e-15 else f"= {value:.2g}"
 
 
 def _number(value: float) -> str:

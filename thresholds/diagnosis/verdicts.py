@@ -54,7 +54,8 @@ def diagnose(
     ----------
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
         Best rows that the rule was not fitted on, but the states allow for the choice of thresholds: evidence is about
-        scores and truth, not about the rule.
+        scores and truth, not about the rule. Rows count as independent: of repeats, and of groups such as images of
+        one patient, give one each, else p-values are too small.
     rule : any rule; absent entries of a sparse `y_score` get its `missing`
     alpha : in (0, 1), the false discovery rate of both verdicts, over all labels that can be tested
         In simulations with 20 % useless labels, fewer than `alpha` of the labels flagged "platypus" were useful ones
@@ -82,8 +83,8 @@ def diagnose(
     score is shared by more than a tenth of the rows, given how many positives lie outside it. That of the best F1
     over all cuts is exact: its distribution over all ways to place the positives on the rows is computed, not sampled,
     so that it reaches the small p-values that many labels need. It is left out where ranks alone have p <= 1e-12, and
-    where it would take more than 2^28 steps, rows times the spread of the count: for labels with tens of thousands of
-    positives among hundreds of thousands of rows, and a best F1 hardly above that of predicting all.
+    where it would take more than 2^31 steps, rows times the spread of the count: for labels with hundreds of thousands
+    of positives among a million rows, and a best F1 hardly above that of predicting all.
 
     uninformative: the same on p_uninformative, the larger of two one-sided p-values for AUROC >= `min_auroc`, with the
     variances of DeLong et al. 1988 and of Hanley & McNeil 1982; undetermined (NaN) with fewer than 5 positives or
@@ -131,12 +132,14 @@ def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Crit
     names = (rule.calibrator if isinstance(rule, CalibratedRule) else rule).label_names
     counts = judge(rule, problem).by_label
     informative, uninformative = rejected(evidence.p_informative, alpha), rejected(evidence.p_uninformative, alpha)
-    over, few = counts.predicted > overprediction * counts.positives, counts.positives < FEWEST
+    few = counts.positives < FEWEST
+    columns = _columns(counts, problem.n_samples, evidence)
+    over = columns["overprediction"] > overprediction
     unclear = few | ~(informative | uninformative)
-    useless = uninformative & ~informative & ~few
+    useless = uninformative & ~informative
     conditions = [over & useless, over & unclear, counts.positives == 0, over]
     placement: Placement = getattr(rule, "placement", None) or "low"
-    columns = _columns(counts, problem.n_samples, evidence) | {
+    columns |= {
         "name": names_of(names, problem.n_labels),
         "threshold": rule.thresholds if isinstance(rule, ThresholdRule) else np.full(problem.n_labels, np.nan),
         "informative": informative,

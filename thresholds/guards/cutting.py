@@ -94,10 +94,10 @@ def cut_at_thresholds(
 def within_limits(
     problem: Problem, items: Items, cuts: GuardedCuts, limits: Limits, placement: Placement
 ) -> GuardedCuts:
-    """Replace cuts that break limits, and those that predict nothing of a label that the limits allow to be predicted.
+    """Replace cuts that break limits; where only limits were asked for, also those that predict nothing.
 
-    If it is predicted too often, as much as is allowed is predicted: the lowest cut, whether or not a positive lies
-    there. If that breaks another limit, the step that keeps all and predicts most nearly as much.
+    If a label is predicted too often, as much as is allowed is predicted: the lowest cut, whether or not a positive
+    lies there. If that breaks another limit, the step that keeps all and predicts most nearly as much.
     """
     if not limits.any:
         return cuts
@@ -131,7 +131,7 @@ def _lowest_within(problem: Problem, items: Items, most: Floats) -> Cuts:
     def at(ranks: Floats) -> Floats:
         return to_scores(keys_at_ranks(items.starts, items.keys, items.weights, ranks)).astype(np.float64)
 
-    score = at(np.stack([np.maximum(ranks, 0.5)] * 2))[0]
+    score = at(np.stack([np.maximum(ranks, 0.5)] * 2))[0]  # One rank is wanted; two are what the kernel gives.
     if problem.keep_sparse:
         score = np.maximum(score, problem.missing)
     above, hits_above, tied, hits_tied = _count_at(items, score, problem)

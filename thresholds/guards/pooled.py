@@ -34,8 +34,8 @@ class PooledCurve(NamedTuple):
 def fit_pooled_curve(problem: Problem, cells: CellsOf, row: float, n_jobs: int | None) -> PooledCurve | None:
     """Fit Platt's curve to the cells of all labels at once; None if truth does not rise with the score.
 
-    `cells` gives the items of labels, `row` is the weight of one row. Scores in [0, 1] enter by their log odds, others as they are; those that are
-    `missing` get the share of positives among them.
+    `cells` gives the items of labels, `row` is the weight of one row. Scores in [0, 1] enter by their log odds, others
+    as they are; those that are `missing` get the share of positives among them.
     """
     probable = _are_probable(problem)
     parts = _counted(problem, cells, probable, n_jobs)
