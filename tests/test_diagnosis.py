@@ -18,6 +18,7 @@ from sklearn.metrics import roc_auc_score
 import thresholds
 from thresholds import CalibratedRule, FixedRule, InstanceRule, TopKRule, calibrate, diagnose, fit_empirical
 from thresholds._kernels.evidence import chance_of_f
+from thresholds.diagnosis.evidence import rejected
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
@@ -732,3 +733,49 @@ def test_the_chance_of_the_best_f_is_right_far_out() -> None:
     for n, positives in ((60, 10), (2000, 6)):
         chance = chance_of_f(np.ones(n, np.int64), positives, positives, positives, 0.5)
         np.testing.assert_allclose(chance, 1 / math.comb(n, positives), rtol=1e-9)
+
+
+def test_constant_scores_are_at_an_auroc_of_one_half() -> None:
+    truth = np.tile([1, 0, 0], 20)[:, np.newaxis]
+    found = thresholds.diagnose(truth, np.ones((60, 1)), thresholds.ThresholdRule([1.0]), min_auroc=0.5)
+    assert found.table["p_uninformative"].tolist() == [0.5]
+
+
+def test_a_p_value_at_the_bound_is_rejected() -> None:
+    assert rejected(np.array([0.05]), 0.05).all()
+    assert rejected(np.array([0.25, 0.5]), 0.5).all()
+    assert not rejected(np.array([0.5, np.nan]), 0.25).any()
+
+
+def test_five_positives_are_enough() -> None:
+    truth = (np.arange(200) < 5)[:, np.newaxis]
+    scores = -np.arange(200.0)[:, np.newaxis]
+    found = thresholds.diagnose(truth, scores, thresholds.ThresholdRule([-100.0]))
+    assert found.state.tolist() == ["overpredicted"]
+    found = thresholds.diagnose(truth[1:], scores[1:], thresholds.ThresholdRule([-100.0]))
+    assert found.state.tolist() == ["suspect"]
+
+
+def test_a_capped_rule_is_not_capped_again() -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = rng.random((500, 6)) < 0.05, rng.random((500, 6))
+    rule = thresholds.ThresholdRule(np.zeros(6))
+    found = thresholds.diagnose(truth, scores, rule)
+    mended, changes = found.repair(rule, "cap")
+    assert changes.size
+    assert not found.repair(mended, "cap").changes.size
+
+
+def test_a_bound_of_a_limit_is_one_of_the_diagnosis() -> None:
+    truth = (np.arange(500) < 100)[:, np.newaxis]
+    scores = -np.arange(500.0)[:, np.newaxis]
+    for bound in (1.15, 2.3, 4.35):
+        rule = thresholds.ThresholdRule([1.0 - round(100 * bound)])
+        assert not thresholds.diagnose(truth, scores, rule, overprediction=bound).overpredicted.any()
+
+
+def test_expected_predictions_at_the_bound_are_not_over_it() -> None:
+    p = np.array([[0.5], [0.25], [0.25], [0.0]])
+    found = thresholds.diagnose_expected(p, thresholds.ThresholdRule([0.25]))
+    assert found.table["overprediction"].tolist() == [3.0]
+    assert found.state.tolist() == ["ok"]

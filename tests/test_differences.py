@@ -194,3 +194,25 @@ def test_bad_scores_are_refused() -> None:
         diff_rules(OLD, NEW, SCORES[:, :3])
     with pytest.raises(thresholds.InputError, match=r"^y_score has NaN at row 0, label 'dog', expected real scores$"):
         diff_rules(OLD, NEW, np.full((2, 4), np.nan))
+
+
+def test_each_rule_of_a_difference_has_its_own_missing() -> None:
+    scores = sparse.csr_array(np.array([[0.7], [0.0], [0.0]]))
+    old, new = thresholds.ThresholdRule([-0.5], missing=-1.0), thresholds.ThresholdRule([0.5])
+    found = thresholds.diff_rules(old, new, scores)
+    assert found.table["predicted_before"].tolist() == [1]
+    assert found.rows_changed == 0
+
+
+def test_an_old_rule_that_predicts_missing_is_compared_on_sparse_scores() -> None:
+    scores = sparse.csr_array(np.array([[0.7], [0.0], [0.0]]))
+    found = thresholds.diff_rules(thresholds.ThresholdRule([-0.5]), thresholds.ThresholdRule([0.5]), scores)
+    assert found.table["predicted_before"].tolist() == [3]
+    assert found.rows_changed == 2
+
+
+def test_scores_out_of_the_range_of_the_old_rule_are_told() -> None:
+    truth, scores = np.tile([[0], [1]], (20, 1)), np.linspace(0, 1, 40)[:, np.newaxis]
+    old, new = (thresholds.fit_empirical(truth, scores + shift) for shift in (0.0, 100.0))
+    with pytest.warns(thresholds.ScoreRangeWarning):
+        thresholds.diff_rules(old, new, scores + 100.0)

@@ -73,5 +73,5 @@ def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: objec
         "predicted_before": table["predicted_positive"],
         "predicted_after": predicted,
     }
-    mended = rule.replace({int(j): float(new[j]) for j in changed})
+    mended = rule.replace({int(j): float(new[j]) for j in changed}) if changed.size else rule
     return Repair(mended, tables.rows_of({name: values[changed] for name, values in columns.items()}))

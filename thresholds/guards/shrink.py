@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import staircase
-from thresholds._checks import Placement, is_sparse
+from thresholds._checks import Placement, is_sparse, row_blocks
 from thresholds._kernels.odds import expected_f_at_ratios
 from thresholds._kernels.ranks import f_at_ratios
 from thresholds.guards.choice import Shrink
@@ -35,6 +35,7 @@ from thresholds.guards.pooled import PooledCurve, apart, fit_pooled_curve, narro
 from thresholds.problem import Items, Problem
 from thresholds.staircase import Cuts
 
+Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # It has 1, which perfectly separated labels need.
@@ -77,9 +78,7 @@ def fit_shrunk(
     own, expected = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:2])
     optimum = staircase.all_cuts([part.optimum for part in parts])
     positives = optimum.positives * np.float64(rows)
-    priors = ([_of_siblings(own, positives)] if options.siblings else []) + ([] if curve is None else [expected])
-    prior = sum(priors) / len(priors) if priors else np.zeros_like(own)
-    ranks = _SHIFT + positives * _mean_ratio(positives[:, np.newaxis] * own + _PRIOR * prior)
+    ranks = _ranks(own, None if curve is None else expected, positives, options.siblings)
     ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
 
     def cut(first: int, last: int) -> GuardedCuts:
@@ -122,8 +121,20 @@ def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float
     return _Views(own, expected, stairs.cuts_at(stairs.best(beta)))
 
 
-def _of_siblings(own: Floats, positives: Floats) -> Floats:
-    """Average over labels with about as many positives; labels with equally many have the same siblings.
+def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bool) -> Floats:
+    """Give the rank of each label, some labels at a time: with all, the ratios would take much memory."""
+    near, which = _of_siblings(own, positives) if siblings else (own, np.arange(positives.size))
+    ranks = np.empty(positives.size)
+    for part in row_blocks(*own.shape):
+        views = ([near[which[part]]] if siblings else []) + ([] if expected is None else [expected[part]])
+        prior = sum(views) / len(views) if views else np.zeros_like(own[part])
+        a = positives[part, np.newaxis]
+        ranks[part] = _SHIFT + positives[part] * _mean_ratio(a * own[part] + _PRIOR * prior)
+    return ranks
+
+
+def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
+    """Average over labels with about as many positives: one average for each number of them, and which each label has.
 
     More than 2,048 different numbers, as real weights give, are rounded to 64ths of the bandwidth.
     """
@@ -141,7 +152,7 @@ def _of_siblings(own: Floats, positives: Floats) -> Floats:
         # einsum without optimisation: no BLAS, whose sums depend on its threads.
         total = np.einsum("vu,u->v", weight, count[kept])
         found[rows] = np.einsum("vu,ug->vg", weight, sums[kept]) / total[:, np.newaxis]
-    return np.asarray(found[which])
+    return found, which
 
 
 def _mean_ratio(evidence: Floats) -> Floats:
