@@ -52,10 +52,8 @@ def diagnose(options: argparse.Namespace) -> None:
         printing.print_json(about | _values(found) | {"repair": changes, "broken": broken})
     else:
         print(f"{reading.title(data)}\n{case.said}\n{rule}\n\n{_text(found, options.top)}")
-        print(end="" if repair is None else f"\n{repair}\n")
-    if repair is not None:
-        repair.rule.save(options.repair)  # After all is printed, in case the place is none to write to.
-        print(end="" if options.json else f"saved as {options.repair}\n")
+        if repair is not None:
+            print(f"\n{repair}\nsaved as {options.repair}")
     failing.report(broken)
 
 
@@ -97,7 +95,9 @@ def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> 
 
     if not isinstance(rule, ThresholdRule):
         raise InputError(f"--repair is given with a rule of the kind {rule.kind!r}, expected one of thresholds")
-    return found.repair(rule, action=options.action or "never")
+    repair = found.repair(rule, action=options.action or "never")
+    repair.rule.save(options.repair)
+    return repair
 
 
 def _text(found: "Diagnosis", top: int) -> str:
