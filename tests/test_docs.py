@@ -119,3 +119,13 @@ def test_rules_of_every_kind_keep_to_the_published_schema(name: str, tmp_path: P
     schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
     RULES[name].save(tmp_path / "rule.json")
     jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)
+
+
+def test_the_page_on_guards_shows_what_was_measured() -> None:
+    """Gains stand in `docs/guards.md` as the experiment wrote them."""
+    measured = (ROOT / "experiments" / "guards" / "results.md").read_text().replace("-", "−")
+    page = (ROOT / "docs" / "guards.md").read_text()
+    gains = re.findall(r"[+−]\d+\.\d\d \(\d\.\d\d\), \d+/\d+", page)
+    assert len(gains) == 30
+    for gain in gains:
+        assert gain.replace("),", ")") in measured
