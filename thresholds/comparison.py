@@ -9,7 +9,7 @@ import numpy as np
 
 from thresholds import _checks, tables
 from thresholds._checks import Average, InputError, Matrix
-from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
+from thresholds.calibration import AnyRule, CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
 from thresholds.diagnosis.verdicts import conclude, missing_of
@@ -22,8 +22,6 @@ from thresholds.metrics.counts import count_by_label
 from thresholds.problem import Problem
 from thresholds.rule import FixedRule, InstanceRule, Rule, ThresholdRule
 from thresholds.top_k import fit_top_k
-
-AnyRule = Rule | CalibratedRule
 
 _OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 

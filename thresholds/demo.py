@@ -8,7 +8,8 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from thresholds.comparison import AnyRule, compare, fit_all
+from thresholds.calibration import AnyRule
+from thresholds.comparison import compare, fit_all
 from thresholds.diagnosis import diagnose
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score

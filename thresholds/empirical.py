@@ -63,6 +63,7 @@ def fit_empirical(
     beta : weight of recall against precision
     per_label : False for one threshold that all labels share
     sample_weight : (n_samples,) non-negative; rows of weight 0 count as absent
+        To the guard "shrink", whole numbers count rows; other weights are relative, their mean is a row.
     zero_division : 0.0 or 1.0, the F of a label (or row) with neither positives nor predictions
     placement : where in the gap between the cut's score and the next lower score a threshold lies
         All places decide alike on this data. "low" (default), 1/1024 of the gap above the lower score, does best

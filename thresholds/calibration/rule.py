@@ -9,7 +9,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import Matrix, is_sparse
 from thresholds.calibration.calibrator import Calibrator
-from thresholds.rule import InstanceRule, ThresholdRule
+from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.decisions import like, positives_only, sparse_like
 
 
@@ -95,3 +95,6 @@ class CalibratedRule:
     def __str__(self) -> str:
         """Name both parts."""
         return f"{self.rule}, after {self.calibrator.method} calibration"
+
+
+AnyRule = Rule | CalibratedRule

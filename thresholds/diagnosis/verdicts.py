@@ -1,23 +1,21 @@
 """One row of figures and a verdict for each label."""
 
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
-from thresholds.calibration import CalibratedRule
+from thresholds.calibration import AnyRule, CalibratedRule
 from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, rejected, weigh_evidence
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.judging import judge
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.placement import place
 from thresholds.problem import Problem
-from thresholds.rule import Rule, ThresholdRule
+from thresholds.rule import ThresholdRule
 from thresholds.tables import names_of, rows_of
-
-AnyRule = Rule | CalibratedRule
 
 
 def diagnose(
@@ -104,7 +102,7 @@ def diagnose(
     >>> thresholds.diagnose(y_true, y_score, rule).state.tolist()
     ['ok', 'platypus']
     """
-    if not isinstance(rule, (*get_args(Rule), CalibratedRule)):
+    if not isinstance(rule, AnyRule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
     criteria = Criteria(
         alpha=_inside(alpha, "alpha"),

@@ -114,9 +114,8 @@ def _thresholds(folds: list[_Fold], fbr: Floats, problem: Problem) -> Floats:
     finite = np.where(never, 0, cuts)
     with np.errstate(over="ignore"):
         mean = (finite / len(folds)).sum(axis=0)
-    mean = np.clip(
-        mean, finite.min(axis=0), finite.max(axis=0)
-    )  # That of equal cuts is the cut, whatever rounding says.
+    # The mean of equal cuts is that cut, whatever rounding says.
+    mean = np.clip(mean, finite.min(axis=0), finite.max(axis=0))
     return rounded_up(np.where(never, np.inf, mean), dtype).astype(np.float64) + 0.0
 
 

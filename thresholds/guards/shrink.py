@@ -43,7 +43,7 @@ RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # It has 1, which perfectly separated
 _PRIOR = 20.0  # rows that the prior is worth; 10 to 80 do nearly as well
 _BANDWIDTH = 0.7  # of siblings, in ln a
 _SHIFT = 1.0  # ranks; .5 to 1.5 do nearly as well, 0 and 2 worse
-_ROWS_PER_BLOCK = 256
+_SIZES_PER_BLOCK = 256
 _MANY_SIZES = 2048
 _COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.
 
@@ -146,8 +146,8 @@ def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
     count, sums = np.bincount(which).astype(np.float64), np.zeros((sizes.size, RATIOS.size))
     np.add.at(sums, which, own)
     found, kept = np.zeros_like(sums), np.flatnonzero(sizes > -np.inf)
-    for start in range(0, kept.size, _ROWS_PER_BLOCK):
-        rows = kept[start : start + _ROWS_PER_BLOCK]
+    for start in range(0, kept.size, _SIZES_PER_BLOCK):
+        rows = kept[start : start + _SIZES_PER_BLOCK]
         weight = np.exp(-0.5 * ((sizes[rows, np.newaxis] - sizes[kept]) / _BANDWIDTH) ** 2)
         # einsum without optimisation: no BLAS, whose sums depend on its threads.
         total = np.einsum("vu,u->v", weight, count[kept])
