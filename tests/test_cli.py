@@ -770,3 +770,12 @@ def test_a_closed_pipe_hides_no_broken_condition(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert "Traceback" not in done.stderr
+
+
+def test_missing_reaches_the_fit(tmp_path: Path) -> None:
+    scores = sparse.csr_array(np.array([[0.5, 0.0], [0.0, 0.7], [0.2, 0.0], [0.0, 0.1]]))
+    parts = {f"y_score_{name}": getattr(scores, name) for name in ("data", "indices", "indptr", "shape")}
+    np.savez(tmp_path / "scores.npz", y_true=[[1, 0], [0, 1], [1, 0], [0, 0]], **parts)
+    saved = str(tmp_path / "rule.json")
+    assert cli.main(["fit", str(tmp_path / "scores.npz"), "--missing", "-1", "--cv", "0", "-o", saved]) == 0
+    assert thresholds.load_rule(saved).missing == -1.0

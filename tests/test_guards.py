@@ -17,6 +17,7 @@ from scipy import sparse
 
 import thresholds
 from thresholds import SCutFBR, Shrink, fit_empirical
+from thresholds.guards import shrink
 
 Array = NDArray[np.generic]
 inf = math.inf
@@ -609,3 +610,41 @@ def test_scutfbr_does_not_see_missing_scores_that_are_not_there() -> None:
     options = {"guard": SCutFBR(candidates=(1.0,)), "missing": 5.0}
     dense, full = (fit_empirical(truth, s, **options) for s in (scores, sparse.csr_array(scores)))
     np.testing.assert_array_equal(full.thresholds, dense.thresholds)
+
+
+def test_labels_that_moved_furthest_come_first_from_none_as_from_a_half() -> None:
+    before, after = np.array([2, 0]), np.array([7, 2])
+    report = thresholds.GuardReport("shrink", *np.zeros((2, 2)), before, after, *np.zeros((2, 2)), np.array(["", ""]))
+    assert [line.split()[0] for line in str(report).splitlines()[-2:]] == ["1", "0"]
+
+
+def test_siblings_on_a_grid_are_nearly_those_of_each_size() -> None:
+    rng = np.random.default_rng(0)
+    own, positives = rng.random((3000, shrink.RATIOS.size)), np.exp(rng.uniform(0, 7, 3000))
+    near = np.exp(-0.5 * ((np.log(positives)[:, np.newaxis] - np.log(positives)) / 0.7) ** 2)
+    expected = near @ own / near.sum(axis=1, keepdims=True)
+    found, which = shrink._of_siblings(own, positives)
+    np.testing.assert_allclose(found[which], expected, atol=3e-4)
+
+
+@pytest.mark.parametrize("factor", [2.0**60, 2.0**900])
+def test_weights_beyond_whole_numbers_are_no_counts(factor: float) -> None:
+    rng = np.random.default_rng(1)
+    truth, weights = rng.random((300, 8)) < 0.1, rng.random(300)
+    scores = rng.normal(size=truth.shape) + truth
+    small, large = (
+        thresholds.fit_empirical(truth, scores, guard="shrink", sample_weight=w) for w in (weights, factor * weights)
+    )
+    np.testing.assert_array_equal(small.thresholds, large.thresholds)
+
+
+def test_names_of_limits_are_whole() -> None:
+    rng = np.random.default_rng(0)
+    rule = thresholds.fit_empirical(rng.random((50, 1)) < 0.3, rng.random((50, 1)), max_overprediction=1.25)
+    assert "max_overprediction=1.25" in rule.guard
+
+
+def test_a_report_counts_millions_in_full() -> None:
+    before, after = np.array([2_000_000]), np.array([1_234_567])
+    report = thresholds.GuardReport("shrink", *np.zeros((2, 1)), before, after, *np.zeros((2, 1)), np.array([""]))
+    assert "predicts 1,234,567 instead of 2,000,000" in str(report)

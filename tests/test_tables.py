@@ -25,3 +25,7 @@ def test_html_keeps_head_and_body_apart_and_escapes() -> None:
         "<table><thead><tr><th>rule</th><th>F1</th></tr><tr><th></th><th>of all</th></tr></thead>"
         "<tbody><tr><td>&lt;b&gt;</td><td>&amp;</td></tr></tbody></table>"
     )
+
+
+def test_terminals_are_told_nothing_by_names() -> None:
+    assert "\x1b" not in as_text([("label",)], [("\x1b[31mred",)])

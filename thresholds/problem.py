@@ -80,7 +80,7 @@ class Problem:
     @property
     def n_stored(self) -> int:
         """Number of scores that take room."""
-        return int(self.scores.nnz if is_sparse(self.scores) else self.scores.size)
+        return stored(self.scores)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -216,6 +216,11 @@ class Problem:
         hits[place[where[found]]] = true_weight[found]
         np.add.at(hits, absent[true_group[~found]], true_weight[~found])
         return Items(starts, to_keys(keys), hits, weights)
+
+
+def stored(matrix: Matrix) -> int:
+    """Give the number of cells that take room."""
+    return int(matrix.nnz if is_sparse(matrix) else matrix.size)
 
 
 def _other(axis: Axis) -> Axis:

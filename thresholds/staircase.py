@@ -19,7 +19,7 @@ from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
 from thresholds.placement import place
-from thresholds.problem import Items, Problem
+from thresholds.problem import Items, Problem, stored
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -153,7 +153,7 @@ def map_tiles(
     """
     per_thread = _FEW_TILES if light else _TILES_PER_THREAD
     width = max(1, min(_WIDEST_TILE, problem.n_labels // (per_thread * engines.worker_count(n_jobs))))
-    width = max(width, _SMALL_TILE * problem.n_labels // max(problem.n_stored, problem.n_labels))
+    width = max(width, _SMALL_TILE * problem.n_labels // max(problem.n_stored, stored(problem.truth), problem.n_labels))
     problem.prepare("labels")
     tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]
     size = problem.n_stored

@@ -35,7 +35,7 @@ Floats = npt.NDArray[np.float64]
 FEWEST = 5  # positives, and negatives, for a test of AUROC
 
 _DECIDED = 1e-12  # a p-value of ranks that no other test need confirm
-_TOO_MANY = 2.0**31  # steps of the exact test of F1, about .3 s; its F1 is then nearly that of predicting all
+_TOO_MANY = 2.0**31  # steps of the exact test of F1, about .3 s: then a bound must do
 _MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 
@@ -81,10 +81,11 @@ def _weigh(problem: Problem, first: int, last: int, criteria: Criteria) -> Evide
     of_ranks = _p_of_ranks(statistics, positives, problem.n_samples)
     of_f = np.ones(positives.size)
     for j in np.flatnonzero(of_ranks > _DECIDED):
-        if steps_to_chance(problem.n_samples, positives[j], tp[j], predicted[j]) > _TOO_MANY:
-            continue
-        own = weight[offsets[j] : offsets[j + 1]]
-        of_f[j] = chance_of_f(own, positives[j], tp[j], predicted[j], min(of_ranks[j], 0.5))
+        counts = positives[j], tp[j], predicted[j]
+        if steps_to_chance(problem.n_samples, *counts) > _TOO_MANY:
+            of_f[j] = _bound_of_chance(problem.n_samples, *counts)
+        else:
+            of_f[j] = chance_of_f(weight[offsets[j] : offsets[j + 1]], *counts, min(of_ranks[j], 0.5))
     scores = np.append(to_scores(key).astype(np.float64), np.nan)
     below = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
     return Evidence(
@@ -96,6 +97,21 @@ def _weigh(problem: Problem, first: int, last: int, criteria: Criteria) -> Evide
         cap_lower=scores[below],
         cap_predicted=cap_predicted,
     )
+
+
+def _bound_of_chance(n: int, positives: int, tp: int, predicted: int) -> float:
+    """Bound the probability that some cut reaches an F1 by chance: the sum over numbers of hits, m.
+
+    At least m hits are needed up to rank k(m); by Hoeffding 1963, section 6, the probability of as many there is at
+    most exp(-k (q ln(q / b) + (1 - q) ln((1 - q) / (1 - b)))), q = m / k above the base rate b.
+    """
+    from scipy.special import rel_entr
+
+    m, b = np.arange(1, positives + 1), positives / n
+    k = np.minimum(m * (positives + predicted) // tp - positives, n)
+    m, k = m[k >= m], k[k >= m]
+    q = np.maximum(m / k, b)
+    return min(1.0, float(np.exp(-k * (rel_entr(q, b) + rel_entr(1 - q, 1 - b))).sum()))
 
 
 def _p_of_ranks(statistics: Floats, positives: Ints, n: int) -> Floats:

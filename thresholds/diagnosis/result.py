@@ -21,7 +21,7 @@ COLUMNS = (
 
 _MEANINGS = {
     "platypus": "over-predicted, and the scores know little or nothing of it",
-    "suspect": "over-predicted, and undetermined on these rows whether the scores know it",
+    "suspect": "over-predicted; these rows do not tell whether the scores know it",
     "unsupported": "no positives here, and not predicted",
     "overpredicted": "over-predicted, though the scores know something of it",
     "ok": "",

@@ -81,8 +81,8 @@ def diagnose(
     score is shared by more than a tenth of the rows, given how many positives lie outside it. That of the best F1
     over all cuts is exact: its distribution over all ways to place the positives on the rows is computed, not sampled,
     so that it reaches the small p-values that many labels need. It is left out where ranks alone have p <= 1e-12, and
-    where it would take more than 2^31 steps, rows times the spread of the count: for labels with hundreds of thousands
-    of positives among a million rows, and a best F1 hardly above that of predicting all.
+    replaced by an upper bound where it would take more than 2^31 steps, rows times the spread of the count: for labels
+    with thousands of positives among millions of rows.
 
     uninformative: the same on p_uninformative, the larger of two one-sided p-values for AUROC >= `min_auroc`, with the
     variances of DeLong et al. 1988 and of Hanley & McNeil 1982; undetermined (NaN) with fewer than 5 positives or

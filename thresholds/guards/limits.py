@@ -41,7 +41,7 @@ class Limits(NamedTuple):
 
     def __str__(self) -> str:
         """List the limits that are set."""
-        return ", ".join(f"{name}={value:g}" for name, value in self._asdict().items() if value is not None)
+        return ", ".join(f"{name}={value!r}" for name, value in self._asdict().items() if value is not None)
 
     @property
     def any(self) -> bool:
