@@ -230,9 +230,8 @@ def _decided(old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Int
     after, rows_changed = np.zeros(new.n_labels, np.int64), 0
     for rule in (old, new):
         rule._warn_if_out_of_range(scores)
-    for rows in _checks.row_blocks(
-        scores.shape[0], (scores.nnz if is_sparse(scores) else scores.size) // scores.shape[0]
-    ):
+    per_row = scores.nnz // scores.shape[0] if is_sparse(scores) and not dense else scores.shape[1]
+    for rows in _checks.row_blocks(scores.shape[0], per_row):
         block = scores[rows]
         decided = new._decide(block, dense=dense)
         after += decided.sum(axis=0, dtype=np.int64)
