@@ -88,7 +88,7 @@ def fit_empirical(
     -------
     ThresholdRule
         `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
-        `unsupported`: their threshold is `+inf` (unless shared), their F is `zero_division`.
+        `unsupported`: their threshold is `+inf` (unless shared, or under "shrink"), their F is `zero_division`.
 
     Raises
     ------

@@ -43,8 +43,8 @@ def diagnose(
 
     - "platypus": over-predicted, uninformative and not informative;
     - "suspect": over-predicted and, on these rows, neither shown informative nor shown uninformative; also any
-      over-predicted label with fewer than 5 positives, with which no test is possible;
-    - "unsupported": no positives on these rows;
+      over-predicted label with fewer than 5 positives, too few to test AUROC, even if it is shown informative;
+    - "unsupported": no positives on these rows, and not predicted;
     - "overpredicted": over-predicted, but not without reason;
     - "ok".
 
