@@ -513,12 +513,12 @@ def test_what_reasons_say() -> None:
     reasons = diagnose(truth, scores, rule).table["reason"].tolist()
     starts = [
         "20.4 times as often as true; AUROC below 0.7 (p = ",
-        "400 times as often as true, 2 positives: too few to tell",
+        "400 times as often as true, 2 positives: too few to test AUROC",
         "no positives",
         "6 times as often as true",
         "1.52 times as often as true",
         "predicted, but never true here",
-        "33.3 times as often as true, 3 positives: too few to tell",
+        "33.3 times as often as true, 3 positives: too few to test AUROC",
     ]
     for reason, start in zip(reasons, starts, strict=True):
         assert reason.startswith(start)

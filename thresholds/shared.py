@@ -18,7 +18,7 @@ import numpy.typing as npt
 from thresholds import engines
 from thresholds._checks import Average, Dense
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.pooling import pooled_counts, pooled_gains
+from thresholds._kernels.shared_cuts import pooled_counts, pooled_gains
 from thresholds._kernels.sorting import sorted_with_rows
 from thresholds.metrics.counts import f_of_counts
 from thresholds.problem import Axis, Items, Problem

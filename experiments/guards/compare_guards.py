@@ -1,12 +1,12 @@
 """Which way of choosing thresholds holds on new data: guards against the plain optimum, on files of real scores.
 
-    python experiments/guards/compare_guards.py FOLDER [--repeats 6] [--jobs 2] [--quick] [--only NAME] [--json]
+    python experiments/guards/compare_guards.py FOLDER [--repeats 6] [--jobs 2] [--quick] [--only NAME]
 
 For every score key of every `.npz` in FOLDER: thresholds are chosen on random subsamples of one half of the rows
 (`calib_idx`, `test_idx`: in both directions) and judged on the other half. Subsamples have 300 or 1000 rows, where the
 half is at least a third larger, and 80 % of the half ("all"). They are the same for every method, so differences are
 paired. An F of 0/0 is 0. `summary.py` says what is averaged how. The table is printed; a run over all files also writes
-`results.md` and, with `--json`, `results.json` beside this script. The exit status is 1 if a claim does not hold.
+`results.md` and `results.json` beside this script. The exit status is 1 if a claim does not hold.
 """
 
 import argparse
@@ -235,7 +235,6 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--quick", action="store_true", help="one repeat, small files; prints only, claims not judged")
     parser.add_argument("--only", metavar="NAME", help="files whose name holds NAME; prints only, claims not judged")
-    parser.add_argument("--json", action="store_true", help="write results.json beside results.md, too")
     return parser.parse_args()
 
 
@@ -254,8 +253,7 @@ def main() -> int:
         return 0
     here = Path(__file__).parent
     (here / "results.md").write_text(summary.markdown() + "\n")
-    if options.json:
-        (here / "results.json").write_text(json.dumps(summary.as_json(), indent=1) + "\n")
+    (here / "results.json").write_text(json.dumps(summary.as_json(), indent=1) + "\n")
     return 0 if all(claim.holds for claim in summary.claims()) else 1
 
 

@@ -44,7 +44,7 @@ def broken(bounds: Mapping[str, float] | None, found: "Diagnosis") -> list[str]:
     """Say which conditions do not hold."""
     reached = figures(found)
     return [
-        f"{name} is {reached[name]}, expected at most {bound}"
+        f"{name} is {reached[name]:.4g}, expected at most {bound:g}"
         for name, bound in (bounds or {}).items()
         if reached[name] > bound
     ]

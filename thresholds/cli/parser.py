@@ -109,7 +109,11 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     command.add_argument("--average", choices=AVERAGES[:-1], help="what the fit is to maximise (default: macro)")
     command.add_argument("--guard", choices=_GUARDS, help=f"{_GUARD} (default: auto)")
     command.add_argument(
-        "--alpha", type=float, default=0.05, metavar="X", help="share of false findings to expect (default: 0.05)"
+        "--alpha",
+        type=float,
+        default=0.05,
+        metavar="X",
+        help="false discovery rate of each of the two tests (default: 0.05)",
     )
     command.add_argument(
         "--min-auroc",

@@ -21,7 +21,7 @@ COLUMNS = (
 
 _MEANINGS = {
     "platypus": "over-predicted, and the scores know little or nothing of it",
-    "suspect": "over-predicted; these rows do not tell whether the scores know it",
+    "suspect": "over-predicted; undetermined here, or fewer than 5 positives",
     "unsupported": "no positives here, and not predicted",
     "overpredicted": "over-predicted, though the scores know something of it",
     "ok": "",
@@ -229,7 +229,8 @@ def reason(columns: Mapping[str, Rows], j: int, min_auroc: float) -> str:
     if state in ("overpredicted", "ok"):
         return often
     if positives < FEWEST:
-        return f"{often}, {positives} positives: too few to tell" if positives else "predicted, but never true here"
+        few = f"{often}, {positives} positive{'' if positives == 1 else 's'}: too few to test AUROC"
+        return few if positives else "predicted, but never true here"
     if np.isnan(columns["p_informative"][j]):
         return f"{often}, hardly any negatives: nothing can be told"
     low, chance = columns["p_uninformative"][j], columns["p_informative"][j]

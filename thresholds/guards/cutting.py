@@ -71,15 +71,15 @@ def joined(parts: Sequence[GuardedCuts]) -> GuardedCuts:
 
 
 def cut_at_ranks(
-    problem: Problem, items: Items, ranks: Floats, rows: float, limits: Limits, placement: Placement
+    problem: Problem, items: Items, ranks: Floats, rows_per_unit: float, limits: Limits, placement: Placement
 ) -> GuardedCuts:
     """Cut at ranks, counted in rows from the top; 0 is above the highest score, -1 never.
 
-    `rows` is what the unit of the weights is worth in rows. Positive iff score >= threshold; the tie group at the
-    threshold is left out if predicted rows with it, times those without it, exceed rank^2 (it is nearer to the rank
-    without it, in ratio), and if it is that of several `missing` scores.
+    `rows_per_unit` is what the unit of the weights is worth in rows. Positive iff score >= threshold; the tie group at
+    the threshold is left out if predicted rows with it, times those without it, exceed rank^2 (it is nearer to the
+    rank without it, in ratio), and if it is that of several `missing` scores.
     """
-    return within_limits(problem, items, _at_ranks(problem, items, ranks, rows), limits, placement)
+    return within_limits(problem, items, _at_ranks(problem, items, ranks, rows_per_unit), limits, placement)
 
 
 def cut_at_thresholds(
@@ -142,17 +142,17 @@ def _lowest_within(problem: Problem, items: Items, most: Floats) -> Cuts:
     return Cuts(np.where(predicted > 0, upper, np.inf), lower, tp, predicted, np.zeros_like(tp))
 
 
-def _at_ranks(problem: Problem, items: Items, ranks: Floats, rows: float) -> GuardedCuts:
+def _at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: float) -> GuardedCuts:
     """Cut at ranks."""
     dtype = problem.scores.dtype if problem.scores.dtype.kind == "f" else np.dtype(np.float64)
     present = _present(problem, items)
-    wanted = np.clip(ranks, 1, np.maximum(present * rows, 1))
-    t = _scores_at(items, np.where(ranks > 0, wanted, 0), present, rows, dtype)
+    wanted = np.clip(ranks, 1, np.maximum(present * rows_per_unit, 1))
+    t = _scores_at(items, np.where(ranks > 0, wanted, 0), present, rows_per_unit, dtype)
     if problem.keep_sparse:
         t = np.maximum(t, problem.missing)
     above, hits_above, tied, hits_tied = _count_at(items, t, problem)
-    left_out = ((above + tied) * rows / wanted > wanted / np.maximum(above * rows, 1)) | (ranks <= 0)
-    left_out |= (t == problem.missing) & ((tied * rows > 1) | problem.keep_sparse)
+    left_out = ((above + tied) * rows_per_unit / wanted > wanted / np.maximum(above * rows_per_unit, 1)) | (ranks <= 0)
+    left_out |= (t == problem.missing) & ((tied * rows_per_unit > 1) | problem.keep_sparse)
     t = np.where(left_out, _next_above(t, dtype), t)
     tp, predicted = hits_above + np.where(left_out, 0, hits_tied), above + np.where(left_out, 0, tied)
     never = (ranks < 0) | (present == 0)
@@ -175,14 +175,14 @@ def _present(problem: Problem, items: Items) -> Ints:
     return np.asarray(np.add.reduceat(weights, items.starts[:-1], dtype=np.int64))
 
 
-def _scores_at(items: Items, ranks: Floats, present: Ints, rows: float, dtype: np.dtype[Any]) -> Floats:
+def _scores_at(items: Items, ranks: Floats, present: Ints, rows_per_unit: float, dtype: np.dtype[Any]) -> Floats:
     """Give the score at each rank, linear between whole ranks, rounded up in the dtype of the scores."""
-    ranks = np.minimum(ranks, present * rows)
+    ranks = np.minimum(ranks, present * rows_per_unit)
     near = np.rint(ranks)
     ranks = np.where(np.abs(ranks - near) < _ROUNDING * near, near, ranks)
     whole = np.floor(ranks)
-    last = whole + 1 > present * rows * (1 + _ROUNDING)
-    between = np.stack([whole, whole + ~last]) / rows * (1 - _ROUNDING)
+    last = whole + 1 > present * rows_per_unit * (1 + _ROUNDING)
+    between = np.stack([whole, whole + ~last]) / rows_per_unit * (1 - _ROUNDING)
     between = np.maximum(np.minimum(between, present), 0.5)  # The highest score has half of the smallest unit.
     upper, lower = to_scores(keys_at_ranks(items.starts, items.keys, items.weights, between)).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):

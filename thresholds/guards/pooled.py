@@ -31,11 +31,11 @@ class PooledCurve(NamedTuple):
     probable: bool
 
 
-def fit_pooled_curve(problem: Problem, cells: CellsOf, row: float, n_jobs: int | None) -> PooledCurve | None:
+def fit_pooled_curve(problem: Problem, cells: CellsOf, weight_of_row: float, n_jobs: int | None) -> PooledCurve | None:
     """Fit Platt's curve to the cells of all labels at once; None if truth does not rise with the score.
 
-    `cells` gives the items of labels, `row` is the weight of one row. Scores in [0, 1] enter by their log odds, others
-    as they are; those that are `missing` get the share of positives among them.
+    `cells` gives the items of labels, `weight_of_row` is that of one row, in their unit. Scores in [0, 1] enter by
+    their log odds, others as they are; those that are `missing` get the share of positives among them.
     """
     probable = _are_probable(problem)
     parts = _counted(problem, cells, probable, n_jobs)
@@ -47,10 +47,11 @@ def fit_pooled_curve(problem: Problem, cells: CellsOf, row: float, n_jobs: int |
     weights = np.concatenate([positive[filled], negative[filled]])
     if not positive[filled].any() or not negative.any():
         return None
-    curve = fit_logistic(np.array([0, x.size]), x, truth, weights, row)
+    curve = fit_logistic(np.array([0, x.size]), x, truth, weights, weight_of_row)
     if not curve[2, 0] > 0:
         return None
-    return PooledCurve(np.append(_read(curve[:, 0], probable), (positive[-1] + row / 2) / (total[-1] + row)), probable)
+    of_missing = (positive[-1] + weight_of_row / 2) / (total[-1] + weight_of_row)
+    return PooledCurve(np.append(_read(curve[:, 0], probable), of_missing), probable)
 
 
 def _counted(problem: Problem, cells: CellsOf, probable: bool, n_jobs: int | None) -> list[tuple[Ints, Ints]]:
@@ -58,8 +59,8 @@ def _counted(problem: Problem, cells: CellsOf, probable: bool, n_jobs: int | Non
 
     def count(keys: Dense, hits: Dense, weights: Ints) -> tuple[Ints, Ints]:
         total, positive = (np.zeros(1 + (2 * odds.SIDE if probable else odds.MARGIN_BINS), np.int64) for _ in range(2))
-        odds.count_bins(keys, weights, *apart(problem), probable, total)
-        odds.count_bins(keys, hits, *apart(problem), probable, positive)
+        odds.count_bins(keys, weights, *keys_apart(problem), probable, total)
+        odds.count_bins(keys, hits, *keys_apart(problem), probable, positive)
         return total, positive
 
     def of_rows(rows: slice) -> tuple[Ints, Ints]:
@@ -80,7 +81,7 @@ def narrow_keys(keys: Dense) -> Dense:
     return keys if keys.dtype == np.uint32 else _narrow(to_scores(keys))
 
 
-def apart(problem: Problem) -> tuple[np.uint32, np.uint32]:
+def keys_apart(problem: Problem) -> tuple[np.uint32, np.uint32]:
     """Give the keys of scores that are missing, and of those that are masked."""
     missing, masked = _narrow(np.array([problem.missing, -np.inf]))
     return missing, masked

@@ -31,7 +31,7 @@ from thresholds._kernels.ranks import f_at_ratios
 from thresholds.guards.choice import Shrink
 from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, joined
 from thresholds.guards.limits import Limits
-from thresholds.guards.pooled import PooledCurve, apart, fit_pooled_curve, narrow_keys
+from thresholds.guards.pooled import PooledCurve, fit_pooled_curve, keys_apart, narrow_keys
 from thresholds.problem import Items, Problem
 from thresholds.staircase import Cuts
 
@@ -66,10 +66,10 @@ def fit_shrunk(
     progress: bool,
 ) -> Guarded:
     """Shrink the thresholds of all labels."""
-    rows = _rows_per_unit(problem)
+    rows_per_unit = _rows_per_unit(problem)
     # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
     cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
-    curve = fit_pooled_curve(problem, cells, 1 / rows, n_jobs) if options.probabilities else None
+    curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs) if options.probabilities else None
 
     def view(first: int, last: int) -> _Views:
         return _view(problem, cells(first, last), curve, beta)
@@ -77,12 +77,12 @@ def fit_shrunk(
     parts = staircase.map_tiles(problem, view, n_jobs=n_jobs, progress=progress)
     own, expected = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:2])
     optimum = staircase.all_cuts([part.optimum for part in parts])
-    positives = optimum.positives * np.float64(rows)
+    positives = optimum.positives * np.float64(rows_per_unit)
     ranks = _ranks(own, None if curve is None else expected, positives, options.siblings)
     ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
 
     def cut(first: int, last: int) -> GuardedCuts:
-        return cut_at_ranks(problem, cells(first, last), ranks[first:last], rows, limits, placement)
+        return cut_at_ranks(problem, cells(first, last), ranks[first:last], rows_per_unit, limits, placement)
 
     found = staircase.map_tiles(problem, cut, n_jobs=n_jobs, progress=progress, light=problem.plain)
     return Guarded(joined(found), optimum)
@@ -110,7 +110,7 @@ def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float
             items.starts,
             keys,
             items.weights,
-            *apart(problem),
+            *keys_apart(problem),
             curve.probable,
             curve.p,
             stairs.positives,
