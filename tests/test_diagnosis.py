@@ -656,7 +656,7 @@ def test_what_a_repair_says() -> None:
     truth, scores, rule = five_labels()
     found = diagnose(truth, scores, rule)
     lines = str(found.repair(rule, "cap")).splitlines()
-    assert lines[0] == "repaired 4 of 7 thresholds: 162 predictions instead of 1,910"
+    assert lines[0] == "repaired 4 of 7 thresholds: 162 predictions of these labels instead of 1,910"
     assert [line.split("  ")[0] for line in lines[5:]] == ["platypus 0", "suspect 1", "suspect 6", "suspect 5"]
     assert lines[5].split()[:4] == ["platypus", "0", "platypus", "-inf"]
     assert lines[5].split()[-2:] == ["1,000", "147"]

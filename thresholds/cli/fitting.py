@@ -43,7 +43,7 @@ def _on_labels(options: argparse.Namespace) -> None:
         print(str(rule.guard_report).splitlines()[0])
     without = int(rule.unsupported.sum())
     if without:
-        print(f"{without} labels have no positives in these rows")
+        print(f"{without:,} label{' has' if without == 1 else 's have'} no positives in these rows")
     print(f"saved as {options.output}")
 
 

@@ -29,7 +29,7 @@ class Repair(NamedTuple):
             return f"nothing to repair: none of {self.rule.n_labels:,} thresholds was changed"
         before, after = (int(changes[name].sum()) for name in ("predicted_before", "predicted_after"))
         of_all = f"{changes.size:,} of {self.rule.n_labels:,} thresholds"
-        first = f"repaired {of_all}: {after:,} predictions instead of {before:,}"
+        first = f"repaired {of_all}: {after:,} predictions of these labels instead of {before:,}"
         order = np.argsort(changes["predicted_after"] - changes["predicted_before"], kind="stable")[:_SHOWN]
         body = [
             (
@@ -44,6 +44,8 @@ class Repair(NamedTuple):
             ("", "", "old", "new", "predicted", "predicted"),
             ("label", "state", "threshold", "threshold", "before", "after"),
         ]
+        if changes.size > _SHOWN:
+            first += f"; the {_SHOWN} largest changes:"
         return f"{first}\n\n{tables.as_text(head, body, left=(0, 1))}"
 
 

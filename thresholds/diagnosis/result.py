@@ -211,7 +211,7 @@ class MostPredicted(tables.ReadOnly):
             (
                 str(row["name"]),
                 f"{row['predicted_positive']:,}",
-                _number(row["best_f"]),
+                "" if np.isnan(row["best_f"]) else f"{row['best_f']:.4f}",
                 _number(row["threshold"]),
                 "" if row["state"] == "ok" else str(row["state"]),
             )

@@ -30,7 +30,7 @@ def diagnose(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Diagnosis:
-    """Tell which labels a rule predicts far too often although the scores say nothing about them.
+    """Tell which labels a rule predicts far too often although the scores know little of them.
 
     Predicting a label nearly always is what maximises its F1 where the scores know nothing (Lipton et al. 2013,
     section 6, the "platypus"). A label is
