@@ -38,8 +38,8 @@ class Measures:
     samples: float
     predicted_per_row: float
     labels_predicted_often: int  # predicted on more than a third of the rows
-    platypus: int  # labels that `diagnose` finds to be over-predicted though the scores know nothing of them
-    suspect: int  # over-predicted labels of which these rows do not tell
+    platypus: int  # labels that `diagnose` calls so: over-predicted, and the scores know little of them
+    suspect: int  # over-predicted labels that are undetermined on these rows
     # Of a rule that takes scores for probabilities, how far they are from it on these rows; NaN for others.
     sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
     calibration_slope: float  # 1 is calibrated, less is over-confident
