@@ -742,7 +742,7 @@ BAD_FOLDS: Values = [
     ([[([0], [4])], [([-1], [1])]], "has rows from .* to .*, expected 0 to 3"),
     ([[([0], [0])]], "fits on row 0 and judges it, expected other rows"),
     ([[([0], [2]), ([1], [2])]], "judges row 2 in two folds, expected each at most once"),
-    ([np.zeros(4, int)], "has 1 folds, expected one to judge"),
+    ([np.zeros(4, int)], "has 1 fold, expected one to judge"),
     ([np.arange(3), np.arange(5)], "has . fold numbers, expected 4, one for each row"),
 ]
 CROSS_FITS = [

@@ -586,7 +586,7 @@ ROWS = np.arange(N)
         (True, "cv is True, expected a whole number of at least 2$"),
         (N + 1, "y_true has 72 rows, expected at least n_folds=73$"),
         ([], "cv has no folds, expected at least one$"),
-        (np.zeros(N, int), "cv has 1 folds, expected one to judge and rows outside it to fit on$"),
+        (np.zeros(N, int), "cv has 1 fold, expected one to judge and rows outside it to fit on$"),
         (np.full(N, -1), "cv has 0 folds, expected one to judge"),
         (FOLDS[:-1], "cv has 71 fold numbers, expected 72, one for each row$"),
         (FOLDS / 1, r"cv has .*\.0\)?, expected pairs of rows to fit on and rows to judge on$"),

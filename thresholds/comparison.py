@@ -12,7 +12,7 @@ from thresholds._checks import Average, InputError, Matrix
 from thresholds.calibration import AnyRule, CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
-from thresholds.diagnosis.verdicts import conclude, missing_of
+from thresholds.diagnosis.verdicts import missing_of, states_of
 from thresholds.empirical import fit_empirical
 from thresholds.expected import fit_expected
 from thresholds.guards import Guard
@@ -131,7 +131,7 @@ def compare(
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
     gold = count_by_label(problem.truth, problem.truth, problem.measured)
     of_scores = cache(lambda: _measured_scores(problem))
-    evidence = cache(lambda missing: weigh_evidence(_unweighted(problem, missing), Criteria()))
+    evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
     return Comparison(
         measures=tuple(_measure(name, rule, problem, beta, of_scores, evidence) for name, rule in rules.items()),
         beta=beta,
@@ -205,8 +205,8 @@ def _measure(
     micro, macro, weighted, samples = (
         f_measure(judged, problem, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
     )
-    missing = missing_of(rule)
-    found = conclude(_unweighted(problem, missing), rule, evidence(missing), Criteria())
+    counts = judged.by_label if problem.weights is None else judge(rule, _unweighted(problem)).by_label
+    state = states_of(counts, evidence(missing_of(rule)), Criteria())
     calibration = UNKNOWN
     if isinstance(rule, CalibratedRule):
         calibration = rule.calibrator._measured(problem)
@@ -220,17 +220,17 @@ def _measure(
         weighted=weighted,
         samples=samples,
         predicted_per_row=float(judged.by_label.predicted.sum() / total),
-        platypus=int(np.count_nonzero(found.platypus)),
-        suspect=int(np.count_nonzero(found.suspect)),
+        platypus=int(np.count_nonzero(state == "platypus")),
+        suspect=int(np.count_nonzero(state == "suspect")),
         labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * total)),
         sum_over_positives=calibration.sum_over_positives,
         calibration_slope=calibration.slope,
     )
 
 
-def _unweighted(problem: Problem, missing: float) -> Problem:
-    """Leave out weights, which a diagnosis has no use for, and set the score of absent entries."""
-    return replace(problem, weights=None, unit=1.0, measured=None, missing=missing)
+def _unweighted(problem: Problem) -> Problem:
+    """Leave out weights, which a diagnosis has no use for."""
+    return replace(problem, weights=None, unit=1.0, measured=None)
 
 
 def _measured_scores(problem: Problem) -> CalibrationMeasures:

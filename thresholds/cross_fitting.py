@@ -71,7 +71,7 @@ class CrossFit(tables.ReadOnly):
         n_folds = len(self.fold_thresholds)
         first = (
             f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
-            f" {self.out_of_fold:.4f} ({n_folds} fold{'s' * (n_folds > 1)}, {self.how}), optimism {self.optimism:.4f}"
+            f" {self.out_of_fold:.4f} ({tables.counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
         if not rule.per_label:
             low, high = self.fold_thresholds[:, 0].min(), self.fold_thresholds[:, 0].max()

@@ -98,16 +98,16 @@ class RuleDifference(tables.ReadOnly):
         """Say how much changed, in one line."""
         moved = int(self.table["moved"].sum())
         said = (
-            f"{_counted(self.table.size, 'label')} in both rules: {_counted(moved, 'threshold')} moved,"
-            f" {_counted(len(self.new), 'label')} new, {len(self.lost):,} lost"
+            f"{tables.counted(self.table.size, 'label')} in both rules: {tables.counted(moved, 'threshold')} moved,"
+            f" {tables.counted(len(self.new), 'label')} new, {len(self.lost):,} lost"
         )
         if self.n_samples is None or self.predicted_new is None:
             return said
         before, after = (int(self.table[name].sum()) for name in ("predicted_before", "predicted_after"))
         of_new = f", and {int(self.predicted_new.sum()):,} of new labels" if self.new else ""
         return (
-            f"{said}; on {_counted(self.n_samples, 'row')} {before:,} -> {after:,} predictions"
-            f" ({_change(before, after)}){of_new}, {_counted(self.rows_changed or 0, 'row')} decided differently"
+            f"{said}; on {tables.counted(self.n_samples, 'row')} {before:,} -> {after:,} predictions"
+            f" ({_change(before, after)}){of_new}, {tables.counted(self.rows_changed or 0, 'row')} decided differently"
         )
 
     def _lines(self, shown: Ints) -> str:
@@ -257,11 +257,6 @@ def _changed_settings(old: ThresholdRule, new: ThresholdRule) -> dict[str, tuple
 def _names(rule: ThresholdRule) -> tuple[str, ...]:
     """Name the labels of a rule, by position where it has no names."""
     return rule.label_names or tuple(map(str, range(rule.n_labels)))
-
-
-def _counted(number: int, thing: str) -> str:
-    """Say how many there are."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _written(number: Any) -> str:

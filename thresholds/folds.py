@@ -1,4 +1,4 @@
-"""Folds that keep rare labels: every split of rows in this library is made here."""
+"""Folds that keep rare labels: every split that this library makes is made here."""
 
 from collections.abc import Iterable, Iterator, Set
 from typing import Any, NamedTuple
@@ -9,6 +9,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds._kernels.stratification import deal_out
+from thresholds.tables import counted
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -97,8 +98,8 @@ def split_rows(
 ) -> tuple[list[tuple[Ints, Ints]], str]:
     """Give the rows to fit on and to judge on of each fold, and say where they come from.
 
-    `cross_fit` says what `cv` may be;
-    `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for all.
+    `cross_fit` says what `cv` may be; `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for
+    all.
     """
     n = truth.shape[0]
     if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
@@ -114,7 +115,8 @@ def split_rows(
             raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
         pairs = list(_of_numbers(cv))
         if not pairs or not pairs[0][0].size:
-            raise InputError(f"cv has {len(pairs)} folds, expected one to judge and rows outside it to fit on")
+            found = counted(len(pairs), "fold")
+            raise InputError(f"cv has {found}, expected one to judge and rows outside it to fit on")
         return pairs, "as given"
     return _checked(cv, n), "as given"
 

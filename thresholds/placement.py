@@ -19,7 +19,7 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     without a lower end gets the score itself. A subnormal is raised to zero or to the smallest normal number if
     one of them lies in the gap: some runtimes flush subnormals to zero.
     """
-    kind = dtype.newbyteorder("=") if dtype.kind == "f" else np.dtype(np.float64)
+    kind = threshold_dtype(dtype)
     inside = np.isfinite(lower) & np.isfinite(score)
     top, bottom = score[inside].astype(kind), lower[inside].astype(kind)
     at = top
@@ -31,6 +31,11 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     placed = score + 0.0  # -0.0 becomes 0.0
     placed[inside] = at.astype(np.float64) + 0.0
     return placed
+
+
+def threshold_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Give the dtype whose numbers thresholds for scores of a dtype are: that of floating scores, else float64."""
+    return dtype.newbyteorder("=") if dtype.kind == "f" else np.dtype(np.float64)
 
 
 def rounded_up(values: Floats, dtype: np.dtype[Any]) -> Dense:

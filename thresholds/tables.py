@@ -44,6 +44,11 @@ def _on_one_line(cell: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def counted(number: int, thing: str) -> str:
+    """Say how many there are of a thing."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def as_html(head: Lines, body: Lines) -> str:
     """Give an HTML table; cells are escaped."""
     rows = [_row(cells, tag) for lines, tag in ((head, "th"), (body, "td")) for cells in lines]

@@ -40,7 +40,6 @@ def diagnose(options: argparse.Namespace) -> None:
         alpha=options.alpha,
         min_auroc=options.min_auroc,
         overprediction=options.overprediction,
-        random_state=0,
         progress=sys.stderr.isatty(),
     )
     repair = None if options.repair is None else _repaired(options, found, rule)

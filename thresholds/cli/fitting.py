@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from thresholds._checks import InputError, is_sparse
 from thresholds.cli import reading
+from thresholds.tables import counted
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, Rows
@@ -43,7 +44,7 @@ def _on_labels(options: argparse.Namespace) -> None:
         print(str(rule.guard_report).splitlines()[0])
     without = int(rule.unsupported.sum())
     if without:
-        print(f"{without:,} label{' has' if without == 1 else 's have'} no positives in these rows")
+        print(f"{counted(without, 'label')} without positives in these rows")
     print(f"saved as {options.output}")
 
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, tables
 from thresholds._checks import InputError, is_sparse
+from thresholds.diagnosis.by_state import by_state
 from thresholds.rule import Rule
 
 _MEANINGS = {
@@ -48,11 +49,11 @@ class ExpectedDiagnosis(tables.ReadOnly):
 
     def __str__(self) -> str:
         """Sum up by state."""
-        return f"{self._about()}\n\n{tables.as_text(*self._states(), left=(0, 5))}"
+        return f"{self._about()}\n\n{tables.as_text(*by_state(self.table, _MEANINGS), left=(0, 5))}"
 
     def _repr_html_(self) -> str:
         """Sum up by state."""
-        return f"<p>{self._about()}</p>{tables.as_html(*self._states())}"
+        return f"<p>{self._about()}</p>{tables.as_html(*by_state(self.table, _MEANINGS))}"
 
     def _about(self) -> str:
         """Say what was judged, and how little that proves."""
@@ -60,16 +61,6 @@ class ExpectedDiagnosis(tables.ReadOnly):
             f"{self.table.size:,} labels on {self.n_samples:,} rows without labels: this reflects the model's own"
             " belief only, and a model that is wrong about itself is not found out"
         )
-
-    def _states(self) -> tuple[tables.Lines, tables.Lines]:
-        """Lay out the number of labels, and their share of all predictions, by state."""
-        predicted, body = self.table["predicted_positive"], []
-        for state, meaning in _MEANINGS.items():
-            of_state = self.state == state
-            n, count = np.count_nonzero(of_state), int(predicted[of_state].sum())
-            shares = (f"{n / self.table.size:.1%}", f"{count:,}", f"{count / max(predicted.sum(), 1):.1%}")
-            body.append((state, f"{n:,}", *shares, meaning))
-        return [("state", "labels", "", "predictions", "share", "")], body
 
 
 def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: float = 3.0) -> ExpectedDiagnosis:

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, tables
+from thresholds.diagnosis.by_state import by_state
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
 from thresholds.rule import ThresholdRule
 
-STATES = ("platypus", "suspect", "unsupported", "overpredicted", "ok")
 COLUMNS = (
     "name", "n_positives", "base_rate", "threshold", "predicted_positive", "predicted_rate", "overprediction",
     "precision", "recall", "f", "f_predict_all", "lift", "best_f", "auroc", "p_informative", "p_uninformative",
@@ -26,6 +26,7 @@ _MEANINGS = {
     "overpredicted": "over-predicted, though the scores know something of it",
     "ok": "",
 }
+STATES = tuple(_MEANINGS)  # in the order in which they apply
 _SHOWN = 8  # flagged labels in HTML
 
 Mask = npt.NDArray[np.bool_]
@@ -126,7 +127,7 @@ class Diagnosis(tables.ReadOnly):
 
     def to_text(self, k: int = 8) -> str:
         """Sum up by state, then list the k most predicted of the flagged labels, platypuses first."""
-        text = f"{self._about()}\n\n{tables.as_text(*self._states(), left=(0, 5))}"
+        text = f"{self._about()}\n\n{tables.as_text(*by_state(self.table, _MEANINGS), left=(0, 5))}"
         head, body = self._flagged(_checks.count(k, "k", 0))
         return f"{text}\n\n{tables.as_text(head, body, left=(0, 1))}" if body else text
 
@@ -136,7 +137,7 @@ class Diagnosis(tables.ReadOnly):
 
     def _repr_html_(self) -> str:
         """Sum up by state, then list the most predicted flagged labels."""
-        parts = [f"<p>{self._about()}</p>", tables.as_html(*self._states())]
+        parts = [f"<p>{self._about()}</p>", tables.as_html(*by_state(self.table, _MEANINGS))]
         head, body = self._flagged(_SHOWN)
         return "".join([*parts, tables.as_html(head, body)] if body else parts)
 
@@ -146,17 +147,6 @@ class Diagnosis(tables.ReadOnly):
             f"{self.n_labels:,} labels judged on {self.n_samples:,} rows; over-predicted is more than"
             f" {self.overprediction:g} times as often as true, false discovery rate {self.alpha:g}"
         )
-
-    def _states(self) -> tuple[tables.Lines, tables.Lines]:
-        """Lay out the number of labels, and their share of all predictions, by state."""
-        predicted = self.table["predicted_positive"]
-        body = []
-        for state in STATES:
-            of_state = self.state == state
-            n, count = np.count_nonzero(of_state), int(predicted[of_state].sum())
-            shares = (f"{n / self.n_labels:.1%}", f"{count:,}", f"{count / max(predicted.sum(), 1):.1%}")
-            body.append((state, f"{n:,}", *shares, _MEANINGS[state]))
-        return [("state", "labels", "", "predictions", "share", "")], body
 
     def _flagged(self, k: int) -> tuple[tables.Lines, tables.Lines]:
         """Lay out the most predicted of the platypus and suspect labels."""
@@ -229,7 +219,7 @@ def reason(columns: Mapping[str, Rows], j: int, min_auroc: float) -> str:
     if state in ("overpredicted", "ok"):
         return often
     if positives < FEWEST:
-        few = f"{often}, {positives} positive{'' if positives == 1 else 's'}: too few to test AUROC"
+        few = f"{often}, {tables.counted(positives, 'positive')}: too few to test AUROC"
         return few if positives else "predicted, but never true here"
     if np.isnan(columns["p_informative"][j]):
         return f"{often}, hardly any negatives: nothing can be told"

@@ -126,24 +126,16 @@ def missing_of(rule: AnyRule) -> float:
 
 def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
-    alpha, min_auroc, overprediction = criteria
     names = (rule.calibrator if isinstance(rule, CalibratedRule) else rule).label_names
     counts = judge(rule, problem).by_label
-    informative, uninformative = rejected(evidence.p_informative, alpha), rejected(evidence.p_uninformative, alpha)
-    few = counts.positives < FEWEST
-    columns = _columns(counts, problem.n_samples, evidence)
-    over = columns["overprediction"] > overprediction
-    unclear = few | ~(informative | uninformative)
-    useless = uninformative & ~informative
-    conditions = [over & useless, over & unclear, counts.positives == 0, over]
     placement: Placement = getattr(rule, "placement", None) or "low"
-    columns |= {
+    columns = _columns(counts, problem.n_samples, evidence) | {
         "name": names_of(names, problem.n_labels),
         "threshold": rule.thresholds if isinstance(rule, ThresholdRule) else np.full(problem.n_labels, np.nan),
-        "informative": informative,
-        "state": np.select(conditions, STATES[:-1], STATES[-1]),
+        "informative": rejected(evidence.p_informative, criteria.alpha),
+        "state": states_of(counts, evidence, criteria),
     }
-    columns["reason"] = np.array([reason(columns, j, min_auroc) for j in range(problem.n_labels)])
+    columns["reason"] = np.array([reason(columns, j, criteria.min_auroc) for j in range(problem.n_labels)])
     return Diagnosis(
         table=rows_of({name: columns[name] for name in COLUMNS}),
         **criteria._asdict(),
@@ -152,6 +144,19 @@ def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Crit
         caps=place(evidence.cap_score, evidence.cap_lower, placement, problem.scores.dtype),
         cap_predicted=evidence.cap_predicted,
     )
+
+
+def states_of(counts: ConfusionCounts, evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.str_]:
+    """Give the state of each label from what a rule predicts, counted without weights, and the evidence."""
+    informative, uninformative = (
+        rejected(p, criteria.alpha) for p in (evidence.p_informative, evidence.p_uninformative)
+    )
+    _, predicted, positives = counts.sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = predicted / positives > criteria.overprediction
+    unclear = (positives < FEWEST) | ~(informative | uninformative)
+    useless = uninformative & ~informative
+    return np.select([over & useless, over & unclear, positives == 0, over], STATES[:-1], STATES[-1])
 
 
 def _columns(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:

@@ -12,7 +12,7 @@ from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.ranks import count_at_keys, keys_at_ranks
 from thresholds.guards.limits import Limits
 from thresholds.metrics.counts import f_of_counts
-from thresholds.placement import rounded_up
+from thresholds.placement import rounded_up, threshold_dtype
 from thresholds.problem import Items, Problem
 from thresholds.rule.guard_report import GuardReport
 from thresholds.staircase import Cuts
@@ -144,7 +144,7 @@ def _lowest_within(problem: Problem, items: Items, most: Floats) -> Cuts:
 
 def _at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: float) -> GuardedCuts:
     """Cut at ranks."""
-    dtype = problem.scores.dtype if problem.scores.dtype.kind == "f" else np.dtype(np.float64)
+    dtype = threshold_dtype(problem.scores.dtype)
     present = _present(problem, items)
     wanted = np.clip(ranks, 1, np.maximum(present * rows_per_unit, 1))
     t = _scores_at(items, np.where(ranks > 0, wanted, 0), present, rows_per_unit, dtype)

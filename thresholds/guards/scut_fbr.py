@@ -23,7 +23,7 @@ from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_thresholds, j
 from thresholds.guards.limits import Limits
 from thresholds.judging import judge
 from thresholds.metrics.counts import f_of_counts
-from thresholds.placement import rounded_up
+from thresholds.placement import rounded_up, threshold_dtype
 from thresholds.problem import Problem
 from thresholds.rule import ThresholdRule
 from thresholds.staircase import Cuts
@@ -108,7 +108,6 @@ def _on_folds(
 
 def _thresholds(folds: list[_Fold], fbr: Floats, problem: Problem) -> Floats:
     """Average the thresholds of folds."""
-    dtype = problem.scores.dtype if problem.scores.dtype.kind == "f" else np.dtype(np.float64)
     cuts = np.array([np.where(fold.f <= fbr, fold.highest, fold.cut) for fold in folds])
     never = np.isposinf(cuts).any(axis=0)
     finite = np.where(never, 0, cuts)
@@ -116,7 +115,7 @@ def _thresholds(folds: list[_Fold], fbr: Floats, problem: Problem) -> Floats:
         mean = (finite / len(folds)).sum(axis=0)
     # The mean of equal cuts is that cut, whatever rounding says.
     mean = np.clip(mean, finite.min(axis=0), finite.max(axis=0))
-    return rounded_up(np.where(never, np.inf, mean), dtype).astype(np.float64) + 0.0
+    return rounded_up(np.where(never, np.inf, mean), threshold_dtype(problem.scores.dtype)).astype(np.float64) + 0.0
 
 
 def _f_of(thresholds: Floats, problem: Problem, beta: float) -> Floats:
