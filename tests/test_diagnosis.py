@@ -796,3 +796,22 @@ def test_where_the_exact_test_takes_too_long_a_bound_stands_in(monkeypatch: pyte
     small = exact < 1e-6
     assert small.sum() > 5
     assert (bounded[small] < exact[small] ** 0.75).all(), "not much is lost where it counts"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_compare_counts_what_diagnose_flags(weighted: bool, kind: type) -> None:
+    rng = np.random.default_rng(12)
+    truth = rng.random((1500, 30)) < np.geomspace(0.002, 0.1, 30)
+    scores = np.where(rng.random(truth.shape) < 0.5, 0, rng.random(truth.shape) + truth * (np.arange(30) % 3))
+    rules = {
+        "macro": fit_empirical(truth, kind(scores), keep_sparse=True),
+        "often": FixedRule(0.2, 30),
+        "top": TopKRule(3),
+    }
+    weights = rng.integers(0, 4, 1500) if weighted else None
+    table = thresholds.compare(rules, truth, kind(scores), sample_weight=weights)
+    flags = [(row.platypus, row.suspect) for row in table.measures]
+    found = [diagnose(truth, kind(scores), rule) for rule in rules.values()]
+    assert flags == [(one.platypus.sum(), one.suspect.sum()) for one in found]
+    assert sum(map(sum, flags)) > 5

@@ -4,6 +4,7 @@ import doctest
 import json
 import re
 import runpy
+from itertools import product, takewhile
 from pathlib import Path
 
 import jsonschema
@@ -121,11 +122,93 @@ def test_rules_of_every_kind_keep_to_the_published_schema(name: str, tmp_path: P
     jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)
 
 
+def cells_of(text: str, heading: str) -> dict[str, list[str]]:
+    """Rows of the first table after a heading, by their first cell."""
+    lines = text[text.index(heading) :].splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("|"))
+    rows = [line.strip("| ").split(" | ") for line in takewhile(lambda line: line.startswith("|"), lines[start:])]
+    return {name: cells for name, *cells in rows}
+
+
+GUARD_ROWS = {
+    '`guard="shrink"`': "shrink",
+    "`Shrink(probabilities=False)`": "shrink, no probabilities",
+    "the label alone: `Shrink(siblings=False, probabilities=False)`": "shrink, label alone",
+    "shrink and `max_overprediction=3`": "shrink, at most 3x",
+    'plain optimum, `placement="low"`': "plain, low",
+    "plain optimum and `max_overprediction=3`": "plain, at most 3x",
+    '"micromacro" of Lin and Lin 2023, as in LibMultiLabel (a re-implementation, for given scores)': "micromacro",
+    '`guard="fbr"`': "fbr",
+    "threshold .5": "fixed .5",
+}
+GUARDS_PAGE = (ROOT / "docs" / "guards.md").read_text()
+GUARD_RESULTS = (ROOT / "experiments" / "guards" / "results.md").read_text()
+OF_MACRO = '## Gain over "plain, score": macro F1, labels with positives in calibration and test rows'
+OPTIMISM = "## Macro F1 on the rows of the fit minus test macro F1"
+
+
 def test_the_page_on_guards_shows_what_was_measured() -> None:
-    """Gains stand in `docs/guards.md` as the experiment wrote them."""
-    measured = (ROOT / "experiments" / "guards" / "results.md").read_text().replace("-", "−")
-    page = (ROOT / "docs" / "guards.md").read_text()
-    gains = re.findall(r"[+−]\d+\.\d\d \(\d\.\d\d\), \d+/\d+", page)
-    assert len(gains) == 30
-    for gain in gains:
-        assert gain.replace("),", ")") in measured
+    """Figures stand in `docs/guards.md` where the experiment wrote them, row by row."""
+
+    def as_on_the_page(cells: list[str]) -> list[str]:
+        return [cell.replace("-", "−").replace(") ", "), ") for cell in cells]
+
+    shown, measured = cells_of(GUARDS_PAGE, "### What it gains"), cells_of(GUARD_RESULTS, OF_MACRO)
+    assert {name: shown[name] for name in GUARD_ROWS} == {
+        name: as_on_the_page(measured[row]) for name, row in GUARD_ROWS.items()
+    }
+    more = cells_of(GUARDS_PAGE, "| micro-F1 of the rules fitted for macro-F1")
+    micro, platypus, claimed = more.values()
+    assert micro == as_on_the_page(cells_of(GUARD_RESULTS, '## Gain over "plain, score": micro F1')["shrink"])
+    for row, heading in ((platypus, "## Labels predicted more than 3 times too often"), (claimed, OPTIMISM)):
+        found = cells_of(GUARD_RESULTS, heading)
+        assert row == [f"{a}, {b}" for a, b in zip(found["plain, score"], found["shrink"], strict=True)]
+
+
+def test_the_readme_rounds_what_was_measured() -> None:
+    gains = [float(cell.split()[0]) for cell in cells_of(GUARD_RESULTS, OF_MACRO)["shrink"]]
+    claimed = cells_of(GUARD_RESULTS, OPTIMISM)
+    plain, shrunk = ([float(cell) for cell in claimed[name]] for name in ("plain, score", "shrink"))
+    text = re.sub(r"\s+", " ", README)
+    assert f"gains {gains[0]:.1f} points of macro-F1 on other rows at 300 rows" in text
+    assert f"{gains[1]:.1f} (.4) at 1000 and {gains[2]:.2f}".replace("0.", ".") in text
+    assert (
+        "claims {} and {} points too much instead of {} and {}.".format(
+            ", ".join(map(str, shrunk[:2])), shrunk[2], ", ".join(f"{x:.0f}" for x in plain[:2]), round(plain[2])
+        )
+        in text
+    )
+
+
+def test_flags_of_planted_labels_are_shown_as_they_were_counted() -> None:
+    found = json.loads((ROOT / "experiments" / "diagnosis" / "planted.json").read_text())["results"]
+    mixes = ("mixed", "least favourable", "top-heavy", "few", "listed")
+    naive = ("predicted on > 1/3 of the rows", "predictions > 3 positives", "Mann-Whitney p > .05")
+    lines = GUARDS_PAGE[GUARDS_PAGE.index("| the other labels |") :].splitlines()[2:12]
+    for line, (n, mix) in zip(lines, product(("3,000", "20,000"), mixes), strict=True):
+        rules = found[f"{mix}, {n} rows"]["rules"]
+        (false, error), (share, _) = (rules["diagnose: platypus"][name] for name in ("false", "found"))
+        others = [f"{100 * rules[name]['false'][0]:.0f} %" for name in naive]
+        expected = [n, f"{100 * false:.1f} % ({100 * error:.1f})", f"{100 * share:.0f} %", *others]
+        assert line.strip("| ").split(" | ")[1:] == expected, mix
+    worst = max(
+        found[f"{mix}, {n} rows"]["rules"]["diagnose: platypus"]["false"][0]
+        for n in ("3,000", "20,000")
+        for mix in mixes[:3]
+    )
+    assert f"at most {100 * worst:.1f} % of such flags were wrong" in re.sub(r"\s+", " ", README)
+
+
+def test_out_of_fold_figures_are_shown_as_they_were_measured() -> None:
+    text = (ROOT / "experiments" / "guards" / "out_of_fold.txt").read_text()
+    shown = cells_of(GUARDS_PAGE, "| macro-F1 minus that on the other half")
+    for figure in ("in the sample", "out of fold"):
+        lines = [line for line in text.splitlines() if figure in line[:30]]
+        for line, cell in zip(lines, shown[figure], strict=False):  # The last line is prose.
+            mean, error, largest = line.split(figure)[1].split()
+            short = f"{mean} {error}, at most {float(largest):+.1f}".replace("-", "−")
+            assert cell == re.sub(r"(?<!\d)0\.", ".", short)
+    sets, in_sample, out_of_fold = re.search(r"(\d+) sets.* in (\d+) by .* in (\d+) by", text).groups()
+    flat = re.sub(r"\s+", " ", GUARDS_PAGE)
+    assert f"On {sets} sets of scores" in flat
+    assert f"in {out_of_fold} of {sets} sets (by the figures in the sample in {in_sample})" in flat

@@ -1,8 +1,9 @@
 """How far the out-of-fold figure of `cross_fit` is from F on other rows, on real score files.
 
 For each score key of each file, and both directions of its halves: macro-F1 in the sample, out of fold (5 folds), and
-on the other half, without a guard and with "shrink". Printed are means over files of the differences from the other
-half, with their standard errors over files, and how often each figure ranks the two rules as the other half does.
+on the other half, without a guard and with "shrink". Printed, and written to `out_of_fold.txt` beside this script, are
+means over files of the differences from the other half, with their standard errors over files, and how often each
+figure ranks the two rules as the other half does.
 
     python experiments/guards/out_of_fold.py FOLDER
 """
@@ -54,12 +55,14 @@ def main() -> int:
             body.append(
                 (guard or "none", name, f"{100 * mean:+.2f} ({100 * error:.2f})", f"{100 * gaps[:, g, k].max():+.2f}")
             )
-    print(as_text([("guard", "figure", "minus F on other rows (SE)", "largest")], body, left=(0, 1)))
+    table = as_text([("guard", "figure", "minus F on other rows (SE)", "largest")], body, left=(0, 1))
     right = np.sign(figures[:, 1] - figures[:, 0]) == np.sign(figures[:, 1, 2] - figures[:, 0, 2])[:, np.newaxis]
-    print(
-        f"\n{len(figures)} sets of scores, points of macro-F1. Guard and no guard are ranked as on other rows in"
-        f" {right[:, 0].sum()} by the figures in the sample, in {right[:, 1].sum()} by those out of fold."
+    text = (
+        f"{table}\n\n{len(figures)} sets of scores, points of macro-F1. Guard and no guard are ranked as on other rows"
+        f" in {right[:, 0].sum()} by the figures in the sample, in {right[:, 1].sum()} by those out of fold.\n"
     )
+    print(text, end="")
+    Path(__file__).with_suffix(".txt").write_text(text)
     return 0
 
 
