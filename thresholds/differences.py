@@ -68,7 +68,7 @@ class RuleDifference(tables.ReadOnly):
             "new_labels": list(self.new),
             "predicted_new": None if self.predicted_new is None else self.predicted_new.tolist(),
             "lost_labels": list(self.lost),
-            "labels": [dict(zip(self.table.dtype.names or (), row, strict=True)) for row in self.table.tolist()],
+            "labels": tables.objects_of(self.table),
         }
 
     def to_frame(self) -> Any:

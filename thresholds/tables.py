@@ -65,6 +65,11 @@ def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return rows
 
 
+def objects_of(rows: npt.NDArray[Any]) -> list[dict[str, Any]]:
+    """Give rows as dictionaries of plain values."""
+    return [dict(zip(rows.dtype.names or (), row, strict=True)) for row in rows.tolist()]
+
+
 def names_of(label_names: Sequence[str] | None, n_labels: int) -> npt.NDArray[Any]:
     """Give a column of label names, or of positions where there are none."""
     return np.array([str(j) for j in range(n_labels)] if label_names is None else label_names, np.str_)

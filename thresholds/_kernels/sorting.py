@@ -16,9 +16,8 @@ from thresholds._kernels._jit import kernel
 Keys = npt.NDArray[Any]  # uint32 or uint64
 Rows = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
-Steps = tuple[
-    Ints, Keys, Keys, Ints, Ints, Ints
-]  # offsets, key, next lower key, true and false positives, what is higher
+# Offsets; of each step its key, the next lower key, true and false positives, and what is higher.
+Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 
 _DIGIT = 11
 _RADIX = 1 << _DIGIT

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thresholds._checks import InputError
 from thresholds.cli import failing, printing, reading
+from thresholds.tables import objects_of
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, Repair
@@ -47,7 +48,7 @@ def diagnose(options: argparse.Namespace) -> None:
     options.status = failing.STATUS if broken else 0
     if options.json:
         about = {"file": data.name, "score_key": data.score_key, "rule": options.rule, "rows": case.said}
-        changes = None if repair is None else printing.rows_of(repair.changes)
+        changes = None if repair is None else objects_of(repair.changes)
         printing.print_json(about | _values(found) | {"repair": changes, "broken": broken})
     else:
         print(f"{reading.title(data)}\n{case.said}\n{rule}\n\n{_text(found, options.top)}")
@@ -110,5 +111,5 @@ def _values(found: "Diagnosis") -> dict[str, Any]:
     return {
         **{name: getattr(found, name) for name in names},
         **failing.figures(found),
-        "labels": printing.rows_of(found.table),
+        "labels": objects_of(found.table),
     }

@@ -5,17 +5,11 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 
 def print_json(values: dict[str, Any]) -> None:
     """Print one JSON object, NaN as null and infinite numbers as words: JSON has neither."""
     print(json.dumps(_plain(values), indent=1, allow_nan=False))
-
-
-def rows_of(table: npt.NDArray[Any]) -> list[dict[str, Any]]:
-    """Give the rows of a structured array as objects."""
-    return [dict(zip(table.dtype.names or (), row, strict=True)) for row in table.tolist()]
 
 
 def _plain(values: Any) -> Any:
