@@ -65,6 +65,6 @@ def _platypus(rules: Mapping[str, AnyRule], truth: np.ndarray, scores: np.ndarra
         f'The platypus: the pixels say nothing about "{names[worst]}", so predicting it nearly always is as good\n'
         f"as its F1 gets. Macro-F1 predicts it on {share['macro'][worst]:.0%} of the images, and the average hides it;"
         f" micro-F1 on {share['micro'][worst]:.0%}.\n"
-        f"`diagnose` calls it a {found.table['state'][worst]}: {found.table['reason'][worst]}.\n"
+        f"`diagnose` calls it a {found.table['state'][worst]}:\n{found.table['reason'][worst]}.\n"
         f'The guard "shrink", which `thresholds fit` uses, predicts it on {share["macro, shrink"][worst]:.0%}.'
     )
