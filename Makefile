@@ -5,12 +5,14 @@ VENV := .venv
 RUN := $(VENV)/bin/python -m
 INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
 METADATA := pyproject.toml thresholds/__init__.py
+CONSTRAINTS := tests/integrations/constraints.txt
 
-.PHONY: help demo test clean
+.PHONY: help demo test test-integrations clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
 	@echo "make test   set up .venv, then check style, types, import floors, and run the tests"
+	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
 	@echo "make clean  remove .venv and caches"
 
 demo: $(VENV)/.installed
@@ -22,6 +24,9 @@ test: $(VENV)/.installed-test
 	$(RUN) mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(RUN) pytest -n auto -q
+
+test-integrations: $(VENV)/.installed-integrations
+	$(RUN) pytest -n auto -q tests/integrations
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -37,6 +42,10 @@ $(VENV)/.installed: $(VENV)/.created $(METADATA)
 $(VENV)/.installed-test: $(VENV)/.created $(METADATA)
 	$(INSTALL) --editable '.[test]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-integrations: $(VENV)/.created $(METADATA) $(CONSTRAINTS)
+	$(INSTALL) --constraint $(CONSTRAINTS) --editable '.[test,integrations]'
+	@touch $@ $(VENV)/.installed-test $(VENV)/.installed
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -120,7 +120,7 @@ TYPES: Table = {
     "records": (lambda: np.ones((4, 2), [("a", "f8")]), rf"has dtype \[\('a', '<f8'\)\], {NUMBERS}"),
     "generator": (lambda: (row for row in Y), f"has <generator .* of type generator, {NUMBERS}"),
     "dictionary": (lambda: {"cat": [1]}, rf"has \{{'cat': \[1\]\}} of type dict, {NUMBERS}"),
-    "frame": (Frame, "is a Frame frame, expected an array: pass its values"),
+    "frame": (Frame, "is a Frame frame, expected one of pandas, Polars or PyArrow: convert it"),
     "interchange frame": (InterchangeFrame, "is a InterchangeFrame frame, expected an array"),
 }
 

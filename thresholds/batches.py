@@ -17,6 +17,7 @@ from thresholds.expectation import best_thresholds
 from thresholds.expected import fit_expected
 from thresholds.expected_counts import Probabilities, best_cuts
 from thresholds.rule import InstanceRule
+from thresholds.rule.decisions import like
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -121,6 +122,7 @@ def batch_effect(
     >>> effect.break_even[:, 0].round(4)  # in the limit 1/3
     array([0.    , 0.25  , 0.313 , 0.3326])
     """
+    probabilities, names = _checks.named(probabilities, "probabilities", label_names)
     matrix = _checks.probabilities(probabilities)
     n_samples = matrix.shape[0]
     row = _checks.count(row, "row", 0)
@@ -128,7 +130,6 @@ def batch_effect(
         raise InputError(f"row is {row}, expected at most {n_samples - 1}")
     _checks.option(exact, "exact", (True, False))
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
-    names = None if label_names is None else _checks.names_of_labels(label_names)
     _checks.one_name_each(names, matrix.shape[1])
     numbers = _usual_sizes(n_samples) if sizes is None else _checked_sizes(sizes, n_samples)
     others = np.random.default_rng(_checks.count(random_state, "random_state", 0)).permutation(n_samples)
@@ -199,7 +200,7 @@ def predict_by_batch(
     array([1, 1, 0], dtype=uint8)
     """
     matrix = _checks.probabilities(probabilities)
-    keys = _checks.plain(batches, "batches")
+    keys = _checks.plain(_checks.aligned_rows(batches, "batches", probabilities=probabilities), "batches")
     if keys.dtype.kind == "f" and np.isnan(keys).any():
         raise InputError("batches has NaN, expected what tells batches apart")
     if keys.shape != (matrix.shape[0],):
@@ -223,12 +224,10 @@ def predict_by_batch(
     decided = engines.run(decide, parts, n_jobs=n_jobs, progress=progress, title="batches")
     back = np.argsort(order)
     if not is_sparse(matrix):
-        cells = np.concatenate(decided)[back]
-        return cells[:, 0] if np.ndim(probabilities) == 1 else cells  # type: ignore[arg-type]
+        return like(np.concatenate(decided)[back], probabilities, None)
     from scipy import sparse
 
-    joined = sparse.vstack(decided, format="csr")[back]
-    return sparse.csr_matrix(joined) if isinstance(probabilities, sparse.spmatrix) else joined
+    return like(sparse.vstack(decided, format="csr")[back], probabilities, None)
 
 
 def _usual_sizes(n_samples: int) -> Ints:

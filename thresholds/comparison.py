@@ -128,6 +128,8 @@ def compare(
         if not isinstance(name, str) or not isinstance(rule, AnyRule):
             raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
     beta = _checks.beta(beta)
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
+    y_true, y_score, _ = _checks.aligned(y_true, "y_true", y_score, "y_score", _common_names(rules))
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
     gold = count_by_label(problem.truth, problem.truth, problem.measured)
     of_scores = cache(lambda: _measured_scores(problem))
@@ -143,13 +145,27 @@ def compare(
     )
 
 
+def _common_names(rules: Mapping[str, AnyRule]) -> tuple[str, ...] | None:
+    """Give the label names of the rules, and refuse rules of different ones."""
+    named = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
+    for name, names in named.items():
+        first = next(iter(named))
+        if names != named[first]:
+            raise InputError(f"rules {first!r} and {name!r} have different label names, expected the same, in order")
+    return next(iter(named.values()), None)
+
+
 def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings: Any) -> dict[str, AnyRule]:
     """Fit every rule on the same rows; `settings` are those of `fit_empirical`, and other rules take those they know.
 
     Rules that look at no labels are left out where scores are no probabilities, outside [0, 1].
     """
+    beside = {"y_score": y_score, "y_true": y_true}
+    if "sample_weight" in settings:
+        settings["sample_weight"] = _checks.aligned_rows(settings["sample_weight"], "sample_weight", **beside)
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", settings.get("label_names"))
+    settings["label_names"] = names
     scores = _checks.scores(y_score)
-    names = settings.get("label_names")
     of_rows = {name: settings[name] for name in ("sample_weight", "label_names") if name in settings}
     of_f = {name: settings[name] for name in ("beta", "zero_division") if name in settings}
     of_run = {name: settings[name] for name in ("n_jobs", "progress") if name in settings}

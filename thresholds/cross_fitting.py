@@ -151,6 +151,10 @@ def cross_fit(
     True
     """
     _checks.option(keep_sparse, "keep_sparse", (True, False))
+    beside = {"y_score": y_score, "y_true": y_true}
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
+    groups = _checks.aligned_rows(groups, "groups", **beside)
+    y_true, y_score, label_names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
     problem = Problem.of(
         y_true,
         y_score,

@@ -208,6 +208,8 @@ def expected_f(
     _checks.option(average, "average", (*AVERAGES, None))
     _checks.option(exact, "exact", (True, False))
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", probabilities=probabilities)
+    y_pred, probabilities, _ = _checks.aligned(y_pred, "y_pred", probabilities, "probabilities")
     p = Probabilities.of(probabilities, sample_weight)
     decided = _checks.indicator(y_pred, "y_pred")
     _checks.same_shape(p.matrix, "probabilities", decided, "y_pred")

@@ -46,7 +46,8 @@ class Probabilities:
     @classmethod
     def of(cls, probabilities: object, sample_weight: object = None, label_names: object = None) -> "Probabilities":
         """Check arguments and keep them together."""
-        names = None if label_names is None else _checks.names_of_labels(label_names)
+        sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", probabilities=probabilities)
+        probabilities, names = _checks.named(probabilities, "probabilities", label_names)
         matrix = _checks.probabilities(probabilities, label_names=names)
         _checks.one_name_each(names, matrix.shape[1])
         found, unit = _checks.weights_of_rows(sample_weight, matrix.shape[0], some=False)

@@ -63,6 +63,7 @@ def multilabel_folds(
     >>> [y_true[folds == k].sum(axis=0).tolist() for k in range(5)]
     [[1, 10], [1, 10], [1, 10], [1, 10], [1, 10]]
     """
+    groups = _checks.aligned_rows(groups, "groups", y_true=y_true)
     truth = _checks.indicator(y_true)
     n_folds = _checks.count(n_folds, "n_folds", 2)
     seed = None if random_state is None else _checks.count(random_state, "random_state", 0)

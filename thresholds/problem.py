@@ -59,6 +59,7 @@ class Problem:
         keep_sparse: bool = False,
     ) -> "Problem":
         """Check the arguments of a fit and keep them together."""
+        sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
         truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft)
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])

@@ -22,6 +22,7 @@ from thresholds._checks.arrays import (
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
 from thresholds._checks.cuts import rising, thresholds
 from thresholds._checks.errors import InputError, shown
+from thresholds._checks.frames import aligned, aligned_rows, like_frame, named, read_frame
 from thresholds._checks.options import (
     AVERAGES,
     PLACEMENTS,
@@ -42,6 +43,7 @@ from thresholds._checks.options import (
 )
 from thresholds._checks.outcomes import draws, joint_probabilities, number_of_powers, power_sums
 from thresholds._checks.sparse import dense, is_sparse, row_of_entries, transposed
+from thresholds._checks.tensors import like_tensor, stacked
 
 __all__ = [
     "AVERAGES",
@@ -52,6 +54,8 @@ __all__ = [
     "Matrix",
     "Placement",
     "a_list",
+    "aligned",
+    "aligned_rows",
     "beta",
     "class_labels",
     "class_vectors",
@@ -66,7 +70,10 @@ __all__ = [
     "is_sparse",
     "joint_probabilities",
     "key_dtype",
+    "like_frame",
+    "like_tensor",
     "missing",
+    "named",
     "names_of_labels",
     "number_of_powers",
     "one_name_each",
@@ -76,6 +83,7 @@ __all__ = [
     "positive",
     "power_sums",
     "probabilities",
+    "read_frame",
     "real",
     "rising",
     "row_blocks",
@@ -84,6 +92,7 @@ __all__ = [
     "scores",
     "share",
     "shown",
+    "stacked",
     "text",
     "thresholds",
     "transposed",

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._checks.errors import InputError, shown
-from thresholds._checks.options import names_of_labels, one_name_each, real
+from thresholds._checks.frames import aligned, in_order, read_frame
+from thresholds._checks.options import one_name_each, real
 from thresholds._checks.sparse import is_sparse, row_of_entries, sound_csr, without_zeros
+from thresholds._checks.tensors import from_tensor, stacked, without_bfloat16
 
 Dense: TypeAlias = npt.NDArray[Any]
 Matrix: TypeAlias = Any  # a dense 2-D ndarray, or a canonical scipy.sparse CSR array
@@ -29,7 +31,7 @@ def row_blocks(n_rows: int, cells_per_row: int) -> Iterator[slice]:
 
 def scores(value: object, name: str = "y_score", label_names: Sequence[str] | None = None) -> Matrix:
     """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
-    array = _matrix(value, name)
+    array = _matrix(stacked(value, name), name, label_names)
     cells = array.data if is_sparse(array) else array
     if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
         raise InputError(f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers")
@@ -61,7 +63,7 @@ def filled(array: Any, missing: float) -> Dense:
 
 def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | None = None) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
-    array = _matrix(value, name)
+    array = _matrix(value, name, label_names)
     parts = [array.data] if is_sparse(array) else (array[block] for block in row_blocks(*array.shape))
     if array.dtype != np.bool_ and not all(_all_binary(part) for part in parts):
         raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
@@ -70,7 +72,7 @@ def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | 
 
 def probabilities(value: object, name: str = "probabilities", label_names: Sequence[str] | None = None) -> Matrix:
     """Check probabilities, or degrees of truth, of shape (n_samples, n_labels): each in [0, 1]."""
-    array = _matrix(value, name)
+    array = _matrix(stacked(value, name), name, label_names)
     cells = array.data if is_sparse(array) else array
     if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
         raise InputError(f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers")
@@ -83,8 +85,8 @@ def probabilities(value: object, name: str = "probabilities", label_names: Seque
 def pair(
     y_true: object, y_score: object, label_names: object = None, *, soft: bool = False
 ) -> tuple[Matrix, Matrix, tuple[str, ...] | None]:
-    """Check truth and scores together: same shape, and not swapped."""
-    names = None if label_names is None else names_of_labels(label_names)
+    """Check truth and scores together: same shape, and not swapped. Frames are aligned by name."""
+    y_true, y_score, names = aligned(y_true, "y_true", y_score, "y_score", label_names)
     try:
         truth = probabilities(y_true, "y_true") if soft else indicator(y_true, label_names=names)
     except InputError as error:
@@ -170,8 +172,11 @@ def missing(value: object, dtype: np.dtype[Any]) -> float:
     return rounded
 
 
-def _matrix(value: object, name: str) -> Matrix:
-    """Give a non-empty 2-D numeric array, dense or CSR; one dimension means one label."""
+def _matrix(value: object, name: str, label_names: Sequence[str] | None) -> Matrix:
+    """Give a non-empty 2-D numeric array, dense or CSR; one dimension means one label, frames are put in order."""
+    frame = read_frame(value, name)
+    if frame is not None:
+        value = in_order(frame, None if label_names is None else tuple(label_names), name)
     array = sound_csr(value, name) if is_sparse(value) else _dense_matrix(value, name)
     if 0 in array.shape:
         raise InputError(f"{name} is empty, shape {array.shape}, expected at least one row and one label")
@@ -190,15 +195,17 @@ def _dense_matrix(value: object, name: str) -> Dense:
 
 def plain(value: object, name: str) -> Dense:
     """Give an array of whatever dtype, without masked cells; strings in lists stay as they are, objects."""
-    if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
-        raise InputError(f"{name} is a {type(value).__name__} frame, expected an array: pass its values")
+    frame = read_frame(value, name)
+    value = value if frame is None else frame.cells
     parts = value if isinstance(value, list | tuple) else [value]
     if any(isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any() for part in parts):
         hint = ": use -inf for a label that must not be predicted" if name == "y_score" else ""
         raise InputError(f"{name} has masked cells, expected none{hint}")
     try:
-        array = np.asarray(value)
+        array = without_bfloat16(np.asarray(from_tensor(value, name)))
         return np.asarray(value, object) if array.dtype.kind == "U" and parts is value else array
+    except InputError:
+        raise
     except Exception as error:  # Whatever a foreign object's conversion raises.
         raise InputError(f"{name} cannot be read as an array ({' '.join(str(error).split())})") from None
 

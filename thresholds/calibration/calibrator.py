@@ -13,7 +13,7 @@ from thresholds.calibration.isotonic import fit_isotonic
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
 from thresholds.calibration.platt import fit_logistic_curves
 from thresholds.problem import Problem
-from thresholds.rule.decisions import like, sparse_like
+from thresholds.rule.decisions import like
 
 Method = Literal["isotonic", "platt"]
 METHODS: tuple[Method, ...] = ("isotonic", "platt")
@@ -87,10 +87,10 @@ class Calibrator:
         """
         scores = self._checked(y_score)
         if not is_sparse(scores):
-            return like(self._of_dense(scores), y_score)
+            return like(self._of_dense(scores), y_score, self.label_names)
         found = self._of_sparse(scores)
         if not dense:
-            return sparse_like(found, y_score)
+            return like(found, y_score, self.label_names)
         filled = np.tile(self.absent, (scores.shape[0], 1))
         filled[_checks.row_of_entries(found), found.indices] = found.data
         return filled

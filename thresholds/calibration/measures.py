@@ -69,6 +69,9 @@ def measure_calibration(y_true: object, probabilities: object, *, sample_weight:
     >>> round(found.log_loss, 4), round(found.sum_over_positives, 4)
     (0.4432, 0.8333)
     """
+    beside = {"probabilities": probabilities, "y_true": y_true}
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
+    y_true, probabilities, _ = _checks.aligned(y_true, "y_true", probabilities, "probabilities")
     truth, found = _checks.indicator(y_true), _checks.probabilities(probabilities)
     _checks.same_shape(truth, "y_true", found, "probabilities")
     weights, unit = _checks.weights(sample_weight, *found.shape)

@@ -10,7 +10,7 @@ from thresholds import _checks
 from thresholds._checks import Matrix, is_sparse
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
-from thresholds.rule.decisions import like, positives_only, sparse_like
+from thresholds.rule.decisions import like, positives_only
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,11 @@ class CalibratedRule:
             raise _checks.InputError(f"rule is about {of_rule} labels, expected {n_labels} as the calibrator is")
 
     @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels, if the calibrator or the rule has them."""
+        return self.calibrator.label_names or self.rule.label_names
+
+    @property
     def predicts_missing(self) -> bool:
         """Whether entries that a sparse matrix leaves out are predicted for some label: a dense answer."""
         return bool(self._of_absent().any())
@@ -57,10 +62,10 @@ class CalibratedRule:
         self, y_score: object, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
     ) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
-        scores = _checks.scores(y_score, label_names=self.calibrator.label_names)
+        scores = _checks.scores(y_score, label_names=self.label_names)
         self._check(scores)
         decided = self._decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
-        return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
+        return like(decided, y_score, self.label_names)
 
     def _check(self, scores: Matrix) -> None:
         """Refuse scores that the calibrator or the rule cannot take."""

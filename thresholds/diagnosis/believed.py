@@ -105,7 +105,8 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
     if not isinstance(rule, Rule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule for probabilities")
     overprediction = _checks.positive(overprediction, "overprediction")
-    matrix = _checks.probabilities(probabilities, label_names=rule.label_names)
+    probabilities, names = _checks.named(probabilities, "probabilities", rule.label_names)
+    matrix = _checks.probabilities(probabilities, label_names=names)
     rule._check(matrix)
     n, n_labels = matrix.shape
     expected, predicted, hits, squares = np.zeros((4, n_labels))
@@ -124,7 +125,7 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
         over = predicted / expected > overprediction
         conditions = [over & (f < 2 * of_all), expected == 0, over]
         columns = {
-            "name": tables.names_of(rule.label_names, n_labels),
+            "name": tables.names_of(names, n_labels),
             "expected_positives": expected,
             "base_rate": base,
             "threshold": getattr(rule, "thresholds", np.full(n_labels, np.nan)),

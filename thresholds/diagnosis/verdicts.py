@@ -1,5 +1,6 @@
 """One row of figures and a verdict for each label."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,8 @@ def diagnose(
     )
     if random_state is not None:
         _checks.count(random_state, "random_state", 0)
-    problem = Problem.of(y_true, y_score, missing=missing_of(rule))
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", rule.label_names)
+    problem = replace(Problem.of(y_true, y_score, missing=missing_of(rule)), label_names=names)
     rule._check(problem.scores)
     if isinstance(rule, ThresholdRule):
         rule._warn_if_out_of_range(problem.scores)
@@ -126,11 +128,10 @@ def missing_of(rule: AnyRule) -> float:
 
 def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
-    names = (rule.calibrator if isinstance(rule, CalibratedRule) else rule).label_names
     counts = judge(rule, problem).by_label
     placement: Placement = getattr(rule, "placement", None) or "low"
     columns = _columns(counts, problem.n_samples, evidence) | {
-        "name": names_of(names, problem.n_labels),
+        "name": names_of(problem.label_names, problem.n_labels),
         "threshold": rule.thresholds if isinstance(rule, ThresholdRule) else np.full(problem.n_labels, np.nan),
         "informative": rejected(evidence.p_informative, criteria.alpha),
         "state": states_of(counts, evidence, criteria),
@@ -140,7 +141,7 @@ def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Crit
         table=rows_of({name: columns[name] for name in COLUMNS}),
         **criteria._asdict(),
         n_samples=problem.n_samples,
-        label_names=names,
+        label_names=problem.label_names,
         caps=place(evidence.cap_score, evidence.cap_lower, placement, problem.scores.dtype),
         cap_predicted=evidence.cap_predicted,
     )

@@ -124,6 +124,8 @@ def averages_report(
     """
     value, beta = undefined.value_of(zero_division, warns=False), _checks.beta(beta)
     found = targets.read(y_true, y_pred, labels, sample_weight)
+    if label_names is None and labels is None:
+        label_names = _checks.aligned(y_pred, "y_pred", y_true, "y_true")[2]
     names = [str(label) for label in found.labels] if label_names is None else _checks.names_of_labels(label_names)
     _checks.one_name_each(names, len(found.labels))
     writer = _Writer(found, found.by_label(), beta, value)

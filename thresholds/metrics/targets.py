@@ -124,7 +124,7 @@ def read(
     y_true: object, y_pred: object, labels: object = None, sample_weight: object = None, *, some: bool = True
 ) -> Targets:
     """Check truth and predictions, with weights (`some` positive), and select labels (columns) or classes."""
-    true, predicted = _plain(y_true, "y_true"), _plain(y_pred, "y_pred")
+    true, predicted, sample_weight = _plain(y_true, y_pred, sample_weight)
     if not any(part.ndim == 1 and not is_sparse(part) for part in (true, predicted)):
         return _matrices(true, predicted, labels, sample_weight, some)
     if _width(true, predicted) > 1:  # A vector and a matrix.
@@ -136,7 +136,7 @@ def read(
 
 def read_binary(y_true: object, y_pred: object, pos_label: object, sample_weight: object) -> Targets:
     """Check the truth and predictions of one label, and select its positive class."""
-    true, predicted = _plain(y_true, "y_true"), _plain(y_pred, "y_pred")
+    true, predicted, sample_weight = _plain(y_true, y_pred, sample_weight)
     if (width := _width(true, predicted)) > 1:
         raise InputError(f"average is 'binary' with {width} labels, expected None, or an average over labels")
     found = _vectors(true, predicted, None, sample_weight)
@@ -151,15 +151,21 @@ def read_binary(y_true: object, y_pred: object, pos_label: object, sample_weight
 
 def read_matrices(y_true: object, y_pred: object, sample_weight: object) -> LabelMatrices:
     """Check the truth and predictions of labels; a vector is one label."""
-    return _matrices(_plain(y_true, "y_true"), _plain(y_pred, "y_pred"), None, sample_weight)
+    true, predicted, sample_weight = _plain(y_true, y_pred, sample_weight)
+    return _matrices(true, predicted, None, sample_weight)
 
 
-def _plain(value: object, name: str) -> Any:
-    """Give an array, or a sparse matrix as it is."""
-    array: Any = value if is_sparse(value) else _checks.plain(value, name)
-    if 0 in array.shape:
-        raise InputError(f"{name} is empty, shape {array.shape}, expected at least one row and one label")
-    return array
+def _plain(y_true: object, y_pred: object, sample_weight: object) -> tuple[Any, Any, Any]:
+    """Give arrays, or sparse matrices as they are; frames are aligned with the truth by name."""
+    weights = _checks.aligned_rows(sample_weight, "sample_weight", y_true=y_true, y_pred=y_pred)
+    predicted, true, _ = _checks.aligned(y_pred, "y_pred", y_true, "y_true")
+    arrays = []
+    for value, name in ((true, "y_true"), (predicted, "y_pred")):
+        array: Any = value if is_sparse(value) else _checks.plain(value, name)
+        if 0 in array.shape:
+            raise InputError(f"{name} is empty, shape {array.shape}, expected at least one row and one label")
+        arrays.append(array)
+    return arrays[0], arrays[1], weights
 
 
 def _width(*parts: Any) -> int:

@@ -1,11 +1,13 @@
-"""Decisions in the caller's form: one dimension for one, sparse for sparse."""
+"""Decisions in the caller's form: a frame for a frame, a tensor for a tensor, sparse for sparse."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks import Dense, Matrix
+from thresholds import _checks
+from thresholds._checks import Matrix, is_sparse
 
 
 class Decides(Protocol):
@@ -26,13 +28,15 @@ def positives_only(scores: Any, hits: npt.NDArray[np.bool_]) -> Any:
     return type(scores)((np.ones(columns.size, np.uint8), columns, starts), shape=scores.shape)
 
 
-def sparse_like(decided: Any, y_score: Any) -> Any:
-    """Give a spmatrix for a spmatrix."""
-    from scipy import sparse
+def like(found: Matrix, y_score: object, label_names: Sequence[str] | None) -> Any:
+    """Give what was found for each cell as scores came: frame, tensor, spmatrix or array, one dimension for one."""
+    if is_sparse(found):
+        from scipy import sparse
 
-    return sparse.csr_matrix(decided) if isinstance(y_score, sparse.spmatrix) else decided
-
-
-def like(decided: Dense, y_score: object) -> Dense:
-    """Give one dimension for one dimension."""
-    return decided[:, 0] if np.ndim(y_score) == 1 else decided  # type: ignore[arg-type]
+        return sparse.csr_matrix(found) if isinstance(y_score, sparse.spmatrix) else found
+    frame = _checks.like_frame(found, y_score, None if label_names is None else tuple(label_names))
+    if frame is not None:
+        return frame
+    array = found[:, 0] if np.ndim(y_score) == 1 else found  # type: ignore[arg-type]
+    tensor = _checks.like_tensor(array, y_score)
+    return array if tensor is None else tensor

@@ -9,7 +9,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.rule import settings
-from thresholds.rule.decisions import like, positives_only, sparse_like
+from thresholds.rule.decisions import like, positives_only
 from thresholds.rule.saving import Saved, header
 
 
@@ -113,7 +113,7 @@ class InstanceRule(Saved):
         self._check_count(matrix.shape[1], "probabilities")
         tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
         decided = self._decide(matrix, tails, dense=dense, n_jobs=n_jobs, progress=progress)
-        return sparse_like(decided, probabilities) if is_sparse(decided) else like(decided, probabilities)
+        return like(decided, probabilities, self.label_names)
 
     def predict_from_joint(self, P: object, p_none: object) -> Any:
         """Decide for dependent labels, from the joint probabilities of each label and the number of positives (GFM).

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.rule import settings
-from thresholds.rule.decisions import like, positives_only, sparse_like
+from thresholds.rule.decisions import like, positives_only
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
@@ -81,7 +81,7 @@ class RegionRule(Saved):
         scores = _checks.scores(y_score, label_names=self.label_names)
         self._check(scores)
         decided = self._decide(scores, dense=dense)
-        return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
+        return like(decided, y_score, self.label_names)
 
     def _check(self, scores: Matrix) -> None:
         """Refuse another number of labels."""

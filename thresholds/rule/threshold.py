@@ -12,7 +12,7 @@ from thresholds import _checks
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.placement import rounded_up
 from thresholds.rule import settings
-from thresholds.rule.decisions import like, positives_only, sparse_like
+from thresholds.rule.decisions import like, positives_only
 from thresholds.rule.fitted_on import FittedOn
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.saving import Saved, from_json, header, to_json
@@ -131,7 +131,7 @@ class ThresholdRule(Saved):
         scores = self._checked(y_score)
         self._warn_if_out_of_range(scores)
         decided = self._decide(scores, dense=dense)
-        return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
+        return like(decided, y_score, self.label_names)
 
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""

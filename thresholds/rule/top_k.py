@@ -10,7 +10,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import Dense, InputError, Matrix, is_sparse
 from thresholds.rule import settings
-from thresholds.rule.decisions import like, sparse_like
+from thresholds.rule.decisions import like
 from thresholds.rule.saving import Saved, header
 
 Places = npt.NDArray[np.intp]
@@ -52,7 +52,7 @@ class TopKRule(Saved):
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
         decided = self._decide(self._checked(y_score), dense=dense)
-        return sparse_like(decided, y_score) if is_sparse(decided) else like(decided, y_score)
+        return like(decided, y_score, self.label_names)
 
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""

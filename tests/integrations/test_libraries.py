@@ -1,0 +1,224 @@
+"""Whatever holds numbers is taken as an array of them is, and what comes out is of the kind that went in."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from kinds import KINDS, Kind
+from scipy import sparse
+
+import thresholds
+from thresholds import metrics
+
+NAMES = ("cat", "dog", "emu", "fox")
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    request.param.need()
+    return request.param
+
+
+def data(kind: Kind, seed: int = 0) -> tuple[Any, Any]:
+    """Give truth, and probabilities rounded as the kind holds them, as arrays."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random((200, 4)) < [0.4, 0.2, 0.1, 0.05]).astype(np.uint8)
+    scores = 1 / (1 + np.exp(-rng.normal(size=truth.shape) - 2 * truth + 1))
+    return truth, kind.dtype(scores.astype(np.float32))
+
+
+def check_kind(found: Any, given: Any, kind: Kind, dtype: Any = np.uint8) -> None:
+    """Hold what came out to what went in: type, names, index, device, dtype."""
+    if kind.name == "lists":
+        given = np.asarray(given)
+    expected = {"csc_matrix": sparse.csr_matrix, "coo_array": sparse.csr_array}.get(kind.name, type(given))
+    assert type(found) is expected
+    assert kind.read(found).dtype == dtype
+    if kind.index:
+        assert found.index.equals(given.index)
+    if kind.frame:
+        assert columns_of(found) == columns_of(given)
+    if hasattr(given, "device"):
+        assert found.device == given.device
+
+
+def columns_of(frame: Any) -> list[str]:
+    """Name the columns of any frame."""
+    return list(frame.schema.names) if hasattr(frame, "num_rows") else list(frame.columns)
+
+
+def test_fits_are_those_of_arrays(kind: Kind) -> None:
+    truth, scores = data(kind)
+    for average in ("macro", "micro", "samples"):
+        options = {"per_label": average != "samples"}
+        expected = thresholds.fit_empirical(truth, scores, average, **options)
+        found = thresholds.fit_empirical(kind.make(truth, NAMES), kind.make(scores, NAMES), average, **options)
+        assert found.thresholds.tolist() == expected.thresholds.tolist()
+        assert found.objective == expected.objective
+        assert found.label_names == (NAMES if kind.frame else None)
+
+
+def test_truth_of_an_array_and_scores_of_the_kind_go_together(kind: Kind) -> None:
+    truth, scores = data(kind)
+    expected = thresholds.fit_empirical(truth, scores).thresholds.tolist()
+    assert thresholds.fit_empirical(truth, kind.make(scores, NAMES)).thresholds.tolist() == expected
+    assert thresholds.fit_empirical(kind.make(truth != 0, NAMES), scores).thresholds.tolist() == expected
+
+
+def rules(truth: Any, scores: Any) -> list[Any]:
+    calibrator = thresholds.calibrate(truth, scores, "platt")
+    return [
+        thresholds.fit_empirical(truth, scores),
+        thresholds.TopKRule(2),
+        thresholds.RegionRule([[0.2], [0.3, 0.6], [0.5], [0.4]]),
+        thresholds.InstanceRule(),
+        thresholds.CalibratedRule(calibrator, thresholds.InstanceRule()),
+        thresholds.fit_expected(scores),
+    ]
+
+
+@pytest.mark.parametrize("which", range(6))
+def test_predictions_are_those_of_arrays_in_the_kind_of_the_scores(kind: Kind, which: int) -> None:
+    truth, scores = data(kind)
+    rule = rules(truth, scores)[which]
+    given = kind.make(scores, NAMES)
+    found = rule.predict(given)
+    check_kind(found, given, kind)
+    assert kind.read(found).tolist() == rule.predict(scores).tolist()
+
+
+def test_probabilities_come_in_the_kind_of_the_scores(kind: Kind) -> None:
+    truth, scores = data(kind)
+    calibrator = thresholds.calibrate(truth, scores)
+    given = kind.make(scores, NAMES)
+    dtype = np.float32 if kind.name.startswith("JAX") else np.float64  # JAX has no float64 unless it is told to.
+    found = calibrator.transform(given)
+    check_kind(found, given, kind, dtype)
+    np.testing.assert_array_equal(kind.read(found), calibrator.transform(scores).astype(dtype))
+
+
+def test_rules_from_probabilities_are_those_of_arrays(kind: Kind) -> None:
+    _, scores = data(kind)
+    for average in ("macro", "micro", "weighted"):
+        expected = thresholds.fit_expected(scores, average)
+        found = thresholds.fit_expected(kind.make(scores, NAMES), average)
+        assert found.thresholds.tolist() == expected.thresholds.tolist()
+        assert found.objective == expected.objective
+
+
+def test_batches_are_decided_as_those_of_arrays(kind: Kind) -> None:
+    _, scores = data(kind)
+    batches = np.arange(len(scores)) % 3
+    given = kind.make(scores, NAMES)
+    found = thresholds.predict_by_batch(given, batches)
+    check_kind(found, given, kind)
+    assert kind.read(found).tolist() == thresholds.predict_by_batch(scores, batches).tolist()
+
+
+def test_metrics_are_those_of_arrays(kind: Kind) -> None:
+    truth, scores = data(kind)
+    decided = (scores > 0.5).astype(np.uint8)
+    for metric in (metrics.f1_score, metrics.precision_score, metrics.jaccard_score):
+        for average in ("micro", "macro", "samples"):
+            expected = metric(truth, decided, average=average, zero_division=0)
+            assert (
+                metric(kind.make(truth, NAMES), kind.make(decided, NAMES), average=average, zero_division=0) == expected
+            )
+    assert metrics.macro_auroc(kind.make(truth, NAMES), kind.make(scores, NAMES)) == metrics.macro_auroc(truth, scores)
+
+
+def test_judgements_are_those_of_arrays(kind: Kind) -> None:
+    truth, scores = data(kind)
+    rule = thresholds.fit_empirical(truth, scores, guard="shrink")
+    given = kind.make(truth, NAMES), kind.make(scores, NAMES)
+    expected, found = thresholds.diagnose(truth, scores, rule), thresholds.diagnose(*given, rule)
+    assert found.state.tolist() == expected.state.tolist()
+    assert found.table["auroc"].tolist() == expected.table["auroc"].tolist()
+    assert found.table["name"].tolist() == (list(NAMES) if kind.frame else expected.table["name"].tolist())
+    together = thresholds.compare({"rule": rule}, *given)
+    assert together.measures == thresholds.compare({"rule": rule}, truth, scores).measures
+    folds = np.arange(len(truth)) % 4
+    assert (
+        thresholds.cross_fit(*given, cv=folds).out_of_fold == thresholds.cross_fit(truth, scores, cv=folds).out_of_fold
+    )
+
+
+def test_a_single_label_is_one_dimension(kind: Kind) -> None:
+    if "csr" in kind.name or "csc" in kind.name or "coo" in kind.name or kind.name == "Fortran order" or kind.frame:
+        pytest.skip("has no vectors, or is tested as a frame")
+    truth, scores = data(kind)
+    given = kind.make(scores[:, 0], NAMES)
+    rule = thresholds.fit_empirical(kind.make(truth[:, 0], NAMES), given)
+    assert rule.thresholds.tolist() == thresholds.fit_empirical(truth[:, 0], scores[:, 0]).thresholds.tolist()
+    assert kind.read(rule.predict(given)).tolist() == rule.predict(scores[:, 0]).tolist()
+
+
+FRAMES = [kind for kind in KINDS if kind.frame]
+
+
+@pytest.fixture(params=FRAMES, ids=lambda kind: kind.name)
+def frame_kind(request: pytest.FixtureRequest) -> Kind:
+    request.param.need()
+    return request.param
+
+
+def test_columns_go_by_name(frame_kind: Kind) -> None:
+    truth, scores = data(frame_kind)
+    order = [2, 0, 3, 1]
+    shuffled = frame_kind.make(scores[:, order], [NAMES[j] for j in order])
+    expected = thresholds.fit_empirical(truth, scores)
+    rule = thresholds.fit_empirical(frame_kind.make(truth, NAMES), shuffled)
+    assert rule.label_names == tuple(NAMES[j] for j in order)  # The scores lead.
+    assert rule.thresholds.tolist() == expected.thresholds[order].tolist()
+    named = thresholds.fit_empirical(frame_kind.make(truth, NAMES), shuffled, label_names=NAMES)
+    assert named.thresholds.tolist() == expected.thresholds.tolist()
+    found = named.predict(shuffled)
+    assert columns_of(found) == [NAMES[j] for j in order]  # in the order in which the caller has them
+    assert frame_kind.read(found).tolist() == expected.predict(scores)[:, order].tolist()
+    assert thresholds.diagnose(frame_kind.make(truth, NAMES), shuffled, named).table["name"].tolist() == list(NAMES)
+    of_labels = metrics.f1_score(frame_kind.make(truth, NAMES), found, average=None)  # The truth leads.
+    assert of_labels.tolist() == metrics.f1_score(truth, expected.predict(scores), average=None).tolist()
+
+
+def test_a_rule_without_names_takes_columns_in_their_order(frame_kind: Kind) -> None:
+    _, scores = data(frame_kind)
+    found = thresholds.FixedRule(0.5, 4).predict(frame_kind.make(scores, NAMES))
+    assert frame_kind.read(found).tolist() == (scores >= 0.5).astype(int).tolist()
+
+
+def test_other_columns_are_refused(frame_kind: Kind) -> None:
+    truth, scores = data(frame_kind)
+    rule = thresholds.FixedRule(0.5, 4, label_names=NAMES)
+    other = frame_kind.make(scores, ("cat", "dog", "emu", "gnu"))
+    with pytest.raises(thresholds.InputError, match=r"y_score lacks the column 'fox' and has the column 'gnu'"):
+        rule.predict(other)
+    with pytest.raises(thresholds.InputError, match=r"y_true lacks the column 'gnu' and has the column 'fox'"):
+        thresholds.fit_empirical(frame_kind.make(truth, NAMES), other)
+    with pytest.raises(thresholds.InputError, match=r"y_score has the column 'fox', expected columns for the labels"):
+        thresholds.FixedRule(0.5, 3, label_names=NAMES[:3]).predict(frame_kind.make(scores, NAMES))
+
+
+def test_cells_without_a_value_are_refused() -> None:
+    pl = pytest.importorskip("polars", reason="make test-integrations installs polars")
+    pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+    import pandas as pd
+
+    holes = [
+        pd.DataFrame({"cat": [0.5, 0.1], "dog": pd.array([0.2, None], dtype="Float32")}),
+        pd.DataFrame({"cat": [0.5, 0.1], "dog": pd.Series([0.2, None], dtype=pd.ArrowDtype(pa.float32()))}),
+        pl.DataFrame({"cat": [0.5, 0.1], "dog": [0.2, None]}),
+        pa.table({"cat": [0.5, 0.1], "dog": [0.2, None]}),
+    ]
+    for frame in holes:
+        with pytest.raises(thresholds.InputError, match=r"y_score has no value at row 1, column 'dog'"):
+            thresholds.FixedRule(0.5, 2).predict(frame)
+    with pytest.raises(thresholds.InputError, match=r"y_score is a LazyFrame, expected its data: collect\(\) it"):
+        thresholds.FixedRule(0.5, 2).predict(holes[2].lazy())
+
+
+def test_nothing_is_imported_to_look_for_kinds() -> None:
+    code = "import sys, thresholds; thresholds.FixedRule(.5, 2).predict([[1., 0.]]); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"pandas", "polars", "pyarrow", "torch", "jax", "sklearn"} & set(loaded)

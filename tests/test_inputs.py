@@ -1,0 +1,163 @@
+"""Frames are aligned by names of columns and rows; lists of (n, 2) probabilities are those of class 1."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+
+import thresholds
+from thresholds import metrics
+
+NAMES = ["cat", "dog", "emu"]
+
+
+def data(n: int = 60, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Give truth and scores with names of columns and rows."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random((n, 3)) < [0.5, 0.3, 0.2]
+    scores = rng.normal(size=(n, 3)) + truth
+    index = pd.Index([f"row {i}" for i in range(n)])
+    return pd.DataFrame(truth, index, NAMES), pd.DataFrame(scores, index, NAMES)
+
+
+def shuffled(frame: pd.DataFrame | pd.Series, seed: int = 1) -> pd.DataFrame | pd.Series:
+    """Put rows in another order."""
+    return frame.sample(frac=1, random_state=seed)
+
+
+def test_rows_go_by_index() -> None:
+    truth, scores = data()
+    expected = thresholds.fit_empirical(truth.to_numpy(), scores.to_numpy())
+    rule = thresholds.fit_empirical(truth, shuffled(scores))
+    assert rule.thresholds.tolist() == expected.thresholds.tolist()
+    found = rule.predict(shuffled(scores))
+    assert found.index.equals(shuffled(scores).index)
+    assert found.loc[truth.index].to_numpy().tolist() == expected.predict(scores.to_numpy()).tolist()
+    assert metrics.f1_score(truth, found, average="macro") == rule.objective
+    assert thresholds.diagnose(truth, shuffled(scores), rule).table["f"].mean() == pytest.approx(rule.objective)
+
+
+def test_weights_and_groups_go_by_index() -> None:
+    truth, scores = data()
+    weights = pd.Series(np.arange(60) % 4 + 1, truth.index)
+    expected = thresholds.fit_empirical(truth.to_numpy(), scores.to_numpy(), sample_weight=weights.to_numpy())
+    for given in (weights, shuffled(weights)):
+        found = thresholds.fit_empirical(shuffled(truth, 2), shuffled(scores, 3), sample_weight=given)
+        assert found.thresholds.tolist() == expected.thresholds.tolist()
+        assert found.objective == expected.objective
+        assert metrics.f1_score(truth, found.predict(scores), average="macro", sample_weight=given) == found.objective
+    groups = pd.Series(np.arange(60) // 3, truth.index)
+    folds = thresholds.multilabel_folds(truth, 3, groups=shuffled(groups), random_state=0)
+    assert (
+        folds.tolist()
+        == thresholds.multilabel_folds(truth.to_numpy(), 3, groups=groups.to_list(), random_state=0).tolist()
+    )
+
+
+def test_rows_that_do_not_correspond_are_refused() -> None:
+    truth, scores = data()
+    other = scores.rename(index={"row 7": "row 99"})
+    message = (
+        "y_true and y_score have different indexes ('row 99' of y_score is not in that of y_true): align them, or pass"
+        " y_true.to_numpy() if rows correspond by position"
+    )
+    with pytest.raises(thresholds.InputError, match=re.escape(message)):
+        thresholds.fit_empirical(truth, other)
+    twice = scores.rename(index={"row 7": "row 8"})
+    with pytest.raises(thresholds.InputError, match="some row is in it twice"):
+        thresholds.fit_empirical(truth, twice)
+    assert thresholds.fit_empirical(truth.rename(index={"row 7": "row 8"}), twice).label_names == tuple(NAMES)
+    with pytest.raises(thresholds.InputError, match="sample_weight and y_score have different indexes"):
+        thresholds.fit_empirical(truth, scores, sample_weight=pd.Series(np.ones(60)))
+    with pytest.raises(thresholds.InputError, match=r"y_score has shape \(59, 3\), expected \(60, 3\)"):
+        thresholds.fit_empirical(truth, scores[1:])
+
+
+def test_columns_without_names_go_by_position() -> None:
+    truth, scores = data()
+    numbered = pd.DataFrame(scores.to_numpy())
+    rule = thresholds.fit_empirical(truth.to_numpy(), numbered)
+    assert rule.label_names is None
+    assert rule.predict(numbered).columns.tolist() == [0, 1, 2]
+    assert thresholds.FixedRule(0.5, 3, label_names=NAMES).predict(numbered).shape == (60, 3)
+
+
+def test_whole_numbers_are_names_as_text() -> None:
+    truth, scores = data()
+    codes = dict(zip(NAMES, [101, 7, 30], strict=True))
+    rule = thresholds.fit_empirical(truth.rename(columns=codes), scores.rename(columns=codes)[[30, 101, 7]])
+    assert rule.label_names == ("30", "101", "7")
+    assert rule.predict(scores.rename(columns=codes)).columns.tolist() == [101, 7, 30]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["cat", "cat", "emu"], "y_score: the columns have 'cat' twice, expected each name once"),
+        ([("cat", 1), ("dog", 1), ("emu", 1)], r"y_score has the column \('cat', 1\), expected a string or a whole"),
+        (["cat", 0.5, "emu"], "y_score has the column 0.5, expected a string or a whole number as its name"),
+    ],
+)
+def test_columns_that_name_no_labels_are_refused(columns: list[object], message: str) -> None:
+    _, scores = data()
+    scores.columns = pd.Index(columns)
+    with pytest.raises(thresholds.InputError, match=message):
+        thresholds.FixedRule(0.5, 3, label_names=NAMES).predict(scores)
+
+
+def test_a_column_is_a_single_label() -> None:
+    truth, scores = data()
+    rule = thresholds.fit_empirical(truth["cat"], shuffled(scores["cat"]))
+    assert rule.thresholds.tolist() == thresholds.fit_empirical(truth, scores).thresholds[:1].tolist()
+    found = rule.predict(scores["cat"])
+    assert isinstance(found, pd.Series)
+    assert found.name == "cat"
+    assert found.index.equals(scores.index)
+
+
+def test_mixed_columns_are_read_without_loss() -> None:
+    mixed = pd.DataFrame({"cat": np.array([True, False]), "dog": np.array([3, 4], np.int8), "emu": [0.1, 0.7]})
+    assert thresholds.FixedRule(0.5, 3).predict(mixed).to_numpy().tolist() == [[1, 1, 0], [0, 1, 1]]
+    categories = mixed.astype({"dog": "category"})
+    assert thresholds.FixedRule(0.5, 3).predict(categories).to_numpy().tolist() == [[1, 1, 0], [0, 1, 1]]
+
+
+def test_rules_of_other_labels_are_not_compared() -> None:
+    truth, scores = data()
+    rules = {"one": thresholds.FixedRule(0.5, 3, label_names=NAMES), "two": thresholds.FixedRule(0.5, 3)}
+    found = thresholds.compare(rules, truth, scores[NAMES[::-1]])
+    assert (
+        found.measures[0].macro == found.measures[1].macro == thresholds.compare(rules, truth, scores).measures[0].macro
+    )
+    rules["two"] = thresholds.FixedRule(0.5, 3, label_names=NAMES[::-1])
+    with pytest.raises(thresholds.InputError, match="rules 'one' and 'two' have different label names"):
+        thresholds.compare(rules, truth, scores)
+
+
+def test_lists_of_pairs_are_probabilities_of_class_1() -> None:
+    features, truth = make_multilabel_classification(200, n_classes=4, random_state=0)
+    forest = RandomForestClassifier(20, random_state=0).fit(features[:100], truth[:100])
+    pairs = forest.predict_proba(features[100:])
+    matrix = np.stack([pair[:, 1] for pair in pairs], axis=1)
+    rule = thresholds.fit_empirical(truth[100:], pairs)
+    assert rule.thresholds.tolist() == thresholds.fit_empirical(truth[100:], matrix).thresholds.tolist()
+    assert rule.predict(pairs).tolist() == rule.predict(matrix).tolist()
+    assert (
+        thresholds.InstanceRule().predict(tuple(pairs)).tolist() == thresholds.InstanceRule().predict(matrix).tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ([(5, 2), (5, 1)], "y_score has 1 column for label 1, which had one class in training, expected 2: say which"),
+        ([(5, 2), (4, 2)], r"y_score is a list of arrays of shapes \(5, 2\) to \(4, 2\), expected \(n_samples, 2\)"),
+        ([(5, 3), (5, 3)], r"y_score is a list of arrays of shapes \(5, 3\) to \(5, 3\), expected \(n_samples, 2\)"),
+    ],
+)
+def test_lists_of_other_shapes_are_refused(shapes: list[tuple[int, int]], message: str) -> None:
+    with pytest.raises(thresholds.InputError, match=message):
+        thresholds.FixedRule(0.5, 2).predict([np.full(shape, 0.5) for shape in shapes])

@@ -1,0 +1,264 @@
+"""Frames and columns of pandas, Polars and PyArrow: read as arrays with names, and made again from decisions.
+
+None of them is imported here: whoever has a frame has imported its library.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._checks.errors import InputError, shown
+from thresholds._checks.options import names_of_labels
+
+Array = npt.NDArray[Any]
+Names = tuple[str, ...]
+
+_SOME = 5  # names that an error lists
+
+
+class Frame(NamedTuple):
+    """What a frame, or a single column, holds."""
+
+    cells: Array  # (n_samples, n_labels), or (n_samples,) of a single column
+    names: Names | None  # of the columns; None if they are only numbered, and for a single column
+    index: Any  # of a pandas object
+
+
+def read_frame(value: Any, name: str) -> Frame | None:
+    """Read a frame or a column of numbers or truth values; None for what is neither."""
+    for library, read in _READERS.items():
+        module = sys.modules.get(library)
+        found = None if module is None else read(module, value, name)
+        if found is not None:
+            return found
+    if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
+        raise InputError(
+            f"{name} is a {type(value).__name__} frame, expected one of pandas, Polars or PyArrow: convert it"
+        )
+    return None
+
+
+def aligned(
+    first: object, first_name: str, second: object, second_name: str, label_names: object = None
+) -> tuple[Any, Any, Names | None]:
+    """Give two arguments with frames as arrays, columns and rows in the same order, and the names of the labels.
+
+    Columns go by name, in the order of `label_names`, else of the second argument, whose rows also lead. What has no
+    names, or no index, goes by position.
+    """
+    names = None if label_names is None else names_of_labels(label_names)
+    frames = read_frame(first, first_name), read_frame(second, second_name)
+    if names is None:
+        names = next((frame.names for frame in frames[::-1] if frame is not None and frame.names is not None), None)
+    left: Any = first if frames[0] is None else in_order(frames[0], names, first_name)
+    right: Any = second if frames[1] is None else in_order(frames[1], names, second_name)
+    if frames[0] is not None and frames[1] is not None:
+        left = left[_rows(frames[0].index, first_name, frames[1].index, second_name)]
+    return left, right, names
+
+
+def aligned_rows(value: object, name: str, **beside: object) -> Any:
+    """Give a column (weights, groups) as an array, in the order of the first argument beside it that has an index."""
+    frame = read_frame(value, name)
+    if frame is None:
+        return value
+    cells = frame.cells[:, 0] if frame.cells.ndim == 2 and frame.cells.shape[1] == 1 else frame.cells
+    for other, values in beside.items():
+        if _is_pandas(values):
+            return cells[_rows(frame.index, name, values.index, other)]  # type: ignore[attr-defined]
+    return cells
+
+
+def named(value: object, name: str, label_names: object = None) -> tuple[Any, Names | None]:
+    """Give an argument and the names of its labels: a frame as an array, its columns in the order of `label_names`."""
+    names = None if label_names is None else names_of_labels(label_names)
+    frame = read_frame(value, name)
+    if frame is None:
+        return value, names
+    names = frame.names if names is None else names
+    return in_order(frame, names, name), names
+
+
+def in_order(frame: Frame, names: Names | None, name: str) -> Array:
+    """Give the cells of a frame, its columns in the order of `names` if both have names."""
+    if names is None or frame.names is None or frame.names == names:
+        return frame.cells
+    _same_names(frame.names, names, name)
+    at = {column: place for place, column in enumerate(frame.names)}
+    return frame.cells[:, [at[column] for column in names]]
+
+
+def like_frame(cells: Any, value: Any, names: Names | None) -> Any:
+    """Give the columns of `cells`, which are those of `names`, as `value` is: same library, names, order and index."""
+    for library, make in _MAKERS.items():
+        module = sys.modules.get(library)
+        made = None if module is None else make(module, cells, value, names)
+        if made is not None:
+            return made
+    return None
+
+
+def _is_pandas(value: object) -> bool:
+    """Tell whether `value` has the index of a pandas object."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
+
+
+def _same_names(found: Names, expected: Sequence[str], name: str) -> None:
+    """Refuse columns of other names."""
+    if set(found) == set(expected):
+        return
+    parts = []
+    for word, these, others in (("lacks", expected, found), ("has", found, expected)):
+        odd = [label for label in these if label not in set(others)]
+        if odd:
+            more = f" and {len(odd) - _SOME} more" if len(odd) > _SOME else ""
+            parts.append(f"{word} the column{'s' if len(odd) > 1 else ''} {', '.join(map(shown, odd[:_SOME]))}{more}")
+    listed = ", ".join(map(shown, expected[:_SOME])) + (", ..." if len(expected) > _SOME else "")
+    raise InputError(f"{name} {' and '.join(parts)}, expected columns for the labels {listed}")
+
+
+def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
+    """Give the rows of one pandas index in the order of another; all as they are if there are not two."""
+    if index is None or other is None or len(index) != len(other) or index.equals(other):
+        return slice(None)
+    if index.is_unique and other.is_unique:
+        rows = index.get_indexer(other)
+        if (rows >= 0).all():
+            return rows
+        odd = f"{shown(other[rows < 0].tolist()[0])} of {other_name} is not in that of {name}"
+    else:
+        odd = "some row is in it twice"
+    raise InputError(
+        f"{name} and {other_name} have different indexes ({odd}): align them, or pass {name}.to_numpy() if rows"
+        " correspond by position"
+    )
+
+
+def _refuse_missing(row: int, column: object, name: str) -> None:
+    """Refuse a cell without a value."""
+    raise InputError(f"{name} has no value at row {row}, column {shown(column)}, expected one in every cell")
+
+
+def _read_pandas(pandas: Any, value: Any, name: str) -> Frame | None:
+    """Read a pandas frame, of nullable or Arrow types, too, or a series."""
+    if isinstance(value, pandas.Series):
+        frame = value.to_frame()
+    elif isinstance(value, pandas.DataFrame):
+        frame = value
+    else:
+        return None
+    if len(set(frame.dtypes)) == 1 and isinstance(frame.dtypes.iloc[0], np.dtype):
+        cells = frame.to_numpy()
+    else:
+        absent = frame.isna().to_numpy()
+        if absent.any():
+            row, column = np.argwhere(absent)[0].tolist()
+            _refuse_missing(row, frame.columns[column], name)
+        columns = [series.to_numpy(_plain_dtype(series.dtype)) for _, series in frame.items()]
+        cells = np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
+    if isinstance(value, pandas.Series):
+        return Frame(cells[:, 0], None, value.index)
+    numbered = isinstance(frame.columns, pandas.RangeIndex)
+    return Frame(cells, None if numbered else _names(frame.columns, name), frame.index)
+
+
+def _plain_dtype(dtype: Any) -> Any:
+    """Give the NumPy dtype of an extension dtype."""
+    return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype if isinstance(dtype, np.dtype) else object))
+
+
+def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> Any:
+    """Make a pandas object."""
+    if isinstance(value, pandas.Series):
+        return pandas.Series(cells[:, 0], index=value.index, name=value.name)
+    if not isinstance(value, pandas.DataFrame):
+        return None
+    numbered = isinstance(value.columns, pandas.RangeIndex)
+    own = None if numbered else tuple(map(str, value.columns))
+    return pandas.DataFrame(_as_columns(cells, names, own), index=value.index, columns=value.columns)
+
+
+def _read_polars(polars: Any, value: Any, name: str) -> Frame | None:
+    """Read a Polars frame or series."""
+    if isinstance(value, polars.LazyFrame):
+        raise InputError(f"{name} is a LazyFrame, expected its data: collect() it")
+    if isinstance(value, polars.Series):
+        frame = value.to_frame()
+    elif isinstance(value, polars.DataFrame):
+        frame = value
+    else:
+        return None
+    for series in frame:
+        if series.null_count():
+            _refuse_missing(int(series.is_null().arg_max()), series.name, name)
+    cells = frame.to_numpy()
+    if isinstance(value, polars.Series):
+        return Frame(cells[:, 0], None, None)
+    return Frame(cells, _names(frame.columns, name), None)
+
+
+def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> Any:
+    """Make a Polars object."""
+    if isinstance(value, polars.Series):
+        return polars.Series(value.name, cells[:, 0])
+    if not isinstance(value, polars.DataFrame):
+        return None
+    ordered = _as_columns(cells, names, tuple(value.columns))
+    return polars.DataFrame({column: ordered[:, j].copy() for j, column in enumerate(value.columns)})
+
+
+def _read_arrow(pyarrow: Any, value: Any, name: str) -> Frame | None:
+    """Read a PyArrow table, batch of records, or array."""
+    if isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):
+        columns, names = [value], None
+    elif isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
+        columns, names = value.columns, _names(value.schema.names, name)
+    else:
+        return None
+    for column, of in zip(columns, names or ("",), strict=True):
+        if column.null_count:
+            _refuse_missing(int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))), of, name)
+    arrays = [np.asarray(column) for column in columns]
+    if names is None:
+        return Frame(arrays[0], None, None)
+    return Frame(np.stack(arrays, axis=1) if arrays else np.empty((value.num_rows, 0)), names, None)
+
+
+def _make_arrow(pyarrow: Any, cells: Any, value: Any, names: Names | None) -> Any:
+    """Make a PyArrow object."""
+    if isinstance(value, pyarrow.ChunkedArray):
+        return pyarrow.chunked_array([cells[:, 0].copy()])
+    if isinstance(value, pyarrow.Array):
+        return pyarrow.array(cells[:, 0].copy())
+    if not isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
+        return None
+    ordered = _as_columns(cells, names, tuple(value.schema.names))
+    arrays = [pyarrow.array(ordered[:, j].copy()) for j in range(ordered.shape[1])]
+    return type(value).from_arrays(arrays, names=value.schema.names)
+
+
+def _as_columns(cells: Any, names: Names | None, own: Names | None) -> Any:
+    """Give columns, which are those of `names`, in the order of a frame's own names."""
+    if names is None or own is None or names == own:
+        return cells
+    at = {label: place for place, label in enumerate(names)}
+    return cells[:, [at[label] for label in own]]
+
+
+def _names(columns: Any, name: str) -> Names:
+    """Give column names as label names: strings, or whole numbers as text."""
+    for column in columns:
+        if isinstance(column, bool) or not isinstance(column, str | int | np.integer):
+            raise InputError(f"{name} has the column {shown(column)}, expected a string or a whole number as its name")
+    try:
+        return names_of_labels([str(column) for column in columns])
+    except InputError as error:
+        raise InputError(f"{name}: {str(error).replace('label_names has', 'the columns have')}") from None
+
+
+_READERS = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arrow}
+_MAKERS = {"pandas": _make_pandas, "polars": _make_polars, "pyarrow": _make_arrow}
