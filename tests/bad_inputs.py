@@ -570,7 +570,7 @@ BAD_BATCHES: Values = [
     ),
     ([[0, [1, 2], 0, 1]], ""),
     ([np.ma.array([0] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none"),
-    ([Frame()], "is a Frame frame, expected an array"),
+    ([Frame()], "is a Frame frame, expected one of pandas, Polars or PyArrow"),
     ([CSR(Y), CSR((4, 1))], "has "),
 ]
 BAD_SIZES: Values = [

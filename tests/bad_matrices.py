@@ -121,7 +121,7 @@ TYPES: Table = {
     "generator": (lambda: (row for row in Y), f"has <generator .* of type generator, {NUMBERS}"),
     "dictionary": (lambda: {"cat": [1]}, rf"has \{{'cat': \[1\]\}} of type dict, {NUMBERS}"),
     "frame": (Frame, "is a Frame frame, expected one of pandas, Polars or PyArrow: convert it"),
-    "interchange frame": (InterchangeFrame, "is a InterchangeFrame frame, expected an array"),
+    "interchange frame": (InterchangeFrame, "is a InterchangeFrame frame, expected one of pandas, Polars or PyArrow"),
 }
 
 SPARSE: Table = {

@@ -166,7 +166,7 @@ BAD_CLASSES: Table = {
     "masked cell": (lambda: MASKED, MASKS),
     "masked strings": (lambda: np.ma.array(STRINGS, mask=[0, 0, 1, 0]), MASKS),
     "ragged list": (lambda: [[0], [1, 1], [1], [0]], "cannot be read as an array"),
-    "frame": (Frame, "is a Frame frame, expected an array"),
+    "frame": (Frame, "is a Frame frame, expected one of pandas, Polars or PyArrow"),
 }
 if hasattr(np.dtypes, "StringDType"):  # NumPy 2
     STRING_OR_NAN = np.dtypes.StringDType(na_object=nan)
