@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +205,7 @@ def test_fit_on_a_split(split: str, rows: int, tmp_path: Path, capsys: pytest.Ca
 def test_a_single_other_score_key_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores = np.load(make(tmp_path / "a.npz"))["y_score"]
     assert run("compare", make(tmp_path / "s.npz", y_score=None, y_score_weak=scores)) == 0
-    assert "scores y_score_weak" in capsys.readouterr().out
+    assert "scores 'y_score_weak' (float32), truth 'y_true'" in capsys.readouterr().out
     two = make(tmp_path / "two.npz", y_score=None, y_score_a=scores, y_score_b=scores)
     assert "--score-key" in refused(capsys, "compare", two)
     assert run("compare", two, "--score-key", "y_score_b") == 0
@@ -266,7 +267,7 @@ def test_nothing_is_written_on_an_error(tmp_path: Path, capsys: pytest.CaptureFi
     assert run("fit", good, "-o", tmp_path / "rule.json") == 0
     capsys.readouterr()
     refused(capsys, "predict", tmp_path / "rule.json", bad, "-o", folder / "out.npz")
-    other = make(tmp_path / "other.npz", label_names=NAMES[::-1])
+    other = make(tmp_path / "other.npz", label_names=np.array(["cat", "dog", "emu", "owl"]))
     assert "label_names" in refused(capsys, "predict", tmp_path / "rule.json", other, "-o", folder / "out.npz")
     refused(capsys, "predict", tmp_path / "rule.json", good, "-o", folder / "out.csv")
     refused(capsys, "fit", good, "-o", tmp_path / "no such folder" / "rule.json")
@@ -466,6 +467,77 @@ def test_fit_refuses_guards_limits_and_folds_that_do_not_go(
     assert not (tmp_path / "rule.json").exists()
 
 
+# labels are matched by name
+
+
+def test_labels_in_another_order_are_matched_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = make(tmp_path / "s.npz"), tmp_path / "rule.json"
+    assert run("fit", path, "-o", rule) == 0
+    data, order = np.load(path), [2, 0, 3, 1]
+    moved = {"y_true": data["y_true"][:, order], "y_score": data["y_score"][:, order], "label_names": NAMES[order]}
+    other = make(tmp_path / "other.npz", **moved)
+    capsys.readouterr()
+    said = []
+    for file in (path, other):
+        assert run("predict", rule, file, "-o", tmp_path / f"{file.stem}.out.npz") == 0
+        assert run("diagnose", file, "--rule", rule, "--json") == 0
+        assert run("diff", rule, rule, file, "--json") == 0
+        said.append(capsys.readouterr().out.replace(file.name, "FILE").replace(f"{file.stem}.out.npz", "OUT"))
+    assert said[0] == said[1]
+    first, second = (np.load(tmp_path / f"{file.stem}.out.npz") for file in (path, other))
+    for key in first.files:
+        np.testing.assert_array_equal(first[key], second[key])
+
+
+# --logits
+
+
+def test_logits_are_turned_into_probabilities(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = make(tmp_path / "p.npz"), tmp_path / "rule.json"
+    scores = np.clip(np.load(path)["y_score"].astype(np.float64), 0.01, 0.99)
+    path = make(path, y_score=scores)
+    logits = make(tmp_path / "z.npz", y_score=np.log(scores / (1 - scores)))
+    rules = []
+    for more in ([path], [logits, "--logits"]):
+        assert run("fit", *more, "--cv", "0", "-o", rule) == 0
+        rules.append(thresholds.load_rule(rule))
+        assert ("logits are turned into probabilities" in capsys.readouterr().out) == (len(more) > 1)
+    np.testing.assert_allclose(rules[1].thresholds, rules[0].thresholds, rtol=1e-12)
+    for command in (["compare"], ["diagnose", "--rule", rule]):
+        assert run(*command, logits, "--logits") == 0
+    assert run("diff", rule, rule, logits, "--logits") == 0
+    capsys.readouterr()
+    for name, of_rule, more in (("a.npz", rules[0], [path]), ("b.npz", rules[1], [logits, "--logits"])):
+        of_rule.save(rule)
+        assert run("predict", rule, *more, "-o", tmp_path / name) == 0
+    first, second = np.load(tmp_path / "a.npz"), np.load(tmp_path / "b.npz")
+    np.testing.assert_array_equal(first["y_pred_indices"], second["y_pred_indices"])
+    assert capsys.readouterr().err == ""
+
+
+def test_logits_where_probabilities_were_fitted_are_met_with_a_hint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rule = make(tmp_path / "p.npz"), tmp_path / "rule.json"
+    assert run("fit", path, "-o", rule) == 0
+    scores = np.load(path)["y_score"].astype(np.float64)
+    logits = make(tmp_path / "z.npz", y_score=20 * scores - 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert run("predict", rule, logits, "-o", tmp_path / "out.npz") == 0
+        assert run("diagnose", logits, "--rule", rule) == 0
+    err = capsys.readouterr().err.splitlines()
+    assert err
+    for line in err:
+        assert line.startswith("thresholds: warning: 100% of the scores lie outside")
+        assert "--logits" in line
+    assert "--logits" in refused(capsys, "fit", logits, "--expected", "-o", rule)
+    message = "p.npz has all scores in [0, 1] with --logits: they look like probabilities already"
+    for command in (["fit", path], ["predict", rule, path]):
+        assert message in refused(capsys, *command, "--logits", "-o", tmp_path / "none.npz")
+    assert not (tmp_path / "none.npz").exists()
+
+
 # diff
 
 
@@ -505,8 +577,10 @@ def test_diff_refuses_what_cannot_be_compared(tmp_path: Path, capsys: pytest.Cap
     thresholds.TopKRule(1).save(tmp_path / "top.json")
     message = refused(capsys, "diff", tmp_path / "top.json", new)
     assert "top.json is a rule of the kind 'top_k', expected one of thresholds" in message
-    other = make(tmp_path / "s.npz", label_names=NAMES[::-1])
-    assert "label_names of s.npz differ from those of" in refused(capsys, "diff", old, new, other)
+    other = make(tmp_path / "s.npz", label_names=np.array(["cat", "dog", "emu", "owl"]))
+    message = refused(capsys, "diff", old, new, other)
+    assert f"label_names of s.npz differ from those of {new}, expected the same: 'owl' only in s.npz" in message
+    assert f"'yak' only in {new}" in message
     thresholds.ThresholdRule([0.5]).save(tmp_path / "one.json")
     assert "new has 1 labels, expected 4" in refused(capsys, "diff", old, tmp_path / "one.json")
     assert "absent.json" in refused(capsys, "diff", old, tmp_path / "absent.json")
@@ -756,7 +830,7 @@ def test_diagnose_refuses_what_does_not_go_together(
 ) -> None:
     path = planted(tmp_path / "s.npz")
     monkeypatch.chdir(tmp_path)
-    thresholds.ThresholdRule(5 * [0.5], label_names=tuple(STATES)[::-1]).save("other.json")
+    thresholds.ThresholdRule(5 * [0.5], label_names=(*tuple(STATES)[:4], "other")).save("other.json")
     thresholds.ThresholdRule(3 * [0.5]).save("three.json")
     thresholds.TopKRule(1).save("top.json")
     assert said in refused(capsys, "diagnose", path, *more)

@@ -39,7 +39,7 @@ def run(
     With `n_jobs=None` no threads are started for fewer than 32,768 `cells`, about which all tasks together are: that
     would take longer than the work.
     """
-    bar = _Bar(title, len(tasks)) if progress else None
+    bar = Bar(title, len(tasks)) if progress else None
     small = n_jobs is None and cells is not None and cells < _WORTH_THREADS
     workers = 1 if small else min(worker_count(n_jobs), len(tasks))
     if workers <= 1:
@@ -51,28 +51,28 @@ def run(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _stepped(result: Result, bar: "_Bar | None") -> Result:
+def _stepped(result: Result, bar: "Bar | None") -> Result:
     """Advance the bar and hand the result on."""
     if bar is not None:
         bar.step()
     return result
 
 
-class _Bar:
+class Bar:
     """A progress bar on stderr: silent for the first second, and gone when all is done."""
 
     def __init__(self, title: str, total: int) -> None:
         self.title, self.total, self.done = title, total, 0
         self.start = time.monotonic()
 
-    def step(self) -> None:
-        """Count one finished task."""
-        self.done += 1
+    def step(self, by: int = 1) -> None:
+        """Count finished tasks."""
+        self.done += by
         elapsed = time.monotonic() - self.start
         if elapsed < _PATIENCE:
             return
         filled = _WIDTH * self.done // self.total
         left = elapsed * (self.total - self.done) / self.done
-        line = f"{self.title} [{'#' * filled:<{_WIDTH}}] {self.done}/{self.total}, {left:.0f} s left"
+        line = f"{self.title} [{'#' * filled:<{_WIDTH}}] {self.done:,}/{self.total:,}, {left:.0f} s left"
         end = "" if self.done < self.total else "\r" + " " * len(line) + "\r"
         print("\r" + line, end=end, file=sys.stderr, flush=True)

@@ -37,7 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning without the line of code that raised it."""
-    print(f"thresholds: warning: {message}", file=sys.stderr)
+    said = str(message)
+    if type(message).__name__ == "ScoreRangeWarning" and "--logits" not in said:
+        said += " --logits turns logits into probabilities."
+    print(f"thresholds: warning: {said}", file=sys.stderr)
 
 
 def _fail(message: str, status: int = 1) -> int:

@@ -1,37 +1,125 @@
 """The commands `predict` and `diff`: saved rules at work."""
 
 import argparse
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from thresholds._checks import InputError
+from thresholds._checks import InputError, is_sparse, row_of_entries
 from thresholds.cli import printing, reading
+
+if TYPE_CHECKING:
+    from thresholds._checks import Matrix
+    from thresholds.files import Decided, Source
+    from thresholds.rule import Rule
 
 
 def predict(options: argparse.Namespace) -> None:
-    """Apply a rule to a file of scores and write the decisions."""
-    from thresholds.files import read_scores, write_predictions
-    from thresholds.rule import RegionRule, ThresholdRule, load_rule
+    """Apply a rule to a file of scores and write the decisions, a block of rows at a time."""
+    from thresholds.files import check_suffix, write_blocks
+    from thresholds.rule import load_rule
 
     rule = load_rule(options.rule)
-    data = read_scores(options.file, options.score_key)
-    reading.check_names(data, rule, options.rule)
-    dense = isinstance(rule, ThresholdRule | RegionRule) and rule.predicts_missing
-    predicted = rule.predict(data.y_score, dense=dense)
-    write_predictions(options.output, predicted, data.label_names or rule.label_names)
-    n_rows = predicted.shape[0]
-    print(f"{data.name}: {n_rows:,} rows, {predicted.sum() / n_rows:.2f} labels per row; written to {options.output}")
+    check_suffix(options.output)
+    source = reading.opened(options)
+    deciding = _Deciding(rule, options.rule, source)
+    names = rule.label_names or source.label_names
+    write_blocks(options.output, deciding.blocks(), source.n_labels, names, options.key)
+    deciding.warn()
+    print(reading.described(source, deciding.n_rows, source.n_labels, deciding.kind))
+    print(f"{deciding.n_predicted / deciding.n_rows:.2f} labels per row; written to {options.output}")
+
+
+class _Deciding:
+    """A rule at work on one block of rows after another."""
+
+    def __init__(self, rule: "Rule", path: str, source: "Source") -> None:
+        self.rule, self.source = rule, source
+        self.order = reading.order_of(source.label_names, source.name, rule, path)
+        self.n_rows = self.n_predicted = 0
+        self.kind = ""
+        self._outside = 0.0
+        self._range: tuple[float, ...] = ()
+
+    def blocks(self) -> Iterator["Decided"]:
+        """Decide all blocks."""
+        from thresholds.files import Decided, dtype_of
+
+        step = reading.progress(self.source, "predicting")
+        for block in self.source.blocks(truth=False):
+            scores = block.y_score if self.order is None else block.y_score[:, self.order]
+            names = self.rule.label_names or self.source.label_names
+            _refuse_bad(scores, self.rule, self.source.score_key, self.n_rows, names)
+            decided = self._decide(scores)
+            self.kind = dtype_of(scores)
+            self.n_rows += scores.shape[0]
+            self.n_predicted += int(decided.sum())
+            if step is not None:
+                step(scores.shape[0])
+            yield Decided(decided, block.keys)
+        if not self.n_rows:
+            raise InputError(f"{self.source.name} has no rows, expected at least one")
+
+    def warn(self) -> None:
+        """Say that most scores lie outside the range of the fit; of one block alone that may mean little."""
+        from thresholds.rule import ScoreRangeWarning
+
+        if self._outside > 0.5 * self.n_rows:
+            lowest, highest = self._range
+            warnings.warn(
+                f"{self._outside / self.n_rows:.0%} of the scores lie outside [{lowest:g}, {highest:g}], where the rule"
+                " was fitted: are these logits for probabilities (--logits), or another model's scores?",
+                ScoreRangeWarning,
+                stacklevel=2,
+            )
+
+    def _decide(self, scores: "Matrix") -> "Matrix":
+        """Decide one block; its share of scores outside the range of the fit is noted."""
+        from thresholds.rule import RegionRule, ScoreRangeWarning, ThresholdRule
+
+        rule = self.rule
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScoreRangeWarning)
+            if not isinstance(rule, ThresholdRule | RegionRule):
+                return rule.predict(scores)
+            decided = rule.predict(scores, dense=is_sparse(scores) and rule.predicts_missing)
+        if isinstance(rule, ThresholdRule) and rule.fitted_on is not None:
+            self._outside += scores.shape[0] * rule.fitted_on.share_outside(scores, rule.missing)
+            self._range = rule.fitted_on.quantiles[:1] + rule.fitted_on.quantiles[-1:]
+        return decided
+
+
+def _refuse_bad(scores: "Matrix", rule: "Rule", name: str, first: int, label_names: tuple[str, ...] | None) -> None:
+    """Refuse NaN and +inf, to a rule of probabilities all outside [0, 1], by their row in the whole file."""
+    import numpy as np
+
+    from thresholds.rule import InstanceRule
+
+    cells = (scores.data if is_sparse(scores) else scores).reshape(-1)
+    chances = isinstance(rule, InstanceRule)
+    good = (cells >= 0) & (cells <= 1) if chances else cells < np.inf
+    if good.all():
+        return
+    at = int(good.argmin())
+    row, label = divmod(at, scores.shape[1])
+    if is_sparse(scores):
+        row, label = int(row_of_entries(scores)[at]), int(scores.indices[at])
+    word = "NaN" if np.isnan(cells[at]) else "+inf" if np.isposinf(cells[at]) else str(cells[at])
+    named = label if label_names is None else repr(label_names[label])
+    expected = "values in [0, 1] (--logits turns logits into probabilities)" if chances else "real scores"
+    raise InputError(f"{name} has {word} at row {first + row}, label {named}, expected {expected}")
 
 
 def diff(options: argparse.Namespace) -> None:
     """Print what changed between two saved rules, and on scores what that does to decisions."""
     from thresholds.differences import diff_rules
-    from thresholds.files import read_scores
 
-    if options.file is None and options.score_key is not None:
-        raise InputError(f"--score-key is {options.score_key!r} without a file of scores")
+    for name, usual in (("score_key", None), ("label_names", None), ("logits", False)):
+        if options.file is None and getattr(options, name) != usual:
+            option, given = name.replace("_", "-"), getattr(options, name)
+            raise InputError(f"--{option} is {given!r} without a file of scores")
     old, new = (reading.threshold_rule(path) for path in (options.old, options.new))
-    data = None if options.file is None else read_scores(options.file, options.score_key)
-    if data is not None:
-        reading.check_names(data, new, options.new)
+    data = None if options.file is None else reading.aligned(reading.scores(options), new, options.new)
     difference = diff_rules(old, new, None if data is None else data.y_score)
     if options.json:
         about = {"old": options.old, "new": options.new, "file": None if data is None else data.name}

@@ -18,8 +18,9 @@ _OF_FIT = {"average": None, "guard": None, "beta": 1.0, "placement": "low", "mis
 
 
 class _Case(NamedTuple):
-    """A rule, and the rows to diagnose it on."""
+    """A rule, and the rows to diagnose it on; the file's labels are in the order of the rule's."""
 
+    data: "LabelledFile"
     rule: "Rule"
     rows: "Rows"
     said: str
@@ -33,10 +34,10 @@ def diagnose(options: argparse.Namespace) -> None:
         raise InputError(f"--action is {options.action!r} without --repair, which says where to save the repaired rule")
     data = reading.labelled(options)
     case = _given(options, data) if options.rule is not None else _fitted(options, data)
-    rule = case.rule
+    data, rule = case.data, case.rule
     found = diagnose(
-        data.y_true[case.rows],
-        data.y_score[case.rows],
+        reading.taken(data.y_true, case.rows),
+        reading.taken(data.y_score, case.rows),
         rule,
         alpha=options.alpha,
         min_auroc=options.min_auroc,
@@ -64,11 +65,11 @@ def _given(options: argparse.Namespace, data: "LabelledFile") -> _Case:
     reading.check_unused(options, _OF_FIT, "--rule")
     rule = load_rule(options.rule)
     rule._check(data.y_score)
-    reading.check_names(data, rule, options.rule)
+    data = reading.aligned(data, rule, options.rule)
     if rule.label_names is None and data.label_names is not None:
         rule = replace(rule, label_names=data.label_names)
     rows, which = reading.judging_rows(data, options.split)
-    return _Case(rule, rows, f"{options.rule}, judged on {which}")
+    return _Case(data, rule, rows, f"{options.rule}, judged on {which}")
 
 
 def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
@@ -86,7 +87,7 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
         label_names=data.label_names,
         **reading.settings(options),
     )
-    return _Case(rule, test, f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}")
+    return _Case(data, rule, test, f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}")
 
 
 def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> "Repair":

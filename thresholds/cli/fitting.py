@@ -38,7 +38,7 @@ def _on_labels(options: argparse.Namespace) -> None:
     rows, which = reading.fitting_rows(data, options.split)
     rule, figures = _fitted(options, data, rows)
     rule.save(options.output)
-    print(f"{data.name}: fitted on {which}, scores {data.score_key}\n{rule}")
+    print(f"{reading.title(data)}\nfitted on {which}\n{rule}")
     print(figures)
     if rule.guard_report is not None:
         print(str(rule.guard_report).splitlines()[0])
@@ -50,7 +50,7 @@ def _on_labels(options: argparse.Namespace) -> None:
 
 def _fitted(options: argparse.Namespace, data: "LabelledFile", rows: "Rows") -> tuple["ThresholdRule", str]:
     """Fit a rule on all rows, and cross-fit it unless told not to; say what it reaches."""
-    truth, scores = data.y_true[rows], data.y_score[rows]
+    truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
     settings: dict[str, Any] = reading.settings(options) | reading.guard(options)
     settings |= {"per_label": not options.shared, "label_names": data.label_names}
     groups = None if data.groups is None else data.groups[rows]
@@ -77,14 +77,17 @@ def _on_expectation(options: argparse.Namespace) -> None:
     from thresholds import _checks
     from thresholds.calibration import measure_calibration
     from thresholds.expected import fit_expected
-    from thresholds.files import read_scores
 
     reading.check_unused(options, _OF_LABELS, "--expected")
-    data = read_scores(options.file, options.score_key)
-    _checks.probabilities(data.y_score, data.score_key, data.label_names)
+    data = reading.scores(options)
+    try:
+        _checks.probabilities(data.y_score, data.score_key, data.label_names)
+    except InputError as error:
+        raise InputError(f"{error}; --logits turns logits into probabilities") from None
     rows, which = reading.fitting_rows(data, options.split)
+    scores = reading.taken(data.y_score, rows)
     rule = fit_expected(
-        data.y_score[rows],
+        scores,
         options.average,
         beta=options.beta,
         per_label=not options.shared,
@@ -93,9 +96,9 @@ def _on_expectation(options: argparse.Namespace) -> None:
         progress=sys.stderr.isatty(),
     )
     rule.save(options.output)
-    print(f"{data.name}: fitted on {which}, probabilities {data.score_key}\n{rule}")
+    print(f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}")
     if data.y_true is not None:
-        found = measure_calibration(data.y_true[rows], data.y_score[rows])
+        found = measure_calibration(reading.taken(data.y_true, rows), scores)
         absent = "; absent entries count as 0" if is_sparse(data.y_score) else ""
         print(
             f"on these rows, probabilities add up to {found.sum_over_positives:.2f} of the positives, calibration slope"

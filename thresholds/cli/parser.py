@@ -15,13 +15,24 @@ examples:
   thresholds compare scores.npz
   thresholds fit scores.npz --average micro -o rule.json
   thresholds fit probabilities.npz --expected --average samples -o rule.json
+  thresholds fit scores.npy --truth truth.npy --label-names labels.txt -o rule.json
+  thresholds fit shards/ --score-column scores --truth-column tags --label-names labels.txt -o rule.json
+  thresholds fit scores.csv --truth gold.jsonl --key id -o rule.json
   thresholds predict rule.json new_scores.npz -o decisions.npz
+  thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
   thresholds diff rule.json new_rule.json new_scores.npz
 
-A score file is an .npz with y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
-y_score_indptr, y_score_shape), and optionally label_names, calib_idx and test_idx. predict and fit --expected need no
-y_true.
+files of scores:
+  .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
+                  y_score_indptr, y_score_shape); optionally label_names, calib_idx and test_idx
+  .npy            scores alone, with --truth
+  .parquet, .csv, .csv.gz, .jsonl
+                  a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
+                  truth as lists of label names, of positions, or of 0 and 1
+  a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
+predict, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
+'f1-thresholds[arrow]'.
 """
 _GUARDS = ("auto", "shrink", "fbr", "none")
 _GUARD = "protection against over-fitting; auto draws macro and weighted fits towards what suits similar labels"
@@ -81,17 +92,24 @@ def _fit(command: argparse.ArgumentParser) -> None:
 def _predict(command: argparse.ArgumentParser) -> None:
     """Describe `predict`."""
     command.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
-    command.add_argument("file", metavar="SCORES.npz", help="y_score, dense or CSR; y_true is not needed")
-    command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use")
-    command.add_argument("-o", "--output", required=True, metavar="OUT.npz", help="where to write y_pred (CSR)")
+    command.add_argument("file", metavar="SCORES", help="a file or folder of scores; truth is not needed")
+    _add_scores(command)
+    command.add_argument("--key", metavar="COLUMN", help="column of the file to carry along")
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="where to write decisions: .npz (y_pred as CSR), .parquet or .jsonl (lists of labels)",
+    )
 
 
 def _diff(command: argparse.ArgumentParser) -> None:
     """Describe `diff`."""
     command.add_argument("old", metavar="OLD.json", help="a rule that fit saved")
     command.add_argument("new", metavar="NEW.json", help="the rule that takes its place")
-    command.add_argument("file", nargs="?", metavar="SCORES.npz", help="scores of the new rule's labels to decide on")
-    command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use")
+    command.add_argument("file", nargs="?", metavar="SCORES", help="scores of the new rule's labels to decide on")
+    _add_scores(command)
     command.add_argument("--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)")
     command.add_argument("--json", action="store_true", help="print machine-readable results")
 
@@ -162,9 +180,14 @@ def _add_split(command: argparse.ArgumentParser, said: str) -> None:
 
 def _add_file(command: argparse.ArgumentParser) -> None:
     """Add what the commands that fit have in common."""
-    command.add_argument("file", metavar="FILE.npz", help="y_true and y_score, dense or CSR")
+    command.add_argument("file", metavar="FILE", help="a file or folder of scores and truth; see thresholds --help")
     command.add_argument("--beta", type=float, default=1.0, metavar="X", help="weight of recall in F-beta (default: 1)")
-    command.add_argument("--score-key", metavar="KEY", help="which scores of the file to use (default: y_score)")
+    _add_scores(command)
+    command.add_argument("--truth", metavar="FILE", help="file or folder of the truth, if that is another")
+    command.add_argument("--truth-column", metavar="NAME", help="column or prefix of the truth (default: y_true)")
+    command.add_argument(
+        "--key", metavar="COLUMN", help="column that joins scores to --truth (default: by the order of rows)"
+    )
     command.add_argument(
         "--placement",
         choices=PLACEMENTS,
@@ -174,7 +197,22 @@ def _add_file(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--missing", type=float, default=0.0, metavar="X", help="score of entries absent from CSR scores (default: 0)"
     )
-    command.add_argument("--groups", metavar="KEY", help="array of the file with a group for each row, kept together")
+    command.add_argument("--groups", metavar="KEY", help="array or column with a group for each row, kept together")
+
+
+def _add_scores(command: argparse.ArgumentParser) -> None:
+    """Add what says which scores of a file to use."""
+    command.add_argument(
+        "--score-column",
+        "--score-key",
+        dest="score_key",
+        metavar="NAME",
+        help="column, prefix of columns, or array of the scores (default: y_score)",
+    )
+    command.add_argument(
+        "--label-names", metavar="FILE", help="label names in order: one in each line, or a .json list"
+    )
+    command.add_argument("--logits", action="store_true", help="scores are logits: turn them into probabilities")
 
 
 def _count(text: str) -> int:

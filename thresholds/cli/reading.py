@@ -2,26 +2,66 @@
 
 import argparse
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from thresholds._checks import InputError, is_sparse
+from thresholds._checks import InputError, Matrix
 
 _SPLIT_SEED = 0
+_NAMES_SHOWN = 3
 
 if TYPE_CHECKING:
-    from thresholds.files import LabelledFile, Rows, ScoreFile
+    from thresholds.files import LabelledFile, Rows, ScoreFile, Source
     from thresholds.rule import Rule, ThresholdRule
+
+FileOrLabelled = TypeVar("FileOrLabelled", bound="ScoreFile")
+
+
+def opened(options: argparse.Namespace) -> "Source":
+    """Open the file of scores that the options name, and say what was assumed about it."""
+    from thresholds.files import Wanted, open_scores, read_label_names
+
+    named = vars(options)
+    wanted = Wanted(
+        scores=options.score_key,
+        truth=named.get("truth_column"),
+        groups=named.get("groups"),
+        key=named.get("key"),
+        label_names=None if options.label_names is None else read_label_names(options.label_names),
+        with_truth="truth" in named,
+    )
+    if "truth" in named and options.key is not None and options.truth is None:
+        raise InputError(f"--key is {options.key!r} without --truth, the file to join by it")
+    return open_scores(options.file, wanted, truth_path=named.get("truth"), logits=options.logits)
+
+
+def scores(options: argparse.Namespace) -> "ScoreFile":
+    """Read a file, of which truth may be absent."""
+    from thresholds.files import gather
+
+    source = opened(options)
+    return gather(source, progress(source, "reading"))
 
 
 def labelled(options: argparse.Namespace) -> "LabelledFile":
     """Read a file with truth, and check it whole, so that errors name its own rows."""
-    from thresholds.files import read_labelled
+    from thresholds.files import gather_labelled
     from thresholds.problem import Problem
 
-    data = read_labelled(options.file, options.score_key, options.groups)
+    source = opened(options)
+    data = gather_labelled(source, progress(source, "reading"))
     Problem.of(data.y_true, data.y_score, label_names=data.label_names, missing=options.missing)
     return data
+
+
+def progress(source: "Source", title: str) -> Callable[[int], None] | None:
+    """Give what counts rows on a progress bar, on a terminal, if their number is known."""
+    if source.n_samples is None or not sys.stderr.isatty():
+        return None
+    from thresholds.engines import Bar
+
+    return Bar(title, source.n_samples).step
 
 
 def settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -108,14 +148,61 @@ def threshold_rule(path: str) -> "ThresholdRule":
     return rule
 
 
-def check_names(data: "ScoreFile", rule: "Rule", path: str) -> None:
-    """Refuse scores of other labels than a rule has."""
-    if None not in (data.label_names, rule.label_names) and data.label_names != rule.label_names:
-        raise InputError(f"label_names of {data.name} differ from those of {path}, expected the same, in order")
+def order_of(names: "tuple[str, ...] | None", name: str, rule: "Rule", path: str) -> "Rows | None":
+    """Give the places of a rule's labels in a file, by name; None where they are in order, or one has no names."""
+    import numpy as np
+
+    if names is None or rule.label_names is None or names == rule.label_names:
+        return None
+    if set(names) != set(rule.label_names):
+        apart = [
+            _some(set(first) - set(second)) for first, second in ((names, rule.label_names), (rule.label_names, names))
+        ]
+        raise InputError(
+            f"label_names of {name} differ from those of {path}, expected the same: {apart[0]} only in {name},"
+            f" {apart[1]} only in {path}"
+        )
+    place = {label: k for k, label in enumerate(names)}
+    return np.array([place[label] for label in rule.label_names])
+
+
+def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
+    """Put the labels of a file into the order of a rule's, by name."""
+    order = order_of(data.label_names, data.name, rule, path)
+    if order is None:
+        return data
+    truth = None if data.y_true is None else data.y_true[:, order]
+    return replace(data, y_score=data.y_score[:, order], y_true=truth, label_names=rule.label_names)
+
+
+def taken(matrix: Matrix, rows: "Rows") -> Matrix:
+    """Give some rows; all of them without a copy."""
+    import numpy as np
+
+    everything = len(rows) == matrix.shape[0] and np.array_equal(rows, np.arange(len(rows)))
+    return matrix if everything else matrix[rows]
 
 
 def title(data: "ScoreFile") -> str:
-    """Say what a file holds."""
-    n_samples, n_labels = data.y_score.shape
-    kind = "CSR" if is_sparse(data.y_score) else str(data.y_score.dtype)
-    return f"{data.name}: {n_samples:,} rows, {n_labels:,} labels, scores {data.score_key} ({kind})"
+    """Say what a file holds, and what was assumed about it."""
+    from thresholds.files import dtype_of
+
+    return described(data, data.y_score.shape[0], data.y_score.shape[1], dtype_of(data.y_score), data.truth_key)
+
+
+def described(data: "ScoreFile | Source", n_samples: int, n_labels: int, kind: str, truth: str | None = None) -> str:
+    """Say what was read."""
+    parts = [
+        data.about,
+        f"{n_samples:,} rows",
+        f"{n_labels:,} labels",
+        f"scores {data.score_key!r} ({kind})",
+        "" if truth is None else f"truth {truth!r}",
+    ]
+    return "\n".join([f"{data.name}: {', '.join(filter(None, parts))}", *data.notes])
+
+
+def _some(labels: set[str]) -> str:
+    """List a few labels, in order."""
+    found = sorted(labels)
+    return (", ".join(map(repr, found[:_NAMES_SHOWN])) or "none") + (", ..." if len(found) > _NAMES_SHOWN else "")

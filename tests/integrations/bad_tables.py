@@ -1,0 +1,257 @@
+"""Files read by pyarrow that must be refused: what is in a folder, what is asked for, and how the message begins."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thresholds.files import Wanted
+
+pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet", reason="make test-integrations installs pyarrow")
+
+NAMES = ("cat", "dog")
+SCORES = np.array([[0.5, 0.25], [0.75, 0.125], [0.0, 1.0]])
+TAGS = [["cat"], [], ["cat", "dog"]]
+NAMED = Wanted(label_names=NAMES)
+
+
+@dataclass(frozen=True)
+class BadTable:
+    """Files, what of them is read, and a pattern for the start of the message."""
+
+    id: str
+    make: Callable[[Path], object]
+    path: str
+    message: str
+    wanted: Wanted = field(default_factory=Wanted)
+    truth_path: str | None = None
+
+    def __str__(self) -> str:
+        """The name, which also serves as the identifier of a test."""
+        return self.id
+
+
+def lists(matrix: Any, type_: Any = None) -> Any:
+    """Lists that are all of one length."""
+    cells = np.asarray(matrix, type_)
+    return pa.FixedSizeListArray.from_arrays(pa.array(cells.reshape(-1)), cells.shape[1])
+
+
+def table(name: str = "s.parquet", **columns: Any) -> Callable[[Path], object]:
+    """A parquet file."""
+
+    def make(folder: Path) -> None:
+        (folder / name).parent.mkdir(exist_ok=True)
+        parquet.write_table(pa.table(columns), folder / name)
+
+    return make
+
+
+def shards(*tables: dict[str, Any]) -> Callable[[Path], object]:
+    """A folder of parquet files."""
+    makes = [table(f"shards/part-{k}.parquet", **columns) for k, columns in enumerate(tables)]
+    return lambda folder: [make(folder) for make in makes]
+
+
+def text(name: str, content: str | bytes) -> Callable[[Path], object]:
+    """A file as it is."""
+    return lambda folder: (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def dataset(**state: Any) -> Callable[[Path], object]:
+    """The description of a dataset."""
+
+    def make(folder: Path) -> None:
+        (folder / "d").mkdir()
+        (folder / "d" / "state.json").write_text(json.dumps(state))
+
+    return make
+
+
+GOOD = {"scores": lists(SCORES), "tags": TAGS}
+FIRST = r"in the first shard, part-0.parquet"
+
+SHARDS = [
+    BadTable(
+        "another width",
+        shards(GOOD, {"scores": lists(np.ones((2, 3))), "tags": [[], []]}),
+        "shards",
+        rf"shard part-1.parquet of shards has lists of 3 double in the column 'scores', expected .*as {FIRST}",
+        NAMED,
+    ),
+    BadTable(
+        "another precision",
+        shards(GOOD, {"scores": lists(SCORES, np.float16), "tags": TAGS}),
+        "shards",
+        rf"shard part-1.parquet of shards has lists of 2 halffloat in the column 'scores', expected .* as {FIRST}",
+        NAMED,
+    ),
+    BadTable(
+        "whole numbers",
+        shards({"cat": [0.5]}, {"cat": [1]}),
+        "shards",
+        rf"shard part-1.parquet of shards has int64 in the column 'cat', expected double as {FIRST}",
+    ),
+    BadTable(
+        "lists of another kind",
+        shards(GOOD, {"scores": pa.array(SCORES.tolist()), "tags": TAGS}),
+        "shards",
+        r"shard part-1.parquet of shards has lists of double in the column 'scores', expected lists of 2 double as",
+        NAMED,
+    ),
+    BadTable(
+        "positions for names",
+        shards(GOOD, {"scores": lists(SCORES), "tags": [[0], [], []]}),
+        "shards",
+        r"shard part-1.parquet of shards has lists of int64 in the column 'tags', expected lists of text as",
+        NAMED,
+    ),
+    BadTable(
+        "no truth",
+        shards(GOOD, {"scores": lists(SCORES)}),
+        "shards",
+        r"shard part-1.parquet of shards lacks 'tags', expected the columns of the first shard, part-0.parquet",
+        NAMED,
+    ),
+    BadTable(
+        "another label",
+        shards({"p_cat": [0.5], "p_dog": [0.5]}, {"p_cat": [0.5], "p_owl": [0.5]}),
+        "shards",
+        r"shard part-1.parquet of shards lacks 'p_dog' and has 'p_owl', expected the columns of the first shard",
+        Wanted("p"),
+    ),
+    BadTable(
+        "an unknown label in a shard",
+        shards(GOOD, {"scores": lists(SCORES), "tags": [[], ["owl"], []]}),
+        "shards",
+        r"column 'tags' of part-1.parquet has a label that label_names does not know, 'owl'",
+        NAMED,
+    ),
+]
+
+TABLES = [
+    BadTable("no parquet", text("s.parquet", "PAR1?"), "s.parquet", r".*s.parquet cannot be read: "),
+    BadTable(
+        "null in a list",
+        table(scores=pa.array([[0.5, 0.5], [0.5, None]]), tags=[[], []]),
+        "s.parquet",
+        r"column 'scores' of s.parquet has no value at row 1, label 'dog', expected one in each row",
+        NAMED,
+    ),
+    BadTable(
+        "null in a fixed list",
+        table(scores=pa.array([[0.5, 0.5], [None, 0.5]], pa.list_(pa.float64(), 2))),
+        "s.parquet",
+        r"column 'scores' of s.parquet has no value at row 1, label 0, expected",
+    ),
+    BadTable(
+        "null for a list",
+        table(scores=lists(SCORES), tags=pa.array([["cat"], None, []])),
+        "s.parquet",
+        r"column 'tags' of s.parquet has no value at row 1, expected one in each row",
+        NAMED,
+    ),
+    BadTable(
+        "null in a wide column",
+        table(y_score_cat=[0.5, 0.5], y_score_dog=[0.5, None]),
+        "s.parquet",
+        r"column 'y_score_dog' of s.parquet has no value at row 1, label 'dog', expected",
+    ),
+    BadTable(
+        "null far down",
+        table(cat=pa.array([*150_000 * [0.5], None])),
+        "s.parquet",
+        r"column 'cat' of s.parquet has no value at row 150000, label 'cat', expected",
+    ),
+    BadTable(
+        "null in a key",
+        table(id=["a", None], y_score_dog=[0.5, 0.5]),
+        "s.parquet",
+        r"column 'id' of s.parquet has no value at row 1, expected",
+        Wanted(key="id"),
+    ),
+    BadTable(
+        "scores of several lengths",
+        table(scores=pa.array([[0.5, 0.5], [0.5]])),
+        "s.parquet",
+        r"column 'scores' of s.parquet has 1 values at row 1, expected 2, one for each label",
+    ),
+    BadTable(
+        "0/1 of another length",
+        table(y_score=lists(SCORES), y_true=lists(np.ones((3, 3)), np.uint8)),
+        "s.parquet",
+        r"column 'y_true' of s.parquet has 3 values at row 0, expected 2, one for each label",
+    ),
+    BadTable(
+        "truth of 2 in a wide column",
+        table(y_score_cat=[0.5, 0.5], y_true_cat=[0, 2]),
+        "s.parquet",
+        r"truth 'y_true' of s.parquet has 2 at row 1, label 'cat', expected only 0 and 1",
+    ),
+    BadTable(
+        "names of the metadata",
+        lambda folder: parquet.write_table(
+            pa.table({"p": lists(SCORES)}).replace_schema_metadata({"label_names": "cat, dog"}), folder / "s.parquet"
+        ),
+        "s.parquet",
+        r"label_names in the metadata of s.parquet cannot be read",
+    ),
+    BadTable(
+        "times as scores",
+        table(y_score=pa.array([1], pa.timestamp("ms"))),
+        "s.parquet",
+        r"column 'y_score' of s.parquet holds timestamp\[ms\], expected scores",
+    ),
+    BadTable(
+        "dates as labels",
+        table(y_score=lists(SCORES), y_true=pa.array([[1], [], []], pa.list_(pa.date32()))),
+        "s.parquet",
+        r"truth 'y_true' of s.parquet holds lists of date32\[day\], expected labels",
+    ),
+    BadTable(
+        "a key missing in the truth",
+        lambda folder: [
+            table(id=[1, 2, 3], scores=lists(SCORES))(folder),
+            table("t.parquet", id=[3, 1], tags=[[], []])(folder),
+        ],
+        "s.parquet",
+        r"key 2 of s.parquet is missing in t.parquet, expected a row there for each row of scores",
+        Wanted(key="id", label_names=NAMES),
+        "t.parquet",
+    ),
+    BadTable("an empty csv", text("s.csv", ""), "s.csv", r".*s.csv cannot be read: "),
+    BadTable("csv without rows", text("s.csv", "cat,dog\n"), "s.csv", r"s.csv has no rows, expected at least one"),
+    BadTable(
+        "csv with an empty field",
+        text("s.csv", "cat,dog\n0.25,0.5\n,0.5\n"),
+        "s.csv",
+        r"column 'cat' of s.csv has no value at row 1, label 'cat', expected one in each row",
+    ),
+    BadTable(
+        "csv with text in a later block",
+        text("s.csv", "cat,dog\n" + 200_000 * "0.25,0.5\n" + "high,0.5\n"),
+        "s.csv",
+        r".*s.csv cannot be read: .*'high'",
+    ),
+    BadTable(
+        "csv with a row too short", text("s.csv", "cat,dog\n0.25,0.5\n0.5\n"), "s.csv", r".*s.csv cannot be read: "
+    ),
+    BadTable(
+        "csv with a name twice", text("s.csv", "cat,cat\n1,0.5\n"), "s.csv", r"s.csv has several columns named 'cat'"
+    ),
+    BadTable("no gzip", text("s.csv.gz", "cat,dog\n1,0.5\n"), "s.csv.gz", r".*s.csv.gz cannot be read: "),
+    BadTable("a dataset without files", dataset(), "d", r"d has no data files in state.json, expected a dataset"),
+    BadTable(
+        "a dataset of no JSON",
+        lambda folder: [(folder / "d").mkdir(), (folder / "d" / "state.json").write_text("{")],
+        "d",
+        r".*state.json cannot be read: ",
+    ),
+]
+
+BAD_TABLES = [*SHARDS, *TABLES]

@@ -1,0 +1,370 @@
+"""Files read with NumPy alone: `.npz`, `.npy` and `.jsonl`, whole and in blocks, and what is written."""
+
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import thresholds
+from thresholds import InputError, cli, files
+from thresholds.files import Block, Source, Wanted, gather, open_scores
+
+NAMES = ("cat", "dog", "emu")
+RNG = np.random.default_rng(3)
+SCORES = RNG.random((50, 3)).astype(np.float32)
+TRUTH = (RNG.random((50, 3)) < 0.4).astype(np.uint8)
+KEYS = np.array([f"row {k}" for k in range(50)])
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 7 rows of three labels."""
+    monkeypatch.setattr("thresholds.files.source.BLOCK_CELLS", 21)
+
+
+def run(*arguments: object) -> int:
+    """Call the command line in this process."""
+    return cli.main([str(argument) for argument in arguments])
+
+
+def csr(key: str, matrix: Any) -> dict[str, Any]:
+    """The four arrays of a CSR matrix."""
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr, "shape": matrix.shape}
+    return {f"{key}_{part}": np.asarray(value) for part, value in parts.items()}
+
+
+def lines(path: Path, rows: Sequence[object]) -> Path:
+    """Write lines of JSON."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def joined(source: Source) -> Block:
+    """All blocks of a source, laid end to end."""
+    blocks = list(source.blocks())
+    parts = list(zip(*blocks, strict=True))
+
+    def whole(part: Any) -> Any:
+        if part[0] is None:
+            return None
+        return sparse.vstack(part).toarray() if sparse.issparse(part[0]) else np.concatenate(part)
+
+    return Block(*map(whole, parts))
+
+
+def dense(matrix: Any) -> Any:
+    """A matrix as an array."""
+    return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+
+
+def check(source: Source, *, truth: bool = True, keys: bool = False) -> None:
+    """Blocks, and the whole, are the data above."""
+    data = gather(source)
+    for scores, found in ((data.y_score, data.y_true), joined(source)[:2]):
+        np.testing.assert_array_equal(dense(scores), SCORES)
+        assert (found is None) == (not truth)
+        if truth:
+            np.testing.assert_array_equal(dense(found), TRUTH)
+    if keys:
+        assert joined(source).keys.tolist() == KEYS.tolist()
+        assert source.keys().tolist() == KEYS.tolist()
+
+
+# .npz
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.usefixtures("small_blocks")
+def test_dense_archives(save: Any, order: Any, tmp_path: Path) -> None:
+    save(tmp_path / "s.npz", y_score=np.asarray(SCORES, order=order), y_true=TRUTH, id=KEYS)
+    source = open_scores(tmp_path / "s.npz", Wanted(key="id"))
+    check(source, keys=True)
+    sizes = [block.y_score.shape[0] for block in source.blocks()]
+    assert sizes == [7] * 7 + [1]
+    assert isinstance(gather(source).y_score, np.memmap) == (save is np.savez)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.usefixtures("small_blocks")
+def test_sparse_archives(save: Any, tmp_path: Path) -> None:
+    stored = sparse.csr_array(np.where(SCORES > 0.5, SCORES, 0))
+    save(tmp_path / "s.npz", **csr("y_score", stored), **csr("y_true", sparse.csr_array(TRUTH)))
+    source = open_scores(tmp_path / "s.npz")
+    blocks = list(source.blocks())
+    assert [block.y_score.shape for block in blocks] == [(7, 3)] * 7 + [(1, 3)]
+    np.testing.assert_array_equal(joined(source).y_score, stored.toarray())
+    np.testing.assert_array_equal(gather(source).y_score.toarray(), stored.toarray())
+    np.testing.assert_array_equal(joined(source).y_true, TRUTH)
+
+
+def test_a_stream_that_is_damaged_is_refused_without_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = np.random.default_rng(0).random((20_000, 3))
+    np.savez_compressed(tmp_path / "s.npz", y_score=scores)
+    with zipfile.ZipFile(tmp_path / "s.npz") as archive:
+        start = archive.infolist()[0].header_offset
+    damaged = bytearray((tmp_path / "s.npz").read_bytes())
+    damaged[start + 200_000 : start + 200_100] = bytes(100)
+    (tmp_path / "s.npz").write_bytes(damaged)
+    thresholds.FixedRule(0.5, 3).save(tmp_path / "rule.json")
+    assert run("predict", tmp_path / "rule.json", tmp_path / "s.npz", "-o", tmp_path / "out.npz") == 1
+    assert "s.npz cannot be read as a .npz file" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rule.json", "s.npz"]
+
+
+# .npy and --truth
+
+
+def test_a_pair_of_arrays_is_joined_by_row_order(tmp_path: Path) -> None:
+    np.save(tmp_path / "scores.npy", SCORES)
+    np.save(tmp_path / "truth.npy", TRUTH)
+    source = open_scores(tmp_path / "scores.npy", truth_path=tmp_path / "truth.npy")
+    check(source)
+    assert source.notes == ("truth.npy is joined by row order; --key joins by a column",)
+    assert isinstance(gather(source).y_score, np.memmap)
+
+
+def test_the_command_line_says_that_rows_are_joined_by_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "scores.npy", SCORES)
+    np.save(tmp_path / "truth.npy", TRUTH)
+    (tmp_path / "labels.txt").write_text("cat\ndog\nemu\n")
+    given = [tmp_path / "scores.npy", "--truth", tmp_path / "truth.npy", "--label-names", tmp_path / "labels.txt"]
+    assert run("fit", *given, "--cv", "0", "-o", tmp_path / "rule.json") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "scores.npy: 50 rows, 3 labels, scores 'scores' (float32), truth 'truth of truth.npy'"
+    assert out[1] == "truth.npy is joined by row order; --key joins by a column"
+    rule = thresholds.load_rule(tmp_path / "rule.json")
+    expected = thresholds.fit_empirical(TRUTH, SCORES, guard="auto")
+    np.testing.assert_array_equal(rule.thresholds, expected.thresholds)
+    assert rule.label_names == NAMES
+
+
+# .jsonl
+
+TAGS = [[NAMES[j] for j in np.flatnonzero(row)] for row in TRUTH]
+POSITIONS = [np.flatnonzero(row).tolist() for row in TRUTH]
+SHUFFLED = [dict(sorted(zip(NAMES, row, strict=True), key=lambda _: RNG.random())) for row in SCORES.tolist()]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "ndjson"])
+@pytest.mark.parametrize(
+    ("scores", "truth", "wanted"),
+    [
+        (SCORES.tolist(), TAGS, Wanted(label_names=NAMES)),
+        (SCORES.tolist(), POSITIONS, Wanted()),
+        (SCORES.tolist(), TRUTH.tolist(), Wanted()),
+        (SCORES.tolist(), TRUTH.astype(bool).tolist(), Wanted()),
+        (SHUFFLED, TAGS, Wanted(label_names=NAMES)),
+    ],
+)
+@pytest.mark.usefixtures("small_blocks")
+def test_lines_of_json(suffix: str, scores: Any, truth: Any, wanted: Wanted, tmp_path: Path) -> None:
+    rows = [
+        {"id": key, "p": p, "tags": tags, "text": "x"}
+        for key, p, tags in zip(KEYS.tolist(), scores, truth, strict=True)
+    ]
+    path = lines(tmp_path / f"s.{suffix}", rows)
+    source = open_scores(path, Wanted(key="id", label_names=wanted.label_names))
+    check(source, keys=True)
+    assert (source.score_key, source.truth_key) == ("p", "tags")
+
+
+def test_positions_of_the_first_labels_are_no_zeros_and_ones(tmp_path: Path) -> None:
+    rows = [{"p": p, "tags": tags} for p, tags in zip(SCORES.tolist(), [[0, 1], [], [1]], strict=False)]
+    truth = gather(open_scores(lines(tmp_path / "s.jsonl", rows))).y_true
+    assert truth.toarray().tolist() == [[1, 1, 0], [0, 0, 0], [0, 1, 0]]
+
+
+def test_labels_of_json_take_their_names_from_the_first_line(tmp_path: Path) -> None:
+    path = lines(tmp_path / "s.jsonl", [{"y_score": row, "y_true": []} for row in SHUFFLED])
+    data = files.read_labelled(path)
+    assert data.label_names == tuple(SHUFFLED[0])
+    np.testing.assert_array_equal(data.y_score[:, [data.label_names.index(name) for name in NAMES]], SCORES)
+
+
+def test_wide_keys_of_json(tmp_path: Path) -> None:
+    rows = [
+        {f"p/{name}": score for name, score in zip(NAMES, row, strict=True)}
+        | {f"gold.{name}": int(cell) for name, cell in zip(NAMES[::-1], truth[::-1], strict=True)}
+        for row, truth in zip(SCORES.tolist(), TRUTH, strict=True)
+    ]
+    source = open_scores(lines(tmp_path / "s.jsonl", rows), Wanted(scores="p", truth="gold"))
+    check(source)
+    assert source.label_names == NAMES
+
+
+def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text('{"p": [0.5]}\n\n{"p": [0.25]}\n  \n')
+    assert files.read_scores(tmp_path / "s.jsonl").y_score.tolist() == [[0.5], [0.25]]
+
+
+def test_shards_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for name, rows in (("b", slice(20, 50)), ("a", slice(0, 20))):
+        lines(
+            folder / f"{name}.jsonl", [{"p": p, "t": t} for p, t in zip(SCORES[rows].tolist(), TAGS[rows], strict=True)]
+        )
+    (folder / ".hidden").touch()
+    (folder / "_SUCCESS").touch()
+    for path in (folder, f"{folder}/*.jsonl"):
+        source = open_scores(path, Wanted(label_names=NAMES))
+        check(source)
+        assert source.about == "2 shards"
+
+
+# Joining
+
+
+def test_truth_is_found_by_its_key(tmp_path: Path) -> None:
+    order = np.random.default_rng(1).permutation(50)
+    truth = [{"id": str(KEYS[k]), "tags": TAGS[k]} for k in order] + [{"id": "another", "tags": ["emu"]}]
+    lines(tmp_path / "truth.jsonl", truth)
+    lines(tmp_path / "scores.jsonl", [{"id": k, "p": p} for k, p in zip(KEYS.tolist(), SCORES.tolist(), strict=True)])
+    np.savez(tmp_path / "scores.npz", y_score=SCORES, id=KEYS)
+    np.savez(tmp_path / "truth.npz", y_true=TRUTH[order], id=KEYS[order])
+    for scores in ("scores.jsonl", "scores.npz"):
+        for gold in ("truth.jsonl", "truth.npz"):
+            wanted = Wanted(key="id", label_names=NAMES)
+            source = open_scores(tmp_path / scores, wanted, truth_path=tmp_path / gold)
+            check(source, keys=True)
+            assert source.notes == ()
+
+
+def test_whole_numbers_are_keys_too(tmp_path: Path) -> None:
+    order = np.random.default_rng(1).permutation(50)
+    np.savez(tmp_path / "scores.npz", y_score=SCORES, id=np.arange(50))
+    np.savez(tmp_path / "truth.npz", y_true=TRUTH[order], id=order)
+    lines(tmp_path / "truth.jsonl", [{"id": int(k), "tags": TAGS[k]} for k in order])
+    for gold in ("truth.npz", "truth.jsonl"):
+        wanted = Wanted(key="id", label_names=NAMES)
+        check(open_scores(tmp_path / "scores.npz", wanted, truth_path=tmp_path / gold))
+
+
+# Writing
+
+BLOCKS = [slice(0, 20), slice(20, 21), slice(21, 50)]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("names", [NAMES, None])
+def test_decisions_are_written_block_by_block(
+    kind: Any, names: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thresholds.files.writing._CHUNK", 8)
+
+    def blocks() -> Any:
+        return (files.Decided(kind(TRUTH[rows]), KEYS[rows]) for rows in BLOCKS)
+
+    files.write_blocks(tmp_path / "out.npz", blocks(), 3, names, "id")
+    written = np.load(tmp_path / "out.npz")
+    parts = tuple(written[f"y_pred_{part}"] for part in ("data", "indices", "indptr"))
+    np.testing.assert_array_equal(sparse.csr_array(parts, shape=written["y_pred_shape"]).toarray(), TRUTH)
+    assert written["id"].tolist() == KEYS.tolist()
+    assert ("label_names" in written.files) == (names is not None)
+    files.write_blocks(tmp_path / "out.jsonl", blocks(), 3, names, "id")
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    labels = POSITIONS if names is None else TAGS
+    assert rows == [{"id": key, "labels": row} for key, row in zip(KEYS.tolist(), labels, strict=True)]
+
+
+def test_what_is_written_at_once_is_what_is_written_in_blocks(tmp_path: Path) -> None:
+    files.write_predictions(tmp_path / "a.npz", TRUTH, NAMES)
+    files.write_blocks(tmp_path / "b.npz", (files.Decided(TRUTH[rows]) for rows in BLOCKS), 3, NAMES)
+    first, second = np.load(tmp_path / "a.npz"), np.load(tmp_path / "b.npz")
+    assert first.files == second.files
+    for key in first.files:
+        np.testing.assert_array_equal(first[key], second[key])
+
+
+def test_a_key_must_not_take_the_place_of_the_decisions(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^--key is 'labels', which is the column that decisions are written to"):
+        files.write_blocks(tmp_path / "out.jsonl", [files.Decided(TRUTH, KEYS)], 3, NAMES, "labels")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_of_what_fails_halfway(tmp_path: Path) -> None:
+    def blocks() -> Any:
+        yield files.Decided(TRUTH)
+        raise InputError("no more")
+
+    for name in ("out.npz", "out.jsonl"):
+        with pytest.raises(InputError, match="no more"):
+            files.write_blocks(tmp_path / name, blocks(), 3, NAMES)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("csr_scores", [False, True])
+@pytest.mark.usefixtures("small_blocks")
+def test_predict_in_blocks_is_predict_at_once(csr_scores: bool, tmp_path: Path) -> None:
+    rule = thresholds.ThresholdRule([0.5, 0.2, 0.8], label_names=NAMES)
+    rule.save(tmp_path / "rule.json")
+    stored = sparse.csr_array(np.where(SCORES > 0.3, SCORES, 0))
+    np.savez_compressed(tmp_path / "s.npz", id=KEYS, **(csr("y_score", stored) if csr_scores else {"y_score": SCORES}))
+    for name in ("out.npz", "out.jsonl"):
+        assert run("predict", tmp_path / "rule.json", tmp_path / "s.npz", "--key", "id", "-o", tmp_path / name) == 0
+    expected = dense(rule.predict(stored if csr_scores else SCORES))
+    written = np.load(tmp_path / "out.npz")
+    parts = tuple(written[f"y_pred_{part}"] for part in ("data", "indices", "indptr"))
+    np.testing.assert_array_equal(sparse.csr_array(parts, shape=written["y_pred_shape"]).toarray(), expected)
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["labels"] for row in rows] == thresholds.label_lists.to_label_lists(expected, NAMES)
+    assert [row["id"] for row in rows] == KEYS.tolist()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_predict_names_the_row_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = SCORES.astype(np.float64)
+    scores[33, 1] = np.nan
+    np.savez_compressed(tmp_path / "s.npz", y_score=scores)
+    stored = sparse.csr_array(scores)
+    np.savez_compressed(tmp_path / "csr.npz", **csr("y_score", stored))
+    thresholds.ThresholdRule([0.5, 0.2, 0.8], label_names=NAMES).save(tmp_path / "rule.json")
+    for name in ("s.npz", "csr.npz"):
+        assert run("predict", tmp_path / "rule.json", tmp_path / name, "-o", tmp_path / "out.jsonl") == 1
+        assert "y_score has NaN at row 33, label 'dog', expected real scores" in capsys.readouterr().err
+    scores[33, 1] = 1.5
+    np.savez_compressed(tmp_path / "s.npz", y_score=scores)
+    thresholds.InstanceRule(label_names=NAMES).save(tmp_path / "rule.json")
+    assert run("predict", tmp_path / "rule.json", tmp_path / "s.npz", "-o", tmp_path / "out.jsonl") == 1
+    assert "y_score has 1.5 at row 33, label 'dog', expected values in [0, 1] (--logits" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+# Logits and names
+
+
+@pytest.mark.parametrize(("dtype", "found"), [("f2", "f4"), ("f4", "f8"), ("f8", "f8"), ("i4", "f8")])
+def test_logits(dtype: str, found: str, tmp_path: Path) -> None:
+    logits = np.array([[0.0, 1, -1], [-800, 800, -np.inf if dtype[0] == "f" else -7]]).astype(dtype)
+    np.save(tmp_path / "z.npy", logits)
+    data = gather(open_scores(tmp_path / "z.npy", logits=True))
+    assert data.y_score.dtype == found
+    with np.errstate(over="ignore"):
+        expected = 1 / (1 + np.exp(-logits.astype(np.float64)))
+    np.testing.assert_allclose(data.y_score, expected, rtol=1e-6 if found == "f4" else 1e-15, atol=0)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_some_logits_may_lie_between_0_and_1(tmp_path: Path) -> None:
+    for row in (0, 49):
+        logits = np.full((50, 3), 0.5)
+        logits[row, 0] = -1
+        np.save(tmp_path / "z.npy", logits)
+        assert gather(open_scores(tmp_path / "z.npy", logits=True)).y_score[row, 1] == 1 / (1 + np.exp(-0.5))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("n.txt", "cat\ndog\nemu\n"), ("n.txt", "\ufeffcat\r\ndog \r\nemu\n\n"), ("n.json", '["cat", "dog", "emu"]')],
+)
+def test_label_names_from_a_file(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, "utf-8", newline="")
+    assert files.read_label_names(tmp_path / name) == NAMES

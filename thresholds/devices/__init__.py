@@ -1,0 +1,25 @@
+"""Decisions where the scores are: arrays on a device (a GPU), by operations of the array API alone.
+
+Arrays in host memory go through the compiled kernels instead; what is here gives the same decisions. Only figures per
+label, and a few sampled cells, ever leave the device.
+"""
+
+from thresholds.devices.cells import checked_probabilities, checked_scores, sample
+from thresholds.devices.deciding import decide, highest, inside, rescale
+from thresholds.devices.expecting import best_cuts, best_sets
+from thresholds.devices.namespaces import dtype_name, is_tensor, namespace_on_device
+
+__all__ = [
+    "best_cuts",
+    "best_sets",
+    "checked_probabilities",
+    "checked_scores",
+    "decide",
+    "dtype_name",
+    "highest",
+    "inside",
+    "is_tensor",
+    "namespace_on_device",
+    "rescale",
+    "sample",
+]

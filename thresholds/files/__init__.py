@@ -1,0 +1,40 @@
+"""Reading files of scores and writing decisions: blocks of rows in and out, results whole or not at all.
+
+`open_scores` gives a `Source` for every format. Commands that fit `gather` it; `predict` passes blocks on to a writer.
+"""
+
+from thresholds.files.atomic import write_atomically
+from thresholds.files.opening import open_scores, read_label_names, read_labelled, read_scores
+from thresholds.files.source import (
+    Block,
+    LabelledFile,
+    Rows,
+    ScoreFile,
+    Source,
+    Wanted,
+    dtype_of,
+    gather,
+    gather_labelled,
+)
+from thresholds.files.writing import Decided, check_suffix, write_blocks, write_predictions
+
+__all__ = [
+    "Block",
+    "Decided",
+    "LabelledFile",
+    "Rows",
+    "ScoreFile",
+    "Source",
+    "Wanted",
+    "check_suffix",
+    "dtype_of",
+    "gather",
+    "gather_labelled",
+    "open_scores",
+    "read_label_names",
+    "read_labelled",
+    "read_scores",
+    "write_atomically",
+    "write_blocks",
+    "write_predictions",
+]

@@ -1,0 +1,186 @@
+"""Files that pyarrow reads: parquet, csv and the datasets of Hugging Face's library, which it reads without that.
+
+`pip install 'f1-thresholds[arrow]'` brings pyarrow.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from thresholds._checks import InputError
+from thresholds.files.arrow_columns import class_names, described, features_in, names_in, values_of
+from thresholds.files.columns import Array, Batch, Kind, Lists, NoValue, Table, listed
+from thresholds.files.source import rows_per_block
+
+_NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
+
+
+def pyarrow(name: str) -> Any:
+    """Import pyarrow, which a file needs."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError(
+            f"{name} needs pyarrow, expected it to be installed: pip install 'f1-thresholds[arrow]'"
+        ) from None
+    return pyarrow
+
+
+class ArrowTable(Table):
+    """A table whose reader gives Arrow's record batches."""
+
+    def __init__(self, path: Path, schema: Any, n_rows: int | None, features: Mapping[str, Any] | None = None) -> None:
+        self.name, self.n_rows, self._path = path.name, n_rows, path
+        doubled = [name for name, times in Counter(schema.names).items() if times > 1]
+        if doubled:
+            raise InputError(f"{path.name} has several columns named {listed(doubled)}, expected each name once")
+        self.label_names = names_in(schema, path.name)
+        features = features_in(schema) if features is None else features
+        self.columns = {field.name: described(field.type, class_names(features.get(field.name))) for field in schema}
+
+    def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read columns; batches are cut to `n_rows` by those who take them."""
+        raise NotImplementedError
+
+    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+        """Read columns a few megabytes at a time."""
+        pa, first, step = pyarrow(self.name), 0, rows_per_block(n_labels)
+        try:
+            for batch in self.record_batches(columns, step):
+                for start in range(0, batch.num_rows, step):
+                    part = batch.slice(start, step)
+                    yield self._plain(part, columns, first)
+                    first += part.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(self._path, error) from None
+        finally:
+            pa.default_memory_pool().release_unused()  # 0.1 GB, measured, that a fit would have beside its own
+
+    def _plain(self, batch: Any, columns: Sequence[str], first: int) -> Batch:
+        """Turn one batch into plain arrays."""
+        found: dict[str, Array | Lists] = {}
+        for column in columns:
+            try:
+                found[column] = values_of(batch.column(batch.schema.get_field_index(column)))
+            except NoValue as where:
+                raise NoValue(self.name, first + where.row, column, where.place) from None
+        return Batch(self.name, first, found)
+
+
+class ParquetTable(ArrowTable):
+    """A parquet file, mapped into memory."""
+
+    def __init__(self, path: Path) -> None:
+        with self._open(path) as file:
+            super().__init__(path, file.schema_arrow, file.metadata.num_rows)
+
+    def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read row groups piece by piece, each by itself: pyarrow joins no lists of dictionary text across them."""
+        with self._open(self._path) as file:
+            for group in range(file.num_row_groups):
+                yield from file.iter_batches(n_rows, row_groups=[group], columns=list(columns), use_threads=False)
+
+    @staticmethod
+    def _open(path: Path) -> Any:
+        """Open the file; nothing is read ahead."""
+        pa = pyarrow(path.name)
+        from pyarrow import parquet
+
+        try:
+            return parquet.ParquetFile(path, memory_map=True, pre_buffer=False)
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(path, error) from None
+
+
+class CsvTable(ArrowTable):
+    """A csv file with a header, perhaps compressed (`.csv.gz`).
+
+    The first block tells numbers from text; numbers are then read as float64, whatever they look like there. What
+    stands for keys or groups is text.
+    """
+
+    def __init__(self, path: Path, text: Sequence[str]) -> None:
+        pyarrow(path.name)
+        import pyarrow as pa
+
+        self._types = dict.fromkeys(text, pa.string())
+        with self._open(path) as reader:
+            super().__init__(path, reader.schema, None)
+        for name, column in self.columns.items():
+            if name not in text and column.kind in ("float", "int", "none"):
+                self._types[name] = pa.float64()
+                kind: Kind = "float" if column.kind == "none" else column.kind
+                self.columns[name] = column._replace(kind=kind, type=_NUMBER)
+
+    def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read block by block."""
+        with self._open(self._path, list(columns)) as reader:
+            yield from reader
+
+    def _open(self, path: Path, columns: list[str] | None = None) -> Any:
+        """Open the file."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        convert = csv.ConvertOptions(column_types=self._types, include_columns=columns, strings_can_be_null=False)
+        try:
+            return csv.open_csv(os.fspath(path), convert_options=convert)
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(path, error) from None
+
+
+class DatasetTable(ArrowTable):
+    """A dataset that Hugging Face's `save_to_disk` wrote: Arrow streams, mapped into memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._streams = [path / part["filename"] for part in _json(path / "state.json").get("_data_files", [])]
+        if not self._streams:
+            raise InputError(f"{path.name} has no data files in state.json, expected a dataset that save_to_disk wrote")
+        info = path / "dataset_info.json"
+        features = _json(info).get("features") if info.exists() else None
+        with self._open(self._streams[0]) as reader:
+            super().__init__(path, reader.schema, None, features)
+        self.n_rows = sum(self._count(stream) for stream in self._streams)
+
+    def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read all streams."""
+        for stream in self._streams:
+            with self._open(stream) as reader:
+                yield from (batch.select(list(columns)) for batch in reader)
+
+    @staticmethod
+    def _open(path: Path) -> Any:
+        """Open one stream."""
+        pa = pyarrow(path.name)
+        try:
+            return pa.ipc.open_stream(pa.memory_map(os.fspath(path)))
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(path, error) from None
+
+    def _count(self, path: Path) -> int:
+        """Count the rows of one stream, from its headers."""
+        with self._open(path) as reader:
+            return sum(batch.num_rows for batch in reader)
+
+
+def dataset_splits(path: Path) -> list[str] | None:
+    """Give the names of the datasets that a folder of datasets holds; None for other folders."""
+    file = path / "dataset_dict.json"
+    return [str(split) for split in _json(file).get("splits", [])] if file.exists() else None
+
+
+def unreadable(path: Path, error: Exception) -> InputError:
+    """Say that a file is damaged, or is not what its name says."""
+    return InputError(f"{path} cannot be read: {' '.join(str(error).split())}")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """Read an object."""
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise unreadable(path, error) from None
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,123 @@
+"""Arrow's columns as plain ones: what their types say, and their values as arrays of NumPy."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from thresholds._checks import InputError, names_of_labels
+from thresholds.files.columns import Array, Column, Kind, Lists, NoValue
+
+
+def described(type_: Any, names: tuple[str, ...] | None) -> Column:
+    """Describe a column by its type."""
+    from pyarrow import types
+
+    if isinstance(getattr(type_, "storage_type", None), type(type_).__mro__[-2]):
+        type_ = type_.storage_type
+    if types.is_fixed_size_list(type_):
+        return Column("list", _kind(type_.value_type), _shown(type_), type_.list_size, names)
+    if types.is_list(type_) or types.is_large_list(type_):
+        return Column("list", _kind(type_.value_type), _shown(type_), None, names)
+    return Column("flat", _kind(type_), _shown(type_), None, names)
+
+
+def _shown(type_: Any) -> str:
+    """Name a type as people know it, alike for all ways to store text and lists."""
+    from pyarrow import types
+
+    if types.is_fixed_size_list(type_):
+        return f"lists of {type_.list_size} {_shown(type_.value_type)}"
+    if types.is_list(type_) or types.is_large_list(type_):
+        return f"lists of {_shown(type_.value_type)}"
+    return "text" if _kind(type_) == "text" else str(type_)
+
+
+def _kind(type_: Any) -> Kind:
+    """Tell numbers from text."""
+    from pyarrow import types
+
+    if types.is_dictionary(type_):
+        type_ = type_.value_type
+    kinds: tuple[tuple[Any, Kind], ...] = (
+        (types.is_floating, "float"),
+        (types.is_integer, "int"),
+        (types.is_boolean, "bool"),
+        (types.is_string, "text"),
+        (types.is_large_string, "text"),
+        (getattr(types, "is_string_view", lambda _: False), "text"),
+        (types.is_null, "none"),
+    )
+    return next((kind for is_kind, kind in kinds if is_kind(type_)), "other")
+
+
+def values_of(array: Any) -> Array | Lists:
+    """Give a column as plain arrays, copied only where Arrow's layout is another."""
+    from pyarrow import types
+
+    array = getattr(array, "storage", array)
+    _refuse_null(array)
+    type_ = array.type
+    if types.is_fixed_size_list(type_):
+        offsets, values = np.arange(len(array) + 1) * type_.list_size, array.flatten()
+    elif types.is_list(type_) or types.is_large_list(type_):
+        ends = np.asarray(array.offsets).astype(np.int64)
+        offsets, values = ends - ends[0], array.flatten()
+    else:
+        return _flat(array)
+    if values.null_count:
+        at = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+        row = int(np.searchsorted(offsets, at, side="right")) - 1
+        raise NoValue("", row, "", at - int(offsets[row]))
+    if _kind(values.type) != "text":
+        return Lists(_flat(values), offsets)
+    coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+    return Lists(coded.indices.to_numpy(zero_copy_only=False), offsets, tuple(coded.dictionary.to_pylist()))
+
+
+def _refuse_null(array: Any) -> None:
+    """Refuse rows without a value."""
+    if array.null_count:
+        raise NoValue("", int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0]), "")
+
+
+def _flat(array: Any) -> Array:
+    """Give one value for each row."""
+    from pyarrow import types
+
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if types.is_null(array.type):
+        return np.empty(len(array))
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def names_in(schema: Any, name: str) -> tuple[str, ...] | None:
+    """Give the label names that a file has as JSON under the key `label_names` of its metadata."""
+    stored = (schema.metadata or {}).get(b"label_names")
+    if stored is None:
+        return None
+    try:
+        return names_of_labels(json.loads(stored))
+    except ValueError as error:
+        raise InputError(f"label_names in the metadata of {name} cannot be read: {error}") from None
+
+
+def features_in(schema: Any) -> Mapping[str, Any]:
+    """Give the features that Hugging Face's datasets note in the metadata of what they write."""
+    try:
+        found = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))["info"]["features"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def class_names(feature: Any) -> tuple[str, ...] | None:
+    """Give the names of a feature that is a list of `ClassLabel`: written as a list, or as Sequence or List."""
+    while isinstance(feature, list) and feature:
+        feature = feature[0]
+    while isinstance(feature, dict) and isinstance(feature.get("feature"), dict):
+        feature = feature["feature"]
+    names = feature.get("names") if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" else None
+    return None if names is None else names_of_labels(names)

@@ -1,0 +1,215 @@
+"""Tables as columns of plain arrays, and which of them hold scores, truth, groups and keys.
+
+A list column holds all labels of a row; wide columns hold one label each, their names a prefix, a separator and the
+label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._checks import InputError
+from thresholds.files.source import Wanted
+
+Array = npt.NDArray[Any]
+Form = Literal["flat", "list", "mapping"]  # a mapping has label names for keys
+Kind = Literal["float", "int", "bool", "text", "none", "other"]  # "none": nothing but nulls or empty lists
+
+SEPARATORS = "_.:/"
+_SHOWN = 5
+
+
+class Column(NamedTuple):
+    """What a column holds, by its type."""
+
+    form: Form
+    kind: Kind
+    type: str  # as people know it; shards must have the same
+    width: int | None = None  # of lists that are all of one length
+    names: tuple[str, ...] | None = None  # of the labels that its numbers stand for
+
+
+class Lists(NamedTuple):
+    """The lists of some rows: row i is `values[offsets[i]:offsets[i + 1]]`."""
+
+    values: Array  # numbers; of text, places in `words`
+    offsets: npt.NDArray[np.int64]
+    words: tuple[str, ...] | None = None
+
+
+class Batch(NamedTuple):
+    """Some rows of a table."""
+
+    name: str  # of the file
+    first: int  # the number of its first row there
+    columns: dict[str, Array | Lists]
+
+
+class NoValue(Exception):
+    """A cell without a value was found: the file, the row there, the column, and the place in its list."""
+
+    def __init__(self, name: str, row: int, column: str, place: int | None = None) -> None:
+        self.name, self.row, self.column, self.place = name, row, column, place
+
+
+class Table(ABC):
+    """A file of named columns, or several alike."""
+
+    name: str
+    columns: dict[str, Column]
+    n_rows: int | None = None  # None where that takes reading them all
+    about: str = ""  # for people: the number of shards, perhaps
+    label_names: tuple[str, ...] | None = None  # that the file has for its lists
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+        """Read columns a few megabytes at a time, rows being about `n_labels` numbers wide; raises `NoValue`."""
+
+
+class Part(NamedTuple):
+    """The columns that scores, or truth, are made of."""
+
+    key: str  # for people
+    columns: tuple[str, ...]
+    names: tuple[str, ...] | None  # of the labels, in the order of the columns
+    form: Literal["wide", "list", "mapping"]
+    order: tuple[int, ...] | None = None  # of the values of a mapping, to be put into that of the labels
+
+
+Columns = Mapping[str, Column]
+
+
+def score_part(name: str, columns: Columns, wanted: Wanted) -> Part:
+    """Choose the columns of the scores."""
+    if wanted.scores is not None:
+        found = _named(columns, wanted.scores)
+        if found is None:
+            raise InputError(f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}")
+        return _numeric(name, columns, found)
+    named = _named(columns, "y_score")
+    if named is not None:
+        return _numeric(name, columns, named)
+    others = _others(columns, wanted)
+    lists = [key for key, column in others.items() if column.form == "mapping" or _is_list(column, "float")]
+    if len(lists) > 1:
+        raise InputError(f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column")
+    return _as_part(columns, lists[0]) if lists else _all_numeric(name, others, wanted)
+
+
+def truth_part(name: str, columns: Columns, wanted: Wanted, scores: Part | None) -> Part | None:
+    """Choose the columns of the truth, if there are any; `scores` is None for a file of truth alone."""
+    if wanted.truth is not None:
+        found = _named(columns, wanted.truth)
+        if found is None:
+            raise InputError(f"{name} has no column {wanted.truth!r}, expected one of {listed(columns)}")
+        return found
+    named = _named(columns, "y_true")
+    if named is not None:
+        return named
+    taken = set(scores.columns) if scores is not None else set()
+    others = {key: column for key, column in _others(columns, wanted).items() if key not in taken}
+    lists = [key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")]
+    if len(lists) > 1:
+        raise InputError(f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column")
+    if lists:
+        return _as_part(columns, lists[0])
+    if scores is not None:
+        return None
+    wide = tuple(key for key, column in others.items() if column.form == "flat" and column.kind in _NUMBERS)
+    if not wide:
+        raise InputError(f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1")
+    return Part("all columns", wide, wide, "wide")
+
+
+def listed(names: Sequence[str] | Columns) -> str:
+    """List a few names."""
+    names = list(names)
+    return (", ".join(map(repr, names[:_SHOWN])) or "none") + (", ..." if len(names) > _SHOWN else "")
+
+
+def differences(first: Table, other: Table, used: Sequence[str]) -> str | None:
+    """Say how columns differ from those of the first shard: in names, or in the type of a column that is used."""
+    lacking = [key for key in first.columns if key not in other.columns]
+    new = [key for key in other.columns if key not in first.columns]
+    if lacking or new:
+        lacks, more = f"lacks {listed(lacking)}" if lacking else "", f"has {listed(new)}" if new else ""
+        return f"{' and '.join(filter(None, (lacks, more)))}, expected the columns of the first shard, {first.name}"
+    for key in used:
+        was, now = first.columns[key], other.columns[key]
+        empty = "none" in (was.kind, now.kind) and was.form == now.form
+        if not empty and (was.form, was.type, was.width, was.names) != (now.form, now.type, now.width, now.names):
+            what = "other label names" if was.type == now.type else now.type
+            return f"has {what} in the column {key!r}, expected {was.type} as in the first shard, {first.name}"
+    if first.label_names != other.label_names:
+        return f"has other label names, expected those of the first shard, {first.name}"
+    return None
+
+
+_NUMBERS = ("float", "int", "bool")
+
+
+def _is_list(column: Column, *kinds: Kind) -> bool:
+    """Tell whether a column holds lists of one of the kinds."""
+    return column.form == "list" and column.kind in kinds
+
+
+def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
+    """Leave out columns that are named for something else, truth among them."""
+    taken = {wanted.groups, wanted.key}
+    for prefix in filter(None, (wanted.truth, "y_true")):
+        part = _named(columns, prefix)
+        taken |= set(part.columns) if part is not None else set()
+    return {key: column for key, column in columns.items() if key not in taken}
+
+
+def _named(columns: Columns, name: str) -> Part | None:
+    """Give the column of that name, or those that have it as a prefix."""
+    wide = tuple(
+        key
+        for key, column in columns.items()
+        if len(key) > len(name) + 1 and key.startswith(name) and key[len(name)] in SEPARATORS and column.form == "flat"
+    )
+    if name in columns and columns[name].form == "flat" and wide:
+        raise InputError(f"columns {name!r} and {listed(wide)} may both hold labels, expected one or the other")
+    if name in columns:
+        return _as_part(columns, name)
+    return Part(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide") if wide else None
+
+
+def _as_part(columns: Columns, name: str) -> Part:
+    """Give a single column: of lists, or of one label."""
+    column = columns[name]
+    if column.form == "flat":
+        return Part(name, (name,), None, "wide")
+    return Part(name, (name,), column.names, column.form)
+
+
+def _numeric(name: str, columns: Columns, part: Part) -> Part:
+    """Refuse scores that are no numbers."""
+    for key in part.columns:
+        if columns[key].kind not in (*_NUMBERS, "none"):
+            raise InputError(f"column {key!r} of {name} holds {columns[key].type}, expected scores")
+    return part
+
+
+def _all_numeric(name: str, others: Columns, wanted: Wanted) -> Part:
+    """Take the columns that are named for labels, else all columns of numbers."""
+    numbers = {key: column for key, column in others.items() if column.form == "flat" and column.kind in _NUMBERS}
+    if wanted.label_names is not None:
+        lacking = [label for label in wanted.label_names if label not in numbers]
+        if lacking:
+            raise InputError(f"{name} has no scores of {listed(lacking)}, expected a column for each of --label-names")
+        return Part("label columns", wanted.label_names, wanted.label_names, "wide")
+    if not numbers:
+        raise InputError(f"{name} has no scores, expected columns of numbers, or a column of lists, as --score-column")
+    kinds = {column.kind == "float" for column in numbers.values()}
+    if len(kinds) > 1:
+        whole = [key for key, column in numbers.items() if column.kind != "float"]
+        raise InputError(
+            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected --key or --groups to"
+            " name them, --score-column a prefix, or --label-names the labels"
+        )
+    return Part("all columns", tuple(numbers), tuple(numbers), "wide")

@@ -1,0 +1,139 @@
+"""Lines of JSON as a table: an object in each line, scores as a list or as {label: score}."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresholds._checks import InputError, shown
+from thresholds.files.columns import Array, Batch, Column, Form, Kind, Lists, NoValue, Table, listed
+from thresholds.files.source import rows_per_block
+
+_LOOKED_AT = 1000  # rows that tell what columns hold
+
+Row = dict[str, Any]
+
+
+class JsonLines(Table):
+    """A file of one JSON object a line; blank lines are passed over."""
+
+    def __init__(self, path: Path, text: Sequence[str] = ()) -> None:
+        self.name, self._path, self._text = path.name, path, tuple(text)
+        rows = [row for _, row in islice(self._rows(), _LOOKED_AT)]
+        if not rows:
+            raise InputError(f"{path} has no rows, expected a JSON object in each line")
+        self.columns = {key: _described([row[key] for row in rows if key in row]) for key in rows[0]}
+        for key in self._text:
+            if key in self.columns and self.columns[key].form == "flat" and self.columns[key].kind != "int":
+                self.columns[key] = Column("flat", "text", "text")
+
+    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+        """Read some thousand lines at a time."""
+        rows, first = self._rows(), 0
+        while part := list(islice(rows, rows_per_block(n_labels))):
+            found = {key: self._column(key, part, first) for key in columns}
+            yield Batch(self.name, first, found)
+            first += len(part)
+
+    def _rows(self) -> Iterator[tuple[int, Row]]:
+        """Read objects, with the numbers of their lines."""
+        with open(self._path, "rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise InputError(f"{self._path} has no JSON in line {number}: {error}") from None
+                if not isinstance(row, dict):
+                    raise InputError(f"{self._path} has {shown(row)} in line {number}, expected an object")
+                yield number, row
+
+    def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Array | Lists:
+        """Give the values of a key as arrays."""
+        column, values = self.columns[key], []
+        for place, (number, row) in enumerate(rows):
+            if row.get(key) is None:
+                raise NoValue(self.name, first + place, key)
+            values.append(row[key])
+            if isinstance(values[-1], list | dict) != (column.form != "flat"):
+                raise self._odd(key, number, values[-1])
+        numbers = [number for number, _ in rows]
+        if column.form == "flat":
+            if column.kind == "text":
+                return np.array([str(value) for value in values], object)
+            return self._array(key, values, numbers, np.ones(len(values), np.int64), first)
+        if column.form == "mapping":
+            values = [self._in_order(key, value, number) for value, number in zip(values, numbers, strict=True)]
+        return self._lists(key, values, numbers, first)
+
+    def _lists(self, key: str, values: list[Any], numbers: list[int], first: int) -> Lists:
+        """Lay lists end to end."""
+        lengths = np.array([len(value) for value in values])
+        offsets = np.append(0, np.cumsum(lengths))
+        flat = list(chain.from_iterable(values))
+        if self.columns[key].kind != "text":
+            return Lists(self._array(key, flat, numbers, lengths, first), offsets)
+        index: dict[str, int] = {}
+        for at, word in enumerate(flat):
+            if not isinstance(word, str):
+                raise self._odd(key, numbers[int(np.searchsorted(offsets, at, side="right")) - 1], word)
+            index.setdefault(word, len(index))
+        return Lists(np.array([index[word] for word in flat], np.int64), offsets, tuple(index))
+
+    def _array(self, key: str, flat: list[Any], numbers: list[int], lengths: Array, first: int) -> Array:
+        """Give numbers as an array: float64, or int64 and bool where they are nothing else."""
+        kind = self.columns[key].kind
+        allowed: tuple[type, ...] = {"bool": (bool,), "int": (int,), "none": ()}.get(kind, (int, float))
+        if not set(map(type, flat)) <= set(allowed):
+            at = next(at for at, value in enumerate(flat) if type(value) not in allowed)
+            starts = np.cumsum(lengths) - lengths
+            row = int(np.searchsorted(np.cumsum(lengths), at, side="right"))
+            if flat[at] is None:
+                raise NoValue(self.name, first + row, key, None if lengths.max() == 1 else at - int(starts[row]))
+            raise self._odd(key, numbers[row], flat[at])
+        try:
+            return np.array(flat, {"bool": np.bool_, "int": np.int64}.get(kind, np.float64))
+        except OverflowError as error:
+            raise InputError(f"{key!r} of {self._path} has a number that is too large: {error}") from None
+
+    def _in_order(self, key: str, value: Row, number: int) -> list[Any]:
+        """Give the values of a mapping in the order of the labels."""
+        names = self.columns[key].names or ()
+        if value.keys() != set(names):
+            lacks, more = [name for name in names if name not in value], [name for name in value if name not in names]
+            found = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)}"
+            raise InputError(f"{key!r} of {self._path} {found} in line {number}, expected the labels of the first line")
+        return [value[name] for name in names]
+
+    def _odd(self, key: str, number: int, value: object) -> InputError:
+        """Refuse a value of another type than the first rows have."""
+        expected = self.columns[key].type
+        return InputError(f"{key!r} of {self._path} has {shown(value)} in line {number}, expected {expected}")
+
+
+def _described(values: list[Any]) -> Column:
+    """Tell from the first values what a key holds."""
+    first = values[0]
+    form: Form = "list" if isinstance(first, list) else "mapping" if isinstance(first, dict) else "flat"
+    parts: list[Any] = values
+    if form != "flat":
+        of_form = [value for value in values if isinstance(value, list | dict)]
+        parts = list(chain.from_iterable(value.values() if isinstance(value, dict) else value for value in of_form))
+    types = [type(part) for part in parts if part is not None]
+    kind = _kind(set(types) if {int, float} >= set(types) else set(types[:1]))
+    shown_kind = {"float": "numbers", "int": "whole numbers", "bool": "true or false", "none": "labels"}.get(kind, kind)
+    described = {"flat": shown_kind, "list": f"lists of {shown_kind}", "mapping": "scores by label"}[form]
+    return Column(form, kind, described, None, tuple(first) if form == "mapping" else None)
+
+
+def _kind(types: set[type]) -> Kind:
+    """Tell numbers from text."""
+    if not types:
+        return "none"
+    if types <= {int, float}:
+        return "int" if types == {int} else "float"
+    return "bool" if types == {bool} else "text" if types == {str} else "other"

@@ -1,0 +1,42 @@
+"""Single NumPy arrays of scores, mapped into memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from thresholds._checks import InputError
+from thresholds.files.source import Block, Source, Wanted, row_slices
+
+
+class NpySource(Source):
+    """An array of scores, or of truth alone."""
+
+    def __init__(self, path: Path, wanted: Wanted) -> None:
+        self.name, self.score_key = path.name, path.stem
+        try:
+            cells = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            raise InputError(f"{path} cannot be read as a .npy file: {error}") from None
+        if not isinstance(cells, np.ndarray) or cells.ndim not in (1, 2):
+            raise InputError(f"{path} has shape {np.shape(cells)}, expected (n_samples, n_labels)")
+        for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
+            if column is not None:
+                raise InputError(f"{option} is {column!r} with {path.name}, which has no columns, expected None")
+        self._cells = cells[:, np.newaxis] if cells.ndim == 1 else cells
+        self.n_samples, self.n_labels = self._cells.shape
+        self.label_names = wanted.label_names
+        if self.label_names is not None and len(self.label_names) != self.n_labels:
+            raise InputError(
+                f"--label-names has {len(self.label_names)} names, expected {self.n_labels} as {path.name}"
+            )
+
+    def whole(self) -> Block:
+        """Give all rows, mapped into memory."""
+        return Block(self._cells, None, None, None)
+
+    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
+        """Give the rows in order."""
+        assert self.n_samples is not None
+        for rows in row_slices(self.n_samples, self.n_labels):
+            yield Block(self._cells[rows], None, None, None)

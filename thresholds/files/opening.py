@@ -1,0 +1,156 @@
+"""Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from glob import glob, has_magic
+from pathlib import Path
+
+from thresholds._checks import InputError, names_of_labels
+from thresholds.files.columns import Table
+from thresholds.files.joining import FromLogits, Joined, TruthFile
+from thresholds.files.npy import NpySource
+from thresholds.files.npz import NpzSource
+from thresholds.files.shards import Shards
+from thresholds.files.source import (
+    LabelledFile,
+    ScoreFile,
+    Source,
+    Wanted,
+    gather,
+    gather_labelled,
+)
+from thresholds.files.tables import TableSource
+
+StrPath = str | os.PathLike[str]
+
+_TABLES = (".parquet", ".csv", ".csv.gz", ".jsonl", ".ndjson")
+_SUFFIXES = ".npz, .npy, .parquet, .csv, .jsonl, a folder or pattern of such shards, or a Hugging Face dataset folder"
+
+
+def open_scores(
+    path: StrPath, wanted: Wanted | None = None, *, truth_path: StrPath | None = None, logits: bool = False
+) -> Source:
+    """Open a file, a folder, or a pattern of shards, and join the truth of another file to it."""
+    wanted = wanted or Wanted()
+    source = _open(os.fspath(path), wanted if truth_path is None else replace(wanted, truth=None))
+    if truth_path is not None:
+        source = Joined(source, _open_truth(os.fspath(truth_path), wanted, source), wanted.key)
+    return FromLogits(source) if logits else source
+
+
+def read_scores(path: StrPath, score_key: str | None = None, groups_key: str | None = None) -> ScoreFile:
+    """Read all scores of a file, and what else it has."""
+    return gather(open_scores(path, Wanted(scores=score_key, groups=groups_key)))
+
+
+def read_labelled(path: StrPath, score_key: str | None = None, groups_key: str | None = None) -> LabelledFile:
+    """Read a file of scores and truth, and the groups of its rows if their column is given."""
+    return gather_labelled(open_scores(path, Wanted(scores=score_key, groups=groups_key)))
+
+
+def read_label_names(path: StrPath) -> tuple[str, ...]:
+    """Read label names: a text file with one in each line, or a JSON list."""
+    path = Path(path)
+    try:
+        text = path.read_text("utf-8-sig")
+        names = json.loads(text) if path.suffix == ".json" else [line.strip() for line in text.splitlines()]
+    except ValueError as error:
+        raise InputError(f"{path} cannot be read as label names: {error}") from None
+    if not isinstance(names, list):
+        raise InputError(f"{path} is no list, expected label names in order")
+    while names and names[-1] == "":
+        names.pop()
+    if not names or "" in names:
+        raise InputError(f"{path} has {'an empty line' if names else 'no names'}, expected one label name in each line")
+    return names_of_labels(names)
+
+
+def _open(path: str, wanted: Wanted) -> Source:
+    """Open scores, and truth that stands beside them."""
+    suffix = "" if _is_pattern(path) else _suffix(path)
+    if suffix == ".npz":
+        return NpzSource(Path(path), wanted)
+    if suffix == ".npy":
+        return NpySource(Path(path), wanted)
+    return TableSource(_open_table(path, wanted), wanted)
+
+
+def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
+    """Open a file for its truth alone."""
+    suffix, of_truth = "" if _is_pattern(path) else _suffix(path), Wanted(truth=wanted.truth, key=wanted.key)
+    if suffix == ".npz":
+        return TruthFile.of_source(NpzSource(Path(path), of_truth, truth_only=True), scores, wanted.key)
+    if suffix == ".npy":
+        return TruthFile.of_source(NpySource(Path(path), of_truth), scores, wanted.key)
+    return TruthFile.of_table(_open_table(path, of_truth), of_truth, scores)
+
+
+def _open_table(path: str, wanted: Wanted) -> Table:
+    """Open a table, one file or several."""
+    text = tuple(filter(None, (wanted.key, wanted.groups)))
+    if _is_pattern(path):
+        shards = [Path(found) for found in sorted(glob(path))]
+        if not shards:
+            raise InputError(f"{path} matches no file, expected shards")
+        return _shards(path, shards, text)
+    folder = Path(path)
+    if not folder.is_dir():
+        return _one_table(folder, text)
+    return _folder(folder, text)
+
+
+def _folder(folder: Path, text: Sequence[str]) -> Table:
+    """Open a dataset that Hugging Face's library saved, or shards."""
+    from thresholds.files.arrow import DatasetTable, dataset_splits
+
+    splits = dataset_splits(folder)
+    if splits is not None:
+        named = ", ".join(str(folder / split) for split in splits)
+        raise InputError(f"{folder} holds a dataset for each split, expected one of them: {named}")
+    if (folder / "state.json").exists():
+        return DatasetTable(folder)
+    files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
+    shards = [file for file in files if _suffix(file.name) in _TABLES]
+    if len({_suffix(shard.name) for shard in shards}) > 1:
+        found = ", ".join(sorted({_suffix(shard.name) for shard in shards}))
+        raise InputError(
+            f"{folder} holds shards that end in {found}, expected one kind: name them, as '{folder}/*.parquet'"
+        )
+    if not shards:
+        raise InputError(f"{folder} holds no shards, expected files that end in {', '.join(_TABLES)}")
+    return _shards(folder.name or str(folder), shards, text)
+
+
+def _shards(name: str, paths: list[Path], text: Sequence[str]) -> Table:
+    """Open shards, sorted by name."""
+    wrong = [path for path in paths if path.is_dir() or _suffix(path.name) not in _TABLES]
+    if wrong:
+        raise InputError(f"{wrong[0]} is no shard, expected files that end in {', '.join(_TABLES)}")
+    return Shards(name, paths, lambda path: _one_table(path, text))
+
+
+def _one_table(path: Path, text: Sequence[str]) -> Table:
+    """Open one file; imports only what its suffix needs."""
+    suffix = _suffix(path.name)
+    if suffix not in _TABLES:
+        raise InputError(f"{path} ends in {suffix!r}, expected {_SUFFIXES}")
+    open(path, "rb").close()  # An error of Python's own names the file.
+    if suffix in (".jsonl", ".ndjson"):
+        from thresholds.files.jsonl import JsonLines
+
+        return JsonLines(path, text)
+    from thresholds.files.arrow import CsvTable, ParquetTable
+
+    return ParquetTable(path) if suffix == ".parquet" else CsvTable(path, text)
+
+
+def _is_pattern(path: str) -> bool:
+    """Tell whether a path stands for several files."""
+    return has_magic(path) and not os.path.exists(path)
+
+
+def _suffix(path: str) -> str:
+    """Give the suffix of a path, both of a compressed csv."""
+    return ".csv.gz" if path.endswith(".csv.gz") else Path(path).suffix

@@ -1,0 +1,173 @@
+"""What every file of scores looks like to those who read it: blocks of rows, or all rows at once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds.gathering import Gathered
+
+Array = npt.NDArray[Any]
+Rows = npt.NDArray[np.int64]
+
+BLOCK_CELLS = 2**21  # of scores: a few megabytes
+_MOST_ROWS = 2**16
+
+
+class Block(NamedTuple):
+    """Some consecutive rows."""
+
+    y_score: Matrix  # (n_rows, n_labels)
+    y_true: Matrix | None
+    groups: Array | None  # (n_rows,), and so are keys
+    keys: Array | None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to read of files; names of columns, or of arrays of an `.npz`, None for what is usual."""
+
+    scores: str | None = None
+    truth: str | None = None
+    groups: str | None = None
+    key: str | None = None
+    label_names: tuple[str, ...] | None = None
+    with_truth: bool = True  # else truth is passed over, whatever it is
+
+
+class Source(ABC):
+    """A file, or several, of scores of the same labels; truth, names and splits may be absent."""
+
+    name: str
+    score_key: str
+    truth_key: str | None = None
+    label_names: tuple[str, ...] | None = None
+    n_labels: int
+    n_samples: int | None = None  # None where that takes reading them all
+    about: str = ""  # for people: the number of shards, perhaps
+    notes: tuple[str, ...] = ()  # what was assumed
+    calib_idx: Rows | None = None
+    test_idx: Rows | None = None
+
+    @abstractmethod
+    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
+        """Give the rows in order, a few megabytes at a time; without truth where that is not wanted."""
+
+    def whole(self) -> Block | None:
+        """Give all rows at once where that takes no more memory than the file has."""
+        return None
+
+    def keys(self) -> Array:
+        """Give the key of every row."""
+        return np.concatenate([keys for block in self.blocks(truth=False) if (keys := block.keys) is not None])
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreFile:
+    """What a score file holds; truth, names and splits may be absent."""
+
+    name: str
+    score_key: str
+    y_score: Matrix
+    y_true: Matrix | None
+    label_names: tuple[str, ...] | None
+    calib_idx: Rows | None
+    test_idx: Rows | None
+    groups: Array | None = None  # (n_samples,), if asked for
+    truth_key: str | None = None
+    about: str = ""
+    notes: tuple[str, ...] = ()
+
+    def halves(self) -> tuple[Rows, Rows, str]:
+        """Give the rows to fit on and the rows to judge on, and say which of them the file names."""
+        n = self.y_score.shape[0]
+        fit, judge = self.calib_idx, self.test_idx
+        if fit is None and judge is None:
+            raise InputError(f"{self.name} has neither calib_idx nor test_idx, expected at least one of them")
+        if fit is None or judge is None:
+            given, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
+            rest = np.delete(np.arange(n), np.asarray(given))
+            if rest.size == 0:
+                raise InputError(f"{key} of {self.name} holds every row, expected some left for the other half")
+            fit, judge = (rest, judge) if fit is None else (fit, rest)
+            return np.asarray(fit), np.asarray(judge), f"{key} of the file, and the rows it leaves"
+        if np.intersect1d(fit, judge).size:
+            raise InputError(f"calib_idx and test_idx of {self.name} share rows, expected different ones")
+        return fit, judge, "calib_idx and test_idx of the file"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledFile(ScoreFile):
+    """A score file with truth."""
+
+    y_true: Matrix
+
+
+def gather(source: Source, step: Callable[[int], object] | None = None) -> ScoreFile:
+    """Read all rows; `step` is told how many rows each block had."""
+    found = source.whole() or _gathered(source, step)
+    return ScoreFile(
+        name=source.name,
+        score_key=source.score_key,
+        y_score=found.y_score,
+        y_true=found.y_true,
+        label_names=source.label_names,
+        calib_idx=source.calib_idx,
+        test_idx=source.test_idx,
+        groups=found.groups,
+        truth_key=source.truth_key,
+        about=source.about,
+        notes=source.notes,
+    )
+
+
+def gather_labelled(source: Source, step: Callable[[int], object] | None = None) -> LabelledFile:
+    """Read all rows of a source that has truth."""
+    data = gather(source, step)
+    if data.y_true is None:
+        raise InputError(f"{data.name} has no y_true, expected gold labels to fit on (--truth-column, --truth)")
+    return LabelledFile(**{item.name: getattr(data, item.name) for item in fields(data)})
+
+
+def rows_per_block(n_labels: int) -> int:
+    """Give the number of dense rows that take a few megabytes."""
+    return max(1, min(_MOST_ROWS, BLOCK_CELLS // max(1, n_labels)))
+
+
+def row_slices(n_samples: int, n_labels: int) -> Iterator[slice]:
+    """Cut rows into blocks."""
+    step = rows_per_block(n_labels)
+    return (slice(row, min(row + step, n_samples)) for row in range(0, n_samples, step))
+
+
+def dtype_of(matrix: Matrix) -> str:
+    """Say what scores are."""
+    return "CSR" if is_sparse(matrix) else str(matrix.dtype)
+
+
+def _gathered(source: Source, step: Callable[[int], object] | None) -> Block:
+    """Collect all blocks."""
+    scores, truth = Gathered("y_score", n_rows=source.n_samples), Gathered("y_true", n_rows=source.n_samples)
+    groups, keys = [], []
+    for block in source.blocks():
+        scores.add(block.y_score)
+        if block.y_true is not None:
+            truth.add(block.y_true)
+        if block.groups is not None:
+            groups.append(block.groups)
+        if block.keys is not None:
+            keys.append(block.keys)
+        if step is not None:
+            step(block.y_score.shape[0])
+    if not scores.n_rows:
+        raise InputError(f"{source.name} has no rows, expected at least one")
+    return Block(
+        scores.matrix(),
+        truth.matrix() if truth.n_rows else None,
+        np.concatenate(groups) if groups else None,
+        np.concatenate(keys) if keys else None,
+    )

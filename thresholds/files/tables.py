@@ -1,0 +1,235 @@
+"""A table as a source of scores: which columns are what, and rows of them as matrices."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._checks import InputError, Matrix, names_of_labels
+from thresholds.files.columns import Batch, Lists, NoValue, Part, Table, listed, score_part, truth_part
+from thresholds.files.decoding import from_names, from_positions, indicator, rectangular, stacked
+from thresholds.files.source import Block, Source, Wanted
+
+Array = npt.NDArray[Any]
+Decode = Callable[[Batch], Matrix]
+
+
+class TableSource(Source):
+    """Scores of a table, and truth, groups and keys where it has them."""
+
+    def __init__(self, table: Table, wanted: Wanted) -> None:
+        self._table, self._wanted = table, wanted
+        self.name, self.about, self.n_samples = table.name, table.about, table.n_rows
+        check_columns(table, wanted)
+        part = score_part(table.name, table.columns, wanted)
+        truth = truth_part(table.name, table.columns, wanted, part) if wanted.with_truth else None
+        self.score_key = part.key
+        self.label_names = _label_names(table, part, wanted)
+        self._scores = _ordered(part, self.label_names)
+        self.n_labels = _n_labels(table, self._scores, self.label_names)
+        self._truth = None if truth is None else Truth(table, truth, self.label_names, self.n_labels)
+        self.truth_key = None if truth is None else truth.key
+
+    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
+        """Give the rows in order, a few megabytes at a time; without truth where that is not wanted."""
+        of_truth = self._truth if truth else None
+        columns = [*self._scores.columns, *(of_truth.part.columns if of_truth else ())]
+        columns += filter(None, (self._wanted.groups, self._wanted.key))
+        for batch in batches(self._table, columns, self._scores, self.n_labels, self.label_names):
+            yield Block(
+                y_score=_numbers(batch, self._scores, self.n_labels),
+                y_true=None if of_truth is None else of_truth.decode(batch),
+                groups=_vector(batch, self._wanted.groups),
+                keys=_vector(batch, self._wanted.key),
+            )
+
+    def keys(self) -> Array:
+        """Give the key of every row."""
+        return keys_of(self._table, self._wanted.key)
+
+
+class Truth:
+    """How the truth of a table is read, for labels that are known."""
+
+    def __init__(self, table: Table, part: Part, label_names: tuple[str, ...] | None, n_labels: int) -> None:
+        self._names, self._n_labels = label_names, n_labels
+        self.part = self._matched(table, part)
+        self.decode = self._way(table)
+
+    def _matched(self, table: Table, part: Part) -> Part:
+        """Put wide columns into the order of the labels, by name."""
+        if part.form == "list":
+            return part
+        if part.names is None:
+            if self._n_labels != 1:
+                raise InputError(f"truth {part.key!r} of {table.name} is one label, expected {self._n_labels}")
+            return part
+        if self._names is None:
+            raise InputError(
+                f"truth {part.key!r} of {table.name} has label names and the scores have none, expected --label-names"
+            )
+        if set(part.names) != set(self._names):
+            raise InputError(f"truth {part.key!r} of {table.name} {_apart(part.names, self._names)} as the scores")
+        return _ordered(part, self._names)
+
+    def _way(self, table: Table) -> Decode:
+        """Choose how to read the truth."""
+        part, column = self.part, self.part.columns[0]
+        if part.form != "list":
+            return self._zeros_and_ones
+        kind, names, n_labels = table.columns[column].kind, self._names, self._n_labels
+        if kind == "text":
+            if names is None:
+                raise InputError(
+                    f"truth {part.key!r} of {table.name} has label names, expected --label-names, in order"
+                )
+            return lambda batch: from_names(batch, column, names)
+        if kind not in ("int", "bool", "float", "none"):
+            raise InputError(f"truth {part.key!r} of {table.name} holds {table.columns[column].type}, expected labels")
+        if kind != "none" and _is_indicator(table, column, n_labels):
+            return self._zeros_and_ones
+        if part.names is None or part.names == names:
+            return lambda batch: from_positions(batch, column, n_labels, None)
+        assert names is not None, "there are names if the truth has some"
+        index = {label: place for place, label in enumerate(names)}
+        lacking = [label for label in part.names if label not in index]
+        if lacking:
+            raise InputError(f"truth {part.key!r} of {table.name} {_apart(part.names, names)} as the scores")
+        places = np.array([index[label] for label in part.names])
+        return lambda batch: from_positions(batch, column, n_labels, places)
+
+    def _zeros_and_ones(self, batch: Batch) -> Matrix:
+        """Read a column, or lists as long as there are labels, of 0 and 1."""
+        cells = _numbers(batch, self.part, self._n_labels)
+        return indicator(cells, f"truth {self.part.key!r} of {batch.name}", batch.first, self._names)
+
+
+def batches(
+    table: Table, columns: Sequence[str], wide: Part | None, n_labels: int, label_names: Sequence[str] | None
+) -> Iterator[Batch]:
+    """Read columns; a cell without a value is refused by its row and label."""
+    try:
+        yield from table.batches(list(dict.fromkeys(columns)), n_labels)
+    except NoValue as found:
+        label = "" if wide is None or found.column not in wide.columns else _label_of(found, wide, label_names)
+        raise InputError(
+            f"column {found.column!r} of {found.name} has no value at row {found.row}{label}, expected one in each row"
+        ) from None
+
+
+def _label_of(found: NoValue, part: Part, label_names: Sequence[str] | None) -> str:
+    """Say which label lacks a value: that of a wide column, or of a place in a list."""
+    if part.form == "wide" and part.names is not None:
+        return f", label {part.names[part.columns.index(found.column)]!r}"
+    if found.place is None:
+        return ""
+    place = found.place if part.order is None else part.order.index(found.place)
+    known = label_names is not None and place < len(label_names)
+    return f", label {label_names[place]!r}" if known and label_names is not None else f", label {place}"
+
+
+def check_columns(table: Table, wanted: Wanted) -> None:
+    """Refuse groups and keys that are not there, or are lists."""
+    for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
+        if column is not None and column not in table.columns:
+            raise InputError(
+                f"{table.name} has no column {column!r}, expected {option} to be in {listed(table.columns)}"
+            )
+        if column is not None and table.columns[column].form != "flat":
+            raise InputError(
+                f"column {column!r} of {table.name} holds lists, expected one value in each row ({option})"
+            )
+
+
+def keys_of(table: Table, key: str | None) -> Array:
+    """Read the key of every row."""
+    assert key is not None
+    found = [_vector(batch, key) for batch in batches(table, [key], None, 1, None)]
+    return np.concatenate([part for part in found if part is not None]) if found else np.empty(0, np.int64)
+
+
+def _vector(batch: Batch, column: str | None) -> Array | None:
+    """Give a flat column."""
+    if column is None:
+        return None
+    values = batch.columns[column]
+    assert isinstance(values, np.ndarray)
+    return values
+
+
+def _numbers(batch: Batch, part: Part, n_labels: int) -> Array:
+    """Give wide columns, or lists of one length, as a matrix."""
+    if part.form == "wide":
+        return stacked(batch, part.columns)
+    matrix = rectangular(batch, part.columns[0], n_labels)
+    return matrix if part.order is None else matrix[:, part.order]
+
+
+def _label_names(table: Table, scores: Part, wanted: Wanted) -> tuple[str, ...] | None:
+    """Find the label names: asked for, those of the scores' columns, the file's own, those that numbers stand for."""
+    names = wanted.label_names
+    if names is not None and scores.names is not None and set(names) != set(scores.names):
+        raise InputError(f"--label-names {_apart(names, scores.names)} as {table.name}")
+    of_classes = {column.names for column in table.columns.values() if column.form == "list" and column.names}
+    for found in (names, scores.names, table.label_names, of_classes.pop() if len(of_classes) == 1 else None):
+        if found is not None:
+            return names_of_labels(found)
+    return None
+
+
+def _apart(names: Sequence[str], others: Sequence[str]) -> str:
+    """Say how label names differ."""
+    more, fewer = (
+        [name for name in names if name not in set(others)],
+        [name for name in others if name not in set(names)],
+    )
+    lacks, has = f"lacks {listed(fewer)}" if fewer else "", f"has {listed(more)}" if more else ""
+    return f"{' and '.join(filter(None, (lacks, has)))}, expected the same labels"
+
+
+def _ordered(part: Part, label_names: tuple[str, ...] | None) -> Part:
+    """Put wide columns, or the labels of mappings, into the order of the label names."""
+    if part.names is None or label_names is None or part.names == label_names or part.form == "list":
+        return part
+    place = {label: k for k, label in enumerate(part.names)}
+    order = tuple(place[label] for label in label_names)
+    if part.form == "mapping":
+        return part._replace(names=label_names, order=order)
+    return part._replace(names=label_names, columns=tuple(part.columns[k] for k in order))
+
+
+def _n_labels(table: Table, scores: Part, label_names: tuple[str, ...] | None) -> int:
+    """Count the labels: columns, names, or the length of the first list."""
+    if scores.form == "wide":
+        return len(scores.columns)
+    column = scores.columns[0]
+    width = table.columns[column].width if scores.form == "list" else len(scores.names or ())
+    if width is None:
+        found = batches(table, [column], scores, 1, label_names)
+        lists = next((batch.columns[column] for batch in found), None)
+        width = 0 if lists is None else int(np.diff(lists.offsets)[0])  # type: ignore[union-attr]
+    if width == 0:
+        raise InputError(f"{table.name} has no scores in the first row, expected at least one row and one label")
+    if label_names is not None and len(label_names) != width:
+        raise InputError(
+            f"scores {scores.key!r} of {table.name} have {width} labels, expected {len(label_names)}, as"
+            " there are label names"
+        )
+    return width
+
+
+def _is_indicator(table: Table, column: str, n_labels: int) -> bool:
+    """Tell whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
+    described = table.columns[column]
+    if described.names is not None and described.form == "list" and described.kind == "int":
+        return False
+    if described.width is not None or described.kind in ("bool", "float"):
+        return True
+    for batch in islice(batches(table, [column], None, n_labels, None), 1):
+        lists = batch.columns[column]
+        assert isinstance(lists, Lists)
+        lengths = np.diff(lists.offsets)
+        return bool((lengths == n_labels).all() and ((lists.values == 0) | (lists.values == 1)).all())
+    return False
