@@ -107,7 +107,12 @@ OF_MATRICES = [
     *matrices(
         on(F1, y_pred=Y, average=None),
         "y_true",
-        {"frame, no names": (Frame, "is a Frame frame, expected one of pandas, Polars or PyArrow: convert it(?! and label_names=)")},
+        {
+            "frame, no names": (
+                Frame,
+                "is a Frame frame, expected one of pandas, Polars or PyArrow: convert it(?! and label_names=)",
+            )
+        },
     ),
 ]
 

@@ -30,7 +30,7 @@ def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "rule.json").exists()
 
 
-@pytest.mark.parametrize("page", ["metrics", "probabilities", "guards"])
+@pytest.mark.parametrize("page", ["metrics", "probabilities", "guards", "inputs", "scikit_learn"])
 def test_pages_show_what_is_printed(page: str) -> None:
     found = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False)
     assert found.attempted > 0

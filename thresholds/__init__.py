@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accumulator",
     "BatchEffect",
     "CalibratedRule",
     "CalibrationMeasures",
@@ -41,14 +42,18 @@ __all__ = [
     "fit_expected",
     "fit_regions",
     "fit_top_k",
+    "from_label_lists",
     "load_rule",
     "measure_calibration",
     "metrics",
     "multilabel_folds",
     "predict_by_batch",
+    "sklearn",
+    "to_label_lists",
 ]
 
 _HOME = {
+    "Accumulator": "accumulator",
     "BatchEffect": "batches",
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
@@ -81,15 +86,18 @@ _HOME = {
     "fit_expected": "expected",
     "fit_regions": "regions",
     "fit_top_k": "top_k",
+    "from_label_lists": "label_lists",
     "load_rule": "rule",
     "measure_calibration": "calibration",
     "multilabel_folds": "folds",
     "predict_by_batch": "batches",
+    "to_label_lists": "label_lists",
 }
 
 if TYPE_CHECKING:
-    from thresholds import metrics
+    from thresholds import metrics, sklearn
     from thresholds._checks import InputError
+    from thresholds.accumulator import Accumulator
     from thresholds.batches import BatchEffect, batch_effect, predict_by_batch
     from thresholds.calibration import (
         CalibratedRule,
@@ -106,6 +114,7 @@ if TYPE_CHECKING:
     from thresholds.expected import expected_f, fit_expected
     from thresholds.folds import multilabel_folds
     from thresholds.guards import SCutFBR, Shrink
+    from thresholds.label_lists import from_label_lists, to_label_lists
     from thresholds.metrics import UndefinedMetricWarning
     from thresholds.regions import fit_regions
     from thresholds.rule import (
@@ -125,8 +134,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import thresholds` loads neither Numba nor SciPy."""
     from importlib import import_module
 
-    if name == "metrics":
-        return import_module("thresholds.metrics")
+    if name in ("metrics", "sklearn"):
+        return import_module(f"thresholds.{name}")
     if name in _HOME:
         value = getattr(import_module(f"thresholds.{_HOME[name]}"), name)
         globals()[name] = value

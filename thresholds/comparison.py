@@ -219,7 +219,7 @@ def _measure(
     with_positives = judged.by_label.take(judged.by_label.positives > 0)
     total = judged.by_label.total
     micro, macro, weighted, samples = (
-        f_measure(judged, problem, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
+        f_measure(judged, problem.measured, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
     )
     counts = judged.by_label if problem.weights is None else judge(rule, _unweighted(problem)).by_label
     state = states_of(counts, evidence(missing_of(rule)), Criteria())

@@ -4,7 +4,7 @@ The first figure is too high: the best of many thresholds on a sample is best in
 section 8, the winner's curse). So rules are fitted on all folds but one, and each decides the rows of the one left out.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -204,13 +204,12 @@ def cross_fit(
     folds = np.full(problem.n_samples, -1)
     for k, (_, test) in enumerate(pairs):
         folds[test] = k
-    # Of the rows alone, what a measure weighs them by: their scores are not copied.
-    judged = replace(problem, measured=None if problem.measured is None else problem.measured[judged_rows])
+    measured = None if problem.measured is None else problem.measured[judged_rows]
     fold_thresholds = np.stack([of_fold.thresholds for of_fold in fold_rules])
     return CrossFit(
         rule=rule,
         in_sample=rule.objective,
-        out_of_fold=f_measure(together, judged, average, rule.beta, rule.zero_division),
+        out_of_fold=f_measure(together, measured, average, rule.beta, rule.zero_division),
         folds=folds,
         fold_thresholds=fold_thresholds,
         spread=_spread(problem, rule, fold_thresholds),

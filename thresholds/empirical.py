@@ -168,7 +168,7 @@ def fit_empirical(
         counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, cuts.positives]), int(problem.row_weights.sum()))
         objective = average_of(f_score(beta), counts, average, zero_division)
     else:
-        objective = f_measure(judge(fitted, problem), problem, average, beta, zero_division)
+        objective = f_measure(judge(fitted, problem), problem.measured, average, beta, zero_division)
     return replace(fitted, objective=objective)
 
 

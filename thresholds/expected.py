@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, engines, expectation
+from thresholds import _checks, devices, engines, expectation
 from thresholds._checks import AVERAGES, Average, InputError, Matrix
 from thresholds.expected_counts import Probabilities, best_cuts, counts_above, counts_of_decisions, counts_of_rows
 from thresholds.metrics.averages import average_of, each, f_score
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.placement import rounded_up
 from thresholds.problem import Problem
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
@@ -109,6 +110,9 @@ def fit_expected(
         raise InputError(
             f"exact is True with average={average!r} and per_label={per_label}, expected 'macro' with per_label=True"
         )
+    if devices.namespace_on_device(probabilities) is not None:
+        settings = (average, beta, per_label, zero_division)
+        return _fit_on_device(probabilities, *settings, exact, label_names, sample_weight)
     p = Probabilities.of(probabilities, sample_weight, label_names)
     run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     if average == "samples" and per_label:
@@ -144,6 +148,44 @@ def fit_expected(
     else:
         objective = average_of(f_score(beta), counts, average, zero_division)
     return replace(fitted, objective=float(objective))
+
+
+def _fit_on_device(
+    probabilities: Any,
+    average: Average,
+    beta: float,
+    per_label: bool,
+    zero_division: float,
+    exact: bool,
+    label_names: object,
+    sample_weight: object,
+) -> ThresholdRule | InstanceRule:
+    """Fit on an array that is not in host memory, where it is."""
+    if exact or not per_label or sample_weight is not None:
+        raise InputError(
+            f"probabilities are on {probabilities.device}, where exact=True, per_label=False and sample_weight are not"
+            " known: copy them to host memory"
+        )
+    names = None if label_names is None else _checks.names_of_labels(label_names)
+    cells = devices.checked_probabilities(probabilities, label_names=names)
+    _checks.one_name_each(names, cells.shape[1])
+    if average == "samples":
+        _, expected = devices.best_sets(cells, beta, zero_division)
+        return InstanceRule(beta, zero_division, names, expected)
+    cuts, sums = devices.best_cuts(cells, beta, average == "micro")
+    counts, nothing, dtype = ConfusionCounts(sums, cells.shape[0]), sums[2] == 0, devices.dtype_name(cells)
+    cuts = rounded_up(cuts, np.dtype("float32" if dtype == "bfloat16" else dtype)) if "float" in dtype else cuts
+    return ThresholdRule(
+        thresholds=np.where(nothing, np.inf, cuts),
+        label_names=names,
+        average=average,
+        beta=beta,
+        objective=float(average_of(f_score(beta), counts, average, zero_division)),
+        unsupported=nothing,
+        zero_division=zero_division,
+        fitted_on=FittedOn.of(cells, 0.0, sums[2]),
+        expected="counts",
+    )
 
 
 def expected_f(

@@ -74,7 +74,7 @@ def multilabel_folds(
     if n_units < n_folds:
         kind, name = ("rows", "y_true") if groups is None else ("groups", "groups")
         raise InputError(f"{name} has {n_units} {kind}, expected at least n_folds={n_folds}")
-    found = _labelled(truth, unit)
+    found = _labelled(truth, None if groups is None else unit)
     sizes, turn = np.bincount(unit, minlength=n_units), rng.permutation(n_units)
     first = rng.integers(n_folds, size=n_units)
     by_label = np.lexsort((turn[found.unit], -found.times, found.label))
@@ -169,12 +169,14 @@ def _rows(part: Any, n: int) -> Ints:
     return rows.astype(np.int64)
 
 
-def _labelled(truth: Matrix, unit: Ints) -> _Labelled:
-    """Count the labels of each unit."""
+def _labelled(truth: Matrix, unit: Ints | None) -> _Labelled:
+    """Count the labels of each unit; without units, of each row."""
     if is_sparse(truth):
         row, label = _checks.row_of_entries(truth), truth.indices
     else:
         row, label = np.nonzero(truth)
+    if unit is None:
+        return _Labelled(row.astype(np.int64), label.astype(np.int64), np.ones(row.size, np.int64))
     cells, times = np.unique(unit[row] * truth.shape[1] + label, return_counts=True)
     return _Labelled(cells // truth.shape[1], cells % truth.shape[1], times)
 

@@ -4,7 +4,7 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from thresholds._checks import Matrix, is_sparse
 from thresholds.metrics.averages import average_of, f_score
@@ -32,10 +32,10 @@ def judge(rule: Decides, problem: Problem) -> Judged:
     return Judged(by_label, stacked(by_sample))
 
 
-def f_measure(judged: Judged, problem: Problem, average: str, beta: float, zero_division: float) -> float:
-    """Average F-beta over labels or rows, as `metrics.fbeta_score` does."""
+def f_measure(judged: Judged, weights: Any, average: str, beta: float, zero_division: float) -> float:
+    """Average F-beta over labels or rows, as `metrics.fbeta_score` does; `weights` are those measured of the rows."""
     counts = judged.by_sample if average == "samples" else judged.by_label
-    return average_of(f_score(beta), counts, average, zero_division, problem.measured)
+    return average_of(f_score(beta), counts, average, zero_division, weights)
 
 
 def _decisions(rule: Decides, scores: Matrix) -> Matrix:

@@ -133,7 +133,7 @@ def fit_regions(
         beta=beta,
         zero_division=zero_division,
     )
-    objective = f_measure(judge(fitted, problem), problem, average, beta, zero_division)
+    objective = f_measure(judge(fitted, problem), problem.measured, average, beta, zero_division)
     return replace(fitted, objective=objective)
 
 

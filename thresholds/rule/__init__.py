@@ -6,13 +6,13 @@ one of several intervals; a `TopKRule` predicts the k highest scores of each row
 for the probabilities of each row.
 """
 
-from thresholds.rule.fitted_on import FittedOn
+from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
 from thresholds.rule.fixed import FixedRule
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import Rule, load_rule
 from thresholds.rule.region import RegionRule
-from thresholds.rule.threshold import ScoreRangeWarning, ThresholdRule
+from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
+from thresholds import _checks, devices
 from thresholds._checks import Matrix, is_sparse
 
 
@@ -19,6 +19,28 @@ class Decides(Protocol):
 
     def _decide(self, scores: Matrix, /, *, dense: bool = False) -> Matrix:
         """Decide; densely if asked to, which a sparse matrix needs if what it leaves out is predicted."""
+
+
+class DecidesOnDevice(Protocol):
+    """What decides where the scores are, too."""
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels."""
+
+    def _check(self, scores: Any, /) -> None:
+        """Refuse scores of other labels."""
+
+    def _decide_on_device(self, scores: Any, /) -> Any:
+        """Decide on a checked matrix by operations of the array API."""
+
+
+def decide_on_device(rule: DecidesOnDevice, y_score: Any) -> Any:
+    """Give decisions about an array that is not in host memory, beside it; one dimension for one."""
+    scores = devices.checked_scores(y_score, label_names=rule.label_names)
+    rule._check(scores)
+    decided = rule._decide_on_device(scores)
+    return decided[:, 0] if y_score.ndim == 1 else decided
 
 
 def positives_only(scores: Any, hits: npt.NDArray[np.bool_]) -> Any:

@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import __version__, _checks
-from thresholds._checks import Matrix, is_sparse
+from thresholds import __version__, _checks, devices
+from thresholds._checks import is_sparse
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
 _SAMPLE_CELLS = 65_536  # Enough to see where scores lie; reading more would cost as much as predicting.
+_MOST = 0.5
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
+
+
+class ScoreRangeWarning(UserWarning):
+    """Issued when most scores lie outside the range of those a rule was fitted on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +41,14 @@ class FittedOn:
                 _checks.finite(number, name)
 
     @classmethod
-    def of(cls, scores: Matrix, missing: float, positives: npt.NDArray[Any]) -> "FittedOn":
-        """Describe checked scores and the weight of each label's positives."""
+    def of(cls, scores: Any, missing: float, positives: npt.NDArray[Any]) -> "FittedOn":
+        """Describe checked scores, wherever they are, and the weight of each label's positives."""
         cells = _sample(scores, missing)
         quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
         return cls(
             n_samples=int(scores.shape[0]),
             positives=tuple(positives.tolist()),
-            dtype=str(scores.dtype),
+            dtype=devices.dtype_name(scores),
             quantiles=tuple(quantiles.tolist()),
             version=__version__,
         )
@@ -58,20 +63,31 @@ class FittedOn:
         lists = {name: tuple(_checks.a_list(values[name], name)) for name in ("positives", "quantiles")}
         return cls(n_samples=values["n_samples"], dtype=values["dtype"], version=values["version"], **lists)
 
-    def share_outside(self, scores: Matrix, missing: float) -> float:
-        """Give the share of scores outside the range of the fit; 0 where there are too few to tell."""
+    def share_outside(self, scores: Any, missing: float) -> float:
+        """Give the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
         cells = _sample(scores, missing)
         if not self.quantiles or cells.size < _ENOUGH_CELLS:
             return 0.0
         return float(np.mean((cells < self.quantiles[0]) | (cells > self.quantiles[-1])))
 
+    def out_of_range(self, scores: Any, missing: float) -> str | None:
+        """Say that most scores lie outside the range of the fit, if they do."""
+        outside = self.share_outside(scores, missing)
+        if outside <= _MOST:
+            return None
+        return (
+            f"{outside:.0%} of the scores lie outside [{self.quantiles[0]:g}, {self.quantiles[-1]:g}], where the rule"
+            " was fitted: logits for probabilities need scipy.special.expit first, another model's scores a rule of"
+            " their own"
+        )
 
-def _sample(scores: Matrix, missing: float) -> npt.NDArray[np.float64]:
+
+def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
     """Give at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
-    size = scores.nnz if is_sparse(scores) else scores.size
+    size = scores.nnz if is_sparse(scores) else scores.shape[0] * scores.shape[1]
     at = np.linspace(0, size - 1, min(size, _SAMPLE_CELLS)).astype(np.int64)
-    cells = scores.data[at] if is_sparse(scores) else scores[np.divmod(at, scores.shape[1])]
+    cells = scores.data[at] if is_sparse(scores) else devices.sample(scores, at)
     if is_sparse(scores) and size < scores.shape[0] * scores.shape[1]:
         cells = np.append(cells, np.float64(missing))
     cells = cells.astype(np.float64)
-    return cells[np.isfinite(cells)]  # type: ignore[no-any-return]
+    return cells[np.isfinite(cells)]

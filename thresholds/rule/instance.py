@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from thresholds import _checks
+from thresholds import _checks, devices
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.rule import settings
 from thresholds.rule.decisions import like, positives_only
@@ -109,11 +109,24 @@ class InstanceRule(Saved):
         >>> thresholds.InstanceRule().predict([[0.9, 0.44]])
         array([[1, 0]], dtype=uint8)
         """
+        if devices.namespace_on_device(probabilities) is not None:
+            return self._predict_on_device(probabilities, tail)
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
         self._check_count(matrix.shape[1], "probabilities")
         tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
         decided = self._decide(matrix, tails, dense=dense, n_jobs=n_jobs, progress=progress)
         return like(decided, probabilities, self.label_names)
+
+    def _predict_on_device(self, probabilities: Any, tail: object) -> Any:
+        """Decide about an array that is not in host memory, beside it."""
+        if tail is not None:
+            raise InputError(
+                f"tail is given with probabilities on {probabilities.device}, expected them in host memory"
+            )
+        cells = devices.checked_probabilities(probabilities, label_names=self.label_names)
+        self._check_count(cells.shape[1], "probabilities")
+        decided, _ = devices.best_sets(cells, self.beta, self.zero_division)
+        return decided if probabilities.ndim == 2 else decided[:, 0]
 
     def predict_from_joint(self, P: object, p_none: object) -> Any:
         """Decide for dependent labels, from the joint probabilities of each label and the number of positives (GFM).

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
+from thresholds import _checks, devices
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.rule import settings
-from thresholds.rule.decisions import like, positives_only
+from thresholds.rule.decisions import decide_on_device, like, positives_only
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
@@ -78,6 +78,8 @@ class RegionRule(Saved):
 
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
+        if devices.namespace_on_device(y_score) is not None:
+            return decide_on_device(self, y_score)
         scores = _checks.scores(y_score, label_names=self.label_names)
         self._check(scores)
         decided = self._decide(scores, dense=dense)
@@ -87,6 +89,10 @@ class RegionRule(Saved):
         """Refuse another number of labels."""
         if scores.shape[1] != self.n_labels:
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
+
+    def _decide_on_device(self, scores: Any) -> Any:
+        """Predict on checked scores that are not in host memory."""
+        return devices.inside(scores, self.switches)
 
     def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Predict on checked scores."""

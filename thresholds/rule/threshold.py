@@ -8,20 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
+from thresholds import _checks, devices
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.placement import rounded_up
 from thresholds.rule import settings
-from thresholds.rule.decisions import like, positives_only
-from thresholds.rule.fitted_on import FittedOn
+from thresholds.rule.decisions import decide_on_device, like, positives_only
+from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
-
-
-class ScoreRangeWarning(UserWarning):
-    """Issued when most scores lie outside the range of those a rule was fitted on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +124,62 @@ class ThresholdRule(Saved):
         array([[1, 0],
                [0, 1]], dtype=uint8)
         """
+        if devices.namespace_on_device(y_score) is not None:
+            return decide_on_device(self, y_score)
         scores = self._checked(y_score)
         self._warn_if_out_of_range(scores)
         decided = self._decide(scores, dense=dense)
         return like(decided, y_score, self.label_names)
+
+    def rescale(self, y_score: object) -> Any:
+        """Move scores, in the order of each label, so that its threshold lies at 0.5: for tools that know no other.
+
+        With s the score and t the threshold, for scores and thresholds in [0, 1]
+
+            s / (2 t) below t, and 1/2 + (s - t) / (2 (1 - t)) from t on,
+
+        and otherwise 1 / (1 + exp(t - s)). `rescale(y_score) >= 0.5` decides exactly as `predict(y_score)` does.
+
+        Parameters
+        ----------
+        y_score : as in `predict`
+            Sparse scores must stay sparse: in [0, 1], `missing` 0, thresholds above 0.
+
+        Returns
+        -------
+        floats in [0, 1] of the shape, kind and floating dtype of `y_score` (float64 for integers); no probabilities
+            Scores may become equal by rounding. Where a threshold is +inf, all stay below 0.5; -inf, none does.
+
+        Raises
+        ------
+        InputError
+            As `predict` does.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> thresholds.ThresholdRule([0.2, 0.8]).rescale([[0.1, 0.4], [0.2, 0.9]])
+        array([[0.25, 0.25],
+               [0.5 , 0.75]])
+        """
+        within = self.thresholds[np.isfinite(self.thresholds)]
+        seen = () if self.fitted_on is None else self.fitted_on.quantiles
+        unit = bool(((within > 0) & (within <= 1)).all()) and all(0 <= score <= 1 for score in seen)
+        if devices.is_tensor(y_score):  # Also in host memory, to keep bfloat16.
+            cells: Any = devices.checked_scores(y_score, label_names=self.label_names)
+            self._check(cells)
+            moved = devices.rescale(cells, self.thresholds, unit)
+            return moved if y_score.ndim == 2 else moved[:, 0]  # type: ignore[attr-defined]
+        scores = self._checked(y_score)
+        if not is_sparse(scores):
+            return like(devices.rescale(scores, self.thresholds, unit), y_score, self.label_names)
+        if not unit or self.missing != 0 or self.predicts_missing:
+            raise InputError(
+                "y_score is sparse, and what it leaves out would not stay 0: expected missing=0, and scores and"
+                " thresholds in (0, 1]"
+            )
+        moved = devices.rescale(scores.data[np.newaxis], self.thresholds[scores.indices], unit)[0]
+        return like(type(scores)((moved, scores.indices, scores.indptr), shape=scores.shape), y_score, None)
 
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to predict on."""
@@ -143,6 +191,11 @@ class ThresholdRule(Saved):
         """Refuse another number of labels."""
         if scores.shape[1] != self.n_labels:
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
+
+    def _decide_on_device(self, scores: Any) -> Any:
+        """Predict on checked scores that are not in host memory."""
+        self._warn_if_out_of_range(scores, stacklevel=5)
+        return devices.decide(scores, self.thresholds)
 
     def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Predict on checked scores, without a word about their range."""
@@ -232,20 +285,13 @@ class ThresholdRule(Saved):
             reached = f"objective {self.objective:.4f} ({kinds[self.expected]}{alone})"
         return f"{name}, {shape} {self.n_labels:,} labels ({never:,} never predicted): {reached}"
 
-    def _warn_if_out_of_range(self, scores: Matrix) -> None:
+    def _warn_if_out_of_range(self, scores: Any, stacklevel: int = 3) -> None:
         """Warn once if most scores lie outside the range of the fit."""
-        if self.fitted_on is None or self._warned:
-            return
-        outside = self.fitted_on.share_outside(scores, self.missing)
-        if outside > 0.5:
-            self._warned.append(True)
-            lowest, highest = self.fitted_on.quantiles[0], self.fitted_on.quantiles[-1]
-            warnings.warn(
-                f"{outside:.0%} of the scores lie outside [{lowest:g}, {highest:g}], where the rule was fitted:"
-                " are these logits for probabilities, or another model's scores?",
-                ScoreRangeWarning,
-                stacklevel=3,
-            )
+        if self.fitted_on is not None and not self._warned:
+            words = self.fitted_on.out_of_range(scores, self.missing)
+            if words is not None:
+                self._warned.append(True)
+                warnings.warn(words, ScoreRangeWarning, stacklevel=stacklevel)
 
 
 def _some(names: tuple[str, ...] | None) -> str:

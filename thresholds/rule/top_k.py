@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
+from thresholds import _checks, devices
 from thresholds._checks import Dense, InputError, Matrix, is_sparse
 from thresholds.rule import settings
-from thresholds.rule.decisions import like
+from thresholds.rule.decisions import decide_on_device, like
 from thresholds.rule.saving import Saved, header
 
 Places = npt.NDArray[np.intp]
@@ -51,6 +51,8 @@ class TopKRule(Saved):
 
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
+        if devices.namespace_on_device(y_score) is not None:
+            return decide_on_device(self, y_score)
         decided = self._decide(self._checked(y_score), dense=dense)
         return like(decided, y_score, self.label_names)
 
@@ -64,6 +66,10 @@ class TopKRule(Saved):
         """Refuse another number of labels, where the rule has names for them."""
         if self.label_names is not None and scores.shape[1] != len(self.label_names):
             raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
+
+    def _decide_on_device(self, scores: Any) -> Any:
+        """Predict on checked scores that are not in host memory."""
+        return devices.highest(scores, self.k)
 
     def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Predict on checked scores."""

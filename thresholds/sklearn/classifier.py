@@ -1,0 +1,298 @@
+"""A classifier and its thresholds, fitted together: thresholds on scores of rows that the scoring model never saw.
+
+References
+----------
+Stone 1974, "Cross-validatory choice and assessment of statistical predictions". scikit-learn's
+`TunedThresholdClassifierCV`, which this follows, takes a single label.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import _fit_context, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import indexable
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+from sklearn.utils.metadata_routing import _raise_for_params, process_routing
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from thresholds import _checks
+from thresholds._checks import AVERAGES, Average, InputError
+from thresholds.empirical import fit_empirical
+from thresholds.guards import SCutFBR, Shrink
+from thresholds.sklearn.fitting import Fold, fit_fold
+from thresholds.sklearn.outputs import METHODS, method_of, scores_of
+from thresholds.sklearn.pooling import Pooled, fit_thresholds, pool
+from thresholds.sklearn.splits import make_splits, seed_of
+from thresholds.sklearn.targets import Target, as_predictions
+from thresholds.sklearn.wrapper import Wrapper
+
+
+class MultilabelThresholdClassifierCV(Wrapper):
+    """Fit a multi-label classifier, and one threshold for each label on out-of-fold scores.
+
+    The classifier is fitted on all folds but one and scores the one left out; thresholds are fitted on these scores,
+    pooled, by `fit_empirical`; then the classifier is fitted on all rows. Binary targets are taken too.
+
+    Parameters
+    ----------
+    estimator : a classifier with `predict_proba` or `decision_function`
+        One of many labels (forests, neighbours, networks), or many of one (OneVsRestClassifier, ClassifierChain).
+    average, beta, per_label, guard : what the thresholds maximise, as in `fit_empirical`
+        "auto", the default guard, keeps thresholds of rare labels from over-fitting.
+    cv : which rows the thresholds are fitted on
+        None: 5 folds that keep rare labels (`multilabel_folds`), fewer for fewer rows. A number of such folds. An
+        object with scikit-learn's `split`. Pairs of row numbers (fit on, judge on). (n_samples,) fold numbers, those
+        of negative number are never judged. A share in (0, 1): one part of the rows, with that share of each label.
+        "prefit": `estimator` is fitted already, on other rows; all rows are for thresholds.
+        Rows may be judged once at most: repeated and shuffled splits with overlap are refused.
+    refit : fit the classifier on all rows in the end
+        False keeps the one that scored, which takes a single split. Without effect for "prefit".
+    response_method : "predict_proba" | "decision_function" | "auto", the first of these that `estimator` has
+    n_jobs : fits side by side, as in scikit-learn: None for one
+    random_state : seed of the folds; the classifier has its own
+    store_cv_results : keep `cv_results_`
+
+    Attributes
+    ----------
+    estimator_ : the fitted classifier
+    rule_ : ThresholdRule, which `save`, `diagnose` and `compare` take
+    thresholds_ : float64 (n_labels,), those of `rule_`; a label is predicted iff score >= threshold
+    best_score_ : the F-measure that `rule_` reaches on the pooled scores, on which it was fitted: too high
+    cross_fitted_score_ : the same F-measure with each fold decided by thresholds of the other folds
+        What to expect on new rows (`cross_fit`). Where a single part is judged, that part is divided into 5 folds for
+        it; NaN if that has a single row.
+    cv_results_ : dict, with `store_cv_results`
+        "rows" (n_judged,): the judged ones, rising; "y_score" (n_judged, n_labels): the pooled scores; and, of
+        `cross_fitted_score_`, "folds" (n_judged,), "fold_thresholds" (n_folds, n_labels) and "spread", a row for each
+        label, as in `CrossFit`
+    classes_ : of a binary target the classes, the last one positive; else those of `estimator_`
+    label_names_in_ : (n_labels,) column names of a frame y, if its columns are not merely numbered
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    Ties, and labels without positives, are as in `fit_empirical`. A label all of whose positives are in the fold left
+    out cannot be learned there: its scores there are constant, the lowest. `score` is ClassifierMixin's: accuracy, for
+    several labels the share of rows with every label right; give GridSearchCV `scoring="f1_macro"`.
+
+    References
+    ----------
+    docs/scikit_learn.md. Lipton et al. 2013, "F1-Optimal Thresholding in the Multi-Label Setting".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.multiclass import OneVsRestClassifier
+    >>> from thresholds.sklearn import MultilabelThresholdClassifierCV
+    >>> X, y = make_multilabel_classification(random_state=0)
+    >>> base = OneVsRestClassifier(LogisticRegression())
+    >>> found = MultilabelThresholdClassifierCV(base, random_state=0).fit(X, y)
+    >>> found.thresholds_.shape, found.predict(X[:2]).shape
+    ((5,), (2, 5))
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])],
+        "average": [StrOptions(set(AVERAGES))],
+        "beta": [Interval(Real, 0, None, closed="neither")],
+        "per_label": ["boolean"],
+        "guard": [None, StrOptions({"auto", "shrink", "fbr"}), Shrink, SCutFBR],
+        "cv": ["cv_object", np.ndarray, StrOptions({"prefit"}), Interval(RealNotInt, 0, 1, closed="neither")],
+        "refit": ["boolean"],
+        "response_method": [StrOptions({"auto", *METHODS})],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "store_cv_results": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        average: Average = "macro",
+        beta: float = 1.0,
+        per_label: bool = True,
+        guard: Any = "auto",
+        cv: Any = None,
+        refit: bool = True,
+        response_method: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        store_cv_results: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.average = average
+        self.beta = beta
+        self.per_label = per_label
+        self.guard = guard
+        self.cv = cv
+        self.refit = refit
+        self.response_method = response_method
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.store_cv_results = store_cv_results
+
+    @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, **params: Any) -> "MultilabelThresholdClassifierCV":
+        """Fit the classifier and the thresholds.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features), whatever `estimator` takes
+        y : (n_samples, n_labels) 0/1 or bool, dense, frame or scipy.sparse; (n_samples,) for two classes
+        **params : with metadata routing, what `estimator.fit` and `cv.split` request
+            And sample_weight, (n_samples,) non-negative: thresholds count rows by it, whether or not the classifier
+            requests it.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            For y, cv, scores and options that cannot be used; a ValueError, as all others are.
+        """
+        _raise_for_params(params, self, None)
+        self._refuse_options()
+        X, y = indexable(X, y)
+        target = Target.of(y, self._known_classes())
+        validate_data(self, X, skip_check_array=True)
+        routed = process_routing(self, "fit", **params)
+        weights = params.get("sample_weight")
+        weights = None if weights is None else _check_sample_weight(weights, X, ensure_non_negative=True)
+        self._method = method_of(self.estimator, self.response_method)
+        seed = seed_of(self.random_state)
+        folds = self._folds(X, target, weights, routed.splitter.split, seed)
+        pooled = self._fit_folds(X, target, folds, routed.estimator.fit)
+        self._fit_thresholds(target, pooled, weights, seed)
+        self._describe(target)
+        return self
+
+    def _refuse_options(self) -> None:
+        """Refuse what no thresholds can be fitted with before any classifier is."""
+        truth, scores = np.tile([0, 1], 6), np.arange(12.0)
+        options = {"beta": self.beta, "per_label": self.per_label, "guard": self.guard}
+        fit_empirical(truth, scores, self.average, **options)
+
+    def _known_classes(self) -> Any:
+        """Give the classes of a classifier that is fitted already."""
+        if self._prefit:
+            try:
+                check_is_fitted(self.estimator)
+            except NotFittedError as error:
+                raise NotFittedError("estimator is not fitted, expected a fitted one with cv='prefit'") from error
+        fitted = self._prefit or isinstance(self.estimator, FrozenEstimator)
+        return getattr(self.estimator, "classes_", None) if fitted else None
+
+    @property
+    def _prefit(self) -> bool:
+        """Whether the classifier is not to be fitted at all."""
+        return isinstance(self.cv, str)
+
+    def _folds(
+        self, X: Any, target: Target, weights: Any, split_params: dict[str, Any], seed: int | None
+    ) -> list[Fold]:
+        """Make all splits, once; last of all, the fit on all rows."""
+        every = np.arange(target.truth.shape[0])
+        if self._prefit:
+            return [Fold(None, every, "the rows of y", keep=True)]
+        splits = make_splits(self.cv, X, target.y, target.truth, weights, split_params, seed)
+        if len(splits) > 1 and not self.refit:
+            raise InputError(f"refit is False with {len(splits)} folds in cv, expected True, or a single split")
+        judged = np.concatenate([test for _, test in splits])
+        if target.positives(every).any() and not target.positives(judged).any():
+            raise InputError("cv holds out no positives of any label, expected some to fit thresholds on")
+        folds = [Fold(train, test, f"fold {k} of cv", keep=not self.refit) for k, (train, test) in enumerate(splits)]
+        return [*folds, Fold(every, None, "all rows", keep=True)] if self.refit else folds
+
+    def _fit_folds(self, X: Any, target: Target, folds: list[Fold], fit_params: dict[str, Any]) -> Pooled:
+        """Fit the classifier on every fold, and keep the one that will predict."""
+        results = Parallel(n_jobs=self.n_jobs)(
+            delayed(fit_fold)(
+                self.estimator if self._prefit else clone(self.estimator), X, target, fit_params, self._method, fold
+            )
+            for fold in folds
+        )
+        self.estimator_ = results[-1][0]
+        return pool([scores for _, scores in results if scores is not None], target, folds, self._method)
+
+    def _fit_thresholds(self, target: Target, pooled: Pooled, weights: Any, seed: int | None) -> None:
+        """Fit thresholds on the pooled scores, and estimate what they reach on other rows."""
+        options = {"beta": self.beta, "per_label": self.per_label, "guard": self.guard}
+        jobs = effective_n_jobs(self.n_jobs)
+        self.rule_, found = fit_thresholds(target, pooled, weights, seed, self.average, n_jobs=jobs, **options)
+        self.thresholds_, self.best_score_ = self.rule_.thresholds, self.rule_.objective
+        self.cross_fitted_score_ = np.nan if found is None else found.out_of_fold
+        if self.store_cv_results:
+            self.cv_results_ = {"rows": pooled.rows, "y_score": pooled.scores}
+            if found is not None:
+                of_folds = {"fold_thresholds": found.fold_thresholds, "spread": found.spread}
+                self.cv_results_ |= {"folds": found.folds, **of_folds}
+
+    def _describe(self, target: Target) -> None:
+        """Say what the classifier decides about."""
+        several = getattr(self.estimator_, "classes_", np.arange(target.n_labels))
+        self._binary = target.classes is not None
+        self._n_labels, self._positive = target.n_labels, target.positive
+        self.classes_ = several if target.classes is None else target.classes
+        if target.label_names is not None:
+            self.label_names_in_ = np.array(target.label_names, dtype=object)
+
+    def label_scores(self, X: Any) -> npt.NDArray[Any]:
+        """Score rows: what the thresholds are compared with, and what `diagnose` and `compare` take.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features)
+
+        Returns
+        -------
+        (n_samples, n_labels); (n_samples, 1) for a binary target: the scores of its last class
+        """
+        check_is_fitted(self)
+        self._check_columns(X)
+        return np.asarray(scores_of(self.estimator_, X, self._method, self._n_labels, self._positive))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Predict the labels whose scores reach their thresholds.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features), the columns of a frame in the order of the fit
+
+        Returns
+        -------
+        int64 (n_samples, n_labels) 0/1, also if y was sparse; (n_samples,) classes for a binary target
+
+        Raises
+        ------
+        ValueError
+            For other columns than those of the fit.
+        """
+        scores = self.label_scores(X)
+        decided = self.rule_._decide(scores)  # Without a word about the range: in the sample scores are more extreme.
+        return as_predictions(decided, self.classes_ if self._binary else None)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Give the accuracy of `predict`: for several labels, the share of rows with every label right.
+
+        Parameters
+        ----------
+        X, y : as in `fit`; the columns of a frame go by name
+        sample_weight : (n_samples,), or None
+        """
+        if hasattr(self, "label_names_in_"):
+            y, _ = _checks.named(y, "y", self.label_names_in_)
+        return float(super().score(X, y, sample_weight))

@@ -1,0 +1,83 @@
+"""Fits of the classifier, and the scores that each gives the rows it was not fitted on."""
+
+import re
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _check_method_params
+
+from thresholds._checks import InputError, Matrix
+from thresholds.sklearn.outputs import scores_of
+from thresholds.sklearn.targets import Target
+
+Ints = npt.NDArray[np.int64]
+
+_CONSTANT_LABEL = r"Label .* is present in all training examples"  # OneVsRestClassifier, of each such label
+_OF_CLASSES = re.compile(r"\bclass(es)?\b|out of bounds|unique")  # Complaints about a label of one value.
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to fit on (None for a classifier that is fitted already) and rows to score (None for none)."""
+
+    train: Ints | None
+    test: Ints | None
+    name: str
+    keep: bool  # the fitted classifier, too
+
+
+def fit_fold(
+    estimator: Any, X: Any, target: Target, fit_params: dict[str, Any], method: str, fold: Fold
+) -> tuple[Any, Matrix | None]:
+    """Fit a classifier on the rows of a fold, and score those that it holds out."""
+    try:
+        if fold.train is not None:
+            X_train, y_train = _safe_split(estimator, X, target.y, fold.train)
+            params = _check_method_params(X, fit_params, indices=fold.train)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", _CONSTANT_LABEL, UserWarning)
+                estimator.fit(X_train, y_train, **params)
+        if fold.test is None:
+            return estimator, None
+        X_test, _ = _safe_split(estimator, X, None, fold.test, fold.train)
+        scores = scores_of(estimator, X_test, method, target.n_labels, target.positive)
+    except (ValueError, IndexError) as error:
+        _explain(error, estimator, target, fold)
+        raise
+    if scores.shape[0] != fold.test.size:
+        name = type(estimator).__name__
+        raise InputError(f"{method} of {name} gives {scores.shape[0]} rows, expected {fold.test.size}")
+    return (estimator if fold.keep else None), scores
+
+
+def is_constant(positives: Ints, n_rows: int) -> npt.NDArray[np.bool_]:
+    """Mark labels of one value."""
+    return np.asarray((positives == 0) | (positives == n_rows))
+
+
+def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> None:
+    """Say so if a classifier fails where a label has one value only, which many cannot be fitted on."""
+    if fold.train is None or not _OF_CLASSES.search(str(error)):
+        return
+    here, all_rows = target.positives(fold.train), target.positives(slice(None))
+    constant = is_constant(here, fold.train.size)
+    if target.classes is not None:
+        constant &= ~is_constant(all_rows, target.truth.shape[0])
+    if not constant.any():
+        return
+    label = int(constant.argmax())
+    kind = "positives" if here[label] == 0 else "negatives"
+    raise InputError(
+        f"estimator {type(estimator).__name__} fails on {fold.name}, where {target.name_of(label)} has no {kind}"
+        f" ({_one_line(error)}); expected one that takes labels of one class, such as"
+        " OneVsRestClassifier, or rows with both"
+    ) from error
+
+
+def _one_line(error: Exception) -> str:
+    """Give the message of a foreign error on one line."""
+    return " ".join(str(error).split()).rstrip(".")

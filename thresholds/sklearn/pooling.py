@@ -1,0 +1,72 @@
+"""Out-of-fold scores, pooled, and the thresholds that are fitted on them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._checks import Average, Matrix
+from thresholds.cross_fitting import CrossFit, cross_fit
+from thresholds.empirical import fit_empirical
+from thresholds.rule import ThresholdRule
+from thresholds.sklearn.fitting import Fold, is_constant
+from thresholds.sklearn.splits import fold_count
+from thresholds.sklearn.targets import Target
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Scores of judged rows, each by a classifier that was not fitted on it."""
+
+    rows: Ints  # (n_judged,), rising
+    folds: Ints  # (n_judged,)
+    scores: Matrix  # (n_judged, n_labels)
+
+
+def pool(parts: list[Matrix], target: Target, folds: list[Fold], method: str) -> Pooled:
+    """Put the scores of the folds together, in the order of rows."""
+    tests = [fold.test for fold in folds if fold.test is not None]
+    order = np.argsort(np.concatenate(tests), kind="stable")
+    of_fold = np.repeat(np.arange(len(tests)), [test.size for test in tests])
+    scores = np.concatenate(parts)[order]
+    pooled = Pooled(np.concatenate(tests)[order], of_fold[order], scores)
+    if method == "decision_function" and folds[0].train is not None:
+        _fill_unlearned(pooled, target, folds)
+    return pooled
+
+
+def _fill_unlearned(pooled: Pooled, target: Target, folds: list[Fold]) -> None:
+    """Give the lowest score to labels that a fold's classifier saw no positives of; the highest, if no negatives.
+
+    OneVsRestClassifier gives these 0 or 1, which is amid the scores of the other folds.
+    """
+    trained = [fold.train for fold in folds if fold.train is not None and fold.test is not None]
+    positives = np.stack([target.positives(train) for train in trained])
+    constant = np.stack([is_constant(row, train.size) for row, train in zip(positives, trained, strict=True)])
+    for label in np.flatnonzero(constant.any(axis=0)):
+        scores, unlearned = pooled.scores[:, label], constant[pooled.folds, label]
+        for k in np.flatnonzero(constant[:, label]):
+            inside = pooled.folds == k
+            if np.ptp(scores[inside]) == 0 and not unlearned.all():
+                ends = scores[~unlearned].min(), scores[~unlearned].max()
+                scores[inside] = ends[0] if positives[k, label] == 0 else ends[1]
+
+
+def fit_thresholds(
+    target: Target, pooled: Pooled, weights: Any, seed: int | None, average: Average, **options: Any
+) -> tuple[ThresholdRule, CrossFit | None]:
+    """Fit a rule, and cross-fit it over the folds of the scores; over new ones, if these are a single part."""
+    truth = target.truth[pooled.rows]
+    weights = None if weights is None else weights[pooled.rows]
+    options |= {"sample_weight": weights, "label_names": target.label_names}
+    if pooled.folds.any():
+        found = cross_fit(truth, pooled.scores, average, cv=pooled.folds, **options)
+        return found.rule, found
+    n_folds = fold_count(len(pooled.rows) if weights is None else int(np.count_nonzero(weights)))
+    if n_folds < 2:
+        return fit_empirical(truth, pooled.scores, average, **options), None
+    found = cross_fit(truth, pooled.scores, average, cv=n_folds, random_state=seed, **options)
+    return found.rule, found
