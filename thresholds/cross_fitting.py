@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, tables
 from thresholds._checks import Average, InputError, Placement
-from thresholds.empirical import fit_empirical
+from thresholds.empirical import FitSettings, fit_problem
 from thresholds.folds import split_rows
 from thresholds.guards import Guard
 from thresholds.judging import Judged, f_measure, judge
@@ -150,6 +150,17 @@ def cross_fit(
     >>> found.in_sample > found.out_of_fold
     True
     """
+    settings = FitSettings.of(
+        average,
+        beta=beta,
+        per_label=per_label,
+        zero_division=zero_division,
+        placement=placement,
+        guard=guard,
+        max_overprediction=max_overprediction,
+        min_precision=min_precision,
+        min_recall=min_recall,
+    )
     _checks.option(keep_sparse, "keep_sparse", (True, False))
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
@@ -173,30 +184,22 @@ def cross_fit(
             raise InputError(f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight")
     weights = None if sample_weight is None else np.asarray(sample_weight)
 
-    def fit(rows: Any) -> ThresholdRule:
-        return fit_empirical(
+    def part(rows: Ints) -> Problem:
+        if problem.plain:  # A copy of the scores would be most of the memory.
+            return problem.view(rows)
+        return Problem.of(
             problem.truth[rows],
             problem.scores[rows],
-            average,
-            guard=guard,
-            beta=beta,
-            per_label=per_label,
             sample_weight=None if weights is None else weights[rows],
-            zero_division=zero_division,
-            placement=placement,
-            max_overprediction=max_overprediction,
-            min_precision=min_precision,
-            min_recall=min_recall,
             missing=missing,
-            keep_sparse=keep_sparse,
             label_names=problem.label_names,
-            n_jobs=n_jobs,
-            progress=progress,
+            keep_sparse=keep_sparse,
         )
 
-    rule = fit(slice(None))
+    run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    rule = fit_problem(problem, settings, **run)
     assert rule.objective is not None, "fits have one"
-    fold_rules = [fit(train) for train, _ in pairs]
+    fold_rules = [fit_problem(part(train), settings, **run) for train, _ in pairs]
     parts = [judge(of_fold, problem.take(test)) for of_fold, (_, test) in zip(fold_rules, pairs, strict=True)]
     together = Judged(
         sum((part.by_label for part in parts[1:]), parts[0].by_label), stacked([p.by_sample for p in parts])

@@ -6,7 +6,7 @@ Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label S
 decisions) and 2.1 (averages).
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from thresholds import _checks, staircase
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._kernels.choosing import upper_hulls
-from thresholds.guards import Guard, Limits, chosen_guard, fit_guarded, guard_name
+from thresholds.guards import Guard, Limits, SCutFBR, Shrink, chosen_guard, fit_guarded, guard_name
 from thresholds.judging import f_measure, judge
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
@@ -119,18 +119,18 @@ def fit_empirical(
     >>> round(rule.objective, 4)
     0.9
     """
-    _checks.option(average, "average", AVERAGES)
-    _checks.option(per_label, "per_label", (True, False))
+    settings = FitSettings.of(
+        average,
+        beta=beta,
+        per_label=per_label,
+        zero_division=zero_division,
+        placement=placement,
+        guard=guard,
+        max_overprediction=max_overprediction,
+        min_precision=min_precision,
+        min_recall=min_recall,
+    )
     _checks.option(keep_sparse, "keep_sparse", (True, False))
-    _checks.option(placement, "placement", PLACEMENTS)
-    if average == "samples" and per_label:
-        raise InputError(
-            "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
-            " (--shared on the command line), one threshold for all labels"
-        )
-    chosen = chosen_guard(guard, average, per_label)
-    limits = Limits.of(average, per_label, max_overprediction, min_precision, min_recall)
-    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
     problem = Problem.of(
         y_true,
         y_score,
@@ -139,9 +139,62 @@ def fit_empirical(
         label_names=label_names,
         keep_sparse=keep_sparse,
     )
+    return fit_problem(problem, settings, n_jobs=n_jobs, progress=progress)
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """What is maximised and how, checked."""
+
+    average: Average
+    beta: float
+    per_label: bool
+    zero_division: float
+    placement: Placement
+    guard: Shrink | SCutFBR | None
+    limits: Limits
+
+    @classmethod
+    def of(
+        cls,
+        average: Average,
+        *,
+        beta: float,
+        per_label: bool,
+        zero_division: float,
+        placement: Placement,
+        guard: Guard,
+        max_overprediction: float | None,
+        min_precision: float | None,
+        min_recall: float | None,
+    ) -> "FitSettings":
+        """Check the options of `fit_empirical` that are no arrays."""
+        _checks.option(average, "average", AVERAGES)
+        _checks.option(per_label, "per_label", (True, False))
+        _checks.option(placement, "placement", PLACEMENTS)
+        if average == "samples" and per_label:
+            raise InputError(
+                "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
+                " (--shared on the command line), one threshold for all labels"
+            )
+        return cls(
+            average,
+            _checks.beta(beta),
+            per_label,
+            _checks.zero_division(zero_division),
+            placement,
+            chosen_guard(guard, average, per_label),
+            Limits.of(average, per_label, max_overprediction, min_precision, min_recall),
+        )
+
+
+def fit_problem(problem: Problem, settings: FitSettings, *, n_jobs: int | None, progress: bool) -> ThresholdRule:
+    """Fit on what is checked already."""
+    average, beta, zero_division = settings.average, settings.beta, settings.zero_division
+    chosen, limits, placement = settings.guard, settings.limits, settings.placement
     run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     report = None
-    if not per_label:
+    if not settings.per_label:
         cuts = _shared(problem, average, beta, zero_division, **run)
     elif average == "micro":
         cuts = _joint_micro(problem, beta, **run)
@@ -158,13 +211,13 @@ def fit_empirical(
         unsupported=cuts.positives == 0,
         missing=problem.missing,
         guard=guard_name(chosen, limits),
-        per_label=per_label,
+        per_label=settings.per_label,
         zero_division=zero_division,
         placement=placement,
         fitted_on=FittedOn.of(problem.scores, problem.missing, cuts.positives * problem.unit),
         guard_report=report,
     )
-    if per_label and problem.exactly_weighted:
+    if settings.per_label and problem.exactly_weighted:
         counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, cuts.positives]), int(problem.row_weights.sum()))
         objective = average_of(f_score(beta), counts, average, zero_division)
     else:

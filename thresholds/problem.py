@@ -154,6 +154,10 @@ class Problem:
         weights, measured = (None if values is None else values[rows] for values in (self.weights, self.measured))
         return replace(self, truth=self.truth[rows], scores=self.scores[rows], weights=weights, measured=measured)
 
+    def view(self, rows: Ints) -> "Problem":
+        """Give the plain problem of some of the rows, whose scores are copied only in the pieces that are asked for."""
+        return replace(self, truth=self.truth[rows], scores=_RowsOf(self.scores, rows))
+
     def items(self, axis: Axis, first: int, last: int) -> Items:
         """Give the items of groups `first:last`."""
         if is_sparse(self.scores):
@@ -217,6 +221,22 @@ class Problem:
         hits[place[where[found]]] = true_weight[found]
         np.add.at(hits, absent[true_group[~found]], true_weight[~found])
         return Items(starts, to_keys(keys), hits, weights)
+
+
+class _RowsOf:
+    """Some rows of a dense matrix, which stands for them until they are read."""
+
+    def __init__(self, matrix: Dense, rows: Ints) -> None:
+        self._matrix, self._rows = matrix, rows
+        self.dtype, self.shape = matrix.dtype, (rows.size, matrix.shape[1])
+        self.size = rows.size * matrix.shape[1]
+
+    def __len__(self) -> int:
+        return int(self._rows.size)
+
+    def __getitem__(self, key: Any) -> Dense:
+        rows, *columns = key if isinstance(key, tuple) else (key,)
+        return np.asarray(self._matrix[(self._rows[rows], *columns)])
 
 
 def stored(matrix: Matrix) -> int:

@@ -86,8 +86,13 @@ def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
     """Give at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
     size = scores.nnz if is_sparse(scores) else scores.shape[0] * scores.shape[1]
     at = np.linspace(0, size - 1, min(size, _SAMPLE_CELLS)).astype(np.int64)
-    cells = scores.data[at] if is_sparse(scores) else devices.sample(scores, at)
+    if is_sparse(scores):
+        cells = scores.data[at]
+    elif devices.namespace_on_device(scores) is None:
+        cells = scores[np.divmod(at, scores.shape[1])]
+    else:
+        cells = devices.sample(scores, at)
     if is_sparse(scores) and size < scores.shape[0] * scores.shape[1]:
         cells = np.append(cells, np.float64(missing))
     cells = cells.astype(np.float64)
-    return cells[np.isfinite(cells)]
+    return cells[np.isfinite(cells)]  # type: ignore[no-any-return]
