@@ -737,7 +737,7 @@ BAD_GROUPS: Values = [
 BAD_FOLDS: Values = [
     ([0, 1, -1, 2.0, None, True, nan, 1j], "is .*, expected a whole number of at least 2"),
     ([[], {}, ()], "has no folds, expected at least one"),
-    ([[0, 1, 0, 1], [None], [(1, 2, 3)], MATRIX, Y, np.array([0.0, 1, 0, 1]), np.arange(4) > 1], PAIRS_OF_ROWS),
+    ([[0, 1, 0, "1"], [None], [(1, 2, 3)], MATRIX, Y, np.array([0.0, 1, 0, 1]), np.arange(4) > 1], PAIRS_OF_ROWS),
     ([[(0, 1)], [("a", "b")], [([0.5], [1])], [([None], [1])], [([True], [1])]], "has .*, expected row numbers"),
     ([[([0], [4])], [([-1], [1])]], "has rows from .* to .*, expected 0 to 3"),
     ([[([0], [0])]], "fits on row 0 and judges it, expected other rows"),

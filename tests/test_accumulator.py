@@ -287,7 +287,7 @@ REFUSED = {
     "weights of another length": ((*GOOD, [1]), r"sample_weight has shape \(1,\), expected 2 numbers"),
     "names only now": (
         (GOOD[0], pd.DataFrame(GOOD[1], columns=["cat", "dog"])),
-        r"label_names are \('cat', 'dog'\), expected None as in the rows before",
+        r"label_names are \('cat', 'dog'\), expected none, as the rows before came without",
     ),
     "a scalar": ((1, 0.5), "y_true has shape"),
     "a number of batches": (([[1, 0]], [["a", "b"]]), "y_score has"),
@@ -396,7 +396,10 @@ def of_float16() -> Accumulator:
         (lambda rows: rows.merge([[0.5]]), r"other is \[\[0.5\]\], expected an Accumulator"),
         (lambda rows: rows.merge(rows), "other is this accumulator itself, expected another"),
         (lambda rows: rows.merge(other(missing=-1.0)), "other has missing=-1.0, expected 0.0"),
-        (lambda rows: rows.merge(other(label_names=["cat", "dog"])), "label_names are .'cat', 'dog'., expected None"),
+        (
+            lambda rows: rows.merge(other(label_names=["cat", "dog"])),
+            "label_names are .'cat', 'dog'., expected none, as",
+        ),
         (lambda rows: rows.merge(of_one_label()), "y_score has 1 labels, expected 2"),
         (lambda rows: rows.merge(of_float16()), "y_score has dtype float16, expected float64"),
         (lambda _: Accumulator(label_names=["cat"]).merge(other()), "label_names has 1 names, expected 2"),
@@ -519,3 +522,28 @@ def test_it_says_what_it_holds_on_one_line(tmp_path: Path) -> None:
     for _ in range(600):
         rows.update(sparse.eye_array(2), sparse.eye_array(2))
     assert repr(rows) == "Accumulator(1,200 rows, 2 labels, sparse float64 scores)"
+
+
+def test_a_failure_between_the_parts_of_a_block_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = Accumulator()
+    block = sparse.csr_array(np.eye(3))
+    rows.update(block != 0, block, [1, 2, 3])
+    expected = rows.compute().thresholds.tolist(), rows.y_score.toarray().tolist(), rows.sample_weight.tolist()
+    add, calls = gathering._Growing.add, 0
+    for failing in range(7):  # Truth and scores have three parts each, weights one.
+
+        def fails(growing: object, piece: object, failing: int = failing) -> None:
+            nonlocal calls
+            calls += 1
+            if calls == failing + 1:
+                raise MemoryError
+            add(growing, piece)
+
+        calls = 0
+        monkeypatch.setattr(gathering._Growing, "add", fails)
+        with pytest.raises(MemoryError):
+            rows.update(block != 0, block, [1, 2, 3])
+        monkeypatch.undo()
+        found = rows.compute().thresholds.tolist(), rows.y_score.toarray().tolist(), rows.sample_weight.tolist()
+        assert found == expected
+        assert len(rows) == 3

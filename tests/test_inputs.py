@@ -1,6 +1,9 @@
 """Frames are aligned by names of columns and rows; lists of (n, 2) probabilities are those of class 1."""
 
 import re
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -76,13 +79,24 @@ def test_rows_that_do_not_correspond_are_refused() -> None:
         thresholds.fit_empirical(truth, scores[1:])
 
 
-def test_columns_without_names_go_by_position() -> None:
+def test_numbers_of_columns_are_names_too() -> None:
     truth, scores = data()
+    expected = thresholds.fit_empirical(truth.to_numpy(), scores.to_numpy())
     numbered = pd.DataFrame(scores.to_numpy())
-    rule = thresholds.fit_empirical(truth.to_numpy(), numbered)
-    assert rule.label_names is None
-    assert rule.predict(numbered).columns.tolist() == [0, 1, 2]
-    assert thresholds.FixedRule(0.5, 3, label_names=NAMES).predict(numbered).shape == (60, 3)
+    for order in ([0, 1, 2], [2, 0, 1], [2, 1, 0]):
+        rule = thresholds.fit_empirical(pd.DataFrame(truth.to_numpy()), numbered[order])
+        assert rule.label_names == tuple(map(str, order))
+        assert rule.thresholds.tolist() == expected.thresholds[order].tolist()
+        assert rule.predict(numbered).to_numpy().tolist() == expected.predict(scores.to_numpy()).tolist()
+    with pytest.raises(thresholds.InputError, match="y_true lacks the columns '0', '1', '2' and has the columns 'cat'"):
+        thresholds.fit_empirical(truth, pd.DataFrame(scores.to_numpy(), truth.index))
+
+
+def test_arrays_go_by_position() -> None:
+    truth, scores = data()
+    assert thresholds.fit_empirical(truth, scores.to_numpy()).label_names == tuple(NAMES)
+    assert thresholds.FixedRule(0.5, 3, label_names=NAMES).predict(scores.to_numpy()).shape == (60, 3)
+    assert thresholds.FixedRule(0.5, 3).predict(scores[NAMES[::-1]]).columns.tolist() == NAMES[::-1]
 
 
 def test_whole_numbers_are_names_as_text() -> None:
@@ -153,7 +167,7 @@ def test_lists_of_pairs_are_probabilities_of_class_1() -> None:
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ([(5, 2), (5, 1)], "y_score has 1 column for label 1, which had one class in training, expected 2: say which"),
+        ([(5, 2), (5, 1)], "y_score has 1 column for label 1, which had one class in training, expected 2: say"),
         ([(5, 2), (4, 2)], r"y_score is a list of arrays of shapes \(5, 2\) to \(4, 2\), expected \(n_samples, 2\)"),
         ([(5, 3), (5, 3)], r"y_score is a list of arrays of shapes \(5, 3\) to \(5, 3\), expected \(n_samples, 2\)"),
     ],
@@ -161,3 +175,12 @@ def test_lists_of_pairs_are_probabilities_of_class_1() -> None:
 def test_lists_of_other_shapes_are_refused(shapes: list[tuple[int, int]], message: str) -> None:
     with pytest.raises(thresholds.InputError, match=message):
         thresholds.FixedRule(0.5, 2).predict([np.full(shape, 0.5) for shape in shapes])
+
+
+def test_libraries_that_another_thread_is_importing_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    halves = {name: ModuleType(name) for name in ("polars", "torch", "pyarrow", "cupy")}
+    for name, module in halves.items():
+        module.__spec__ = ModuleSpec(name, None)
+        module.__spec__._initializing = True  # as Python's import system marks it
+        monkeypatch.setitem(sys.modules, name, module)
+    assert thresholds.FixedRule(0.5, 2).predict([[0.5, 0.1]]).tolist() == [[1, 0]]

@@ -470,3 +470,13 @@ def test_weights_come_through_a_search() -> None:
         search = GridSearchCV(meta, {"average": ["macro", "micro"]}, cv=2, scoring=scorer)
         search.fit(NUMBERED, TWO, sample_weight=np.ones(60))
     assert search.best_estimator_.estimator_.weights_ is not None
+
+
+def test_nothing_of_an_earlier_fit_is_left() -> None:
+    X, y = make_multilabel_classification(60, n_classes=3, random_state=0)
+    found = MultilabelThresholdClassifierCV(KNeighborsClassifier(), cv=2, random_state=0, store_cv_results=True)
+    found.fit(X, pd.DataFrame(y, columns=["cat", "dog", "emu"]))
+    assert found.label_names_in_.tolist() == ["cat", "dog", "emu"]
+    found.set_params(store_cv_results=False).fit(X, y)
+    assert not hasattr(found, "label_names_in_")
+    assert not hasattr(found, "cv_results_")

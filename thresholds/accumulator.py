@@ -9,7 +9,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import Average, InputError, Matrix, Placement, is_sparse
 from thresholds.empirical import fit_empirical
-from thresholds.gathering import Gathered
+from thresholds.gathering import Gathered, add_all
 from thresholds.guards import Guard
 from thresholds.rule import ThresholdRule
 from thresholds.tables import counted
@@ -225,30 +225,28 @@ class Accumulator:
         """Append checked rows, all or none."""
         known = self._label_names
         if names not in (None, known) and (len(self) or known is not None):
-            raise InputError(
-                f"label_names are {_checks.shown(names)}, expected {_checks.shown(known)} as in the rows before"
-            )
+            expected = "none, as the rows before came without: give label_names at the start"
+            if known is not None:
+                expected = f"{_checks.shown(known)} as in the rows before"
+            raise InputError(f"label_names are {_checks.shown(names)}, expected {expected}")
         _checks.one_name_each(known, scores.shape[1])
         _checks.missing(self._missing, scores.dtype)
         self._scores.check(scores)
-        self._truth.add(truth)
-        try:
-            self._scores.add(scores)
-        except BaseException:
-            self._truth.undo()
-            raise
-        self._label_names = known or names
-        self._weigh(weights, scores.shape[0])
+        weighed = self._weighed(weights)
+        new = [(self._truth, truth), (self._scores, scores)]
+        if weighed is not None:
+            new.append((weighed, (np.ones(scores.shape[0]) if weights is None else weights)[:, np.newaxis]))
+        add_all(new)
+        self._label_names, self._weights = known or names, weighed
 
-    def _weigh(self, weights: Floats | None, n_new: int) -> None:
-        """Append weights of the newest rows; those before, and rows without, weigh 1."""
-        n_before = len(self) - n_new
-        if weights is None and self._weights is None:
-            return
-        if self._weights is None:
-            self._weights = Gathered("sample_weight")
-            self._weights.add(np.ones((n_before, 1)))
-        self._weights.add(np.ones((n_new, 1)) if weights is None else weights[:, np.newaxis])
+    def _weighed(self, weights: Floats | None) -> Gathered | None:
+        """Give the weights so far, if there are any now: rows that came without weigh 1."""
+        if self._weights is not None or weights is None:
+            return self._weights
+        weighed = Gathered("sample_weight")
+        if len(self):
+            weighed.add(np.ones((len(self), 1)))
+        return weighed
 
     def _whole(self, rows: Gathered) -> Matrix:
         """Give all rows, read-only."""

@@ -165,6 +165,7 @@ def cross_fit(
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     groups = _checks.aligned_rows(groups, "groups", **beside)
+    cv = _checks.aligned_rows(cv, "cv", **beside)
     y_true, y_score, label_names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
     problem = Problem.of(
         y_true,

@@ -110,6 +110,7 @@ def fit_expected(
         raise InputError(
             f"exact is True with average={average!r} and per_label={per_label}, expected 'macro' with per_label=True"
         )
+    engines.worker_count(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     if devices.namespace_on_device(probabilities) is not None:
         settings = (average, beta, per_label, zero_division)
         return _fit_on_device(probabilities, *settings, exact, label_names, sample_weight)

@@ -1,6 +1,7 @@
 """Folds that keep rare labels: every split that this library makes is made here."""
 
 from collections.abc import Iterable, Iterator, Set
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ def split_rows(
     `cross_fit` says what `cv` may be; `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for
     all.
     """
-    n = truth.shape[0]
+    n, cv = truth.shape[0], _numbers(cv)
     if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
         return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
     if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
@@ -130,6 +131,14 @@ def _stratified(truth: Matrix, weighted: Mask | None, n_folds: int, groups: obje
     group = None if groups is None else _numbered(groups, weighted.size)[used]
     folds[used] = multilabel_folds(truth[used], n_folds, groups=group, random_state=random_state)
     return folds
+
+
+def _numbers(cv: Any) -> Any:
+    """Give fold numbers, whatever holds them, as an array; anything else as it is."""
+    cv = _checks.from_tensor(cv, "cv")
+    if isinstance(cv, list | tuple) and cv and all(isinstance(number, Integral) for number in cv):
+        return np.asarray(cv)
+    return cv
 
 
 def _of_numbers(folds: npt.NDArray[Any]) -> Iterator[tuple[Ints, Ints]]:
@@ -183,10 +192,11 @@ def _labelled(truth: Matrix, unit: Ints | None) -> _Labelled:
 
 def _numbered(groups: Any, n: int) -> Ints:
     """Number the groups in the order in which they appear."""
+    groups = _checks.from_tensor(groups, "groups")
     values = groups.tolist() if isinstance(groups, np.ndarray) else groups
     if isinstance(values, str | bytes | Set) or not isinstance(values, Iterable):
         raise InputError(f"groups is {_checks.shown(groups)}, expected one name or number for each row")
-    values = list(values)
+    values = [value.item() if getattr(value, "ndim", None) == 0 else value for value in values]
     if len(values) != n:
         raise InputError(f"groups has {len(values)} entries, expected {n}, one for each row")
     numbers: dict[Any, int] = {}

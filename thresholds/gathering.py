@@ -3,6 +3,7 @@
 import os
 import tempfile
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,8 +66,7 @@ class Gathered:
         if not self._n_rows:
             room = 0 if is_sparse(block) else self._n_expected * block.shape[1]
             parts = tuple(_Growing(array.dtype, self._spill, room) for array in arrays)
-        for growing, array in zip(parts, arrays, strict=True):
-            growing.add(array)
+        add_all(list(zip(parts, arrays, strict=True)))
         self._parts, (self._n_last, self._width) = parts, block.shape
         self._n_rows += self._n_last
 
@@ -87,6 +87,19 @@ class Gathered:
         starts = np.append(0, np.cumsum(lengths))
         index = np.int32 if max(starts[-1], self._width) < 2**31 else np.int64
         return sparse.csr_array((data, indices.astype(index, copy=False), starts.astype(index)), shape=shape)
+
+
+def add_all(parts: Sequence[tuple[Any, Any]]) -> None:
+    """Append a block to each of several that grow, or to none."""
+    done = []
+    try:
+        for growing, block in parts:
+            growing.add(block)
+            done.append(growing)
+    except BaseException:
+        for growing in done:
+            growing.undo()
+        raise
 
 
 def _arrays(block: Matrix) -> list[Array]:

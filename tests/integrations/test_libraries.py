@@ -1,7 +1,9 @@
 """Whatever holds numbers is taken as an array of them is, and what comes out is of the kind that went in."""
 
+import datetime
 import subprocess
 import sys
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -222,3 +224,62 @@ def test_nothing_is_imported_to_look_for_kinds() -> None:
     code = "import sys, thresholds; thresholds.FixedRule(.5, 2).predict([[1., 0.]]); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"pandas", "polars", "pyarrow", "torch", "jax", "sklearn"} & set(loaded)
+
+
+def test_columns_that_hold_no_numbers_are_refused() -> None:
+    pl = pytest.importorskip("polars", reason="make test-integrations installs polars")
+    pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+    import pandas as pd
+
+    day = datetime.date(2020, 1, 1)
+    frames = [
+        pd.DataFrame({"cat": pd.to_datetime([day]), "dog": [0.2]}),
+        pd.DataFrame({"cat": pd.arrays.IntervalArray.from_breaks([0, 1]), "dog": [0.2]}),
+        pl.DataFrame({"cat": [day], "dog": [0.2]}),
+        pa.table({"cat": [day], "dog": [0.2]}),
+    ]
+    for frame in frames:
+        with pytest.raises(thresholds.InputError, match=r"y_score has dtype .* in column 'cat', expected"):
+            thresholds.FixedRule(0.5, 2).predict(frame)
+    with pytest.raises(thresholds.InputError, match="y_score is empty"):
+        thresholds.FixedRule(0.5, 2).predict(pa.table({}))
+
+
+def test_integers_of_128_bits_and_decimals_are_numbers() -> None:
+    pl = pytest.importorskip("polars", reason="make test-integrations installs polars")
+    frame = pl.DataFrame({"cat": [Decimal("0.5"), Decimal("0.1")], "dog": pl.Series([0, 1], dtype=pl.Int128)})
+    assert thresholds.FixedRule(0.5, 2).predict(frame).to_numpy().tolist() == [[1, 0], [0, 1]]
+
+
+def test_tensors_in_lists() -> None:
+    torch = pytest.importorskip("torch", reason="make test-integrations installs torch")
+    truth, scores = data(KINDS[0])
+    expected = thresholds.FixedRule(0.5, 4).predict(scores).tolist()
+    for kind in (torch.float64, torch.bfloat16):
+        given = torch.tensor(scores).to(kind).requires_grad_()
+        decided = (given.detach().double() >= 0.5).int().tolist()
+        assert thresholds.FixedRule(0.5, 4).predict(list(given)).tolist() == decided
+        pairs = [torch.stack([1 - column, column], dim=1) for column in given.T]
+        assert thresholds.FixedRule(0.5, 4).predict(pairs).tolist() == decided
+    assert expected == thresholds.FixedRule(0.5, 4).predict(list(torch.tensor(scores))).tolist()
+    groups = np.arange(len(truth)) // 5
+    folds = thresholds.multilabel_folds(truth, 4, groups=groups, random_state=0).tolist()
+    for given in (torch.tensor(groups), list(torch.tensor(groups))):
+        assert thresholds.multilabel_folds(truth, 4, groups=given, random_state=0).tolist() == folds
+    numbers = torch.arange(len(truth)) % 3
+    found = [
+        thresholds.cross_fit(truth, scores, cv=cv).out_of_fold for cv in (numbers, numbers.tolist(), numbers.numpy())
+    ]
+    assert len(set(found)) == 1
+    for bad in (torch.nested.nested_tensor([torch.zeros(4)], layout=torch.jagged), torch.zeros(2, 4).to_sparse()):
+        for call in (thresholds.FixedRule(0.5, 4).predict, thresholds.FixedRule(0.5, 4).rescale):
+            with pytest.raises(thresholds.InputError, match=r"y_score is a tensor (nested|of layout)"):
+                call(bad)
+
+
+def test_what_jax_traces_has_no_values() -> None:
+    jax = pytest.importorskip("jax", reason="make test-integrations installs jax")
+    rule = thresholds.FixedRule(0.5, 4)
+    for call in (rule.predict, rule.rescale, thresholds.InstanceRule().predict):
+        with pytest.raises(thresholds.InputError, match="cannot be read as an array"):
+            jax.jit(call)(np.zeros((2, 4)))

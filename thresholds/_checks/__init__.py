@@ -11,7 +11,6 @@ from thresholds._checks.arrays import (
     key_dtype,
     missing,
     pair,
-    plain,
     probabilities,
     row_blocks,
     same_shape,
@@ -23,6 +22,7 @@ from thresholds._checks.classes import class_labels, class_vectors, column_label
 from thresholds._checks.cuts import rising, thresholds
 from thresholds._checks.errors import InputError, shown
 from thresholds._checks.frames import aligned, aligned_rows, like_frame, named, read_frame
+from thresholds._checks.libraries import imported
 from thresholds._checks.options import (
     AVERAGES,
     PLACEMENTS,
@@ -42,8 +42,9 @@ from thresholds._checks.options import (
     zero_division,
 )
 from thresholds._checks.outcomes import draws, joint_probabilities, number_of_powers, power_sums
+from thresholds._checks.plain import plain
 from thresholds._checks.sparse import dense, is_sparse, row_of_entries, transposed
-from thresholds._checks.tensors import like_tensor, stacked
+from thresholds._checks.tensors import from_tensor, like_tensor
 
 __all__ = [
     "AVERAGES",
@@ -65,6 +66,8 @@ __all__ = [
     "draws",
     "filled",
     "finite",
+    "from_tensor",
+    "imported",
     "indicator",
     "is_class",
     "is_sparse",
@@ -92,7 +95,6 @@ __all__ = [
     "scores",
     "share",
     "shown",
-    "stacked",
     "text",
     "thresholds",
     "transposed",

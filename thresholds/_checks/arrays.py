@@ -2,22 +2,20 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.errors import InputError, shown
+from thresholds._checks.errors import InputError
 from thresholds._checks.frames import aligned, in_order, read_frame
 from thresholds._checks.options import one_name_each, real
+from thresholds._checks.plain import LARGEST_EXACT_INTEGER, numbers, stacked
 from thresholds._checks.sparse import is_sparse, row_of_entries, sound_csr, without_zeros
-from thresholds._checks.tensors import from_tensor, stacked, without_bfloat16
 
 Dense: TypeAlias = npt.NDArray[Any]
 Matrix: TypeAlias = Any  # a dense 2-D ndarray, or a canonical scipy.sparse CSR array
 
-_LARGEST_EXACT_INTEGER = 2**53
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
 _BLOCK_ROWS = 4096  # of 16 float32 columns are transposed inside the second-level cache
 _BLOCK_CELLS = 2**22  # A few megabytes, however wide the rows are.
@@ -42,7 +40,7 @@ def scores(value: object, name: str = "y_score", label_names: Sequence[str] | No
             raise InputError(f"{name} has {word} at {_first(array, bad, label_names)}, expected real scores")
     if cells.size and cells.dtype.kind in "iu" and cells.dtype.itemsize == 8:
         largest = max(abs(int(cells.max())), abs(int(cells.min())))
-        if largest > _LARGEST_EXACT_INTEGER:
+        if largest > LARGEST_EXACT_INTEGER:
             raise InputError(f"{name} has the integer {largest}, expected at most 2**53 in absolute value")
     return array
 
@@ -190,46 +188,6 @@ def _dense_matrix(value: object, name: str) -> Dense:
         array = array[:, np.newaxis]
     if array.ndim != 2:
         raise InputError(f"{name} has shape {array.shape}, expected (n_samples, n_labels)")
-    return array
-
-
-def plain(value: object, name: str) -> Dense:
-    """Give an array of whatever dtype, without masked cells; strings in lists stay as they are, objects."""
-    frame = read_frame(value, name)
-    value = value if frame is None else frame.cells
-    parts = value if isinstance(value, list | tuple) else [value]
-    if any(isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any() for part in parts):
-        hint = ": use -inf for a label that must not be predicted" if name == "y_score" else ""
-        raise InputError(f"{name} has masked cells, expected none{hint}")
-    try:
-        array = without_bfloat16(np.asarray(from_tensor(value, name)))
-        return np.asarray(value, object) if array.dtype.kind == "U" and parts is value else array
-    except InputError:
-        raise
-    except Exception as error:  # Whatever a foreign object's conversion raises.
-        raise InputError(f"{name} cannot be read as an array ({' '.join(str(error).split())})") from None
-
-
-def _plain_numbers(array: Dense, name: str) -> Dense:
-    """Turn an object array of numbers into float64."""
-    for cell in array.flat:
-        if not isinstance(cell, Real | np.bool_):
-            raise InputError(f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers")
-        if isinstance(cell, Integral) and abs(int(cell)) > _LARGEST_EXACT_INTEGER:
-            raise InputError(f"{name} has the integer {shown(cell)}, expected at most 2**53 in absolute value")
-    try:
-        return array.astype(np.float64)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise InputError(f"{name} has a number that is no float64 ({error})") from None
-
-
-def numbers(value: object, name: str) -> Dense:
-    """Give an array of real numbers without masked cells."""
-    array = plain(value, name)
-    if array.dtype.kind == "O":
-        array = _plain_numbers(array, name)
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} has dtype {array.dtype}, expected real numbers")
     return array
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.arrays import Dense, plain
 from thresholds._checks.errors import InputError, shown
+from thresholds._checks.plain import Dense, plain
 
 Ints = npt.NDArray[np.int64]
 Classes = list[int] | list[str]

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.arrays import numbers
 from thresholds._checks.errors import InputError, shown
+from thresholds._checks.plain import numbers
 
 
 def thresholds(value: object) -> npt.NDArray[np.float64]:

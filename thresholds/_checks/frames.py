@@ -3,14 +3,15 @@
 None of them is imported here: whoever has a frame has imported its library.
 """
 
-import sys
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds._checks.errors import InputError, shown
+from thresholds._checks.libraries import imported
 from thresholds._checks.options import names_of_labels
 
 Array = npt.NDArray[Any]
@@ -23,14 +24,14 @@ class Frame(NamedTuple):
     """What a frame, or a single column, holds."""
 
     cells: Array  # (n_samples, n_labels), or (n_samples,) of a single column
-    names: Names | None  # of the columns; None if they are only numbered, and for a single column
+    names: Names | None  # of the columns; None for a single column
     index: Any  # of a pandas object
 
 
 def read_frame(value: Any, name: str) -> Frame | None:
     """Read a frame or a column of numbers or truth values; None for what is neither."""
     for library, read in _READERS.items():
-        module = sys.modules.get(library)
+        module = imported(library)
         found = None if module is None else read(module, value, name)
         if found is not None:
             return found
@@ -94,7 +95,7 @@ def in_order(frame: Frame, names: Names | None, name: str) -> Array:
 def like_frame(cells: Any, value: Any, names: Names | None) -> Any:
     """Give the columns of `cells`, which are those of `names`, as `value` is: same library, names, order and index."""
     for library, make in _MAKERS.items():
-        module = sys.modules.get(library)
+        module = imported(library)
         made = None if module is None else make(module, cells, value, names)
         if made is not None:
             return made
@@ -103,7 +104,7 @@ def like_frame(cells: Any, value: Any, names: Names | None) -> Any:
 
 def _is_pandas(value: object) -> bool:
     """Tell whether `value` has the index of a pandas object."""
-    pandas = sys.modules.get("pandas")
+    pandas = imported("pandas")
     return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
 
 
@@ -118,7 +119,9 @@ def _same_names(found: Names, expected: Sequence[str], name: str) -> None:
             more = f" and {len(odd) - _SOME} more" if len(odd) > _SOME else ""
             parts.append(f"{word} the column{'s' if len(odd) > 1 else ''} {', '.join(map(shown, odd[:_SOME]))}{more}")
     listed = ", ".join(map(shown, expected[:_SOME])) + (", ..." if len(expected) > _SOME else "")
-    raise InputError(f"{name} {' and '.join(parts)}, expected columns for the labels {listed}")
+    raise InputError(
+        f"{name} {' and '.join(parts)}, expected columns for the labels {listed} (to go by position, pass an array)"
+    )
 
 
 def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
@@ -146,29 +149,46 @@ def _refuse_missing(row: int, column: object, name: str) -> None:
 def _read_pandas(pandas: Any, value: Any, name: str) -> Frame | None:
     """Read a pandas frame, of nullable or Arrow types, too, or a series."""
     if isinstance(value, pandas.Series):
-        frame = value.to_frame()
-    elif isinstance(value, pandas.DataFrame):
-        frame = value
-    else:
+        return Frame(_pandas_column(value, name), None, value.index)
+    if not isinstance(value, pandas.DataFrame):
         return None
-    if len(set(frame.dtypes)) == 1 and isinstance(frame.dtypes.iloc[0], np.dtype):
-        cells = frame.to_numpy()
-    else:
-        absent = frame.isna().to_numpy()
-        if absent.any():
-            row, column = np.argwhere(absent)[0].tolist()
-            _refuse_missing(row, frame.columns[column], name)
-        columns = [series.to_numpy(_plain_dtype(series.dtype)) for _, series in frame.items()]
-        cells = np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
-    if isinstance(value, pandas.Series):
-        return Frame(cells[:, 0], None, value.index)
-    numbered = isinstance(frame.columns, pandas.RangeIndex)
-    return Frame(cells, None if numbered else _names(frame.columns, name), frame.index)
+    names = _names(value.columns, name)
+    if len(set(value.dtypes)) == 1 and isinstance(value.dtypes.iloc[0], np.dtype):
+        return Frame(value.to_numpy(), names, value.index)
+    columns = [_pandas_column(value.iloc[:, j], name) for j in range(len(names))]
+    return Frame(_side_by_side(columns, names, len(value), name), names, value.index)
 
 
-def _plain_dtype(dtype: Any) -> Any:
-    """Give the NumPy dtype of an extension dtype."""
-    return getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype if isinstance(dtype, np.dtype) else object))
+def _pandas_column(series: Any, name: str) -> Array:
+    """Read a column, which may be of a type that knows missing values."""
+    if isinstance(series.dtype, np.dtype):
+        return np.asarray(series.to_numpy())
+    absent = series.isna().to_numpy()
+    if absent.any():
+        _refuse_missing(int(absent.argmax()), series.name, name)
+    dtype = getattr(series.dtype, "numpy_dtype", getattr(series.dtype, "subtype", None))
+    try:
+        return np.asarray(series.to_numpy(dtype if isinstance(dtype, np.dtype) else object))
+    except (TypeError, ValueError):
+        raise InputError(f"{name} has dtype {series.dtype} in column {shown(series.name)}, expected numbers") from None
+
+
+def _side_by_side(columns: list[Array], names: Names, n_rows: int, name: str) -> Array:
+    """Give columns of numbers or truth values as a matrix."""
+    for column, label in zip(columns, names, strict=True):
+        if column.dtype.kind not in "biufO":
+            raise InputError(f"{name} has dtype {column.dtype} in column {shown(label)}, expected real numbers")
+        if column.dtype.kind == "O":
+            _refuse_objects(column, label, name)
+    return np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
+
+
+def _refuse_objects(column: Array, label: str, name: str) -> None:
+    """Refuse a column with anything but real numbers, an id perhaps."""
+    for row, cell in enumerate(column):
+        if not isinstance(cell, Real | np.bool_):
+            kind = type(cell).__name__
+            raise InputError(f"{name} has {shown(cell)} ({kind}) at row {row}, column {shown(label)}, expected numbers")
 
 
 def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> Any:
@@ -177,8 +197,7 @@ def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> An
         return pandas.Series(cells[:, 0], index=value.index, name=value.name)
     if not isinstance(value, pandas.DataFrame):
         return None
-    numbered = isinstance(value.columns, pandas.RangeIndex)
-    own = None if numbered else tuple(map(str, value.columns))
+    own = tuple(map(str, value.columns))
     return pandas.DataFrame(_as_columns(cells, names, own), index=value.index, columns=value.columns)
 
 
@@ -192,13 +211,20 @@ def _read_polars(polars: Any, value: Any, name: str) -> Frame | None:
         frame = value
     else:
         return None
-    for series in frame:
-        if series.null_count():
-            _refuse_missing(int(series.is_null().arg_max()), series.name, name)
-    cells = frame.to_numpy()
+    columns = [_polars_column(polars, series, name) for series in frame]
     if isinstance(value, polars.Series):
-        return Frame(cells[:, 0], None, None)
-    return Frame(cells, _names(frame.columns, name), None)
+        return Frame(columns[0], None, None)
+    names = _names(frame.columns, name)
+    return Frame(_side_by_side(columns, names, frame.height, name), names, None)
+
+
+def _polars_column(polars: Any, series: Any, name: str) -> Array:
+    """Read a column; integers of 128 bits and decimals, which NumPy has not, as float64."""
+    if series.null_count():
+        _refuse_missing(int(series.is_null().arg_max()), series.name, name)
+    known = series.dtype.to_python() in (bool, int, float) and "128" not in str(series.dtype)
+    wide = series.dtype.is_numeric() and not known
+    return np.asarray((series.cast(polars.Float64) if wide else series).to_numpy())
 
 
 def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> Any:
@@ -219,13 +245,13 @@ def _read_arrow(pyarrow: Any, value: Any, name: str) -> Frame | None:
         columns, names = value.columns, _names(value.schema.names, name)
     else:
         return None
-    for column, of in zip(columns, names or ("",), strict=True):
+    for column, of in zip(columns, ("",) if names is None else names, strict=True):
         if column.null_count:
             _refuse_missing(int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))), of, name)
     arrays = [np.asarray(column) for column in columns]
     if names is None:
         return Frame(arrays[0], None, None)
-    return Frame(np.stack(arrays, axis=1) if arrays else np.empty((value.num_rows, 0)), names, None)
+    return Frame(_side_by_side(arrays, names, value.num_rows, name), names, None)
 
 
 def _make_arrow(pyarrow: Any, cells: Any, value: Any, names: Names | None) -> Any:
@@ -252,6 +278,10 @@ def _as_columns(cells: Any, names: Names | None, own: Names | None) -> Any:
 def _names(columns: Any, name: str) -> Names:
     """Give column names as label names: strings, or whole numbers as text."""
     for column in columns:
+        if str(column).startswith("__index_level_"):
+            raise InputError(
+                f"{name} has the column {shown(column)}, an index of pandas, expected labels alone: drop it"
+            )
         if isinstance(column, bool) or not isinstance(column, str | int | np.integer):
             raise InputError(f"{name} has the column {shown(column)}, expected a string or a whole number as its name")
     try:

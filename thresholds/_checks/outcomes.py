@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.arrays import numbers
 from thresholds._checks.errors import InputError
 from thresholds._checks.options import count
+from thresholds._checks.plain import numbers
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,17 +1,17 @@
 """Sparse matrices: checked to be sound before any loop follows their indices."""
 
-import sys
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds._checks.errors import InputError
+from thresholds._checks.libraries import imported
 
 
 def is_sparse(value: object) -> bool:
     """Tell whether `value` is a scipy.sparse matrix or array, without importing SciPy."""
-    sparse = sys.modules.get("scipy.sparse")
+    sparse = imported("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(value))
 
 

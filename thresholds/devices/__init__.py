@@ -7,7 +7,7 @@ label, and a few sampled cells, ever leave the device.
 from thresholds.devices.cells import checked_probabilities, checked_scores, sample
 from thresholds.devices.deciding import decide, highest, inside, rescale
 from thresholds.devices.expecting import best_cuts, best_sets
-from thresholds.devices.namespaces import dtype_name, is_tensor, namespace_on_device
+from thresholds.devices.namespaces import dtype_name, is_tensor, known_to_numpy, namespace_on_device
 
 __all__ = [
     "best_cuts",
@@ -19,6 +19,7 @@ __all__ = [
     "highest",
     "inside",
     "is_tensor",
+    "known_to_numpy",
     "namespace_on_device",
     "rescale",
     "sample",

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks import Dense
+from thresholds._checks import Dense, imported
 
 Array: TypeAlias = Any  # of any library
 Namespace: TypeAlias = Any  # an array library, or what stands for it
@@ -17,14 +17,20 @@ Namespace: TypeAlias = Any  # an array library, or what stands for it
 
 def namespace_on_device(value: object) -> Namespace | None:
     """Give the namespace of an array that is not in host memory; None for anything else."""
-    if isinstance(value, np.ndarray | np.generic) or not hasattr(type(value), "device"):
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(type(value), "device") or _is_traced(value):
         return None
     return None if _in_host_memory(value) else _namespace(value)
 
 
 def is_tensor(value: object) -> bool:
     """Tell whether `value` is an array of another library than NumPy, wherever it is."""
-    return not isinstance(value, np.ndarray | np.generic) and _namespace(value) is not None
+    known = not isinstance(value, np.ndarray | np.generic) and _namespace(value) is not None
+    return known and not _is_traced(value) and not getattr(value, "is_nested", False)
+
+
+def known_to_numpy(array: Array) -> bool:
+    """Tell whether NumPy can read an array: it is in host memory and of a dtype that NumPy has."""
+    return _in_host_memory(array) and not dtype_name(array).startswith(("bfloat16", "float8"))
 
 
 def own(value: Array) -> tuple[Namespace, Array]:
@@ -65,13 +71,19 @@ def to_host(namespace: Namespace, array: Array) -> npt.NDArray[Any]:
 
 def _namespace(value: Any) -> Namespace | None:
     """Give the namespace of an array, or None if its library is unknown."""
-    torch = sys.modules.get("torch")  # Whoever has a tensor has imported it.
+    torch = imported("torch")  # Whoever has a tensor has imported it.
     if torch is not None and isinstance(value, torch.Tensor):
         return _Torch(torch)
     library = type(value).__module__.partition(".")[0]
     if library in ("numpy", "cupy"):
         return _LikeNumpy(sys.modules[library])
     return value.__array_namespace__() if hasattr(value, "__array_namespace__") else None
+
+
+def _is_traced(value: object) -> bool:
+    """Tell whether JAX is tracing a function, so that there are no values yet."""
+    jax = imported("jax")
+    return jax is not None and isinstance(value, jax.core.Tracer)
 
 
 def _in_host_memory(value: Any) -> bool:

@@ -59,6 +59,13 @@ def like(found: Matrix, y_score: object, label_names: Sequence[str] | None) -> A
     frame = _checks.like_frame(found, y_score, None if label_names is None else tuple(label_names))
     if frame is not None:
         return frame
-    array = found[:, 0] if np.ndim(y_score) == 1 else found  # type: ignore[arg-type]
+    array = found[:, 0] if _is_vector(y_score) else found
     tensor = _checks.like_tensor(array, y_score)
     return array if tensor is None else tensor
+
+
+def _is_vector(value: Any) -> bool:
+    """Tell whether scores have one dimension, also those in a list."""
+    if isinstance(value, list | tuple) and value and hasattr(value[0], "ndim"):
+        return bool(value[0].ndim == 0)
+    return np.ndim(value) == 1

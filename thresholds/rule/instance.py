@@ -113,6 +113,7 @@ class InstanceRule(Saved):
             return self._predict_on_device(probabilities, tail)
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
         self._check_count(matrix.shape[1], "probabilities")
+        tail = _checks.aligned_rows(tail, "tail", probabilities=probabilities)
         tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
         decided = self._decide(matrix, tails, dense=dense, n_jobs=n_jobs, progress=progress)
         return like(decided, probabilities, self.label_names)

@@ -134,11 +134,11 @@ class ThresholdRule(Saved):
     def rescale(self, y_score: object) -> Any:
         """Move scores, in the order of each label, so that its threshold lies at 0.5: for tools that know no other.
 
-        With s the score and t the threshold, for scores and thresholds in [0, 1]
+        With s the score and t the threshold, where thresholds (and the scores of the fit) lie in [0, 1],
 
-            s / (2 t) below t, and 1/2 + (s - t) / (2 (1 - t)) from t on,
+            s / (2 t) below t, and 1/2 + (s - t) / (2 (1 - t)) from t on, scores beyond [0, 1] as its ends,
 
-        and otherwise 1 / (1 + exp(t - s)). `rescale(y_score) >= 0.5` decides exactly as `predict(y_score)` does.
+        else 1 / (1 + exp(t - s)). `rescale(y_score) >= 0.5` decides exactly as `predict(y_score)` does.
 
         Parameters
         ----------
@@ -152,8 +152,7 @@ class ThresholdRule(Saved):
 
         Raises
         ------
-        InputError
-            As `predict` does.
+        InputError : as `predict` does
 
         Examples
         --------
@@ -165,7 +164,7 @@ class ThresholdRule(Saved):
         within = self.thresholds[np.isfinite(self.thresholds)]
         seen = () if self.fitted_on is None else self.fitted_on.quantiles
         unit = bool(((within > 0) & (within <= 1)).all()) and all(0 <= score <= 1 for score in seen)
-        if devices.is_tensor(y_score):  # Also in host memory, to keep bfloat16.
+        if devices.is_tensor(y_score) and not devices.known_to_numpy(y_score):
             cells: Any = devices.checked_scores(y_score, label_names=self.label_names)
             self._check(cells)
             moved = devices.rescale(cells, self.thresholds, unit)

@@ -166,6 +166,8 @@ class MultilabelThresholdClassifierCV(Wrapper):
         """
         _raise_for_params(params, self, None)
         self._refuse_options()
+        for of_earlier_fit in {"cv_results_", "label_names_in_"} & vars(self).keys():
+            delattr(self, of_earlier_fit)
         X, y = indexable(X, y)
         target = Target.of(y, self._known_classes())
         validate_data(self, X, skip_check_array=True)
