@@ -306,7 +306,7 @@ def test_names_of_labels_are_kept() -> None:
     assert found.rule_.label_names == tuple(NAMES)
     assert found.cv_results_["spread"]["name"].tolist() == NAMES
     assert not hasattr(fitted(), "label_names_in_")
-    assert not hasattr(fitted(y=pd.DataFrame(Y)), "label_names_in_")
+    assert fitted(y=pd.DataFrame(Y)).label_names_in_.tolist() == [str(j) for j in range(Y.shape[1])]
 
 
 def test_names_of_features_are_kept_and_checked() -> None:

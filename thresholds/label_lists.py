@@ -18,6 +18,7 @@ from thresholds._checks import InputError, Matrix, is_sparse, shown
 Ints = npt.NDArray[np.integer[Any]]
 
 _NAMES_SHOWN = 3
+_MOST_LABELS = 2**31 - 1  # SciPy's narrower index
 
 
 def from_label_lists(
@@ -27,7 +28,8 @@ def from_label_lists(
 
     Parameters
     ----------
-    label_lists : for each row a list, tuple, set or 1-D array of label names, or of label positions from 0
+    label_lists : for each row a list, tuple, set, 1-D array or tensor of label names, or of label positions from 0
+        Also a column of lists of pandas, Polars or PyArrow.
     label_names : the columns, in order
         Not given, the columns are the names that occur, sorted.
     n_labels : the number of columns of label positions; not given, one more than the highest position
@@ -61,10 +63,13 @@ def from_label_lists(
         positions = np.array([index.get(name, -1) for name in flat], np.int64)
         refuse_unknown(positions, flat, "label_lists", "label_names")
     else:
+        _refuse_huge(flat, offsets)
         positions = np.array(flat, np.int64)
         if n_labels is None:
             n_labels = int(positions.max(initial=0)) + 1 if names is None else len(names)
     width = _checks.count(n_labels, "n_labels", 1) if names is None else len(names)
+    if width > _MOST_LABELS:
+        raise InputError(f"n_labels is {width:,}, expected at most {_MOST_LABELS:,}")
     _checks.one_name_each(names, width if n_labels is None else n_labels)
     return indicator_of(positions, offsets, width, "label_lists"), names
 
@@ -74,8 +79,9 @@ def to_label_lists(y_pred: object, label_names: Sequence[str] | None = None) -> 
 
     Parameters
     ----------
-    y_pred : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse
+    y_pred : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse, or a frame
     label_names : strings, one for each column
+        Not given, those of the columns of a frame.
 
     Returns
     -------
@@ -92,8 +98,8 @@ def to_label_lists(y_pred: object, label_names: Sequence[str] | None = None) -> 
     >>> thresholds.label_lists.to_label_lists([[1, 1], [0, 0], [0, 1]], ["cat", "emu"])
     [['cat', 'emu'], [], ['emu']]
     """
-    decided = _checks.indicator(y_pred, "y_pred", label_names)
-    names = None if label_names is None else _checks.names_of_labels(label_names)
+    cells, names = _checks.named(y_pred, "y_pred", label_names)
+    decided = _checks.indicator(cells, "y_pred", names)
     _checks.one_name_each(names, decided.shape[1])
     positions, offsets = lists_of(decided)
     labels: list[Any] = positions.tolist() if names is None else [names[place] for place in positions]
@@ -145,6 +151,7 @@ def refuse_unknown(positions: Ints, words: Sequence[str], name: str, known_by: s
 
 def _flattened(label_lists: Iterable[Iterable[Any]]) -> tuple[list[Any], Ints]:
     """Give the labels of all rows, checked to be of one kind, and the offsets of the rows."""
+    label_lists = _as_list(label_lists)
     if isinstance(label_lists, str | bytes | Mapping) or not isinstance(label_lists, Iterable):
         raise InputError(f"label_lists is {shown(label_lists)}, expected a list of labels for each row")
     rows = [_row(labels, number) for number, labels in enumerate(label_lists)]
@@ -163,8 +170,31 @@ def _flattened(label_lists: Iterable[Iterable[Any]]) -> tuple[list[Any], Ints]:
     return flat, np.append(0, np.cumsum([len(row) for row in rows]))
 
 
+def _as_list(values: Any) -> Any:
+    """Give arrays, tensors and columns, of whatever library, as lists; frames are neither."""
+    if hasattr(values, "columns") or is_sparse(values):
+        found = "sparse matrix" if is_sparse(values) else f"frame ({type(values).__name__})"
+        raise InputError(f"label_lists is a {found}, expected a list of labels for each row, or one column of lists")
+    for method in ("to_pylist", "tolist", "to_list", "as_py"):
+        if hasattr(values, method):
+            return getattr(values, method)()
+    return values
+
+
+def _refuse_huge(positions: Sequence[Any], offsets: Ints) -> None:
+    """Refuse label positions below 0, and those that no CSR array of 32-bit indices has."""
+    for at, position in enumerate(positions):
+        if not 0 <= position < _MOST_LABELS:
+            row = int(np.searchsorted(offsets, at, side="right")) - 1
+            raise InputError(
+                f"label_lists has the label {shown(position)} at row {row}, expected positions from 0 to"
+                f" {_MOST_LABELS - 1:,}"
+            )
+
+
 def _row(labels: Iterable[Any], number: int) -> list[Any]:
     """Give the labels of one row; a string, which is iterable too, is none."""
+    labels = _as_list(labels)
     if isinstance(labels, str):
         raise InputError(
             f"label_lists has the string {shown(labels)} at row {number}, expected a list of labels, as"
@@ -172,4 +202,4 @@ def _row(labels: Iterable[Any], number: int) -> list[Any]:
         )
     if isinstance(labels, bytes | Mapping) or not isinstance(labels, Iterable):
         raise InputError(f"label_lists has {shown(labels)} at row {number}, expected a list of labels")
-    return list(labels)
+    return [str(label) if isinstance(label, str) else label for label in labels]

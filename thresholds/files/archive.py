@@ -33,7 +33,7 @@ class Archive:
                 raise InputError(f"{path} is a single array, expected an archive of arrays")
         with self._opened() as archive:
             names = [info.filename for info in archive.infolist()]
-        self.files = [name.removesuffix(".npy") for name in names]
+        self.files = [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
 
     def array(self, key: str) -> Array:
         """Read an array, or map it into memory."""
@@ -54,11 +54,11 @@ class Archive:
 
     def matrix(self, key: str) -> Matrix:
         """Read a dense or CSR matrix."""
+        shape = self.shape(key)
         if key in self.files:
-            cells = self.array(key)
-            return cells[:, np.newaxis] if cells.ndim == 1 else cells
-        data, indices, indptr, shape = (self.array(f"{key}_{part}") for part in CSR_PARTS)
-        return self._csr(key, data, indices, indptr, tuple(_whole(shape).tolist()))
+            return self.array(key).reshape(shape)
+        data, indices, indptr = (self.array(f"{key}_{part}") for part in CSR_PARTS[:3])
+        return self._csr(key, data, indices, indptr, shape)
 
     def shape(self, key: str) -> tuple[int, int]:
         """Give the shape of a matrix."""

@@ -3,8 +3,10 @@
 `pip install 'f1-thresholds[arrow]'` brings pyarrow.
 """
 
+import gzip
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +17,9 @@ from thresholds.files.arrow_columns import class_names, described, features_in, 
 from thresholds.files.columns import Array, Batch, Kind, Lists, NoValue, Table, listed
 from thresholds.files.source import rows_per_block
 
+_BLOCK_BYTES = 2**20  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
+_ROWS_IN_BLOCK = 8
+_LONGEST_LINE = 2**28
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -102,6 +107,8 @@ class CsvTable(ArrowTable):
     stands for keys or groups is text.
     """
 
+    of_text = True
+
     def __init__(self, path: Path, text: Sequence[str]) -> None:
         pyarrow(path.name)
         import pyarrow as pa
@@ -127,8 +134,11 @@ class CsvTable(ArrowTable):
 
         convert = csv.ConvertOptions(column_types=self._types, include_columns=columns, strings_can_be_null=False)
         try:
-            return csv.open_csv(os.fspath(path), convert_options=convert)
-        except (pa.ArrowException, OSError) as error:
+            read = csv.ReadOptions(block_size=max(_BLOCK_BYTES, _ROWS_IN_BLOCK * _longest(path)))
+            return csv.open_csv(os.fspath(path), read, convert_options=convert)
+        except UnicodeDecodeError:
+            raise InputError(f"{path} cannot be read: its header is not UTF-8, expected that encoding") from None
+        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
             raise unreadable(path, error) from None
 
 
@@ -136,9 +146,12 @@ class DatasetTable(ArrowTable):
     """A dataset that Hugging Face's `save_to_disk` wrote: Arrow streams, mapped into memory."""
 
     def __init__(self, path: Path) -> None:
-        self._streams = [path / part["filename"] for part in _json(path / "state.json").get("_data_files", [])]
-        if not self._streams:
+        parts = _json(path / "state.json").get("_data_files")
+        if parts == []:
+            raise InputError(f"{path.name} has no rows, expected at least one")
+        if not parts:
             raise InputError(f"{path.name} has no data files in state.json, expected a dataset that save_to_disk wrote")
+        self._streams = [path / part["filename"] for part in parts]
         info = path / "dataset_info.json"
         features = _json(info).get("features") if info.exists() else None
         with self._open(self._streams[0]) as reader:
@@ -164,6 +177,14 @@ class DatasetTable(ArrowTable):
         """Count the rows of one stream, from its headers."""
         with self._open(path) as reader:
             return sum(batch.num_rows for batch in reader)
+
+
+def _longest(path: Path) -> int:
+    """Give the length of the header of a csv, which must be UTF-8, or of its first row if that is longer."""
+    opened: Any = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as lines:
+        header, row = (lines.readline(_LONGEST_LINE) for _ in range(2))
+    return max(len(header.decode().encode()), len(row))
 
 
 def dataset_splits(path: Path) -> list[str] | None:

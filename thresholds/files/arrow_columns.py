@@ -11,16 +11,31 @@ from thresholds.files.columns import Array, Column, Kind, Lists, NoValue
 
 
 def described(type_: Any, names: tuple[str, ...] | None) -> Column:
-    """Describe a column by its type."""
-    from pyarrow import types
+    """Describe a column by its type; an extension is what it is stored as, if that is known here."""
+    from pyarrow import BaseExtensionType, types
 
-    if isinstance(getattr(type_, "storage_type", None), type(type_).__mro__[-2]):
-        type_ = type_.storage_type
+    if isinstance(type_, BaseExtensionType):
+        stored = described(type_.storage_type, names)
+        return stored._replace(type=str(type_)) if stored.kind == "other" else stored
     if types.is_fixed_size_list(type_):
         return Column("list", _kind(type_.value_type), _shown(type_), type_.list_size, names)
-    if types.is_list(type_) or types.is_large_list(type_):
+    if _is_list(type_) or _is_view(type_):
         return Column("list", _kind(type_.value_type), _shown(type_), None, names)
     return Column("flat", _kind(type_), _shown(type_), None, names)
+
+
+def _is_list(type_: Any) -> bool:
+    """Tell whether a column holds lists of any length, laid end to end."""
+    from pyarrow import types
+
+    return bool(types.is_list(type_) or types.is_large_list(type_))
+
+
+def _is_view(type_: Any) -> bool:
+    """Tell whether a column holds lists that lie anywhere, which older versions of pyarrow do not know."""
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{kind}", lambda _: False)(type_) for kind in ("list_view", "large_list_view"))
 
 
 def _shown(type_: Any) -> str:
@@ -29,7 +44,7 @@ def _shown(type_: Any) -> str:
 
     if types.is_fixed_size_list(type_):
         return f"lists of {type_.list_size} {_shown(type_.value_type)}"
-    if types.is_list(type_) or types.is_large_list(type_):
+    if _is_list(type_) or _is_view(type_):
         return f"lists of {_shown(type_.value_type)}"
     return "text" if _kind(type_) == "text" else str(type_)
 
@@ -57,13 +72,16 @@ def values_of(array: Any) -> Array | Lists:
     from pyarrow import types
 
     array = getattr(array, "storage", array)
+    array = array.dictionary_decode() if types.is_dictionary(array.type) else array
     _refuse_null(array)
     type_ = array.type
     if types.is_fixed_size_list(type_):
         offsets, values = np.arange(len(array) + 1) * type_.list_size, array.flatten()
-    elif types.is_list(type_) or types.is_large_list(type_):
+    elif _is_list(type_):
         ends = np.asarray(array.offsets).astype(np.int64)
         offsets, values = ends - ends[0], array.flatten()
+    elif _is_view(type_):
+        offsets, values = np.append(0, np.asarray(array.sizes).cumsum(dtype=np.int64)), array.flatten()
     else:
         return _flat(array)
     if values.null_count:

@@ -63,6 +63,7 @@ class Table(ABC):
     n_rows: int | None = None  # None where that takes reading them all
     about: str = ""  # for people: the number of shards, perhaps
     label_names: tuple[str, ...] | None = None  # that the file has for its lists
+    of_text: bool = False  # numbers are written as text, which has no dtype
 
     @abstractmethod
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
@@ -111,6 +112,8 @@ def truth_part(name: str, columns: Columns, wanted: Wanted, scores: Part | None)
         return named
     taken = set(scores.columns) if scores is not None else set()
     others = {key: column for key, column in _others(columns, wanted).items() if key not in taken}
+    if scores is None and wanted.label_names is not None and _all_flat(others, wanted.label_names):
+        return Part("label columns", wanted.label_names, wanted.label_names, "wide")
     lists = [key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")]
     if len(lists) > 1:
         raise InputError(f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column")
@@ -156,11 +159,18 @@ def _is_list(column: Column, *kinds: Kind) -> bool:
     return column.form == "list" and column.kind in kinds
 
 
+def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
+    """Tell whether there is a column of numbers for each of the names."""
+    return all(
+        name in columns and columns[name].form == "flat" and columns[name].kind in (*_NUMBERS, "none") for name in names
+    )
+
+
 def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     """Leave out columns that are named for something else, truth among them."""
     taken = {wanted.groups, wanted.key}
-    for prefix in filter(None, (wanted.truth, "y_true")):
-        part = _named(columns, prefix)
+    for prefix in (wanted.truth, "y_true"):
+        part = None if prefix is None else _named(columns, prefix)
         taken |= set(part.columns) if part is not None else set()
     return {key: column for key, column in columns.items() if key not in taken}
 
@@ -204,7 +214,11 @@ def _all_numeric(name: str, others: Columns, wanted: Wanted) -> Part:
             raise InputError(f"{name} has no scores of {listed(lacking)}, expected a column for each of --label-names")
         return Part("label columns", wanted.label_names, wanted.label_names, "wide")
     if not numbers:
-        raise InputError(f"{name} has no scores, expected columns of numbers, or a column of lists, as --score-column")
+        found = ", ".join(f"{key!r} ({column.type})" for key, column in list(others.items())[:_SHOWN]) or "no columns"
+        raise InputError(
+            f"{name} has no scores in {found}, expected columns of numbers, or a column of lists of them, as"
+            " --score-column"
+        )
     kinds = {column.kind == "float" for column in numbers.values()}
     if len(kinds) > 1:
         whole = [key for key, column in numbers.items() if column.kind != "float"]

@@ -20,15 +20,15 @@ Row = dict[str, Any]
 class JsonLines(Table):
     """A file of one JSON object a line; blank lines are passed over."""
 
-    def __init__(self, path: Path, text: Sequence[str] = ()) -> None:
-        self.name, self._path, self._text = path.name, path, tuple(text)
+    of_text = True
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._path = path.name, path
         rows = [row for _, row in islice(self._rows(), _LOOKED_AT)]
         if not rows:
-            raise InputError(f"{path} has no rows, expected a JSON object in each line")
+            self.columns, self.n_rows = {}, 0
+            return
         self.columns = {key: _described([row[key] for row in rows if key in row]) for key in rows[0]}
-        for key in self._text:
-            if key in self.columns and self.columns[key].form == "flat" and self.columns[key].kind != "int":
-                self.columns[key] = Column("flat", "text", "text")
 
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read some thousand lines at a time."""
@@ -64,11 +64,18 @@ class JsonLines(Table):
         numbers = [number for number, _ in rows]
         if column.form == "flat":
             if column.kind == "text":
-                return np.array([str(value) for value in values], object)
+                return self._texts(key, values, numbers)
             return self._array(key, values, numbers, np.ones(len(values), np.int64), first)
         if column.form == "mapping":
             values = [self._in_order(key, value, number) for value, number in zip(values, numbers, strict=True)]
         return self._lists(key, values, numbers, first)
+
+    def _texts(self, key: str, values: list[Any], numbers: list[int]) -> Array:
+        """Give text, among which numbers may be, as text."""
+        for value, number in zip(values, numbers, strict=True):
+            if type(value) not in (str, int) or str(value).encode(errors="ignore").decode() != str(value):
+                raise self._odd(key, number, value)
+        return np.array([str(value) for value in values], object)
 
     def _lists(self, key: str, values: list[Any], numbers: list[int], first: int) -> Lists:
         """Lay lists end to end."""

@@ -12,6 +12,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds.files.archive import CSR_PARTS, Archive
+from thresholds.files.keys import check_array
 from thresholds.files.source import Array, Block, Rows, Source, Wanted
 
 
@@ -35,6 +36,8 @@ class NpzSource(Source):
             None if key is None else _vector(path.name, archive, key, self.n_samples, option)
             for key, option in ((wanted.groups, "group"), (wanted.key, "key"))
         )
+        if wanted.key is not None:
+            check_array(path.name, wanted.key, self.keys())
         self._archive = archive
 
     def whole(self) -> Block:

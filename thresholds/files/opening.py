@@ -9,7 +9,8 @@ from pathlib import Path
 
 from thresholds._checks import InputError, names_of_labels
 from thresholds.files.columns import Table
-from thresholds.files.joining import FromLogits, Joined, TruthFile
+from thresholds.files.converting import FromLogits
+from thresholds.files.joining import Joined, TruthFile
 from thresholds.files.npy import NpySource
 from thresholds.files.npz import NpzSource
 from thresholds.files.shards import Shards
@@ -34,7 +35,7 @@ def open_scores(
 ) -> Source:
     """Open a file, a folder, or a pattern of shards, and join the truth of another file to it."""
     wanted = wanted or Wanted()
-    source = _open(os.fspath(path), wanted if truth_path is None else replace(wanted, truth=None))
+    source = _open(os.fspath(path), wanted if truth_path is None else replace(wanted, truth=None, with_truth=False))
     if truth_path is not None:
         source = Joined(source, _open_truth(os.fspath(truth_path), wanted, source), wanted.key)
     return FromLogits(source) if logits else source
@@ -89,16 +90,22 @@ def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
 
 def _open_table(path: str, wanted: Wanted) -> Table:
     """Open a table, one file or several."""
-    text = tuple(filter(None, (wanted.key, wanted.groups)))
+    text = tuple(column for column in (wanted.key, wanted.groups) if column is not None)
     if _is_pattern(path):
-        shards = [Path(found) for found in sorted(glob(path))]
-        if not shards:
-            raise InputError(f"{path} matches no file, expected shards")
-        return _shards(path, shards, text)
-    folder = Path(path)
-    if not folder.is_dir():
-        return _one_table(folder, text)
-    return _folder(folder, text)
+        table = _shards(path, _matching(path), text)
+    else:
+        table = (_folder if os.path.isdir(path) else _one_table)(Path(path), text)
+    if table.n_rows == 0:
+        raise InputError(f"{path} has no rows, expected at least one")
+    return table
+
+
+def _matching(pattern: str) -> list[Path]:
+    """Find the files that a pattern stands for, `**` for folders of any depth."""
+    found = [Path(path) for path in sorted(glob(pattern, recursive=True))]
+    if not found:
+        raise InputError(f"{pattern} matches no file, expected shards")
+    return found
 
 
 def _folder(folder: Path, text: Sequence[str]) -> Table:
@@ -140,7 +147,7 @@ def _one_table(path: Path, text: Sequence[str]) -> Table:
     if suffix in (".jsonl", ".ndjson"):
         from thresholds.files.jsonl import JsonLines
 
-        return JsonLines(path, text)
+        return JsonLines(path)
     from thresholds.files.arrow import CsvTable, ParquetTable
 
     return ParquetTable(path) if suffix == ".parquet" else CsvTable(path, text)

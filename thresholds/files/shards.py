@@ -8,28 +8,38 @@ from thresholds.files.columns import Batch, Table, differences
 
 
 class Shards(Table):
-    """Tables one after another, in the order of their names; all must have the same columns."""
+    """Tables one after another, in the order of their names; all must have the same columns.
+
+    Shards without rows and columns, as empty files of JSON are, are passed over.
+    """
 
     def __init__(self, name: str, paths: Sequence[Path], open_table: Callable[[Path], Table]) -> None:
-        first = open_table(paths[0])
-        self.name, self.columns, self.label_names = name, first.columns, first.label_names
-        self._paths, self._open, self._first = paths, open_table, first
-        self.n_rows = first.n_rows
-        for path in paths[1:]:
-            shard = self._same(path, tuple(first.columns) if first.n_rows is not None else ())
-            if self.n_rows is not None and shard.n_rows is not None:
-                self.n_rows += shard.n_rows
+        self.name, self._open, self._paths = name, open_table, list[Path]()
+        self.columns, self.n_rows = {}, 0
+        for path in paths:
+            shard = open_table(path)
+            if shard.columns or shard.n_rows != 0:
+                self._add(path, shard)
         self.about = f"{len(paths)} shard{'s' if len(paths) > 1 else ''}"
 
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read columns of one shard after another."""
         for path in self._paths:
-            yield from self._same(path, columns).batches(columns, n_labels)
+            shard = self._open(path)
+            self._refuse_other(shard, columns)
+            yield from shard.batches(columns, n_labels)
 
-    def _same(self, path: Path, used: Sequence[str]) -> Table:
-        """Open a shard, and refuse other columns than the first one has."""
-        shard = self._open(path)
+    def _add(self, path: Path, shard: Table) -> None:
+        """Take in a shard; the first tells what columns there are."""
+        if not self._paths:
+            self._first, self.columns = shard, shard.columns
+            self.label_names, self.of_text = shard.label_names, shard.of_text
+        self._refuse_other(shard, tuple(self.columns) if self._first.n_rows is not None else ())
+        self._paths.append(path)
+        self.n_rows = None if self.n_rows is None or shard.n_rows is None else self.n_rows + shard.n_rows
+
+    def _refuse_other(self, shard: Table, used: Sequence[str]) -> None:
+        """Refuse other columns than those of the first shard, and those that are used if they are of another type."""
         said = differences(self._first, shard, used)
         if said is not None:
             raise InputError(f"shard {shard.name} of {self.name} {said}")
-        return shard

@@ -52,6 +52,7 @@ class Source(ABC):
     notes: tuple[str, ...] = ()  # what was assumed
     calib_idx: Rows | None = None
     test_idx: Rows | None = None
+    of_text: bool = False  # scores are written as text, which has no dtype
 
     @abstractmethod
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:

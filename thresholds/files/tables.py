@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._checks import InputError, Matrix, names_of_labels
+from thresholds.files import keys
 from thresholds.files.columns import Batch, Lists, NoValue, Part, Table, listed, score_part, truth_part
 from thresholds.files.decoding import from_names, from_positions, indicator, rectangular, stacked
 from thresholds.files.source import Block, Source, Wanted
@@ -21,7 +22,7 @@ class TableSource(Source):
 
     def __init__(self, table: Table, wanted: Wanted) -> None:
         self._table, self._wanted = table, wanted
-        self.name, self.about, self.n_samples = table.name, table.about, table.n_rows
+        self.name, self.about, self.n_samples, self.of_text = table.name, table.about, table.n_rows, table.of_text
         check_columns(table, wanted)
         part = score_part(table.name, table.columns, wanted)
         truth = truth_part(table.name, table.columns, wanted, part) if wanted.with_truth else None
@@ -36,7 +37,7 @@ class TableSource(Source):
         """Give the rows in order, a few megabytes at a time; without truth where that is not wanted."""
         of_truth = self._truth if truth else None
         columns = [*self._scores.columns, *(of_truth.part.columns if of_truth else ())]
-        columns += filter(None, (self._wanted.groups, self._wanted.key))
+        columns += [column for column in (self._wanted.groups, self._wanted.key) if column is not None]
         for batch in batches(self._table, columns, self._scores, self.n_labels, self.label_names):
             yield Block(
                 y_score=_numbers(batch, self._scores, self.n_labels),
@@ -131,7 +132,7 @@ def _label_of(found: NoValue, part: Part, label_names: Sequence[str] | None) -> 
 
 
 def check_columns(table: Table, wanted: Wanted) -> None:
-    """Refuse groups and keys that are not there, or are lists."""
+    """Refuse groups and keys that are not there, or are lists, and keys that are no text or whole numbers."""
     for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
         if column is not None and column not in table.columns:
             raise InputError(
@@ -141,6 +142,8 @@ def check_columns(table: Table, wanted: Wanted) -> None:
             raise InputError(
                 f"column {column!r} of {table.name} holds lists, expected one value in each row ({option})"
             )
+    if wanted.key is not None and table.columns[wanted.key].kind not in keys.KINDS:
+        raise keys.refuse_kind(table.name, wanted.key, table.columns[wanted.key].type)
 
 
 def keys_of(table: Table, key: str | None) -> Array:
@@ -231,5 +234,12 @@ def _is_indicator(table: Table, column: str, n_labels: int) -> bool:
         lists = batch.columns[column]
         assert isinstance(lists, Lists)
         lengths = np.diff(lists.offsets)
-        return bool((lengths == n_labels).all() and ((lists.values == 0) | (lists.values == 1)).all())
+        if (lengths != n_labels).any() or ((lists.values != 0) & (lists.values != 1)).any():
+            return False
+        if n_labels == 1 and not lists.values.any():
+            raise InputError(
+                f"truth {column!r} of {table.name} begins with [0] in all of {len(lengths):,} rows, which is the label"
+                " at position 0 or none, expected --truth-column to name a column of 0 and 1, or lists of label names"
+            )
+        return True
     return False

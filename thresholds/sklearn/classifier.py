@@ -76,7 +76,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         `cross_fitted_score_`, "folds" (n_judged,), "fold_thresholds" (n_folds, n_labels) and "spread", a row for each
         label, as in `CrossFit`
     classes_ : of a binary target the classes, the last one positive; else those of `estimator_`
-    label_names_in_ : (n_labels,) column names of a frame y, if its columns are not merely numbered
+    label_names_in_ : (n_labels,) column names of a frame y, whole numbers as text
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
