@@ -184,3 +184,58 @@ def test_libraries_that_another_thread_is_importing_are_left_alone(monkeypatch: 
         module.__spec__._initializing = True  # as Python's import system marks it
         monkeypatch.setitem(sys.modules, name, module)
     assert thresholds.FixedRule(0.5, 2).predict([[0.5, 0.1]]).tolist() == [[1, 0]]
+
+
+PROBABILITIES = np.random.default_rng(5).random((60, 3))
+WEIGHTS = np.arange(60) % 4 + 1.0
+THIRDS = np.arange(60) % 3
+IN_20 = np.arange(60) // 3
+
+
+def accumulated(truth: object, scores: object, weights: object) -> object:
+    """Give what an accumulator of one batch has for weights."""
+    rows = thresholds.Accumulator()
+    rows.update(truth, scores, weights)
+    return rows.compute().objective
+
+
+ALIGNED = {
+    "fit_empirical": (WEIGHTS, lambda t, s, w: thresholds.fit_empirical(t, s, sample_weight=w).objective),
+    "fit_regions": (WEIGHTS, lambda t, s, w: thresholds.fit_regions(t, s, sample_weight=w).objective),
+    "fit_top_k": (WEIGHTS, lambda t, s, w: thresholds.fit_top_k(t, s, sample_weight=w).objective),
+    "fit_expected": (WEIGHTS, lambda _, s, w: thresholds.fit_expected(s, sample_weight=w).objective),
+    "expected_f": (WEIGHTS, lambda t, s, w: thresholds.expected_f(s, t, "samples", sample_weight=w)),
+    "calibrate": (WEIGHTS, lambda t, s, w: thresholds.calibrate(t, s, sample_weight=w).after.log_loss),
+    "measure_calibration": (WEIGHTS, lambda t, s, w: thresholds.measure_calibration(t, s, sample_weight=w).log_loss),
+    "compare": (
+        WEIGHTS,
+        lambda t, s, w: (
+            thresholds.compare({"a": thresholds.FixedRule(0.5, 3)}, t, s, sample_weight=w).measures[0].micro
+        ),
+    ),
+    "f1_score": (WEIGHTS, lambda t, s, w: metrics.f1_score(t, s > 0.5, average="macro", sample_weight=w)),
+    "auroc": (WEIGHTS, lambda t, s, w: metrics.macro_auroc(t, s, sample_weight=w)),
+    "cross_fit, weights": (WEIGHTS, lambda t, s, w: thresholds.cross_fit(t, s, cv=THIRDS, sample_weight=w).out_of_fold),
+    "cross_fit, folds": (THIRDS, lambda t, s, cv: thresholds.cross_fit(t, s, cv=cv).out_of_fold),
+    "cross_fit, groups": (
+        IN_20,
+        lambda t, s, groups: thresholds.cross_fit(t, s, cv=3, groups=groups, random_state=0).folds.tolist(),
+    ),
+    "predict_by_batch": (THIRDS, lambda _, s, batches: np.asarray(thresholds.predict_by_batch(s, batches)).tolist()),
+    "Accumulator": (WEIGHTS, accumulated),
+}
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_whatever_is_given_for_each_row_goes_by_index(name: str) -> None:
+    given, call = ALIGNED[name]
+    truth, _ = data()
+    scores = pd.DataFrame(PROBABILITIES, truth.index, NAMES)
+    expected = call(truth.to_numpy(), scores.to_numpy(), given)
+    column = pd.Series(given, truth.index)
+    assert call(truth, scores, shuffled(column)) == expected
+    if name != "cross_fit, folds":
+        assert call(truth.to_numpy(), scores, shuffled(column)) == expected
+    assert call(truth, scores, column.to_frame()) == expected
+    with pytest.raises(thresholds.InputError, match="have different indexes"):
+        call(truth, scores, column.rename(index={"row 7": "row 99"}))

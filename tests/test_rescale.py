@@ -55,6 +55,11 @@ def test_the_range_of_the_fit_tells_which() -> None:
     np.testing.assert_allclose(probabilities.rescale([[0.15]]), [[0.25]])
 
 
+def test_a_threshold_of_0_is_always_reached() -> None:
+    found = thresholds.ThresholdRule([0.0, 0.5]).rescale([[0.2, 0.2], [-np.inf, 0.6]])
+    np.testing.assert_allclose(found, [[0.6, 0.2], [0.0, 0.6]])
+
+
 def test_masked_scores_never_pass() -> None:
     assert thresholds.ThresholdRule([0.5, 3.0]).rescale([[-np.inf, -np.inf]]).tolist() == [[0.0, 0.0]]
 

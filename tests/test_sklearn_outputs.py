@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
@@ -100,3 +101,8 @@ def test_the_dtype_stays() -> None:
 def test_other_shapes_are_refused(raw: object, classes: object, n_labels: int, message: str) -> None:
     with pytest.raises(InputError, match=f"^{message}"):
         stack_scores(raw, classes, n_labels)
+
+
+def test_sparse_scores_are_filled_in() -> None:
+    raw = sparse.csr_matrix([[0.0, 0.4], [0.9, 0.0]])
+    assert stack_scores(raw, None, n_labels=2).tolist() == [[0.0, 0.4], [0.9, 0.0]]

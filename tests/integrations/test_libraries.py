@@ -249,6 +249,9 @@ def test_integers_of_128_bits_and_decimals_are_numbers() -> None:
     pl = pytest.importorskip("polars", reason="make test-integrations installs polars")
     frame = pl.DataFrame({"cat": [Decimal("0.5"), Decimal("0.1")], "dog": pl.Series([0, 1], dtype=pl.Int128)})
     assert thresholds.FixedRule(0.5, 2).predict(frame).to_numpy().tolist() == [[1, 0], [0, 1]]
+    pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
+    table = pa.table({"cat": [Decimal("0.5"), Decimal("0.1")], "dog": [0.0, 1.0]})
+    assert thresholds.FixedRule(0.5, 2).predict(table).to_pylist() == [{"cat": 1, "dog": 0}, {"cat": 0, "dog": 1}]
 
 
 def test_tensors_in_lists() -> None:

@@ -248,7 +248,8 @@ def _read_arrow(pyarrow: Any, value: Any, name: str) -> Frame | None:
     for column, of in zip(columns, ("",) if names is None else names, strict=True):
         if column.null_count:
             _refuse_missing(int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))), of, name)
-    arrays = [np.asarray(column) for column in columns]
+    decimal = pyarrow.types.is_decimal
+    arrays = [np.asarray(column.cast(pyarrow.float64()) if decimal(column.type) else column) for column in columns]
     if names is None:
         return Frame(arrays[0], None, None)
     return Frame(_side_by_side(arrays, names, value.num_rows, name), names, None)

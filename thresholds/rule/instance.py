@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from thresholds import _checks, devices
+from thresholds import _checks, devices, engines
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.rule import settings
 from thresholds.rule.decisions import like, positives_only
@@ -110,6 +110,7 @@ class InstanceRule(Saved):
         array([[1, 0]], dtype=uint8)
         """
         if devices.namespace_on_device(probabilities) is not None:
+            engines.worker_count(n_jobs)  # Refuses what is no number of threads.
             return self._predict_on_device(probabilities, tail)
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
         self._check_count(matrix.shape[1], "probabilities")
@@ -194,7 +195,6 @@ class InstanceRule(Saved):
         >>> thresholds.InstanceRule().predict_from_samples(draws)
         array([[1, 1, 0, 0]], dtype=uint8)
         """
-        from thresholds import engines
         from thresholds.joint import best_set_of_draws
 
         draws = _checks.draws(label_draws)

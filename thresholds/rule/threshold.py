@@ -163,7 +163,7 @@ class ThresholdRule(Saved):
         """
         within = self.thresholds[np.isfinite(self.thresholds)]
         seen = () if self.fitted_on is None else self.fitted_on.quantiles
-        unit = bool(((within > 0) & (within <= 1)).all()) and all(0 <= score <= 1 for score in seen)
+        unit = bool(((within >= 0) & (within <= 1)).all()) and all(0 <= score <= 1 for score in seen)
         if devices.is_tensor(y_score) and not devices.known_to_numpy(y_score):
             cells: Any = devices.checked_scores(y_score, label_names=self.label_names)
             self._check(cells)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import InputError, Matrix
+from thresholds._checks import InputError, Matrix, is_sparse
 
 Scores = npt.NDArray[Any]
 
@@ -20,7 +20,7 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
     Parameters
     ----------
     raw : one of
-        (n_samples, n_labels): a score for each label (OneVsRestClassifier, ClassifierChain, MLPClassifier);
+        (n_samples, n_labels): a score for each label (OneVsRestClassifier, ClassifierChain, MLPClassifier), or sparse;
         a list of n_labels arrays (n_samples, n_classes), or such a 3-D array: probabilities of the label's classes
         (random forests, k-nearest neighbours, MultiOutputClassifier), (n_samples, 1) for a label that was constant;
         for n_labels=1 also (n_samples,) or (n_samples, n_classes): a binary classifier
@@ -55,7 +55,7 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
         each = classes if isinstance(classes, list | tuple) and len(classes) == n_labels else [None] * n_labels
         columns = [_of_class(np.asarray(part), seen, positive) for part, seen in zip(parts, each, strict=True)]
         return np.stack(columns, axis=1)
-    array = np.asarray(raw)
+    array = raw.toarray() if is_sparse(raw) else np.asarray(raw)  # type: ignore[attr-defined]
     if n_labels == 1:
         return _of_class(array, classes, positive)[:, np.newaxis]
     if array.ndim != 2 or array.shape[1] != n_labels:
