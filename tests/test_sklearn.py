@@ -480,3 +480,35 @@ def test_nothing_of_an_earlier_fit_is_left() -> None:
     found.set_params(store_cv_results=False).fit(X, y)
     assert not hasattr(found, "label_names_in_")
     assert not hasattr(found, "cv_results_")
+
+
+class Margins(ClassifierMixin, BaseEstimator):
+    """A classifier with margins that are not constant even for labels that it saw no positives of."""
+
+    def fit(self, X: Any, y: Any) -> "Margins":
+        self.fitted_ = True
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        asked = X[:, 0].astype(int)
+        return np.stack([asked % 5 - 2.5, asked % 7 - 3.5], axis=1)
+
+
+def test_scores_of_an_unlearned_label_are_kept_where_they_say_something() -> None:
+    y = np.stack([np.arange(60) < 3, np.arange(60) % 2 == 0], axis=1).astype(int)
+    folds = np.arange(60) // 20  # The first label's positives are all in the first fold.
+    found = fitted(Margins(), NUMBERED, y, cv=folds).cv_results_["y_score"]
+    assert found[:, 0].tolist() == (np.arange(60) % 5 - 2.5).tolist()
+
+
+def test_probabilities_of_an_unlearned_label_are_those_of_the_classifier() -> None:
+    found = fitted(y=RARE).cv_results_
+    unlearned = found["folds"] == found["folds"][5]
+    assert (found["y_score"][unlearned, 2] == 0).all()  # of OneVsRestClassifier
+    assert found["y_score"][~unlearned, 2].max() > 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_seed_is_that_of_the_folds_of_a_single_part(seed: int) -> None:
+    found = fitted(clone(BASE).fit(X, Y), cv="prefit", random_state=seed).cv_results_["folds"]
+    assert found.tolist() == thresholds.multilabel_folds(Y, 5, random_state=seed).tolist()
