@@ -4,6 +4,7 @@ These need NumPy alone; `integrations/bad_tables.py` has those that pyarrow read
 """
 
 import json
+import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -195,7 +196,7 @@ JSON = [
         what="two columns of truth",
     ),
     json_rows(
-        r"s.jsonl has no scores, expected columns of numbers, or a column of lists, as --score-column",
+        r"s.jsonl has no scores in 'id' \(text\), 'tags' \(lists of text\), expected columns of numbers, or a column",
         *rows(id=IDS, tags=TAGS),
         what="no scores",
         wanted=Wanted(),
@@ -259,6 +260,52 @@ JSON = [
     ),
 ]
 
+UNFIT = r", expected whole numbers or text as --key: cast it"
+AMBIGUOUS = r"which may be positions or 0 and 1, expected true and false, numbers with a point, or names"
+
+JSON += [
+    json_rows(
+        rf"column 'id' of s.jsonl holds {kind}{UNFIT}",
+        *rows(id=keys, p=SCORES.tolist()),
+        what=f"keys of {kind}",
+        wanted=Wanted(key="id"),
+    )
+    for kind, keys in (("numbers", (1.0, 2.0, 3.0)), ("true or false", (True, False, True)))
+]
+JSON += [
+    json_rows(
+        rf"'id' of .*s.jsonl has {said} in line 2, expected {expected}",
+        *rows(id=keys, p=SCORES[:2].tolist()),
+        what=f"a key of {said}",
+        wanted=Wanted(key="id"),
+    )
+    for keys, said, expected in (
+        (("a", 0.5), "0.5", "text"),
+        (("a", True), "True", "text"),
+        (("a", "\ud800"), r"'\\ud800'", "text"),
+    )
+]
+JSON += [
+    json_rows(
+        r"'id' of .*s.jsonl has a number that is too large, expected 64 bits, or text as keys",
+        *rows(id=(1, 2**64), p=SCORES[:2].tolist()),
+        what="a key of 65 bits",
+        wanted=Wanted(key="id"),
+    ),
+    json_rows(
+        rf"truth 'tags' of s.jsonl has \[0\] in all of the first 3 rows, {AMBIGUOUS}",
+        *rows(p=SCORES[:, :1].tolist(), tags=3 * [[0]]),
+        what="one label, 0 or at 0",
+        wanted=Wanted(),
+    ),
+    json_rows(
+        rf"truth 'tags' of s.jsonl has \[0, 1\] in all of the first 3 rows, {AMBIGUOUS}",
+        *rows(p=SCORES.tolist(), tags=3 * [[0, 1]]),
+        what="two labels, 0 and 1 or at these",
+        wanted=Wanted(),
+    ),
+]
+
 GOLD = rows(id=("c", "a", "b", "d"), tags=[TAGS[2], TAGS[0], TAGS[1], []])
 
 
@@ -271,6 +318,13 @@ def join(what: str, message: str, gold: Sequence[object], scores: Sequence[objec
 JOINS = [
     join("a key is missing", r"key 'b' of s.jsonl is missing in t.jsonl, expected a row there for each", GOLD[:2]),
     join("keys are missing", r"key 'a' of s.jsonl is missing in t.jsonl \(2 keys are\), expected", GOLD[:1]),
+    join(
+        "keys are of two kinds",
+        r"key 'a' of s.jsonl is missing in t.jsonl \(3 keys are\), expected a row there for each row of scores"
+        r" \(keys are text in s.jsonl, whole numbers such as 7 in t.jsonl\)$",
+        rows(id=(7, 8, 9), tags=TAGS),
+    ),
+    join("truth of other kinds of keys", rf"column 'id' of t.jsonl holds numbers{UNFIT}", rows(id=(0.5,), tags=[[]])),
     join("a key is doubled", r"key 'c' stands on 3 rows of t.jsonl, expected each key once", [*GOLD, *2 * GOLD[:1]]),
     join("keys are doubled", r"key 'c' stands on 2 rows of t.jsonl, and 3 more are doubled, expected", 2 * GOLD),
     join("a key of scores is doubled", r"key 'b' stands on 2 rows of s.jsonl, expected each", GOLD, [*GOOD, GOOD[1]]),
@@ -338,6 +392,7 @@ SHARDS = [
         r"shard part-1.jsonl of shards has lists of whole numbers in the column 'p', expected lists of numbers",
         NAMED,
     ),
+    BadFile("shards: all empty", shards([], []), "shards", r".*shards has no rows, expected at least one"),
     BadFile("shards: none", lambda folder: (folder / "shards").mkdir(), "shards", r".*shards holds no shards"),
     BadFile("shards: no match", lambda _: None, "*.jsonl", r".*\*.jsonl matches no file, expected shards"),
     BadFile(
@@ -349,13 +404,82 @@ SHARDS = [
     BadFile("shards: no shard", arrays(), "s.*", r".*s.npz is no shard, expected files that end in .parquet"),
 ]
 
+ARCHIVES = [
+    BadFile(
+        f"npz: {what}",
+        arrays(**more),
+        "s.npz",
+        message,
+        Wanted(key="id" if "id" in more else None),
+    )
+    for what, more, message in (
+        (
+            "CSR truth without its data",
+            {"y_true_indices": [0], "y_true_indptr": [0, 1, 1, 1], "y_true_shape": [3, 2]},
+            r"s.npz lacks y_true_data, expected the four arrays of a CSR matrix",
+        ),
+        (
+            "truth in three dimensions",
+            {"y_true": np.zeros((3, 2, 1))},
+            r"y_true of s.npz has shape \(3, 2, 1\), expected",
+        ),
+        ("keys of dates", {"id": np.zeros(3, "M8[s]")}, rf"column 'id' of s.npz holds datetime64\[s\]{UNFIT}"),
+        ("keys of bytes", {"id": np.array([b"a", b"b", b"c"])}, rf"column 'id' of s.npz holds \|S1{UNFIT}"),
+        ("keys of floats", {"id": np.zeros(3)}, rf"column 'id' of s.npz holds float64{UNFIT}"),
+        ("keys that are true or false", {"id": np.zeros(3, bool)}, rf"column 'id' of s.npz holds bool{UNFIT}"),
+        ("scores of text", {"y_score": SCORES.astype(str)}, r"y_score of s.npz has dtype <U32, expected real numbers"),
+        (
+            "scores of dates",
+            {"y_score": SCORES.astype("M8[s]")},
+            r"y_score of s.npz has dtype datetime64\[s\], expected",
+        ),
+    )
+]
+
+
+def marked(offset: int, value: int) -> Callable[[Path], object]:
+    """An archive whose one entry, in the directory at the end, has another byte at an offset."""
+
+    def make(folder: Path) -> None:
+        np.savez(folder / "s.npz", y_score=SCORES)
+        found = bytearray((folder / "s.npz").read_bytes())
+        found[found.index(b"PK\x01\x02") + offset] = value
+        (folder / "s.npz").write_bytes(found)
+
+    return make
+
+
+def bare(folder: Path) -> None:
+    """An archive whose member is no `.npy`."""
+    np.save(folder / "a.npy", SCORES)
+    with zipfile.ZipFile(folder / "s.npz", "w") as archive:
+        archive.write(folder / "a.npy", "y_score")
+
+
 OTHERS = [
+    *(
+        BadFile(f"npz: {what}", marked(*byte), "s.npz", r".*s.npz cannot be read as a .npz file: it is encrypted, or")
+        for what, byte in (("encrypted", (8, 1)), ("compressed in an unknown way", (10, 93)))
+    ),
+    BadFile(
+        "npz: a negative row number",
+        arrays(test_idx=[-1, 0]),
+        "s.npz",
+        r"test_idx of s.npz runs from -1 to 0, expected 0 to 2",
+    ),
+    BadFile("npz: members without .npy", bare, "s.npz", r"s.npz has no y_score, expected the scores under that key"),
+    BadFile(
+        "npy: text",
+        lambda folder: np.save(folder / "s.npy", SCORES.astype(str)),
+        "s.npy",
+        r"s of s.npy has dtype <U32, expected real numbers",
+    ),
     BadFile("suffix", lambda folder: (folder / "s.xlsx").touch(), "s.xlsx", r".*s.xlsx ends in '.xlsx', expected .npz"),
     BadFile(
         "logits that are probabilities",
-        arrays(),
+        arrays(y_score=np.full((50, 2), 0.5)),
         "s.npz",
-        r"s.npz has all scores in \[0, 1\] with --logits: they look like probabilities already",
+        r"s.npz has all scores in \[0, 1\] with --logits, expected logits: they look like probabilities already",
         logits=True,
     ),
     BadFile("npy: no array", lambda folder: (folder / "s.npy").write_text("?"), "s.npy", r".*s.npy cannot be read as"),
@@ -394,4 +518,4 @@ OTHERS = [
     ),
 ]
 
-BAD_FILES = [*JSON, *JOINS, *SHARDS, *OTHERS]
+BAD_FILES = [*JSON, *JOINS, *SHARDS, *ARCHIVES, *OTHERS]

@@ -532,7 +532,7 @@ def test_logits_where_probabilities_were_fitted_are_met_with_a_hint(
         assert line.startswith("thresholds: warning: 100% of the scores lie outside")
         assert "--logits" in line
     assert "--logits" in refused(capsys, "fit", logits, "--expected", "-o", rule)
-    message = "p.npz has all scores in [0, 1] with --logits: they look like probabilities already"
+    message = "p.npz has all scores in [0, 1] with --logits, expected logits: they look"
     for command in (["fit", path], ["predict", rule, path]):
         assert message in refused(capsys, *command, "--logits", "-o", tmp_path / "none.npz")
     assert not (tmp_path / "none.npz").exists()

@@ -176,6 +176,22 @@ def test_lines_of_json(suffix: str, scores: Any, truth: Any, wanted: Wanted, tmp
     assert (source.score_key, source.truth_key) == ("p", "tags")
 
 
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ([[0], [], [0]], [[1], [0], [1]]),
+        ([[0], [1], [0]], [[0], [1], [0]]),
+        ([[False], [False], [False]], [[0], [0], [0]]),
+        ([[0, 1], [1, 0], [0, 1]], [[0, 1], [1, 0], [0, 1]]),
+        ([[0, 1], [1], [0, 1]], [[1, 1], [0, 1], [1, 1]]),
+    ],
+)
+def test_few_labels_tell_positions_from_zeros_and_ones(tags: Any, expected: Any, tmp_path: Path) -> None:
+    scores = SCORES[:3, : len(expected[0])].tolist()
+    rows = [{"p": p, "tags": row} for p, row in zip(scores, tags, strict=True)]
+    assert dense(gather(open_scores(lines(tmp_path / "s.jsonl", rows))).y_true).tolist() == expected
+
+
 def test_positions_of_the_first_labels_are_no_zeros_and_ones(tmp_path: Path) -> None:
     rows = [{"p": p, "tags": tags} for p, tags in zip(SCORES.tolist(), [[0, 1], [], [1]], strict=False)]
     truth = gather(open_scores(lines(tmp_path / "s.jsonl", rows))).y_true
@@ -214,13 +230,108 @@ def test_shards_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
         )
     (folder / ".hidden").touch()
     (folder / "_SUCCESS").touch()
-    for path in (folder, f"{folder}/*.jsonl"):
+    for path in (folder, f"{folder}/*.jsonl", f"{folder}/[ab].jsonl"):
         source = open_scores(path, Wanted(label_names=NAMES))
         check(source)
         assert source.about == "2 shards"
 
 
+def test_a_pattern_is_read_in_order_whatever_the_disk_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [str(lines(tmp_path / f"{k}.jsonl", [{"p": [k / 4]}])) for k in range(4)]
+    monkeypatch.setattr("thresholds.files.opening.glob", lambda _, recursive: [paths[k] for k in (2, 0, 3, 1)])
+    assert gather(open_scores(tmp_path / "*.jsonl")).y_score.tolist() == [[0.0], [0.25], [0.5], [0.75]]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_row_without_a_value_is_counted_in_the_whole_file(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"p": p} for p in SCORES.tolist()]
+    rows[33]["p"] = [0.5, None, 0.5]
+    with pytest.raises(InputError, match=r"^column 'p' of s.jsonl has no value at row 33, label 1, expected"):
+        gather(open_scores(lines(tmp_path / "s.jsonl", rows)))
+
+
+def test_empty_shards_of_json_are_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    for k, part in enumerate((slice(0, 0), slice(0, 30), slice(0, 0), slice(30, 50))):
+        rows = [{"p": p, "t": t} for p, t in zip(SCORES[part].tolist(), TAGS[part], strict=True)]
+        lines(folder / f"{k}.jsonl", rows)
+    source = open_scores(folder, Wanted(label_names=NAMES))
+    check(source)
+    assert source.about == "4 shards"
+
+
+def test_two_stars_stand_for_folders_of_any_depth(tmp_path: Path) -> None:
+    for name, part in (("a", slice(0, 20)), ("b/c", slice(20, 30)), ("d/e/f", slice(30, 50))):
+        path = tmp_path / "gg" / name / "s.jsonl"
+        path.parent.mkdir(parents=True)
+        lines(path, [{"p": p, "t": t} for p, t in zip(SCORES[part].tolist(), TAGS[part], strict=True)])
+    check(open_scores(tmp_path / "gg" / "**" / "*.jsonl", Wanted(label_names=NAMES)))
+
+
 # Joining
+
+
+def test_lists_beside_the_scores_are_no_truth_where_another_file_has_that(tmp_path: Path) -> None:
+    rows = [{"p": p, "tokens": [5000, 7], "mask": [1, 1]} for p in SCORES.tolist()]
+    lines(tmp_path / "s.jsonl", rows)
+    lines(tmp_path / "t.jsonl", [{"tags": tags} for tags in TAGS])
+    check(open_scores(tmp_path / "s.jsonl", Wanted(label_names=NAMES), truth_path=tmp_path / "t.jsonl"))
+    lines(tmp_path / "s.jsonl", [row | {"y_true": [1]} for row in rows])
+    check(open_scores(tmp_path / "s.jsonl", Wanted(label_names=NAMES), truth_path=tmp_path / "t.jsonl"))
+
+
+def test_columns_of_known_labels_are_the_truth_whatever_else_there_is(tmp_path: Path) -> None:
+    gold = [
+        {"": k, "age": 30 + k, "tokens": [1]} | dict(zip(NAMES[::-1], row[::-1], strict=True))
+        for k, row in enumerate(TRUTH.tolist())
+    ]
+    lines(tmp_path / "t.jsonl", gold[::-1])
+    lines(tmp_path / "lists.jsonl", [{"": k, "p": p} for k, p in enumerate(SCORES.tolist())])
+    lines(tmp_path / "wide.jsonl", [{"": k, **dict(zip(NAMES, p, strict=True))} for k, p in enumerate(SCORES.tolist())])
+    wanted = Wanted(key="", label_names=NAMES)
+    check(open_scores(tmp_path / "lists.jsonl", wanted, truth_path=tmp_path / "t.jsonl"))
+    check(open_scores(tmp_path / "wide.jsonl", Wanted(key=""), truth_path=tmp_path / "t.jsonl"))
+    lines(tmp_path / "t.jsonl", [{key: row[key] for key in ("", "age", "cat", "emu")} for row in gold])
+    with pytest.raises(InputError, match=r"t.jsonl lacks 'dog' and has 'age', expected the same labels as the scores"):
+        open_scores(tmp_path / "lists.jsonl", wanted, truth_path=tmp_path / "t.jsonl")
+
+
+BIG = 2**60 + np.arange(50)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (BIG, BIG.astype(np.uint64)),
+        (BIG.astype(np.uint64) + np.uint64(2**63), BIG.astype(np.uint64) + np.uint64(2**63)),
+        (np.arange(50, dtype=np.int8), np.arange(50, dtype=np.uint32)),
+        (np.arange(50) - 25, np.array([str(k - 25) for k in range(50)])),
+    ],
+)
+def test_whole_numbers_of_other_types_are_compared_exactly(first: Any, second: Any, tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", y_score=SCORES, id=first)
+    np.savez(tmp_path / "t.npz", y_true=TRUTH[::-1], id=second[::-1])
+    check(open_scores(tmp_path / "s.npz", Wanted(key="id"), truth_path=tmp_path / "t.npz"))
+
+
+def test_numbers_that_only_one_type_has_are_missing(tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", y_score=SCORES[:2], id=np.array([-1, 5]))
+    np.savez(tmp_path / "t.npz", y_true=TRUTH[:2], id=np.array([2**64 - 1, 5], np.uint64))
+    with pytest.raises(InputError, match=r"^key -1 of s.npz is missing in t.npz, expected"):
+        open_scores(tmp_path / "s.npz", Wanted(key="id"), truth_path=tmp_path / "t.npz")
+
+
+def test_zeros_at_the_end_of_text_tell_keys_apart(tmp_path: Path) -> None:
+    lines(tmp_path / "s.jsonl", [{"id": key, "p": p} for key, p in zip(("a", "a\0"), SCORES.tolist(), strict=False)])
+    lines(tmp_path / "t.jsonl", [{"id": key, "tags": tags} for key, tags in (("a\0", []), ("a", ["cat"]))])
+    source = open_scores(tmp_path / "s.jsonl", Wanted(key="id", label_names=NAMES), truth_path=tmp_path / "t.jsonl")
+    assert gather(source).y_true.toarray().tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+def test_numbers_among_keys_of_text_are_text(tmp_path: Path) -> None:
+    lines(tmp_path / "s.jsonl", [{"id": key, "p": p} for key, p in zip((7, "007"), SCORES.tolist(), strict=False)])
+    assert open_scores(tmp_path / "s.jsonl", Wanted(key="id")).keys().tolist() == ["7", "007"]
 
 
 def test_truth_is_found_by_its_key(tmp_path: Path) -> None:
@@ -285,8 +396,10 @@ def test_what_is_written_at_once_is_what_is_written_in_blocks(tmp_path: Path) ->
 
 
 def test_a_key_must_not_take_the_place_of_the_decisions(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^--key is 'labels', which is the column that decisions are written to"):
-        files.write_blocks(tmp_path / "out.jsonl", [files.Decided(TRUTH, KEYS)], 3, NAMES, "labels")
+    for suffix, names in {"jsonl": ["labels"], "npz": ["y_pred", "y_pred_data", "y_pred_shape", "label_names"]}.items():
+        for name in names:
+            with pytest.raises(InputError, match=rf"^--key is '{name}', a name that decisions are written under"):
+                files.write_blocks(tmp_path / f"out.{suffix}", [files.Decided(TRUTH, KEYS)], 3, NAMES, name)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -359,6 +472,28 @@ def test_some_logits_may_lie_between_0_and_1(tmp_path: Path) -> None:
         logits[row, 0] = -1
         np.save(tmp_path / "z.npy", logits)
         assert gather(open_scores(tmp_path / "z.npy", logits=True)).y_score[row, 1] == 1 / (1 + np.exp(-0.5))
+
+
+def test_a_few_logits_may_all_lie_between_0_and_1(tmp_path: Path) -> None:
+    np.save(tmp_path / "z.npy", np.full((33, 3), 0.5))
+    assert gather(open_scores(tmp_path / "z.npy", logits=True)).y_score[0, 0] == 1 / (1 + np.exp(-0.5))
+    np.save(tmp_path / "z.npy", np.full((34, 3), 0.5))
+    with pytest.raises(InputError, match=r"all scores in \[0, 1\] with --logits"):
+        gather(open_scores(tmp_path / "z.npy", logits=True))
+
+
+@pytest.mark.parametrize("word", ["inf", "nan"])
+def test_logits_that_are_no_numbers_are_refused_like_other_scores(
+    word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logits = 10 * SCORES - 5
+    logits[33, 1] = float(word)
+    np.savez(tmp_path / "z.npz", y_score=logits, y_true=TRUTH)
+    thresholds.FixedRule(0.5, 3).save(tmp_path / "rule.json")
+    said = f"y_score has {'+inf' if word == 'inf' else 'NaN'} at row 33, label 1"
+    for command in (["fit"], ["predict", tmp_path / "rule.json"]):
+        assert run(*command, tmp_path / "z.npz", "--logits", "-o", tmp_path / "out.npz") == 1
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

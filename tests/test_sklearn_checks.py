@@ -17,7 +17,7 @@ AT_HALF = {"check_classifiers_train": "predictions are not those of probability 
 
 PASS_ALL = [
     MultilabelThresholdClassifierCV(OneVsRestClassifier(LogisticRegression(C=10)), cv=2),
-    MultilabelThresholdClassifierCV(RandomForestClassifier(10, random_state=0)),
+    MultilabelThresholdClassifierCV(RandomForestClassifier(30, random_state=0)),
 ]
 DEFAULT = MultilabelThresholdClassifierCV(OneVsRestClassifier(LogisticRegression()))
 

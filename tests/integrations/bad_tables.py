@@ -73,6 +73,39 @@ def dataset(**state: Any) -> Callable[[Path], object]:
     return make
 
 
+def stream(**columns: Any) -> Callable[[Path], object]:
+    """The one file of a dataset."""
+
+    def make(folder: Path) -> None:
+        with pa.ipc.new_stream(str(folder / "d" / "a.arrow"), pa.table(columns).schema) as writer:
+            writer.write_table(pa.table(columns))
+
+    return make
+
+
+def both(*makes: Callable[[Path], object]) -> Callable[[Path], object]:
+    """One after the other."""
+    return lambda folder: [make(folder) for make in makes]
+
+
+def annotated(key: str, *values: str) -> Callable[[Path], object]:
+    """Shards with metadata."""
+    columns = pa.table({"scores": lists(SCORES), "tags": pa.array([[0], [], [1]], pa.list_(pa.int64()))})
+
+    def make(folder: Path) -> None:
+        (folder / "shards").mkdir()
+        for k, value in enumerate(values):
+            parquet.write_table(columns.replace_schema_metadata({key: value}), folder / f"shards/part-{k}.parquet")
+
+    return make
+
+
+def classes(*names: str) -> str:
+    """What Hugging Face's library notes of a list of classes."""
+    feature = {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "List"}
+    return json.dumps({"info": {"features": {"tags": feature}}})
+
+
 GOOD = {"scores": lists(SCORES), "tags": TAGS}
 FIRST = r"in the first shard, part-0.parquet"
 
@@ -126,12 +159,46 @@ SHARDS = [
         Wanted("p"),
     ),
     BadTable(
+        "other label names in a shard",
+        annotated("label_names", '["cat", "dog"]', '["dog", "cat"]'),
+        "shards",
+        r"shard part-1.parquet of shards has other label names, expected those of the first shard, part-0.parquet",
+    ),
+    BadTable(
+        "other classes in a shard",
+        annotated("huggingface", classes(*NAMES), classes(*NAMES[::-1])),
+        "shards",
+        r"shard part-1.parquet of shards has other label names in the column 'tags', expected lists of int64 as in the",
+    ),
+    BadTable(
         "an unknown label in a shard",
         shards(GOOD, {"scores": lists(SCORES), "tags": [[], ["owl"], []]}),
         "shards",
         r"column 'tags' of part-1.parquet has a label that label_names does not know, 'owl'",
         NAMED,
     ),
+]
+
+UNFIT = r", expected whole numbers or text as --key: cast it$"
+KEYS = [
+    BadTable(
+        f"keys of {kind}",
+        table(id=values, scores=lists(SCORES)),
+        "s.parquet",
+        rf"column 'id' of s.parquet holds {said}{UNFIT}",
+        Wanted(key="id"),
+    )
+    for kind, values, said in (
+        ("dates", pa.array([1, 2, 3], pa.date32()), r"date32\[day\]"),
+        ("times", pa.array([1, 2, 3], pa.timestamp("ns", "UTC")), r"timestamp\[ns, tz=UTC\]"),
+        ("decimals", pa.array([1, 2, 3]).cast(pa.decimal128(19, 0)), r"decimal128\(19, 0\)"),
+        ("bytes", pa.array([b"a", b"b", b"c"]), "binary"),
+        ("UUIDs", pa.ExtensionArray.from_storage(pa.uuid(), pa.array([16 * b"a"] * 3, pa.binary(16))), "extension<.*>"),
+        ("floats", pa.array([1.0, 2.0, 3.0]), "double"),
+        ("truth values", pa.array([True, False, True]), "bool"),
+        ("structs", pa.array([{"a": 1}] * 3), "struct<a: int64>"),
+        ("numbers by number", pa.array([1.0, 2.0, 3.0]).dictionary_encode(), "double"),
+    )
 ]
 
 TABLES = [
@@ -224,6 +291,42 @@ TABLES = [
         Wanted(key="id", label_names=NAMES),
         "t.parquet",
     ),
+    BadTable(
+        "a key without a word",
+        both(
+            dataset(_data_files=[{"filename": "a.arrow"}]),
+            stream(id=pa.DictionaryArray.from_arrays([0, 1, 0], pa.array(["a", None])), scores=lists(SCORES)),
+        ),
+        "d",
+        r"column 'id' of d has no value at row 1, expected one in each row",
+        Wanted(key="id"),
+    ),
+    BadTable(
+        "lists of lists",
+        table(id=["a"], p=[[[0.5, 0.5]]]),
+        "s.parquet",
+        r"s.parquet has no scores in 'id' \(text\), 'p' \(lists of lists of double\), expected columns of numbers",
+    ),
+    BadTable("no rows", table(scores=pa.array([], pa.list_(pa.float64()))), "s.parquet", r".*s.parquet has no rows"),
+    BadTable(
+        "csv with a header that is not UTF-8",
+        text("s.csv", "caf\u00e9,dog\n0.5,0.5\n".encode("latin-1")),
+        "s.csv",
+        r".*s.csv cannot be read: its header is not UTF-8, expected that encoding",
+    ),
+    BadTable(
+        "csv in UTF-16",
+        text("s.csv", "cat,dog\n0.5,0.5\n".encode("utf-16")),
+        "s.csv",
+        r".*s.csv cannot be read: its header is not UTF-8, expected that encoding",
+    ),
+    BadTable(
+        "csv with a key that is not UTF-8",
+        text("s.csv", "id,cat,dog\n\u00e9,0.5,0.5\n".encode("latin-1")),
+        "s.csv",
+        r".*s.csv cannot be read: .*invalid UTF8 data",
+        Wanted(key="id"),
+    ),
     BadTable("an empty csv", text("s.csv", ""), "s.csv", r".*s.csv cannot be read: "),
     BadTable("csv without rows", text("s.csv", "cat,dog\n"), "s.csv", r"s.csv has no rows, expected at least one"),
     BadTable(
@@ -245,6 +348,7 @@ TABLES = [
         "csv with a name twice", text("s.csv", "cat,cat\n1,0.5\n"), "s.csv", r"s.csv has several columns named 'cat'"
     ),
     BadTable("no gzip", text("s.csv.gz", "cat,dog\n1,0.5\n"), "s.csv.gz", r".*s.csv.gz cannot be read: "),
+    BadTable("a dataset without rows", dataset(_data_files=[]), "d", r"d has no rows, expected at least one"),
     BadTable("a dataset without files", dataset(), "d", r"d has no data files in state.json, expected a dataset"),
     BadTable(
         "a dataset of no JSON",
@@ -254,4 +358,4 @@ TABLES = [
     ),
 ]
 
-BAD_TABLES = [*SHARDS, *TABLES]
+BAD_TABLES = [*SHARDS, *KEYS, *TABLES]

@@ -138,6 +138,7 @@ def test_a_folder_and_a_pattern_of_shards(tmp_path: Path, capsys: pytest.Capture
         assert capsys.readouterr().out.splitlines()[0].endswith(said)
         assert run("predict", tmp_path / "rule.json", path, "--key", "id", "-o", tmp_path / "out.parquet") == 0
         assert "3 shards, 50 rows, 3 labels, scores 'scores' (float16)" in capsys.readouterr().out
+        assert open_scores(path, Wanted(label_names=NAMES)).n_samples == 50
         rule, written = thresholds.load_rule(tmp_path / "rule.json"), parquet.read_table(tmp_path / "out.parquet")
         expected = thresholds.fit_empirical(TRUTH, SCORES.astype(np.float16), guard="auto")
         np.testing.assert_array_equal(rule.thresholds, expected.thresholds)
@@ -221,6 +222,77 @@ def test_shards_of_csv_may_have_whole_numbers_in_one_and_others_in_another(tmp_p
     assert gather(open_scores(folder)).y_score.tolist() == [[1, 0], [0.5, 0.25]]
 
 
+def test_the_index_that_pandas_writes_is_a_key_without_a_name(tmp_path: Path) -> None:
+    for name, matrix in (("s.csv", SCORES), ("t.csv", TRUTH[::-1])):
+        rows = [
+            f"{49 - k if name == 't.csv' else k},{','.join(map(str, row))}" for k, row in enumerate(matrix.tolist())
+        ]
+        (tmp_path / name).write_text("\n".join([f",{','.join(NAMES)}", *rows]) + "\n")
+    check(tmp_path / "s.csv", Wanted(key=""), SCORES.astype(np.float64), truth_path=tmp_path / "t.csv")
+    (tmp_path / "labels.txt").write_text("\n".join(NAMES))
+    given = [tmp_path / "s.csv", "--truth", tmp_path / "t.csv", "--label-names", tmp_path / "labels.txt", "--key", ""]
+    assert run("fit", *given, "-o", tmp_path / "rule.json") == 0
+    assert run("predict", tmp_path / "rule.json", tmp_path / "s.csv", "--key", "", "-o", tmp_path / "o.npz") == 0
+    assert np.load(tmp_path / "o.npz")[""].tolist() == [str(k) for k in range(50)]
+
+
+def test_csv_with_a_header_and_rows_longer_than_a_megabyte(tmp_path: Path) -> None:
+    names = tuple(500_000 * letter for letter in "abc")
+    (tmp_path / "s.csv").write_text(f"{','.join(names)}\n0.5,0.25,1.{'0' * 2_500_000}\n")
+    data = gather(open_scores(tmp_path / "s.csv"))
+    assert data.label_names == names
+    assert data.y_score.tolist() == [[0.5, 0.25, 1.0]]
+
+
+def test_csv_has_the_decisions_of_the_float32_scores_it_was_written_from(tmp_path: Path) -> None:
+    scores = np.round(RNG.random((400, 3)), 3).astype(np.float32)
+    truth = (RNG.random((400, 3)) < scores).astype(np.uint8)
+    fitted = thresholds.fit_empirical(truth, scores, placement="score", label_names=NAMES)
+    fitted.save(tmp_path / "rule.json")
+    np.savez(tmp_path / "s.npz", y_score=scores)
+    rows = [",".join(map(str, row)) for row in scores]
+    (tmp_path / "s.csv").write_text("\n".join([",".join(NAMES), *rows]) + "\n")
+    assert (fitted.predict(scores) != fitted.predict(np.loadtxt(rows, delimiter=","))).any()
+    for name in ("s.npz", "s.csv"):
+        assert run("predict", tmp_path / "rule.json", tmp_path / name, "-o", tmp_path / f"{name}.jsonl") == 0
+    assert (tmp_path / "s.csv.jsonl").read_text() == (tmp_path / "s.npz.jsonl").read_text()
+
+
+# Keys
+
+KEYS = {
+    "text": pa.array(IDS),
+    "large text": pa.array(IDS, pa.large_string()),
+    "text views": pa.array(IDS, pa.string_view()),
+    "text by number": pa.array(IDS).dictionary_encode(),
+    "int8": pa.array(range(50), pa.int8()),
+    "uint64": pa.array([2**64 - 1 - k for k in range(50)], pa.uint64()),
+}
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_keys_join_and_are_carried_along(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresholds.files.source.BLOCK_CELLS", 33)
+    keys = KEYS[kind]
+    columns = {"id": keys, **wide("p_", SCORES)}
+    try:
+        parquet.write_table(pa.table(columns), tmp_path / "s.parquet")
+    except pa.ArrowNotImplementedError:
+        pytest.skip(f"this pyarrow writes no {kind}")
+    order = np.random.default_rng(1).permutation(50)
+    values = keys.to_pylist()
+    ids = pa.array([values[k] for k in order], keys.type if kind == "uint64" else None)
+    parquet.write_table(pa.table({"id": ids, "labels": [TAGS[k] for k in order]}), tmp_path / "t.parquet")
+    check(tmp_path / "s.parquet", Wanted(scores="p", key="id"), truth_path=tmp_path / "t.parquet")
+    thresholds.FixedRule(0.5, 3).save(tmp_path / "rule.json")
+    given = ["predict", tmp_path / "rule.json", tmp_path / "s.parquet", "--score-column", "p", "--key", "id"]
+    for name in ("o.parquet", "o.npz", "o.jsonl"):
+        assert run(*given, "-o", tmp_path / name) == 0
+    assert parquet.read_table(tmp_path / "o.parquet")["id"].to_pylist() == values
+    assert np.load(tmp_path / "o.npz")["id"].tolist() == values
+    assert [json.loads(line)["id"] for line in (tmp_path / "o.jsonl").read_text().splitlines()] == values
+
+
 # Datasets
 
 FEATURES = {
@@ -256,6 +328,19 @@ def test_datasets(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     moved = gather(open_scores(path, Wanted(label_names=names)))
     assert moved.label_names == names
     np.testing.assert_array_equal(moved.y_true.toarray(), TRUTH[:, [1, 2, 0]])
+
+
+@pytest.mark.parametrize("kind", ["list_view", "large_list_view"])
+def test_lists_that_lie_anywhere(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresholds.files.source.BLOCK_CELLS", 33)
+    view = getattr(pa, kind)
+    columns = {"p": pa.array(SCORES.tolist(), view(pa.float32())), "tags": pa.array(TAGS, view(pa.string()))}
+    folder = tmp_path / "d"
+    folder.mkdir()
+    with pa.ipc.new_stream(str(folder / "a.arrow"), pa.table(columns).schema) as writer:
+        writer.write_table(pa.table(columns))
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
+    assert check(folder, Wanted(label_names=NAMES)).y_score.dtype == np.float32
 
 
 def test_class_labels_in_the_metadata_of_parquet(tmp_path: Path) -> None:

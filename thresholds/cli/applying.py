@@ -21,7 +21,7 @@ def predict(options: argparse.Namespace) -> None:
 
     rule = load_rule(options.rule)
     check_suffix(options.output)
-    source = reading.opened(options)
+    source = reading.opened(options, rule)
     deciding = _Deciding(rule, options.rule, source)
     names = rule.label_names or source.label_names
     write_blocks(options.output, deciding.blocks(), source.n_labels, names, options.key)
@@ -119,7 +119,7 @@ def diff(options: argparse.Namespace) -> None:
             option, given = name.replace("_", "-"), getattr(options, name)
             raise InputError(f"--{option} is {given!r} without a file of scores")
     old, new = (reading.threshold_rule(path) for path in (options.old, options.new))
-    data = None if options.file is None else reading.aligned(reading.scores(options), new, options.new)
+    data = None if options.file is None else reading.aligned(reading.scores(options, new), new, options.new)
     difference = diff_rules(old, new, None if data is None else data.y_score)
     if options.json:
         about = {"old": options.old, "new": options.new, "file": None if data is None else data.name}

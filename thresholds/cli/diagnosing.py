@@ -29,11 +29,13 @@ class _Case(NamedTuple):
 def diagnose(options: argparse.Namespace) -> None:
     """Print which labels a rule predicts far too often, and why."""
     from thresholds.diagnosis import diagnose
+    from thresholds.rule import load_rule
 
     if options.action is not None and options.repair is None:
         raise InputError(f"--action is {options.action!r} without --repair, which says where to save the repaired rule")
-    data = reading.labelled(options)
-    case = _given(options, data) if options.rule is not None else _fitted(options, data)
+    given = None if options.rule is None else load_rule(options.rule)
+    data = reading.labelled(options, given)
+    case = _fitted(options, data) if given is None else _given(options, data, given)
     data, rule = case.data, case.rule
     found = diagnose(
         reading.taken(data.y_true, case.rows),
@@ -58,12 +60,9 @@ def diagnose(options: argparse.Namespace) -> None:
     failing.report(broken)
 
 
-def _given(options: argparse.Namespace, data: "LabelledFile") -> _Case:
-    """Read the rule, and choose the rows to judge it on."""
-    from thresholds.rule import load_rule
-
+def _given(options: argparse.Namespace, data: "LabelledFile", rule: "Rule") -> _Case:
+    """Match the rule and the file, and choose the rows to judge it on."""
     reading.check_unused(options, _OF_FIT, "--rule")
-    rule = load_rule(options.rule)
     rule._check(data.y_score)
     data = reading.aligned(data, rule, options.rule)
     if rule.label_names is None and data.label_names is not None:

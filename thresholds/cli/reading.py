@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from thresholds._checks import InputError, Matrix
 
+_NARROW = ("float16", "float32")
 _SPLIT_SEED = 0
 _NAMES_SHOWN = 3
 
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
 FileOrLabelled = TypeVar("FileOrLabelled", bound="ScoreFile")
 
 
-def opened(options: argparse.Namespace) -> "Source":
-    """Open the file of scores that the options name, and say what was assumed about it."""
-    from thresholds.files import Wanted, open_scores, read_label_names
+def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
+    """Open the file of scores that the options name, those of text in the dtype that the rule was fitted on."""
+    from thresholds.files import InDtype, Wanted, open_scores, read_label_names, refuse_overwriting
 
     named = vars(options)
+    output, truth = named.get("output") or named.get("repair"), named.get("truth")
+    if output is not None:
+        refuse_overwriting(output, options.file, *(() if truth is None else (truth,)))
     wanted = Wanted(
         scores=options.score_key,
         truth=named.get("truth_column"),
@@ -31,25 +35,27 @@ def opened(options: argparse.Namespace) -> "Source":
         label_names=None if options.label_names is None else read_label_names(options.label_names),
         with_truth="truth" in named,
     )
-    if "truth" in named and options.key is not None and options.truth is None:
+    if "truth" in named and options.key is not None and truth is None:
         raise InputError(f"--key is {options.key!r} without --truth, the file to join by it")
-    return open_scores(options.file, wanted, truth_path=named.get("truth"), logits=options.logits)
+    source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
+    dtype = getattr(getattr(rule, "fitted_on", None), "dtype", None)
+    return InDtype(source, dtype) if source.of_text and dtype in _NARROW else source
 
 
-def scores(options: argparse.Namespace) -> "ScoreFile":
+def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFile":
     """Read a file, of which truth may be absent."""
     from thresholds.files import gather
 
-    source = opened(options)
+    source = opened(options, rule)
     return gather(source, progress(source, "reading"))
 
 
-def labelled(options: argparse.Namespace) -> "LabelledFile":
+def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "LabelledFile":
     """Read a file with truth, and check it whole, so that errors name its own rows."""
     from thresholds.files import gather_labelled
     from thresholds.problem import Problem
 
-    source = opened(options)
+    source = opened(options, rule)
     data = gather_labelled(source, progress(source, "reading"))
     Problem.of(data.y_true, data.y_score, label_names=data.label_names, missing=options.missing)
     return data

@@ -4,7 +4,8 @@
 """
 
 from thresholds.files.atomic import write_atomically
-from thresholds.files.opening import open_scores, read_label_names, read_labelled, read_scores
+from thresholds.files.converting import InDtype
+from thresholds.files.opening import open_scores, read_label_names, read_labelled, read_scores, refuse_overwriting
 from thresholds.files.source import (
     Block,
     LabelledFile,
@@ -21,6 +22,7 @@ from thresholds.files.writing import Decided, check_suffix, write_blocks, write_
 __all__ = [
     "Block",
     "Decided",
+    "InDtype",
     "LabelledFile",
     "Rows",
     "ScoreFile",
@@ -34,6 +36,7 @@ __all__ = [
     "read_label_names",
     "read_labelled",
     "read_scores",
+    "refuse_overwriting",
     "write_atomically",
     "write_blocks",
     "write_predictions",

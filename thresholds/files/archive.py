@@ -12,6 +12,8 @@ from thresholds._checks import InputError, Matrix
 from thresholds.files.source import Array, row_slices
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
+_ENCRYPTED = 1
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _LOCAL_HEADER = 30  # bytes of a member's header in the archive, before its name and extra field
 
 
@@ -32,7 +34,10 @@ class Archive:
             if stream.read(6) == npy.MAGIC_PREFIX:
                 raise InputError(f"{path} is a single array, expected an archive of arrays")
         with self._opened() as archive:
-            names = [info.filename for info in archive.infolist()]
+            members = archive.infolist()
+        if any(member.flag_bits & _ENCRYPTED or member.compress_type not in _COMPRESSIONS for member in members):
+            raise self._damaged("it is encrypted, or compressed in a way that Python does not know")
+        names = [member.filename for member in members]
         self.files = [name.removesuffix(".npy") for name in names if name.endswith(".npy")]
 
     def array(self, key: str) -> Array:
@@ -42,7 +47,7 @@ class Archive:
             with archive.open(info) as member:
                 header = self._header(member)
                 position = member.tell()
-                if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1 or not _size(header):
+                if info.compress_type != zipfile.ZIP_STORED or not _size(header):
                     return self._read(member, header, _size(header)).reshape(
                         header.shape, order="F" if header.fortran else "C"
                     )
@@ -75,6 +80,10 @@ class Archive:
         except (ValueError, TypeError) as error:
             raise self._malformed(key, error) from None
         return n_samples, n_labels
+
+    def dtype(self, key: str) -> np.dtype[Any]:
+        """Give the dtype of a matrix."""
+        return self.header(key if key in self.files else f"{key}_data").dtype
 
     def row_blocks(self, key: str) -> Iterator[Matrix]:
         """Read a matrix a few rows at a time."""

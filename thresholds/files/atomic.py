@@ -18,8 +18,11 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     if target.is_dir() or os.fspath(path).endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, "is a folder, expected a file", os.fspath(path))
     if target.exists() and not target.is_file():
-        with open(target, "wb") as stream:
-            write(stream)
+        try:
+            with open(target, "wb") as stream:
+                write(stream)
+        except BrokenPipeError as error:
+            raise BrokenPipeError(error.errno, error.strerror, os.fspath(path)) from None
         return
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:

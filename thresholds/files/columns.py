@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks import InputError
+from thresholds._checks import InputError, shown
 from thresholds.files.source import Wanted
 
 Array = npt.NDArray[Any]
@@ -130,7 +130,7 @@ def truth_part(name: str, columns: Columns, wanted: Wanted, scores: Part | None)
 def listed(names: Sequence[str] | Columns) -> str:
     """List a few names."""
     names = list(names)
-    return (", ".join(map(repr, names[:_SHOWN])) or "none") + (", ..." if len(names) > _SHOWN else "")
+    return (", ".join(map(shown, names[:_SHOWN])) or "none") + (", ..." if len(names) > _SHOWN else "")
 
 
 def differences(first: Table, other: Table, used: Sequence[str]) -> str | None:
@@ -214,7 +214,9 @@ def _all_numeric(name: str, others: Columns, wanted: Wanted) -> Part:
             raise InputError(f"{name} has no scores of {listed(lacking)}, expected a column for each of --label-names")
         return Part("label columns", wanted.label_names, wanted.label_names, "wide")
     if not numbers:
-        found = ", ".join(f"{key!r} ({column.type})" for key, column in list(others.items())[:_SHOWN]) or "no columns"
+        found = (
+            ", ".join(f"{shown(key)} ({column.type})" for key, column in list(others.items())[:_SHOWN]) or "no columns"
+        )
         raise InputError(
             f"{name} has no scores in {found}, expected columns of numbers, or a column of lists of them, as"
             " --score-column"

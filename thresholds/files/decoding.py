@@ -76,10 +76,13 @@ def from_positions(batch: Batch, column: str, n_labels: int, places: Array | Non
 
 
 def logistic(scores: Matrix) -> Matrix:
-    """Turn logits into probabilities, in float64, in float32 for float16; absent entries of CSR stay absent."""
+    """Turn logits into probabilities, in float64, in float32 for float16; absent entries of CSR stay absent.
+
+    NaN and +inf stay what they are, to be refused like those of other scores.
+    """
     if not isinstance(scores, np.ndarray):
         return type(scores)((logistic(scores.data), scores.indices, scores.indptr), shape=scores.shape)
     dtype = np.float32 if scores.dtype == np.float16 else np.float64
     # From the side on which exp cannot overflow, and tiny probabilities keep their digits.
     small = np.exp(-np.abs(scores.astype(dtype)))
-    return np.where(scores >= 0, 1 / (1 + small), small / (1 + small))
+    return np.where(scores == np.inf, scores, np.where(scores >= 0, 1 / (1 + small), small / (1 + small)))

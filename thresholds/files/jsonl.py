@@ -105,7 +105,9 @@ class JsonLines(Table):
         try:
             return np.array(flat, {"bool": np.bool_, "int": np.int64}.get(kind, np.float64))
         except OverflowError as error:
-            raise InputError(f"{key!r} of {self._path} has a number that is too large: {error}") from None
+            raise InputError(
+                f"{key!r} of {self._path} has a number that is too large, expected 64 bits, or text as keys: {error}"
+            ) from None
 
     def _in_order(self, key: str, value: Row, number: int) -> list[Any]:
         """Give the values of a mapping in the order of the labels."""
@@ -131,7 +133,11 @@ def _described(values: list[Any]) -> Column:
         of_form = [value for value in values if isinstance(value, list | dict)]
         parts = list(chain.from_iterable(value.values() if isinstance(value, dict) else value for value in of_form))
     types = [type(part) for part in parts if part is not None]
-    kind = _kind(set(types) if {int, float} >= set(types) else set(types[:1]))
+    kind = (
+        "text"
+        if set(types) == {int, str} and form == "flat"
+        else _kind(set(types) if {int, float} >= set(types) else set(types[:1]))
+    )
     shown_kind = {"float": "numbers", "int": "whole numbers", "bool": "true or false", "none": "labels"}.get(kind, kind)
     described = {"flat": shown_kind, "list": f"lists of {shown_kind}", "mapping": "scores by label"}[form]
     return Column(form, kind, described, None, tuple(first) if form == "mapping" else None)

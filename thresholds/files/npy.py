@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from thresholds._checks import InputError
-from thresholds.files.source import Block, Source, Wanted, row_slices
+from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers, row_slices
 
 
 class NpySource(Source):
@@ -20,6 +20,7 @@ class NpySource(Source):
             raise InputError(f"{path} cannot be read as a .npy file: {error}") from None
         if not isinstance(cells, np.ndarray) or cells.ndim not in (1, 2):
             raise InputError(f"{path} has shape {np.shape(cells)}, expected (n_samples, n_labels)")
+        refuse_other_numbers(path.name, self.score_key, cells.dtype)
         for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
             if column is not None:
                 raise InputError(f"{option} is {column!r} with {path.name}, which has no columns, expected None")

@@ -13,7 +13,7 @@ from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds.files.archive import CSR_PARTS, Archive
 from thresholds.files.keys import check_array
-from thresholds.files.source import Array, Block, Rows, Source, Wanted
+from thresholds.files.source import Array, Block, Rows, Source, Wanted, refuse_other_numbers
 
 
 class NpzSource(Source):
@@ -27,6 +27,7 @@ class NpzSource(Source):
         self._truth = None if truth_only or not wanted.with_truth else _truth_key(path.name, archive, wanted.truth)
         self.truth_key = self._truth
         self.n_samples, self.n_labels = archive.shape(self.score_key)
+        refuse_other_numbers(path.name, self.score_key, archive.dtype(self.score_key))
         self.label_names = _label_names(path.name, archive, wanted, self.n_labels)
         if not truth_only:
             self.calib_idx, self.test_idx = (

@@ -68,6 +68,14 @@ def read_label_names(path: StrPath) -> tuple[str, ...]:
     return names_of_labels(names)
 
 
+def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
+    """Refuse to write to a file that is read, by whatever name, or to one of its shards."""
+    for path in [os.fspath(given) for given in inputs]:
+        files = _matching(path) if _is_pattern(path) else [Path(path), *(Path(path).glob("*"))]
+        if os.path.exists(output) and any(file.exists() and file.samefile(output) for file in files):
+            raise InputError(f"{os.fspath(output)} is a file of {path}, which is read, expected another output")
+
+
 def _open(path: str, wanted: Wanted) -> Source:
     """Open scores, and truth that stands beside them."""
     suffix = "" if _is_pattern(path) else _suffix(path)

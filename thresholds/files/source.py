@@ -134,6 +134,12 @@ def gather_labelled(source: Source, step: Callable[[int], object] | None = None)
     return LabelledFile(**{item.name: getattr(data, item.name) for item in fields(data)})
 
 
+def refuse_other_numbers(name: str, key: str, dtype: np.dtype[Any]) -> None:
+    """Refuse scores that are no real numbers."""
+    if dtype.kind not in "biuf":
+        raise InputError(f"{key} of {name} has dtype {dtype}, expected real numbers")
+
+
 def rows_per_block(n_labels: int) -> int:
     """Give the number of dense rows that take a few megabytes."""
     return max(1, min(_MOST_ROWS, BLOCK_CELLS // max(1, n_labels)))

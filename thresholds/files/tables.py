@@ -236,10 +236,10 @@ def _is_indicator(table: Table, column: str, n_labels: int) -> bool:
         lengths = np.diff(lists.offsets)
         if (lengths != n_labels).any() or ((lists.values != 0) & (lists.values != 1)).any():
             return False
-        if n_labels == 1 and not lists.values.any():
+        if n_labels <= 2 and (lists.values.reshape(-1, n_labels) == np.arange(n_labels)).all():
             raise InputError(
-                f"truth {column!r} of {table.name} begins with [0] in all of {len(lengths):,} rows, which is the label"
-                " at position 0 or none, expected --truth-column to name a column of 0 and 1, or lists of label names"
+                f"truth {column!r} of {table.name} has {list(range(n_labels))} in all of the first {len(lengths):,}"
+                " rows, which may be positions or 0 and 1, expected true and false, numbers with a point, or names"
             )
         return True
     return False

@@ -15,10 +15,13 @@ from numpy.lib import format as npy
 
 from thresholds import label_lists
 from thresholds._checks import InputError, Matrix
+from thresholds.files.archive import CSR_PARTS
 from thresholds.files.atomic import write_atomically
 
 Array = npt.NDArray[Any]
 
+_OF_CSR = tuple(f"y_pred_{part}" for part in CSR_PARTS)
+_RESERVED = {".npz": ("y_pred", *_OF_CSR, "label_names")}  # names that decisions are written under
 SUFFIXES = (".npz", ".parquet", ".jsonl", ".ndjson")
 _CHUNK = 2**20  # entries
 _LABELS = "labels"
@@ -49,8 +52,8 @@ def write_blocks(
     """
     path = Path(path)
     check_suffix(path)
-    if key == _LABELS and path.suffix != ".npz":
-        raise InputError(f"--key is {key!r}, which is the column that decisions are written to, expected another name")
+    if key in _RESERVED.get(path.suffix, (_LABELS,)):
+        raise InputError(f"--key is {key!r}, a name that decisions are written under, expected another")
     kinds: dict[str, type[_Writer]] = {".npz": _Npz, ".parquet": _Parquet}
     kind = kinds.get(path.suffix, _JsonLines)
     write_atomically(path, lambda stream: kind(stream, n_labels, label_names, key).write(blocks))
@@ -121,7 +124,9 @@ class _Parquet(_Writer):
         columns = {_LABELS: pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)}
         if self.key is not None and decided.keys is not None:
             keys = decided.keys
-            columns = {self.key: pa.array(keys if keys.dtype.kind in "iufbO" else keys.tolist())} | columns
+            columns = {
+                self.key: pa.array(keys) if keys.dtype.kind in "iu" else pa.array(keys.tolist(), pa.string())
+            } | columns
         return pa.table(columns)
 
 
@@ -152,7 +157,7 @@ class _Npz(_Writer):
                     _put(archive, "label_names", names.dtype, names.size, iter([names]))
                 if self.key is not None and keys:
                     joined = np.concatenate(keys)
-                    joined = np.array(joined.tolist()) if joined.dtype.hasobject else joined
+                    joined = joined.astype(np.str_) if joined.dtype.hasobject else joined
                     _put(archive, self.key, joined.dtype, joined.size, iter([joined]))
 
 

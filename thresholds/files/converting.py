@@ -1,0 +1,66 @@
+"""Scores in another form than their file has them: logits as probabilities, numbers of text in a dtype."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds.files.decoding import logistic
+from thresholds.files.source import Array, Block, Source
+
+_ENOUGH_CELLS = 100  # from which on logits do not all lie in [0, 1] by chance
+
+
+class Converted(Source):
+    """The rows of another source, in another form."""
+
+    def __init__(self, source: Source, note: str | None = None) -> None:
+        self._source = source
+        for name in ("name", "score_key", "truth_key", "label_names", "n_labels", "n_samples", "about", "of_text"):
+            setattr(self, name, getattr(source, name))
+        self.calib_idx, self.test_idx = source.calib_idx, source.test_idx
+        self.notes = source.notes if note is None else (*source.notes, note)
+
+    def keys(self) -> Array:
+        """Give the key of every row."""
+        return self._source.keys()
+
+
+class FromLogits(Converted):
+    """Scores that are logits, as probabilities."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source, "logits are turned into probabilities")
+
+    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
+        """Give the rows in order; that all were probabilities before is known, and refused, at the end."""
+        suspicious, n_cells = True, 0
+        for block in self._source.blocks(truth=truth):
+            cells = block.y_score.data if is_sparse(block.y_score) else block.y_score
+            suspicious = suspicious and bool(((cells >= 0) & (cells <= 1)).all())
+            n_cells += cells.size
+            yield block._replace(y_score=logistic(block.y_score))
+        if suspicious and n_cells >= _ENOUGH_CELLS:
+            raise InputError(
+                f"{self.name} has all scores in [0, 1] with --logits, expected logits: they look like probabilities"
+                " already"
+            )
+
+
+class InDtype(Converted):
+    """Scores that were written as text, in the dtype that they had before."""
+
+    def __init__(self, source: Source, dtype: npt.DTypeLike) -> None:
+        self._dtype = np.dtype(dtype)
+        super().__init__(source, f"scores written as text are read as {self._dtype}, in which the rule was fitted")
+
+    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
+        """Give the rows in order."""
+        for block in self._source.blocks(truth=truth):
+            yield block._replace(y_score=self._cast(block.y_score))
+
+    def _cast(self, scores: Matrix) -> Matrix:
+        """Round scores; what is too large becomes infinite, and is refused as such."""
+        with np.errstate(over="ignore"):
+            return scores.astype(self._dtype)
