@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import zlib
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -47,9 +48,9 @@ class ArrowTable(Table):
         features = features_in(schema) if features is None else features
         self.columns = {field.name: described(field.type, class_names(features.get(field.name))) for field in schema}
 
+    @abstractmethod
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read columns; batches are cut to `n_rows` by those who take them."""
-        raise NotImplementedError
 
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read columns a few megabytes at a time."""
