@@ -218,7 +218,7 @@ def test_wide_keys_of_json(tmp_path: Path) -> None:
 
 def test_blank_lines_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text('{"p": [0.5]}\n\n{"p": [0.25]}\n  \n')
-    assert files.read_scores(tmp_path / "s.jsonl").y_score.tolist() == [[0.5], [0.25]]
+    assert files.gather(files.open_scores(tmp_path / "s.jsonl")).y_score.tolist() == [[0.5], [0.25]]
 
 
 def test_shards_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_decisions_are_written_block_by_block(
 
 
 def test_what_is_written_at_once_is_what_is_written_in_blocks(tmp_path: Path) -> None:
-    files.write_predictions(tmp_path / "a.npz", TRUTH, NAMES)
+    files.write_blocks(tmp_path / "a.npz", [files.Decided(TRUTH)], TRUTH.shape[1], NAMES)
     files.write_blocks(tmp_path / "b.npz", (files.Decided(TRUTH[rows]) for rows in BLOCKS), 3, NAMES)
     first, second = np.load(tmp_path / "a.npz"), np.load(tmp_path / "b.npz")
     assert first.files == second.files

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -148,10 +149,9 @@ def compare(
 def _common_names(rules: Mapping[str, AnyRule]) -> tuple[str, ...] | None:
     """Give the label names of the rules, and refuse rules of different ones."""
     named = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
-    for name, names in named.items():
-        first = next(iter(named))
-        if names != named[first]:
-            raise InputError(f"rules {first!r} and {name!r} have different label names, expected the same, in order")
+    for (first, names), (second, others) in pairwise(named.items()):
+        if names != others:
+            raise InputError(f"rules {first!r} and {second!r} have different label names, expected the same, in order")
     return next(iter(named.values()), None)
 
 

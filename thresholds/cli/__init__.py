@@ -63,10 +63,8 @@ def _end(number: int, _: object) -> None:
 
 def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning without the line of code that raised it."""
-    said = str(message)
-    if type(message).__name__ == "ScoreRangeWarning" and "--logits" not in said:
-        said += " --logits turns logits into probabilities."
-    print(f"thresholds: warning: {said}", file=sys.stderr)
+    hint = "; --logits reads a file of logits" if type(message).__name__ == "ScoreRangeWarning" else ""
+    print(f"thresholds: warning: {message}{hint}", file=sys.stderr)
 
 
 def _fail(message: str, status: int = 1) -> int:

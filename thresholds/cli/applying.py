@@ -39,7 +39,6 @@ class _Deciding:
         self.n_rows = self.n_predicted = 0
         self.kind = ""
         self._outside = 0.0
-        self._range: tuple[float, ...] = ()
 
     def blocks(self) -> Iterator["Decided"]:
         """Decide all blocks."""
@@ -62,16 +61,12 @@ class _Deciding:
 
     def warn(self) -> None:
         """Say that most scores lie outside the range of the fit; of one block alone that may mean little."""
-        from thresholds.rule import ScoreRangeWarning
+        from thresholds.rule import ScoreRangeWarning, ThresholdRule
 
-        if self._outside > 0.5 * self.n_rows:
-            lowest, highest = self._range
-            warnings.warn(
-                f"{self._outside / self.n_rows:.0%} of the scores lie outside [{lowest:g}, {highest:g}], where the rule"
-                " was fitted: are these logits for probabilities (--logits), or another model's scores?",
-                ScoreRangeWarning,
-                stacklevel=2,
-            )
+        if isinstance(self.rule, ThresholdRule) and self.rule.fitted_on is not None:
+            words = self.rule.fitted_on.out_of_range(self._outside / self.n_rows)
+            if words is not None:
+                warnings.warn(words, ScoreRangeWarning, stacklevel=2)
 
     def _decide(self, scores: "Matrix") -> "Matrix":
         """Decide one block; its share of scores outside the range of the fit is noted."""
@@ -85,7 +80,6 @@ class _Deciding:
             decided = rule.predict(scores, dense=is_sparse(scores) and rule.predicts_missing)
         if isinstance(rule, ThresholdRule) and rule.fitted_on is not None:
             self._outside += scores.shape[0] * rule.fitted_on.share_outside(scores, rule.missing)
-            self._range = rule.fitted_on.quantiles[:1] + rule.fitted_on.quantiles[-1:]
         return decided
 
 

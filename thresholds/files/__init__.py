@@ -5,7 +5,7 @@
 
 from thresholds.files.atomic import write_atomically
 from thresholds.files.converting import InDtype
-from thresholds.files.opening import open_scores, read_label_names, read_labelled, read_scores, refuse_overwriting
+from thresholds.files.opening import open_scores, read_label_names, read_labelled, refuse_overwriting
 from thresholds.files.source import (
     Block,
     LabelledFile,
@@ -17,7 +17,7 @@ from thresholds.files.source import (
     gather,
     gather_labelled,
 )
-from thresholds.files.writing import Decided, check_suffix, write_blocks, write_predictions
+from thresholds.files.writing import Decided, check_suffix, write_blocks
 
 __all__ = [
     "Block",
@@ -35,9 +35,7 @@ __all__ = [
     "open_scores",
     "read_label_names",
     "read_labelled",
-    "read_scores",
     "refuse_overwriting",
     "write_atomically",
     "write_blocks",
-    "write_predictions",
 ]

@@ -16,10 +16,8 @@ from thresholds.files.npz import NpzSource
 from thresholds.files.shards import Shards
 from thresholds.files.source import (
     LabelledFile,
-    ScoreFile,
     Source,
     Wanted,
-    gather,
     gather_labelled,
 )
 from thresholds.files.tables import TableSource
@@ -39,11 +37,6 @@ def open_scores(
     if truth_path is not None:
         source = Joined(source, _open_truth(os.fspath(truth_path), wanted, source), wanted.key)
     return FromLogits(source) if logits else source
-
-
-def read_scores(path: StrPath, score_key: str | None = None, groups_key: str | None = None) -> ScoreFile:
-    """Read all scores of a file, and what else it has."""
-    return gather(open_scores(path, Wanted(scores=score_key, groups=groups_key)))
 
 
 def read_labelled(path: StrPath, score_key: str | None = None, groups_key: str | None = None) -> LabelledFile:

@@ -34,11 +34,6 @@ class Decided(NamedTuple):
     keys: Array | None = None
 
 
-def write_predictions(path: str | os.PathLike[str], y_pred: Any, label_names: tuple[str, ...] | None) -> None:
-    """Write 0/1 decisions at once."""
-    write_blocks(path, [Decided(y_pred)], y_pred.shape[1], label_names)
-
-
 def write_blocks(
     path: str | os.PathLike[str],
     blocks: Iterable[Decided],

@@ -70,9 +70,8 @@ class FittedOn:
             return 0.0
         return float(np.mean((cells < self.quantiles[0]) | (cells > self.quantiles[-1])))
 
-    def out_of_range(self, scores: Any, missing: float) -> str | None:
-        """Say that most scores lie outside the range of the fit, if they do."""
-        outside = self.share_outside(scores, missing)
+    def out_of_range(self, outside: float) -> str | None:
+        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
         if outside <= _MOST:
             return None
         return (

@@ -287,7 +287,7 @@ class ThresholdRule(Saved):
     def _warn_if_out_of_range(self, scores: Any, stacklevel: int = 3) -> None:
         """Warn once if most scores lie outside the range of the fit."""
         if self.fitted_on is not None and not self._warned:
-            words = self.fitted_on.out_of_range(scores, self.missing)
+            words = self.fitted_on.out_of_range(self.fitted_on.share_outside(scores, self.missing))
             if words is not None:
                 self._warned.append(True)
                 warnings.warn(words, ScoreRangeWarning, stacklevel=stacklevel)
