@@ -19,6 +19,7 @@ from thresholds.guards import Guard, Limits, SCutFBR, Shrink, chosen_guard, fit_
 from thresholds.judging import f_measure, judge
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
+from thresholds.narrowing import useful_staircases
 from thresholds.problem import Problem
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.shared import best_shared_cut
@@ -241,7 +242,7 @@ def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: boo
     def choose(stairs: Staircase) -> Cuts:
         return stairs.cuts_at(stairs.best(beta))
 
-    return staircase.all_cuts(staircase.map_labels(problem, choose, n_jobs=n_jobs, progress=progress))
+    return staircase.all_cuts(useful_staircases(problem, choose, beta, jointly=False, n_jobs=n_jobs, progress=progress))
 
 
 def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> Cuts:
@@ -255,7 +256,7 @@ def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bo
         offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
         return stairs.take(offsets, vertex), slope
 
-    parts = staircase.map_labels(problem, hull, n_jobs=n_jobs, progress=progress)
+    parts = useful_staircases(problem, hull, beta, jointly=True, n_jobs=n_jobs, progress=progress)
     stairs = staircase.concatenate([part for part, _ in parts])
     slope = np.concatenate([slope for _, slope in parts])
     tp, predicted = (stairs.increments(values) for values in (stairs.tp, stairs.predicted))

@@ -74,6 +74,41 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, Rows]:
 
 
 @kernel
+def _sweep(
+    up: Keys,
+    hits: Keys,
+    above: int,
+    hits_above: int,
+    below: Any,
+    key: Keys,
+    lower: Keys,
+    tp: Ints,
+    fp: Ints,
+    higher: Ints,
+    step: int,
+) -> int:
+    """Write the steps of one label from its sorted keys and those of its positives; give the next step's place."""
+    i, p = up.size, hits.size
+    while p > 0:
+        x = hits[p - 1]
+        while p > 0 and hits[p - 1] == x:
+            p -= 1
+        while i >= _STRIDE and up[i - _STRIDE] >= x:
+            i -= _STRIDE
+        while i > 0 and up[i - 1] >= x:
+            i -= 1
+        after = i + 1
+        while after < up.size and up[after] == x:
+            after += 1
+        hit = hits_above + hits.size - p
+        key[step], lower[step] = x, up[i - 1] if i > 0 else below
+        tp[step], fp[step] = hit, above + (up.size - i) - hit
+        higher[step] = above + up.size - after
+        step += 1
+    return step
+
+
+@kernel
 def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
     """Give the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
 
@@ -108,22 +143,40 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
             for i in range(n):  # Vectorised, as the loop above would not let it be: a third of the time of both.
                 below = max(below, keys[j, i] if keys[j, i] < lowest else none)
             up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
-            i, p = n_kept, n_positives
-            while p > 0:
-                x = hits[p - 1]
-                while p > 0 and hits[p - 1] == x:
-                    p -= 1
-                while i >= _STRIDE and up[i - _STRIDE] >= x:
-                    i -= _STRIDE
-                while i > 0 and up[i - 1] >= x:
-                    i -= 1
-                after = i + 1
-                while after < n_kept and up[after] == x:
-                    after += 1
-                key[step], lower[step] = x, up[i - 1] if i > 0 else below
-                tp[step], fp[step] = n_positives - p, (n_kept - i) - (n_positives - p)
-                higher[step] = n_kept - after
-                step += 1
+            step = _sweep(up, hits, 0, 0, below, key, lower, tp, fp, higher, step)
+        offsets[j + 1] = step
+    return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
+
+
+@kernel
+def staircases_between(
+    starts: Ints,
+    sizes: Ints,
+    keys: Keys,
+    hit_starts: Ints,
+    hit_sizes: Ints,
+    hit_keys: Keys,
+    above: Ints,
+    hits_above: Ints,
+    below: Keys,
+) -> Steps:
+    """Give the steps of labels among some of their keys.
+
+    Label j has `sizes[j]` keys from `starts[j]` on; `above[j]` scores lie higher, `below[j]` is the next lower key. The
+    same for its positives, of which the keys have those, too.
+    """
+    size = hit_sizes.sum()
+    offsets = np.zeros(starts.size + 1, np.int64)
+    key, lower = np.empty(size, keys.dtype), np.empty(size, keys.dtype)
+    tp, fp, higher = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    spare, no_rows = np.empty(sizes.max(), keys.dtype), np.empty(0, np.int32)
+    step = 0
+    for j in range(starts.size):
+        n, n_hits = sizes[j], hit_sizes[j]
+        if n_hits > 0:
+            hits, _ = _radix_sort(hit_keys[hit_starts[j] : hit_starts[j] + n_hits], no_rows, spare[:n_hits].copy(), no_rows)
+            up, _ = _radix_sort(keys[starts[j] : starts[j] + n], no_rows, spare[:n], no_rows)
+            step = _sweep(up, hits, above[j], hits_above[j], below[j], key, lower, tp, fp, higher, step)
         offsets[j + 1] = step
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
