@@ -46,7 +46,7 @@ _PARTS = 64  # of what is sorted
 _STRIPE = 512  # labels: what is kept of them while rows pass stays in the second-level cache
 _NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
 _CUTS = 16
-_SHARE = 5  # Scores that are kept take this part of the memory of all.
+_SHARE = 4  # Scores that are kept, and those of positives, take this part of the memory of all.
 _LEAST_PANEL = 2**22  # bytes
 _ROUNDING = 1e-12  # relative, of a value of tp - r predicted: a hundred times more than it can be
 
@@ -263,9 +263,7 @@ class _Passes:
 
         return self._run(finish, _parts(left.sizes), "sorting")
 
-    def sort(
-        self, left: _Lists, hits: _Lists, between: _Between, below: Scores, offset: int, part: slice
-    ) -> Staircase:
+    def sort(self, left: _Lists, hits: _Lists, between: _Between, below: Scores, offset: int, part: slice) -> Staircase:
         """Give the steps of some labels among what is left of them."""
         labels = slice(offset + part.start, offset + part.stop)
         firsts, sizes, keys = left.firsts[part], left.sizes[part].copy(), left.scores

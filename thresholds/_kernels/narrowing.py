@@ -108,10 +108,11 @@ def count_at_cuts(scores: Scores, cuts: Scores, counts: Counts) -> None:
 def count_lists_at_cuts(firsts: Ints, sizes: Ints, scores: Scores, cuts: Scores, counts: Ints) -> None:
     """Count the scores of each label's list at or above each of its cuts (n_cuts, n_labels)."""
     for j in range(firsts.size):
+        of_label = scores[firsts[j] : firsts[j] + sizes[j]]
         for k in range(cuts.shape[0]):
             cut, n = cuts[k, j], np.int32(0)
-            for i in range(firsts[j], firsts[j] + sizes[j]):
-                n += np.int32(scores[i] >= cut)
+            for i in range(of_label.size):
+                n += np.int32(of_label[i] >= cut)
             counts[k, j] = n
 
 
@@ -119,11 +120,13 @@ def count_lists_at_cuts(firsts: Ints, sizes: Ints, scores: Scores, cuts: Scores,
 def keep_between(firsts: Ints, sizes: Ints, scores: Scores, low: Scores, high: Scores) -> None:
     """Keep the scores of each label's list in [low, high), in place."""
     for j in range(firsts.size):
-        n = firsts[j]
-        for i in range(firsts[j], firsts[j] + sizes[j]):
-            scores[n] = scores[i]
-            n += (scores[i] >= low[j]) & (scores[i] < high[j])
-        sizes[j] = n - firsts[j]
+        of_label = scores[firsts[j] : firsts[j] + sizes[j]]
+        n = 0
+        for i in range(of_label.size):
+            x = of_label[i]
+            of_label[n] = x
+            n += (x >= low[j]) & (x < high[j])
+        sizes[j] = n
 
 
 @kernel
@@ -236,7 +239,10 @@ def _bound(
     tp, predicted, tp_top, predicted_top = hits_above, above, hits_above, above
     for b in range(_BUCKETS - 1, -1, -1):
         if hits[b] > 0:
-            most = (tp + hits[b] - low * (predicted + hits[b]) + slack, tp + hits[b] - high * (predicted + hits[b]) + slack)
+            most = (
+                tp + hits[b] - low * (predicted + hits[b]) + slack,
+                tp + hits[b] - high * (predicted + hits[b]) + slack,
+            )
             beaten = most[0] < best_low[0] and most[1] < best_low[1]
             if not (beaten or (most[0] < best_high[0] and most[1] < best_high[1])):
                 if top < 0:
@@ -291,7 +297,10 @@ def refine(
         before = 2 * sizes[j]
         while sizes[j] > _FEW and 2 * sizes[j] <= before and hit_sizes[j] > 0:
             before = sizes[j]
-            left, hits_left = keys[firsts[j] : firsts[j] + sizes[j]], hit_keys[hit_firsts[j] : hit_firsts[j] + hit_sizes[j]]
+            left, hits_left = (
+                keys[firsts[j] : firsts[j] + sizes[j]],
+                hit_keys[hit_firsts[j] : hit_firsts[j] + hit_sizes[j]],
+            )
             lowest, highest = left.min(), left.max()
             if not _to_buckets(left, lowest, highest, bits, scores, buckets):
                 break

@@ -174,7 +174,9 @@ def staircases_between(
     for j in range(starts.size):
         n, n_hits = sizes[j], hit_sizes[j]
         if n_hits > 0:
-            hits, _ = _radix_sort(hit_keys[hit_starts[j] : hit_starts[j] + n_hits], no_rows, spare[:n_hits].copy(), no_rows)
+            hits, _ = _radix_sort(
+                hit_keys[hit_starts[j] : hit_starts[j] + n_hits], no_rows, spare[:n_hits].copy(), no_rows
+            )
             up, _ = _radix_sort(keys[starts[j] : starts[j] + n], no_rows, spare[:n], no_rows)
             step = _sweep(up, hits, above[j], hits_above[j], below[j], key, lower, tp, fp, higher, step)
         offsets[j + 1] = step
