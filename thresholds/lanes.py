@@ -103,7 +103,7 @@ class Lanes:
             yield number * self._block_rows, slice(first, min(first + step, self.rows.stop))
 
     def _block(self, matrix: Any, rows: slice, room: npt.NDArray[Any], filling: float) -> npt.NDArray[Any]:
-        """Give a piece of a matrix where it is, if it has the form of a block, or else copy it into the room for one."""
+        """Give a piece of a matrix where it is, if it has the form of a block, else copy it into the room for one."""
         part = matrix[rows, self.labels]
         if is_sparse(part):
             part = part.toarray()

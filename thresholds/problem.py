@@ -154,6 +154,14 @@ class Problem:
         weights, measured = (None if values is None else values[rows] for values in (self.weights, self.measured))
         return replace(self, truth=self.truth[rows], scores=self.scores[rows], weights=weights, measured=measured)
 
+    def pooled(self) -> "Problem | None":
+        """Give all cells of a plain problem as those of one label; None where that would take a copy."""
+        for order, name in (("C", "c_contiguous"), ("F", "f_contiguous")):
+            if all(isinstance(cells, np.ndarray) and getattr(cells.flags, name) for cells in (self.truth, self.scores)):
+                truth, scores = (cells.reshape((-1, 1), order=order) for cells in (self.truth, self.scores))
+                return replace(self, truth=truth, scores=scores, label_names=None)
+        return None
+
     def view(self, rows: Ints) -> "Problem":
         """Give the plain problem of some of the rows, whose scores are copied only in the pieces that are asked for."""
         return replace(self, truth=self.truth[rows], scores=_RowsOf(self.scores, rows))

@@ -21,15 +21,16 @@ from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.shared_cuts import pooled_counts, pooled_gains
 from thresholds._kernels.sorting import sorted_with_rows
 from thresholds.metrics.counts import f_of_counts
+from thresholds.narrowing import useful_staircases
 from thresholds.problem import Axis, Items, Problem
+from thresholds.shared_means import EQUAL, UNIT, MeanCut, shares_of
 
 Ints = npt.NDArray[np.int64]
 Piece = tuple[int, int]
 Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**21  # Small enough to sort near the cache, large enough to sweep the grid once for each.
-_UNIT = 2.0**61  # A mean F-beta is an integer number of these, so that sums do not depend on threads.
-_EQUAL = 2**11  # units: what the F of all groups, computed in float64, can be off by together
+_WORTH_COUNTING = 2**18  # cells: sorting fewer is as fast
 
 
 class _Pool(NamedTuple):
@@ -69,6 +70,9 @@ class _Search:
 
     def best(self) -> tuple[float, float]:
         """Give the best cut and the next lower score."""
+        narrowed = self._narrowed() if self.problem.plain else None
+        if narrowed is not None:
+            return narrowed
         pool = self._pool()
         best = self._best_micro if self.average == "micro" else self._best_mean
         chosen = best(pool) if pool.grid.size else None
@@ -78,6 +82,19 @@ class _Search:
         below = max(self._map(lambda items, _: _highest_below(items, key)))
         score, lower = to_scores(np.array([key, below], pool.grid.dtype)).tolist()
         return score, lower
+
+    def _narrowed(self) -> tuple[float, float] | None:
+        """Find the best cut of dense scores without sorting most of them; None where that does not pay, or cannot."""
+        run: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.progress}
+        if self.average != "micro":
+            search = MeanCut(self.problem, self.average, self.beta, self.zero_division, **run)
+            return search.best() if self.problem.n_stored >= _WORTH_COUNTING else None
+        pooled = self.problem.pooled()
+        if pooled is None:
+            return None
+        (stairs,) = useful_staircases(pooled, lambda stairs: stairs, self.beta, jointly=False, **run)
+        f = f_of_counts(stairs.tp, stairs.predicted, np.full_like(stairs.tp, stairs.positives[0]), self.beta, 0.0)
+        return (float(stairs.score[f.argmax()]), float(stairs.lower[f.argmax()])) if f.size else (np.inf, np.nan)
 
     @property
     def axis(self) -> Axis:
@@ -137,28 +154,19 @@ class _Search:
 
     def _best_mean(self, pool: _Pool) -> int | None:
         """Give the candidate of highest mean F-beta over groups, None if predicting nothing is as good."""
-        shares = self._shares()
+        shares = shares_of(self.average, self.positives, self.problem.row_weights)
 
         def sweep(items: Items, groups: slice) -> Ints:
-            settings = (self.beta**2, self.zero_division, _UNIT)
+            settings = (self.beta**2, self.zero_division, UNIT)
             starts, keys, hits, weights = items
             of_groups = (self.positives[groups], shares[groups])
             return pooled_gains(pool.grid, *sorted_with_rows(keys), starts, hits, weights, *of_groups, *settings)
 
         empty = self.positives == 0
-        nothing = int(np.rint(shares[empty] * self.zero_division * _UNIT).astype(np.int64).sum())
+        nothing = int(np.rint(shares[empty] * self.zero_division * UNIT).astype(np.int64).sum())
         value = nothing + _from_the_top(self._total(sweep))
-        enough = max(nothing, int(value.max())) - _EQUAL - shares.size
+        enough = max(nothing, int(value.max())) - EQUAL - shares.size
         return None if nothing >= enough else int(np.flatnonzero(value >= enough)[-1])
-
-    def _shares(self) -> npt.NDArray[np.float64]:
-        """Give the weight of each group's F-beta in the mean; they sum to 1."""
-        weights = np.ones_like(self.positives)
-        if self.average == "samples":
-            weights = self.problem.row_weights
-        elif self.average == "weighted":
-            weights = self.positives
-        return np.asarray(weights / weights.sum(), np.float64)
 
 
 def _distinct(keys: Dense, hits: Ints) -> _Pool:

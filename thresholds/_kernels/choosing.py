@@ -11,9 +11,9 @@ Ints = npt.NDArray[np.int64]
 @kernel
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
     """Give the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
-    best = np.full(offsets.size - 1, -1, np.int64)
+    best = np.empty(offsets.size - 1, np.int64)
     for j in range(best.size):
-        highest = 0.0
+        highest, best[j] = 0.0, -1
         for k in range(offsets[j], offsets[j + 1]):
             ratio = tp[k] / (beta_squared * positives[j] + (tp[k] + fp[k]))
             if ratio > highest:

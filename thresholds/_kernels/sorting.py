@@ -17,6 +17,7 @@ Keys = npt.NDArray[Any]  # uint32 or uint64
 Rows = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 # Offsets; of each step its key, the next lower key, true and false positives, and what is higher.
+Lists = tuple[Ints, Ints, Keys]  # The keys of list j: `sizes[j]` from `firsts[j]` on.
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 
 _DIGIT = 11
@@ -35,14 +36,16 @@ def _radix_sort(keys: Keys, rows: Rows, spare: Keys, spare_rows: Rows) -> tuple[
     place = np.empty(_RADIX, np.uint64)
     for low in range(0, 8 * keys.itemsize, _DIGIT):
         shift = as_key(low)
-        place[:] = 0
+        for d in range(_RADIX):
+            place[d] = 0
         for i in range(keys.size):
             place[(keys[i] >> shift) & mask] += one
-        if place.max() == keys.size:
-            continue  # One digit for all: half of the passes when float32 values come as float64.
-        start = np.uint64(0)
+        start, most = np.uint64(0), np.uint64(0)
         for d in range(_RADIX):
+            most = max(most, place[d])
             start, place[d] = start + place[d], start
+        if most == start:
+            continue  # One digit for all: half of the passes when float32 values come as float64.
         for i in range(keys.size):
             x = keys[i]
             digit = (x >> shift) & mask
@@ -77,16 +80,16 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, Rows]:
 def _sweep(
     up: Keys,
     hits: Keys,
-    above: int,
-    hits_above: int,
+    above: Any,
+    hits_above: Any,
     below: Any,
     key: Keys,
     lower: Keys,
     tp: Ints,
     fp: Ints,
     higher: Ints,
-    step: int,
-) -> int:
+    step: Any,
+) -> Any:
     """Write the steps of one label from its sorted keys and those of its positives; give the next step's place."""
     i, p = up.size, hits.size
     while p > 0:
@@ -126,7 +129,7 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
     kept, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
     no_rows = np.empty(0, np.int32)
     none = keys.dtype.type(0)
-    step = 0
+    step, nothing = np.int64(0), np.int64(0)
     for j in range(n_labels):
         n_positives = 0
         for i in range(n):  # Branch-free: always write, advance on a positive.
@@ -143,44 +146,42 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
             for i in range(n):  # Vectorised, as the loop above would not let it be: a third of the time of both.
                 below = max(below, keys[j, i] if keys[j, i] < lowest else none)
             up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
-            step = _sweep(up, hits, 0, 0, below, key, lower, tp, fp, higher, step)
+            step = _sweep(up, hits, nothing, nothing, below, key, lower, tp, fp, higher, step)
         offsets[j + 1] = step
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 
 @kernel
-def staircases_between(
-    starts: Ints,
-    sizes: Ints,
-    keys: Keys,
-    hit_starts: Ints,
-    hit_sizes: Ints,
-    hit_keys: Keys,
-    above: Ints,
-    hits_above: Ints,
-    below: Keys,
-) -> Steps:
-    """Give the steps of labels among some of their keys.
+def sort_lists(firsts: Ints, sizes: Ints, keys: Keys) -> None:
+    """Sort the keys of each list, `sizes[j]` from `firsts[j]` on, upwards, in place."""
+    longest = 0
+    for j in range(sizes.size):
+        longest = max(longest, sizes[j])
+    spare, no_rows = np.empty(longest, keys.dtype), np.empty(0, np.int32)
+    for j in range(firsts.size):
+        of_list = keys[firsts[j] : firsts[j] + sizes[j]]
+        up, _ = _radix_sort(of_list, no_rows, spare[: sizes[j]], no_rows)
+        for i in range(up.size):
+            of_list[i] = up[i]
 
-    Label j has `sizes[j]` keys from `starts[j]` on; `above[j]` scores lie higher, `below[j]` is the next lower key. The
-    same for its positives, of which the keys have those, too.
+
+@kernel
+def staircases_between(
+    scores: Lists, positives: Lists, above: Ints, hits_above: Ints, below: Keys, steps: Steps
+) -> None:
+    """Write the steps of labels among some of their keys, and those of their positives, both sorted upwards.
+
+    Lists are those of `sort_lists`. `above[j]` scores of label j lie higher, `hits_above[j]` of them of positives;
+    `below[j]` is the next lower key.
     """
-    size = hit_sizes.sum()
-    offsets = np.zeros(starts.size + 1, np.int64)
-    key, lower = np.empty(size, keys.dtype), np.empty(size, keys.dtype)
-    tp, fp, higher = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    spare, no_rows = np.empty(sizes.max(), keys.dtype), np.empty(0, np.int32)
-    step = 0
-    for j in range(starts.size):
-        n, n_hits = sizes[j], hit_sizes[j]
-        if n_hits > 0:
-            hits, _ = _radix_sort(
-                hit_keys[hit_starts[j] : hit_starts[j] + n_hits], no_rows, spare[:n_hits].copy(), no_rows
-            )
-            up, _ = _radix_sort(keys[starts[j] : starts[j] + n], no_rows, spare[:n], no_rows)
-            step = _sweep(up, hits, above[j], hits_above[j], below[j], key, lower, tp, fp, higher, step)
-        offsets[j + 1] = step
-    return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
+    firsts, sizes, keys = scores
+    hit_firsts, hit_sizes, hit_keys = positives
+    offsets, key, lower, tp, fp, higher = steps
+    for j in range(firsts.size):
+        up = keys[firsts[j] : firsts[j] + sizes[j]]
+        hits = hit_keys[hit_firsts[j] : hit_firsts[j] + hit_sizes[j]]
+        step = offsets[j]
+        offsets[j + 1] = _sweep(up, hits, above[j], hits_above[j], below[j], key, lower, tp, fp, higher, step)
 
 
 @kernel
