@@ -1,8 +1,8 @@
 """Which scores of each label the optimum may lie at, from counts at a few cuts.
 
-Between two cuts the best case is that all positives come first: true positives as at the lower cut, and the
-predictions of the upper one and of these positives. If one cut has a higher tp - r predicted than that, whatever ratio r
-the optimum may have, the optimum is not there. docs/performance.md has the proof.
+Between two cuts the best case is that all positives come first: the true positives of the lower cut, and the
+predictions of the upper one and of these positives. If one cut has a higher tp - r predicted than that, whatever ratio
+r the optimum may have, the optimum is not there. docs/performance.md has the proof.
 """
 
 import itertools
