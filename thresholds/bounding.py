@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._kernels.keys import to_keys
-from thresholds._kernels.narrowing import count_lists_at_cuts, keep_between
+from thresholds._kernels.narrowing import keep_between
 from thresholds.refining import Left, Lists
 
 Ints = npt.NDArray[np.int64]
@@ -39,19 +39,21 @@ class Between:
     slack: float
 
     @classmethod
-    def of(cls, hits: Lists, of_pieces: Ints, cuts: Scores, beta: float, jointly: bool) -> "Between":
-        """Bound the best cut of each label from what is at or above each cut, (n_cuts, n_pieces, n_labels)."""
-        tp = np.empty(cuts.shape, np.int64)
-        count_lists_at_cuts(hits.firsts, hits.sizes, hits.keys, cuts, tp)
-        predicted = of_pieces.sum(axis=1)
+    def of(cls, cuts: Scores, tp: Ints, of_pieces: Ints, beta: float, jointly: bool) -> "Between":
+        """Bound the best cut of each label from what lies at or above cuts (n_cuts, n_labels), falling.
+
+        The first cut is above all scores, the last below. `of_pieces` (n_cuts, n_pieces, n_labels) has the predictions
+        in each piece of the rows.
+        """
+        positives, predicted = tp[-1], of_pieces.sum(axis=1)
         n_samples, gained = int(predicted[-1, 0]), np.diff(tp, axis=0)
         slack = _ROUNDING * n_samples
-        recall_part = beta**2 * hits.sizes
+        recall_part = beta**2 * positives
         at_best = (tp[1:], predicted[:-1] + gained)  # All hits come first.
         if jointly:
-            low = np.full(hits.sizes.size, _joint_ratio(tp, predicted, recall_part.sum()) * (1 - _ROUNDING))
-            high = np.full(hits.sizes.size, _joint_ratio(*at_best, recall_part.sum()) * (1 + _ROUNDING))
-            recall_part = np.full(hits.sizes.size, -1.0)
+            low = np.full(positives.size, _joint_ratio(tp, predicted, recall_part.sum()) * (1 - _ROUNDING))
+            high = np.full(positives.size, _joint_ratio(*at_best, recall_part.sum()) * (1 + _ROUNDING))
+            recall_part = np.full(positives.size, -1.0)
         else:
             low = high = (tp / np.maximum(recall_part + predicted, 1)).max(axis=0)
         beaten = _beaten(tp, predicted, at_best, low, high, slack) | (gained == 0)

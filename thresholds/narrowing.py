@@ -23,6 +23,7 @@ from thresholds._kernels.narrowing import (
     collect,
     collect_few,
     count_at_cuts,
+    count_lists_at_cuts,
     mark_between,
     note_positives,
 )
@@ -40,7 +41,7 @@ Result = TypeVar("Result")
 _WORTH_COUNTING = 2**16  # cells: sorting fewer is faster
 _TASK_CELLS = 2**22
 _MOST_PIECES = 64
-_PARTS = 64  # of what is sorted
+_PARTS = 16  # of what is sorted
 _STRIPE = 512  # labels: what is kept of them while rows pass stays in the second-level cache
 _NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
 _CUTS = 16
@@ -62,8 +63,8 @@ def useful_staircases(
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
     positives, cuts = passes.note()
-    hits, predicted = passes.count(positives, cuts)
-    between = Between.of(hits, predicted, cuts, beta, jointly)
+    hits, tp, predicted = passes.count(positives, cuts)
+    between = Between.of(cuts, tp, predicted, beta, jointly)
     room = problem.n_samples * problem.n_labels * problem.dtype.itemsize // _SHARE - hits.keys.nbytes
     panels = between.panels(max(room, _LEAST_PANEL) // problem.dtype.itemsize)
     return [result for panel in panels for result in passes.settle(hits, between, panel, function)]
@@ -116,8 +117,8 @@ class _Passes:
         cuts[-1] = -np.inf
         return positives, cuts
 
-    def count(self, positives: Ints, cuts: Scores) -> tuple[Lists, Ints]:
-        """List the scores of positives, and count all scores at or above the cuts (_CUTS + 2, n_pieces, n_labels)."""
+    def count(self, positives: Ints, cuts: Scores) -> tuple[Lists, Ints, Ints]:
+        """List the scores of positives; count them, and all scores of each piece of the rows, at or above the cuts."""
         starts, size = _starts(positives)
         hits = np.empty(size, self.problem.dtype)
 
@@ -133,7 +134,16 @@ class _Passes:
             return counted
 
         counted = self._over_lanes(count, axis=1, title="counting")
-        return Lists(starts[0], positives.sum(axis=0), hits), counted
+        lists = Lists(starts[0], positives.sum(axis=0), hits)
+
+        def count_hits(labels: slice) -> Ints:
+            of_part = np.ascontiguousarray(cuts[:, labels])
+            tp = np.empty(of_part.shape, np.int64)
+            count_lists_at_cuts(*lists.of(labels).arrays, of_part, tp)
+            return tp
+
+        tp = np.concatenate(self._run(count_hits, _parts(lists.sizes), ""), axis=1)
+        return lists, tp, counted
 
     def piece(self, lanes: Lanes) -> int:
         """Give the number of the piece of rows."""

@@ -31,7 +31,7 @@ class Lists:
         """What kernels take."""
         return self.firsts, self.sizes, self.keys
 
-    def of(self, labels: Ints) -> "Lists":
+    def of(self, labels: Ints | slice) -> "Lists":
         """Give some labels."""
         return Lists(self.firsts[labels], self.sizes[labels], self.keys)
 

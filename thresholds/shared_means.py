@@ -59,6 +59,8 @@ class MeanCut:
 
     def best(self) -> tuple[float, float] | None:
         """Give the best cut and the next lower score; +inf predicts nothing; None if no sort of few cells finds it."""
+        if not self.positives.any():
+            return np.inf, np.nan
         found = self._narrow()
         if found is None:
             return None
@@ -102,6 +104,8 @@ class MeanCut:
         n_cells = left = self.problem.n_stored
         for _ in range(_ROUNDS):
             sample = self._sample[(self._sample < high) & (self._sample >= low)]
+            if sample.size == 0:
+                break
             at = np.arange(1, _CUTS + 1) * (sample.size - 1) // _CUTS
             cuts = np.concatenate([[high], sample[at], [low]]).astype(self.problem.dtype)
             means, most, predicted = self._means(cuts)
@@ -112,7 +116,7 @@ class MeanCut:
                 return low, low, nothing  # Nothing is left, nothing is best.
             before, left = left, int(predicted[hot[-1] + 1] - predicted[hot[0]])
             low, high = cuts[hot[-1] + 1], cuts[hot[0]]
-            if left * _FEW <= n_cells or 2 * left > before or sample.size < _CUTS:
+            if left * _FEW <= n_cells or 2 * left > before:
                 break
         return (low, high, nothing) if left * _MANY <= n_cells else None
 

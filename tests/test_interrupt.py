@@ -1,0 +1,69 @@
+"""Ctrl-C ends long work at once, and leaves no thread at work."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+# Pieces of work take hundredths of a second, so it ends within a tenth; other processes may take the cores meanwhile.
+_AT_ONCE = 2.0  # seconds
+
+# Rows overlap in memory, so that work of seconds takes little of it.
+_WORK = """
+import sys, threading
+import numpy as np
+import thresholds
+
+def data(n, m):
+    base = np.random.default_rng(0).random(3 * n + m, np.float32)
+    scores = np.lib.stride_tricks.sliding_window_view(base, m)[::3][:n]
+    return np.lib.stride_tricks.sliding_window_view(base ** 3 > .6, m)[::3][:n], scores
+
+calls = {
+    "macro": lambda y, p: thresholds.fit_empirical(y, p, n_jobs=N_JOBS),
+    "micro": lambda y, p: thresholds.fit_empirical(y, p, "micro", n_jobs=N_JOBS),
+    "micro, shared": lambda y, p: thresholds.fit_empirical(y, p, "micro", per_label=False, n_jobs=N_JOBS),
+    "expected": lambda y, p: thresholds.fit_expected(p, n_jobs=N_JOBS),
+}
+call = calls[sys.argv[1]]
+call(*data(3000, 200))  # Kernels are compiled.
+y, p = data(int(sys.argv[2]), 200)
+print("begins", flush=True)
+try:
+    call(y, p)
+    print("was done", flush=True)
+except KeyboardInterrupt:
+    print("interrupted", threading.active_count(), flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+@pytest.mark.parametrize(
+    ("call", "n_rows", "n_jobs", "moment"),
+    [
+        ("macro", 10**6, 2, 0.9),
+        ("macro", 10**6, 1, 1.8),
+        ("micro", 10**6, 2, 1.4),
+        ("micro, shared", 10**5, 2, 0.8),
+        ("expected", 2 * 10**6, 2, 0.7),
+    ],
+)
+def test_ctrl_c_ends_a_fit_at_once(call: str, n_rows: int, n_jobs: int, moment: float) -> None:
+    program = _WORK.replace("N_JOBS", str(n_jobs))
+    with subprocess.Popen(
+        [sys.executable, "-c", program, call, str(n_rows)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "begins\n"
+            time.sleep(moment)
+            process.send_signal(signal.SIGINT)
+            sent = time.monotonic()
+            assert process.stdout.readline() == "interrupted 1\n"
+            assert process.wait(_AT_ONCE) == 0
+            assert time.monotonic() - sent < _AT_ONCE
+        finally:
+            process.kill()
