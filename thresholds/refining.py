@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.refining import BUCKETS, bound_buckets, count_buckets, extremes, keep_buckets, to_buckets
-from thresholds._kernels.sorting import sort_lists, staircases_between
+from thresholds._kernels.sorting import staircases_between
 from thresholds.staircase import Staircase
 
 Ints = npt.NDArray[np.int64]
@@ -47,6 +47,11 @@ class Lists:
         to_buckets(*self.arrays, ends, scales, room, room.view(f"f{room.itemsize}"), buckets)
         return buckets
 
+    def sort(self) -> None:
+        """Sort the keys of each label upwards; few are left, and NumPy needs no compilation for that."""
+        for first, size in zip(self.firsts.tolist(), self.sizes.tolist(), strict=True):
+            self.keys[first : first + size].sort()
+
     def keep(self, buckets: npt.NDArray[np.uint16], bottom: Ints, top: Ints) -> Keys:
         """Keep the keys of some buckets of each label; give the highest key below them."""
         below = np.zeros(self.sizes.size, self.keys.dtype)
@@ -78,7 +83,7 @@ class Left:
             after = self.scores.sizes[many]
             many = many[(2 * after < before) & (after > _FEW)]
         for of_labels in (self.scores, self.hits):
-            sort_lists(*of_labels.arrays)
+            of_labels.sort()
         size = int(self.hits.sizes.sum())
         offsets = np.zeros(self.positives.size + 1, np.int64)
         key, lower = np.empty(size, self.below.dtype), np.empty(size, self.below.dtype)

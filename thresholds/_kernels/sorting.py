@@ -154,26 +154,12 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
 
 
 @kernel
-def sort_lists(firsts: Ints, sizes: Ints, keys: Keys) -> None:
-    """Sort the keys of each list, `sizes[j]` from `firsts[j]` on, upwards, in place."""
-    longest = 0
-    for j in range(sizes.size):
-        longest = max(longest, sizes[j])
-    spare, no_rows = np.empty(longest, keys.dtype), np.empty(0, np.int32)
-    for j in range(firsts.size):
-        of_list = keys[firsts[j] : firsts[j] + sizes[j]]
-        up, _ = _radix_sort(of_list, no_rows, spare[: sizes[j]], no_rows)
-        for i in range(up.size):
-            of_list[i] = up[i]
-
-
-@kernel
 def staircases_between(
     scores: Lists, positives: Lists, above: Ints, hits_above: Ints, below: Keys, steps: Steps
 ) -> None:
     """Write the steps of labels among some of their keys, and those of their positives, both sorted upwards.
 
-    Lists are those of `sort_lists`. `above[j]` scores of label j lie higher, `hits_above[j]` of them of positives;
+    `above[j]` scores of label j lie higher, `hits_above[j]` of them of positives;
     `below[j]` is the next lower key.
     """
     firsts, sizes, keys = scores
