@@ -32,7 +32,7 @@ from thresholds.staircase import of_labels
 
 Array = NDArray[np.generic]
 
-CASES = list(small_cases(900, seed=20070919))
+CASES = list(small_cases(360, seed=20070919))
 CHUNKS = [CASES[i::6] for i in range(6)]
 KINDS = [("isotonic", False), ("isotonic", True), ("platt", False), ("platt", True)]
 MEASURES = ("log_loss", "reliability", "sum_over_positives", "slope")

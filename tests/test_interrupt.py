@@ -29,7 +29,7 @@ calls = {
     "expected": lambda y, p: thresholds.fit_expected(p, n_jobs=N_JOBS),
 }
 call = calls[sys.argv[1]]
-call(*data(3000, 200))  # Kernels are compiled.
+call(*data(30_000, 200))  # Kernels are compiled, those for many scores of a label, too.
 y, p = data(int(sys.argv[2]), 200)
 print("begins", flush=True)
 try:

@@ -359,7 +359,7 @@ def test_the_order_of_labels_and_of_rows_does_not_matter(sizes: str) -> None:
 
 @pytest.mark.parametrize("chunk", range(2))
 def test_small_cases_equal_exhaustive_search(chunk: int, sizes: str) -> None:
-    for case in list(small_cases(96, seed=20260101))[chunk::2]:
+    for case in list(small_cases(48, seed=20260101))[chunk::2]:
         for average in AVERAGES:
             check_exhaustively(case, average)
 
