@@ -69,6 +69,7 @@ def test_counting_equals_sorting(
     kind: Callable[..., tuple[Array, Array]], average: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(len(kind.__name__))
+    monkeypatch.setattr(shared, "_WORTH_BOUNDING", 1)
     for name, value in (("_BLOCK_CELLS", 97), ("_PIECE_CELLS", 500), ("_SAMPLE_CELLS", 300)):
         monkeypatch.setattr(shared_means, name, value)
     for n, m in ((1, 1), (7, 5), (400, 3), (90, 41)):
@@ -85,6 +86,7 @@ def test_counting_equals_sorting(
 @pytest.mark.parametrize("average", AVERAGES)
 def test_layout_and_dtype_do_not_matter(average: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "_WORTH_COUNTING", 0)
+    monkeypatch.setattr(shared, "_WORTH_BOUNDING", 1)
     monkeypatch.setattr(narrowing, "_WORTH_COUNTING", 0)
     y_true, y_score = informative(np.random.default_rng(3), 300, 9)
     y_score = y_score.astype(np.float16)
@@ -103,6 +105,7 @@ def test_layout_and_dtype_do_not_matter(average: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("average", ["macro", "weighted", "samples"])
 def test_sampled_positives_may_all_lie_above_the_best_cut(average: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_means, "_SAMPLE_CELLS", 1000)  # every 40th row
+    monkeypatch.setattr(shared, "_WORTH_BOUNDING", 1)
     y_true, y_score = np.zeros((40_000, 1), np.uint8), np.arange(40_000.0)[:, np.newaxis]
     y_true[::40], y_score[::40] = 1, 1e6 + np.arange(1000.0)[:, np.newaxis]
     y_true[1::4] = 1

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from thresholds import _checks, engines
 from thresholds._checks import Average, Dense, is_sparse
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.mean_cuts import add_means, collect_cells, count_columns, count_rows, row_sums, sweep_cells
+from thresholds._kernels.mean_cuts import add_means, collect_cells, count_columns, count_rows, sweep_cells
 from thresholds._kernels.sorting import sorted_with_rows
-from thresholds.metrics.counts import count_by_label
+from thresholds.metrics.counts import count_by_label, count_by_sample
 from thresholds.problem import Problem
 
 Ints = npt.NDArray[np.int64]
@@ -88,10 +88,8 @@ class MeanCut:
     def positives(self) -> Ints:
         """The positives of each group."""
         truth = self.problem.truth
-        if not self._by_row:
-            return count_by_label(truth, truth, None).positives
-        parts = self._map(lambda rows: [row_sums(block) for _, _, block in self._blocks(rows)])
-        return np.concatenate([sums for part in parts for sums in part])
+        counts = count_by_sample(truth, truth) if self._by_row else count_by_label(truth, truth, None)
+        return counts.positives
 
     @cached_property
     def shares(self) -> Floats:

@@ -47,18 +47,6 @@ def add_means(
 
 
 @kernel
-def row_sums(truth: Bytes) -> Ints:
-    """Count the positives of each row; NumPy takes ten times as long."""
-    sums = np.zeros(truth.shape[0], np.int64)
-    for i in range(truth.shape[0]):
-        n = np.int32(0)
-        for j in range(truth.shape[1]):
-            n += np.int32(truth[i, j])
-        sums[i] = n
-    return sums
-
-
-@kernel
 def count_rows(scores: Scores, truth: Bytes, cuts: Scores) -> tuple[Counts, Counts]:
     """Count the positives of each row at or above each cut, (n_cuts, n_rows), and all its scores there."""
     shape = (cuts.size, scores.shape[0])

@@ -82,7 +82,7 @@ def note_positives(
 
 @kernel
 def count_at_cuts(scores: Scores, cuts: Scores, counts: Counts) -> None:
-    """Count the scores at or above each cut (CUTS, n_lanes); eight rows for each time that a counter is loaded."""
+    """Count the scores at or above each cut (n_cuts, n_lanes); eight rows for each time that a counter is loaded."""
     n_lanes = scores.shape[1]
     for first in range(0, n_lanes, _LANES_AT_ONCE):
         last = min(first + _LANES_AT_ONCE, n_lanes)

@@ -96,7 +96,7 @@ def bound_buckets(
             for b in range(BUCKETS - 1, -1, -1):
                 tp += hits[j, b]
                 predicted += counts[j, b]
-                low = max(low, tp / (recall_part[j] + predicted))
+                low = max(low, tp / max(recall_part[j] + predicted, 1.0))
             high = low
         tp, predicted = hits_above[j], above[j]
         low_low, low_high = tp - low * predicted, tp - high * predicted  # of the cut that is best for the lower ratio

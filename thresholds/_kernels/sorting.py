@@ -21,7 +21,7 @@ Lists = tuple[Ints, Ints, Keys]  # The keys of list j: `sizes[j]` from `firsts[j
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 
 _DIGIT = 11
-_SHORT = 2048  # keys
+_RADIX = 1 << _DIGIT
 _STRIDE = 16  # Most labels have few positives: between two of them, skip this many scores at a time.
 
 
@@ -32,18 +32,16 @@ def _radix_sort(keys: Keys, rows: Rows, spare: Keys, spare_rows: Rows) -> tuple[
     Unsigned places spare Numba's test for negative indices: 8 % of the time, 16 % with rows.
     """
     as_key, one = keys.dtype.type, np.uint64(1)
-    width = _DIGIT if keys.size > _SHORT else 8  # Short lists take less time than 2048 places.
-    radix = 1 << width
-    mask = as_key(radix - 1)
-    place = np.empty(radix, np.uint64)
-    for low in range(0, 8 * keys.itemsize, width):
+    mask = as_key(_RADIX - 1)
+    place = np.empty(_RADIX, np.uint64)
+    for low in range(0, 8 * keys.itemsize, _DIGIT):
         shift = as_key(low)
-        for d in range(radix):
+        for d in range(_RADIX):
             place[d] = 0
         for i in range(keys.size):
             place[(keys[i] >> shift) & mask] += one
         start, most = np.uint64(0), np.uint64(0)
-        for d in range(radix):
+        for d in range(_RADIX):
             most = max(most, place[d])
             start, place[d] = start + place[d], start
         if most == start:
