@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import thresholds
-from thresholds import engines
+from thresholds import _checks, engines
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 7, None, -1])
@@ -87,7 +87,7 @@ def test_little_work_starts_no_threads_unless_they_are_asked_for() -> None:
     here = threading.get_ident()
     assert threads(cells=1000) == {here}
     assert here not in threads(cells=1000, n_jobs=2)
-    if engines.worker_count(None) > 1:
+    if _checks.workers(None) > 1:
         assert here not in threads(cells=10**6)
         assert here not in threads()
 

@@ -72,7 +72,10 @@ def test_rows_of_lanes_are_whole_words_and_long(width: int) -> None:
     assert lane.width >= 64
     assert lane.width - lane.n_labels * lane.folds < 8
     assert lane.folds == 1 or lane.n_labels < 64
-    assert all(len(block) % ROWS_AT_ONCE == 0 and block.shape[1] == lane.width for block in lane.score_blocks())
+    assert all(
+        len(block) % ROWS_AT_ONCE == 0 and lane.n_labels <= block.shape[1] <= lane.width
+        for block in lane.score_blocks()
+    )
     if width == 1:
         assert lane.folds == 64
     if width == 100:

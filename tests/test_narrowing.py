@@ -26,7 +26,15 @@ SEARCHES = ("macro", "micro")  # "weighted" has the thresholds of "macro".
 NEVER = 2**62  # cells
 WIDTHS = (1, 2, 3, 7, 8, 9, 63, 64, 65, 130, 401, 513, 1025)
 # Stripes of fewer than 64 labels hold different numbers of rows side by side and do not occur.
-SMALL = {"_TASK_CELLS": 3000, "_STRIPE": 128, "_SHARE": 10**9, "_LEAST_PANEL": 2000, "_PARTS": 5, "_MOST_PIECES": 4}
+SMALL = {
+    "_LEAST_TASK": 3000,
+    "_MOST_CELLS": 3000,
+    "_STRIPE": 128,
+    "_SHARE": 10**9,
+    "_LEAST_PANEL": 2000,
+    "_PARTS": 5,
+    "_MOST_PIECES": 4,
+}
 SIZES = {"as shipped": {}, "many pieces": SMALL}
 
 
@@ -198,7 +206,9 @@ def test_threads_do_not_matter(n_jobs: int | None, sizes: str) -> None:
 def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, scores = draw(np.random.default_rng(7), (200, 260))
     of_sizes = {
-        "_TASK_CELLS": (5000, 10**9),
+        "_LEAST_TASK": (5000, 10**9),
+        "_MOST_CELLS": (5000, 10**9),
+        "_TASKS_EACH": (1, 50),
         "_STRIPE": (128, 200),
         "_LEAST_PANEL": (3000, 10**9),
         "_PARTS": (2, 10**4),
@@ -217,7 +227,7 @@ def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_pieces_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(narrowing, "_TASK_CELLS", 1)
+    monkeypatch.setattr(narrowing, "_MOST_CELLS", 1)
     for n_rows in (2, 9, 40):
         check_ways(*draw(np.random.default_rng(n_rows), (n_rows, 5)))
 
@@ -617,15 +627,11 @@ def block(rng: Generator, n_rows: int, n_lanes: int, dtype: str) -> tuple[Array,
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n_lanes", [8, 64, 128, 136, 264])
-def test_loops_count_mark_and_collect(n_lanes: int, dtype: str) -> None:
+def test_loops_mark_and_collect(n_lanes: int, dtype: str) -> None:
     rng = np.random.default_rng(n_lanes)
     scores, marks = block(rng, 40, n_lanes, dtype)
     cuts = -np.sort(-rng.normal(size=(5, n_lanes)).round(1).astype(dtype), axis=0)
     cuts[0, ::3] = np.inf
-    counts = np.full(cuts.shape, 7, np.int32)
-    kernels.count_at_cuts(scores, cuts, counts)
-    np.testing.assert_array_equal(counts - 7, (scores >= cuts[:, np.newaxis]).sum(axis=1))
-
     low, high = cuts[3], cuts[1]
     between, below = np.full(scores.shape, 9, np.uint8), np.full(n_lanes, -np.inf, dtype)
     kernels.mark_between(scores, low, high, between, below)
@@ -654,7 +660,7 @@ def test_positives_are_counted_and_the_first_ones_noted(room: int) -> None:
     rows = np.full((24, room), -1, np.int32)
     for first in (0, 16, 40):
         part = marks[first : {0: 16, 16: 40, 40: 64}[first]].copy()
-        kernels.note_positives(part.view(np.uint64), part, first, *of_lanes, rows)
+        kernels.note_positives(part.view(np.uint64), first, *of_lanes, rows)
     np.testing.assert_array_equal(positives, marks.sum(axis=0))
     for lane in range(24):
         expected = np.flatnonzero(marks[:, lane])[:room]

@@ -174,6 +174,7 @@ def cross_fit(
         missing=missing,
         label_names=label_names,
         keep_sparse=keep_sparse,
+        n_jobs=n_jobs,
     )
     weighted = None if problem.weights is None else problem.weights > 0
     pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)

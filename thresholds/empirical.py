@@ -139,6 +139,7 @@ def fit_empirical(
         missing=missing,
         label_names=label_names,
         keep_sparse=keep_sparse,
+        n_jobs=n_jobs,
     )
     return fit_problem(problem, settings, n_jobs=n_jobs, progress=progress)
 

@@ -1,11 +1,8 @@
 """Running independent pieces of work on threads, with a progress bar for those who wait."""
 
-import numbers
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from thresholds import _checks
@@ -16,13 +13,6 @@ Result = TypeVar("Result")
 _PATIENCE = 1.0  # seconds before a progress bar shows
 _WIDTH = 30
 _WORTH_THREADS = 2**15  # cells
-
-
-def worker_count(n_jobs: int | None) -> int:
-    """Give the number of threads: `None` or -1 for all cores the process may use."""
-    if n_jobs is None or (isinstance(n_jobs, numbers.Integral) and n_jobs == -1):
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return _checks.count(n_jobs, "n_jobs", 1)
 
 
 def run(
@@ -41,21 +31,8 @@ def run(
     """
     bar = Bar(title, len(tasks)) if progress else None
     small = n_jobs is None and cells is not None and cells < _WORTH_THREADS
-    workers = 1 if small else min(worker_count(n_jobs), len(tasks))
-    if workers <= 1:
-        return [_stepped(function(task), bar) for task in tasks]
-    pool = ThreadPoolExecutor(workers)
-    try:
-        return [_stepped(result, bar) for result in pool.map(function, tasks)]
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _stepped(result: Result, bar: "Bar | None") -> Result:
-    """Advance the bar and hand the result on."""
-    if bar is not None:
-        bar.step()
-    return result
+    n_workers = 1 if small else min(_checks.workers(n_jobs), len(tasks))
+    return _checks.on_threads(function, tasks, n_workers, after=(lambda: None) if bar is None else bar.step)
 
 
 class Bar:

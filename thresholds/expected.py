@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, devices, engines, expectation
+from thresholds import _checks, devices, expectation
 from thresholds._checks import AVERAGES, Average, InputError, Matrix
 from thresholds.expected_counts import Probabilities, best_cuts, counts_above, counts_of_decisions, counts_of_rows
 from thresholds.metrics.averages import average_of, each, f_score
@@ -110,7 +110,7 @@ def fit_expected(
         raise InputError(
             f"exact is True with average={average!r} and per_label={per_label}, expected 'macro' with per_label=True"
         )
-    engines.worker_count(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
+    _checks.workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     if devices.namespace_on_device(probabilities) is not None:
         settings = (average, beta, per_label, zero_division)
         return _fit_on_device(probabilities, *settings, exact, label_names, sample_weight)
@@ -256,7 +256,7 @@ def expected_f(
     p = Probabilities.of(probabilities, sample_weight)
     decided = _checks.indicator(y_pred, "y_pred")
     _checks.same_shape(p.matrix, "probabilities", decided, "y_pred")
-    engines.worker_count(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
+    _checks.workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     _refuse_weights(exact, average, sample_weight)
     return _value(p, decided, average, beta, zero_division, exact, n_jobs=n_jobs, progress=progress)
 

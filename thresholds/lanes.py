@@ -23,6 +23,7 @@ Words = npt.NDArray[np.uint64]
 _BLOCK_CELLS = 2**18
 _FEWEST = 64  # lanes
 _WORD = 8  # lanes
+_NOTHING = -np.nan  # whose pattern is a negative number
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,16 @@ class Lanes:
 
     def truth_blocks(self) -> Iterator[tuple[int, Words]]:
         """Give the place of each block among the rows of lanes, and truth in words of eight lanes."""
-        room = np.zeros((self._block_rows, self.width), np.uint8)
+        room = np.empty((self._block_rows, self.width), np.uint8)
         for at, rows in self._blocks():
-            yield at, self._block(self.problem.truth, rows, room, 0).view(np.uint64)
+            truth = self._block(self.problem.truth, rows, room, 0, whole_words=True)
+            yield at, truth.view(np.uint64)
 
     def score_blocks(self) -> Iterator[npt.NDArray[Any]]:
-        """Give blocks of scores, NaN where there is none."""
-        room = np.full((self._block_rows, self.width), np.nan, self.problem.dtype)
+        """Give blocks of scores, NaN where there is none; the lanes of no label may be missing."""
+        room = np.empty((self._block_rows, self.width), self.problem.dtype)
         for _, rows in self._blocks():
-            yield self._block(self.problem.scores, rows, room, np.nan)
+            yield self._block(self.problem.scores, rows, room, _NOTHING)
 
     def blocks(self) -> Iterator[tuple[npt.NDArray[Any], Words]]:
         """Give blocks of scores with truth in words of eight lanes."""
@@ -102,15 +104,19 @@ class Lanes:
         for number, first in enumerate(range(self.rows.start, self.rows.stop, step)):
             yield number * self._block_rows, slice(first, min(first + step, self.rows.stop))
 
-    def _block(self, matrix: Any, rows: slice, room: npt.NDArray[Any], filling: float) -> npt.NDArray[Any]:
+    def _block(
+        self, matrix: Any, rows: slice, room: npt.NDArray[Any], filling: float, whole_words: bool = False
+    ) -> npt.NDArray[Any]:
         """Give a piece of a matrix where it is, if it has the form of a block, else copy it into the room for one."""
         part = matrix[rows, self.labels]
         if is_sparse(part):
             part = part.toarray()
         if part.dtype == np.bool_:
             part = part.view(np.uint8)
-        if part.shape == room.shape and part.dtype == room.dtype and part.flags.carray:
+        width = self.width if whole_words else self.n_labels
+        if self.folds == 1 and part.shape == (len(room), width) and part.dtype == room.dtype and part.flags.carray:
             return part  # type: ignore[no-any-return]
+        room[:, self.n_labels * self.folds :] = filling
         block = room.reshape(-1, self.n_labels) if self.folds > 1 else room
         block[: len(part), : self.n_labels] = part
         block[len(part) :] = filling

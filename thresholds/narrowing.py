@@ -17,17 +17,17 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import engines
+from thresholds import _checks, engines
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.narrowing import (
     collect,
     collect_few,
-    count_at_cuts,
     count_lists_at_cuts,
     mark_between,
     note_positives,
 )
 from thresholds.bounding import Between
+from thresholds.coding import CodedCuts
 from thresholds.lanes import Lanes
 from thresholds.problem import Problem
 from thresholds.refining import Lists
@@ -39,12 +39,13 @@ Scores = npt.NDArray[Any]
 Result = TypeVar("Result")
 
 _WORTH_COUNTING = 2**19  # cells: sorting fewer is faster, a third for many labels
-_TASK_CELLS = 2**22
+_LEAST_TASK, _MOST_CELLS = 2**20, 2**23  # of a task
+_TASKS_EACH = 4  # tasks, or more, of each thread and stripe
 _MOST_PIECES = 64
 _PARTS = 16  # of what is sorted
 _STRIPE = 512  # labels: what is kept of them while rows pass stays in the second-level cache
 _NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
-_CUTS = 16
+_CUTS = 32
 _SHARE = 4  # Scores that are kept, and those of positives, take this part of the memory of all.
 _LEAST_PANEL = 2**22  # bytes
 
@@ -62,9 +63,10 @@ def useful_staircases(
     if not problem.plain or problem.n_samples * problem.n_labels < _WORTH_COUNTING:
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
-    positives, cuts = passes.note()
-    hits, tp, predicted = passes.count(positives, cuts)
-    between = Between.of(cuts, tp, predicted, beta, jointly)
+    positives, values = passes.note()
+    coded = CodedCuts.near(values)
+    hits, tp, predicted = passes.count(positives, coded)
+    between = Between.of(_with_ends(coded.cuts), tp, predicted, beta, jointly)
     room = problem.n_samples * problem.n_labels * problem.dtype.itemsize // _SHARE - hits.keys.nbytes
     panels = between.panels(max(room, _LEAST_PANEL) // problem.dtype.itemsize)
     return [result for panel in panels for result in passes.settle(hits, between, panel, function)]
@@ -82,14 +84,12 @@ class _Passes:
     def rows(self) -> list[slice]:
         """Pieces of the rows, each enough for a thread."""
         n, width = self.problem.n_samples, min(self.problem.n_labels, _STRIPE)
-        step = -(-n // min(max(1, n * width // _TASK_CELLS), _MOST_PIECES))
+        share = n * width // (_TASKS_EACH * _checks.workers(self.n_jobs))
+        step = -(-n // min(max(1, n * width // min(max(share, _LEAST_TASK), _MOST_CELLS)), _MOST_PIECES))
         return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
     def note(self) -> tuple[Ints, Scores]:
-        """Count the positives (n_pieces, n_labels), and choose cuts (_CUTS + 2, n_labels) at quantiles of some of them.
-
-        The first cut is above all scores, the last one below.
-        """
+        """Count the positives (n_pieces, n_labels), and give quantiles (_CUTS, n_labels) of the scores of some."""
 
         def note(lanes: Lanes) -> Scores:
             room = -(-_NOTES // (lanes.folds * len(self.rows)))
@@ -97,7 +97,7 @@ class _Passes:
             noted, wanted = np.zeros_like(positives), np.ones(lanes.width, np.uint8)
             of_lanes = (positives, wanted.view(np.uint64), wanted, noted, rows)
             for at, words in lanes.truth_blocks():
-                note_positives(words, words.view(np.uint8), at, *of_lanes)
+                note_positives(words, at, *of_lanes)
             row = lanes.by_fold(lanes.rows.start + lanes.folds * rows.T)
             row += np.arange(lanes.folds)[:, np.newaxis]
             known = np.arange(room)[:, np.newaxis, np.newaxis] < lanes.by_fold(noted)
@@ -112,29 +112,27 @@ class _Passes:
         values = -np.sort(-noted.astype(self.problem.dtype), axis=0)  # NaN last
         known = np.count_nonzero(~np.isnan(values), axis=0)
         at = np.ceil(known * np.arange(1, _CUTS + 1)[:, np.newaxis] / _CUTS).astype(np.int64) - 1
-        cuts = np.full((_CUTS + 2, known.size), np.inf, values.dtype)
-        cuts[1:-1, known > 0] = np.take_along_axis(values, np.maximum(at, 0), axis=0)[:, known > 0]
-        cuts[-1] = -np.inf
-        return positives, cuts
+        quantiles = np.take_along_axis(values, np.maximum(at, 0), axis=0)
+        return positives, np.where(known > 0, quantiles, values.dtype.type(np.inf))
 
-    def count(self, positives: Ints, cuts: Scores) -> tuple[Lists, Ints, Ints]:
+    def count(self, positives: Ints, coded: CodedCuts) -> tuple[Lists, Ints, Ints]:
         """List the scores of positives; count them, and all scores of each piece of the rows, at or above the cuts."""
         starts, size = _starts(positives)
         hits = np.empty(size, self.problem.dtype)
 
         def count(lanes: Lanes) -> Ints:
-            of_lanes = lanes.spread(cuts[1:-1, lanes.labels], np.inf)
-            counts = np.zeros(of_lanes.shape, np.int32)
+            counter = coded.over(lanes)
             place, labels = starts[self.piece(lanes), lanes.labels].copy(), lanes.label_of_lane
             for scores, words in lanes.blocks():
-                count_at_cuts(scores, of_lanes, counts)
+                counter.add(scores)
                 collect_few(scores, words, labels, place, hits)
             counted = np.zeros((_CUTS + 2, 1, lanes.n_labels), np.int64)
-            counted[1:-1, 0], counted[-1] = lanes.by_fold(counts).sum(axis=1), lanes.n_rows
+            counted[1:-1, 0] = lanes.by_fold(counter.counts[:, : lanes.width]).sum(axis=1)
+            counted[-1] = lanes.n_rows
             return counted
 
         counted = self._over_lanes(count, axis=1, title="counting")
-        lists = Lists(starts[0], positives.sum(axis=0), hits)
+        lists, cuts = Lists(starts[0], positives.sum(axis=0), hits), _with_ends(coded.cuts)
 
         def count_hits(labels: slice) -> Ints:
             of_part = np.ascontiguousarray(cuts[:, labels])
@@ -161,8 +159,10 @@ class _Passes:
             place, labels = starts[self.piece(lanes), inside].copy(), lanes.label_of_lane
             low, high = (lanes.spread(values[lanes.labels], np.inf) for values in (between.low, between.high))
             below = np.full(lanes.width, -np.inf, low.dtype)
+            marks = np.zeros((0, lanes.width), np.uint8)
             for scores in lanes.score_blocks():
-                marks = np.empty(scores.shape, np.uint8)
+                if len(marks) != len(scores):
+                    marks = np.zeros((len(scores), lanes.width), np.uint8)
                 mark_between(scores, low, high, marks, below)
                 collect(scores, marks, labels, place, kept)
             return np.asarray(lanes.by_fold(below).max(axis=0, keepdims=True))
@@ -196,6 +196,12 @@ class _Passes:
         return engines.run(
             function, tasks, n_jobs=self.n_jobs, cells=self.problem.n_stored, progress=progress, title=title
         )
+
+
+def _with_ends(cuts: Scores) -> Scores:
+    """Add a cut above all scores, and one below."""
+    ends = np.full((1, cuts.shape[1]), np.inf, cuts.dtype)
+    return np.concatenate([ends, cuts, -ends])
 
 
 def _starts(sizes: Ints) -> tuple[Ints, int]:

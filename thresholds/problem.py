@@ -57,10 +57,11 @@ class Problem:
         label_names: object = None,
         soft: bool = False,
         keep_sparse: bool = False,
+        n_jobs: int | None = 1,
     ) -> "Problem":
-        """Check the arguments of a fit and keep them together."""
+        """Check the arguments of a fit, on threads if there are many cells, and keep them together."""
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
-        truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft)
+        truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft, n_jobs=n_jobs)
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
         weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)

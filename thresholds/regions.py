@@ -115,7 +115,9 @@ def fit_regions(
     _checks.option(posterior, "posterior", ("histogram", "isotonic"))
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
     n_bins = None if n_bins is None else _checks.count(n_bins, "n_bins", 1)
-    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+    problem = Problem.of(
+        y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names, n_jobs=n_jobs
+    )
 
     def bins_of(label: int) -> _Bins:
         groups = _groups(problem, label)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import engines
+from thresholds import _checks, engines
 from thresholds._checks import Placement
 from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
@@ -152,7 +152,7 @@ def map_tiles(
     function makes little beside its tile, and gets wider ones, which are faster to cut.
     """
     per_thread = _FEW_TILES if light else _TILES_PER_THREAD
-    width = max(1, min(_WIDEST_TILE, problem.n_labels // (per_thread * engines.worker_count(n_jobs))))
+    width = max(1, min(_WIDEST_TILE, problem.n_labels // (per_thread * _checks.workers(n_jobs))))
     width = max(width, _SMALL_TILE * problem.n_labels // max(problem.n_stored, stored(problem.truth), problem.n_labels))
     problem.prepare("labels")
     tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import sklearn
 
 import thresholds
-from thresholds import engines
+from thresholds import _checks
 
 Truth = npt.NDArray[np.uint8]
 Scores = npt.NDArray[np.float32]
@@ -110,7 +110,7 @@ def describe_machine(*packages: str) -> dict[str, str]:
         "numba": numba.__version__,
         "scikit-learn": sklearn.__version__,
         **{package: metadata.version(package) for package in packages},
-        "cpu": f"{models[0] if models else platform.machine()}, {engines.worker_count(None)} cores",
+        "cpu": f"{models[0] if models else platform.machine()}, {_checks.workers(None)} cores",
     }
 
 

@@ -45,6 +45,7 @@ from thresholds._checks.outcomes import draws, joint_probabilities, number_of_po
 from thresholds._checks.plain import plain
 from thresholds._checks.sparse import dense, is_sparse, row_of_entries, transposed
 from thresholds._checks.tensors import from_tensor, like_tensor
+from thresholds._checks.threads import on_threads, workers
 
 __all__ = [
     "AVERAGES",
@@ -79,6 +80,7 @@ __all__ = [
     "named",
     "names_of_labels",
     "number_of_powers",
+    "on_threads",
     "one_name_each",
     "option",
     "pair",
@@ -100,5 +102,6 @@ __all__ = [
     "transposed",
     "weights",
     "weights_of_rows",
+    "workers",
     "zero_division",
 ]

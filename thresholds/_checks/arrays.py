@@ -1,7 +1,7 @@
 """Checks of arrays of cells: scores, truth, weights, thresholds."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from thresholds._checks.frames import aligned, in_order, read_frame
 from thresholds._checks.options import one_name_each, real
 from thresholds._checks.plain import LARGEST_EXACT_INTEGER, numbers, stacked
 from thresholds._checks.sparse import is_sparse, row_of_entries, sound_csr, without_zeros
+from thresholds._checks.threads import on_threads, workers
 
 Dense: TypeAlias = npt.NDArray[Any]
 Matrix: TypeAlias = Any  # a dense 2-D ndarray, or a canonical scipy.sparse CSR array
@@ -19,6 +20,7 @@ Matrix: TypeAlias = Any  # a dense 2-D ndarray, or a canonical scipy.sparse CSR 
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
 _BLOCK_ROWS = 4096  # of 16 float32 columns are transposed inside the second-level cache
 _BLOCK_CELLS = 2**22  # A few megabytes, however wide the rows are.
+_WORTH_THREADS = 2**20  # cells
 
 
 def row_blocks(n_rows: int, cells_per_row: int) -> Iterator[slice]:
@@ -27,14 +29,16 @@ def row_blocks(n_rows: int, cells_per_row: int) -> Iterator[slice]:
     return (slice(row, row + step) for row in range(0, n_rows, step))
 
 
-def scores(value: object, name: str = "y_score", label_names: Sequence[str] | None = None) -> Matrix:
+def scores(
+    value: object, name: str = "y_score", label_names: Sequence[str] | None = None, n_jobs: int | None = 1
+) -> Matrix:
     """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
     array = _matrix(stacked(value, name), name, label_names)
     cells = array.data if is_sparse(array) else array
     if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
         raise InputError(f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers")
     if cells.size and cells.dtype.kind == "f":
-        top = cells.max()
+        top = np.max(_by_rows(np.max, cells, n_jobs))
         if np.isnan(top) or np.isposinf(top):
             bad, word = (np.isnan, "NaN") if np.isnan(top) else (np.isposinf, "+inf")
             raise InputError(f"{name} has {word} at {_first(array, bad, label_names)}, expected real scores")
@@ -43,6 +47,13 @@ def scores(value: object, name: str = "y_score", label_names: Sequence[str] | No
         if largest > LARGEST_EXACT_INTEGER:
             raise InputError(f"{name} has the integer {largest}, expected at most 2**53 in absolute value")
     return array
+
+
+def _by_rows(function: Callable[[Dense], Any], cells: Dense, n_jobs: int | None) -> list[Any]:
+    """Apply `function` to blocks of rows, or of sparse entries, on threads if there are many."""
+    n_workers = workers(n_jobs) if cells.size >= _WORTH_THREADS else 1
+    step = max(1, _BLOCK_CELLS * len(cells) // max(1, cells.size))
+    return on_threads(function, [cells[row : row + step] for row in range(0, len(cells), step)], n_workers)
 
 
 def key_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -59,11 +70,13 @@ def filled(array: Any, missing: float) -> Dense:
     return dense
 
 
-def indicator(value: object, name: str = "y_true", label_names: Sequence[str] | None = None) -> Matrix:
+def indicator(
+    value: object, name: str = "y_true", label_names: Sequence[str] | None = None, n_jobs: int | None = 1
+) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
     array = _matrix(value, name, label_names)
-    parts = [array.data] if is_sparse(array) else (array[block] for block in row_blocks(*array.shape))
-    if array.dtype != np.bool_ and not all(_all_binary(part) for part in parts):
+    cells = array.data if is_sparse(array) else array
+    if array.dtype != np.bool_ and not all(_by_rows(_all_binary, cells, n_jobs)):
         raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
     return without_zeros(array) if is_sparse(array) else array
 
@@ -81,17 +94,17 @@ def probabilities(value: object, name: str = "probabilities", label_names: Seque
 
 
 def pair(
-    y_true: object, y_score: object, label_names: object = None, *, soft: bool = False
+    y_true: object, y_score: object, label_names: object = None, *, soft: bool = False, n_jobs: int | None = 1
 ) -> tuple[Matrix, Matrix, tuple[str, ...] | None]:
     """Check truth and scores together: same shape, and not swapped. Frames are aligned by name."""
     y_true, y_score, names = aligned(y_true, "y_true", y_score, "y_score", label_names)
     try:
-        truth = probabilities(y_true, "y_true") if soft else indicator(y_true, label_names=names)
+        truth = probabilities(y_true, "y_true") if soft else indicator(y_true, label_names=names, n_jobs=n_jobs)
     except InputError as error:
         if "expected only 0 and 1" in str(error) and _is_binary(y_score):
             raise InputError(f"{error}; y_score has only 0 and 1: the arguments look swapped") from None
         raise
-    found = scores(y_score, label_names=names)
+    found = scores(y_score, label_names=names, n_jobs=n_jobs)
     same_shape(truth, "y_true", found, "y_score")
     one_name_each(names, found.shape[1])
     return truth, found, names

@@ -1,7 +1,7 @@
 """Loops that find, without sorting, the few scores among which the best cut of each label lies.
 
 Cells come in rows of *lanes*: a lane is a column of a block, of one label. Truth, and marks, come as words of eight
-lanes, so that eight cells without a positive cost one comparison.
+lanes, the last of which need no scores, so that eight cells without a positive cost one comparison.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ Places = npt.NDArray[np.int32]
 
 ROWS_AT_ONCE = 8  # Blocks have a multiple of so many rows.
 
-_LANES_AT_ONCE = 128  # Their cuts and counters stay in the first-level cache.
+_BEFORE_OVERFLOW = 255  # rows whose positives a byte can count
 _ONE = np.uint64(1)
 _BYTES = np.uint64(0x0001020304050607)
 _TOP_BYTE = np.uint64(56)
@@ -51,59 +51,30 @@ def _marked(words: Words, cells: Places) -> tuple[Any, Any]:
 
 @kernel
 def note_positives(
-    words: Words,
-    truth: Bytes,
-    first_row: int,
-    positives: Counts,
-    mask: Words,
-    wanted: Bytes,
-    noted: Counts,
-    rows: Counts,
+    words: Words, first_row: int, positives: Counts, mask: Words, wanted: Bytes, noted: Counts, rows: Counts
 ) -> None:
     """Count the positives of each lane, and note the rows of the first ones, as far as `rows` (n_lanes, room) goes.
 
-    `words` and `truth` are the same memory, as `mask` and `wanted` are: lanes with room left are 1 there, others 0 and
-    cost no more.
+    `mask` and `wanted` are the same memory: lanes with room left are 1 there, others 0 and cost no more. Words are
+    added up as they are, eight counters at once.
     """
     cells = np.empty(2 * positives.size, np.int32)
-    masked = np.empty(mask.size, np.uint64)
-    for i in range(words.shape[0]):
-        for q in range(masked.size):
-            masked[q] = words[i, q] & mask[q]
-        start, end = _marked(masked, cells)
-        for a in range(start, end):
-            lane = cells[a]
-            rows[lane, noted[lane]] = first_row + i
-            noted[lane] += 1
-            wanted[lane] = noted[lane] < rows.shape[1]
+    masked, sums = np.empty(mask.size, np.uint64), np.empty(mask.size, np.uint64)
+    of_lanes = sums.view(np.uint8)
+    for first in range(0, words.shape[0], _BEFORE_OVERFLOW):
+        sums[:] = 0
+        for i in range(first, min(first + _BEFORE_OVERFLOW, words.shape[0])):
+            for q in range(masked.size):
+                sums[q] += words[i, q]
+                masked[q] = words[i, q] & mask[q]
+            start, end = _marked(masked, cells)
+            for a in range(start, end):
+                lane = cells[a]
+                rows[lane, noted[lane]] = first_row + i
+                noted[lane] += 1
+                wanted[lane] = noted[lane] < rows.shape[1]
         for lane in range(positives.size):
-            positives[lane] += truth[i, lane]
-
-
-@kernel
-def count_at_cuts(scores: Scores, cuts: Scores, counts: Counts) -> None:
-    """Count the scores at or above each cut (n_cuts, n_lanes); eight rows for each time that a counter is loaded."""
-    n_lanes = scores.shape[1]
-    for first in range(0, n_lanes, _LANES_AT_ONCE):
-        last = min(first + _LANES_AT_ONCE, n_lanes)
-        for i in range(0, scores.shape[0], ROWS_AT_ONCE):
-            s0, s1, s2 = scores[i, first:last], scores[i + 1, first:last], scores[i + 2, first:last]
-            s3, s4, s5 = scores[i + 3, first:last], scores[i + 4, first:last], scores[i + 5, first:last]
-            s6, s7 = scores[i + 6, first:last], scores[i + 7, first:last]
-            for k in range(cuts.shape[0]):
-                cut, count = cuts[k, first:last], counts[k, first:last]
-                for j in range(last - first):
-                    x = cut[j]
-                    n = count[j]
-                    n += np.int32(s0[j] >= x)
-                    n += np.int32(s1[j] >= x)
-                    n += np.int32(s2[j] >= x)
-                    n += np.int32(s3[j] >= x)
-                    n += np.int32(s4[j] >= x)
-                    n += np.int32(s5[j] >= x)
-                    n += np.int32(s6[j] >= x)
-                    n += np.int32(s7[j] >= x)
-                    count[j] = n
+            positives[lane] += of_lanes[lane]
 
 
 @kernel
@@ -155,7 +126,7 @@ def mark_between(scores: Scores, low: Scores, high: Scores, marks: Bytes, below:
 @kernel
 def collect(scores: Scores, marks: Bytes, labels: Ints, place: Ints, kept: Scores) -> None:
     """Write marked scores where the label of their lane has its places; without a branch, as many are marked."""
-    cells = np.empty(scores.shape[1] + 1, np.int32)
+    cells = np.empty(marks.shape[1] + 1, np.int32)
     for i in range(marks.shape[0]):
         n = 0
         for lane in range(marks.shape[1]):

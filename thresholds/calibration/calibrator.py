@@ -265,7 +265,9 @@ def calibrate(
     """
     _checks.option(method, "method", METHODS)
     pooled = _checks.option(pooled, "pooled", (True, False))
-    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+    problem = Problem.of(
+        y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names, n_jobs=n_jobs
+    )
     cells = cells_of(problem, n_jobs)
     groups = cells.pooled() if pooled else cells
     if method == "isotonic":

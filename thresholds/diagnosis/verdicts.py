@@ -113,7 +113,7 @@ def diagnose(
     if random_state is not None:
         _checks.count(random_state, "random_state", 0)
     y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", rule.label_names)
-    problem = replace(Problem.of(y_true, y_score, missing=missing_of(rule)), label_names=names)
+    problem = replace(Problem.of(y_true, y_score, missing=missing_of(rule), n_jobs=n_jobs), label_names=names)
     rule._check(problem.scores)
     if isinstance(rule, ThresholdRule):
         rule._warn_if_out_of_range(problem.scores)

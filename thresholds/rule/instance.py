@@ -110,7 +110,7 @@ class InstanceRule(Saved):
         array([[1, 0]], dtype=uint8)
         """
         if devices.namespace_on_device(probabilities) is not None:
-            engines.worker_count(n_jobs)  # Refuses what is no number of threads.
+            _checks.workers(n_jobs)  # Refuses what is no number of threads.
             return self._predict_on_device(probabilities, tail)
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
         self._check_count(matrix.shape[1], "probabilities")
