@@ -5,7 +5,7 @@ masked cells, empty labels and rows, weights of zero.
 holds a NaN or +inf, none has a total weight of zero, and all are small enough for `naive.best_micro`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -201,6 +201,12 @@ def small_cases(count: int, seed: int) -> Iterator[Case]:
             beta=float(rng.choice(BETAS)),
             zero_division=float(rng.choice(ZERO_DIVISIONS)),
         )
+
+
+def of_each_flavour(cases: Iterable[Case], count: int) -> list[Case]:
+    """The first cases of each flavour, but for those of float16, of which SciPy has no sparse matrices."""
+    usable = [case for case in cases if case.y_score.dtype != np.float16]
+    return [case for flavour in FLAVOURS for case in [c for c in usable if f"-{flavour}-" in c.name][:count]]
 
 
 # The same for Hypothesis

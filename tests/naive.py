@@ -42,8 +42,8 @@ def f_beta(tp: Fraction, predicted: Fraction, positives: Fraction, beta: float, 
     """(1 + B) TP / (B P + C), or `zero_division` when TP + FP + FN = 0."""
     if predicted == 0 and positives == 0:
         return Fraction(zero_division)
-    b = Fraction(beta) ** 2
-    return (1 + b) * tp / (b * positives + predicted)
+    over, under = (part**2 for part in float(beta).as_integer_ratio())  # B is their quotient
+    return Fraction(over + under) * tp / (over * positives + under * predicted)
 
 
 def counts(truth: Array, decisions: Array, weights: list[Fraction]) -> tuple[Fraction, Fraction, Fraction]:

@@ -7,7 +7,7 @@ A cell is (score, truth, weight); cells of weight 0 and of score -inf are to be 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +18,7 @@ from scipy.special import expit
 
 Cell = tuple[float, int, Fraction]
 Curve = dict[float, Fraction]
+Loss = Callable[[NDArray[np.float64]], float]  # of a and b
 BINS = 20
 
 
@@ -80,34 +81,40 @@ def log_odds(p: float) -> float:
     return math.log(p) - math.log1p(-p)
 
 
-def smoothed_loss(ab: NDArray[np.float64], cells: Sequence[Cell]) -> float:
+def smoothed_loss(cells: Sequence[Cell]) -> Loss:
     """The log-loss of sigmoid(a x + b) against Platt's targets (Lin, Lin and Weng 2007, equations 3 and 4)."""
     positive = float(sum(w for _, y, w in cells if y))
     negative = float(sum(w for _, y, w in cells if not y))
     target = {1: (positive + 1) / (positive + 2), 0: 1 / (negative + 2)}
     x, y, w = (np.array([float(part) for part in parts]) for parts in zip(*cells, strict=True))
-    t = np.where(y == 1, target[1], target[0])
-    z = ab[0] * x + ab[1]
-    return float(np.sum(w * (t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z))))
+    return log_loss_of_line(x, np.where(y == 1, target[1], target[0]), w)
 
 
-def plain_loss(ab: NDArray[np.float64], cells: Sequence[Cell]) -> float:
+def plain_loss(cells: Sequence[Cell]) -> Loss:
     """The log-loss of sigmoid(a x + b) against the truth."""
-    x, y, w = (np.array([float(part) for part in parts]) for parts in zip(*cells, strict=True))
-    z = ab[0] * x + ab[1]
-    return float(np.sum(w * (y * np.logaddexp(0, -z) + (1 - y) * np.logaddexp(0, z))))
+    return log_loss_of_line(*(np.array([float(part) for part in parts]) for parts in zip(*cells, strict=True)))
 
 
-def least(loss: object, cells: Sequence[Cell]) -> tuple[Fraction, list[float]]:
+def log_loss_of_line(x: NDArray[np.float64], t: NDArray[np.float64], w: NDArray[np.float64]) -> Loss:
+    """The log-loss of sigmoid(a x + b) against targets."""
+
+    def loss(ab: NDArray[np.float64]) -> float:
+        z = ab[0] * x + ab[1]
+        return float(np.sum(w * (t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z))))
+
+    return loss
+
+
+def least(loss_of: Callable[[Sequence[Cell]], Loss], cells: Sequence[Cell]) -> tuple[Fraction, list[float]]:
     """Find a and b of least loss: a, and a x + b of each cell. The search takes x by its distance from the mean."""
     exact = [Fraction(x) for x, _, _ in cells]
     centre = sum(exact) / len(exact)
     farthest = max(abs(x - centre) for x in exact) or Fraction(1)
     inner = [(float((x - centre) / farthest), y, w) for x, (_, y, w) in zip(exact, cells, strict=True)]
-    precise = {"xatol": 1e-9, "fatol": 1e-14, "maxiter": 2000}
-    found = minimize(loss, [0.0, 0.0], args=(inner,), method="Nelder-Mead", options=precise)
+    loss, precise = loss_of(inner), {"xatol": 1e-9, "fatol": 1e-14, "maxiter": 2000}
+    found = minimize(loss, [0.0, 0.0], method="Nelder-Mead", options=precise)
     for method, options in (("BFGS", {"gtol": 1e-9}), ("Nelder-Mead", precise)):
-        found = min(found, minimize(loss, found.x, args=(inner,), method=method, options=options), key=lambda r: r.fun)
+        found = min(found, minimize(loss, found.x, method=method, options=options), key=lambda r: r.fun)
     a, b = found.x.tolist()
     return Fraction(a) / farthest, [a * x + b for x, _, _ in inner]
 

@@ -30,9 +30,9 @@ ZERO = Fraction(0)
 
 def whole(values: Iterable[float]) -> tuple[list[int], int]:
     """The values in whole units, and how many units make one."""
-    exact = [Fraction(plain(value)) for value in values]
-    one = max((value.denominator for value in exact), default=1)  # powers of two
-    return [int(value * one) for value in exact], one
+    exact = [plain(value).as_integer_ratio() for value in values]
+    one = max((denominator for _, denominator in exact), default=1)  # powers of two
+    return [numerator * (one // denominator) for numerator, denominator in exact], one
 
 
 def independent(probabilities: Iterable[float]) -> Joint:
@@ -151,10 +151,11 @@ def best_cut(column: Array, beta: float, zero_division: float) -> tuple[float, F
 
 def soft_counts(probabilities: Array, decided: Array, weights: list[Fraction]) -> tuple[Fraction, Fraction, Fraction]:
     """Sum of w p h, of w h and of w p over the cells of one group."""
-    cells = [(Fraction(plain(p)), h, w) for p, h, w in zip(probabilities, decided, weights, strict=True)]
-    tp = sum((w * p for p, h, w in cells if h), ZERO)
-    predicted = sum((w for _, h, w in cells if h), ZERO)
-    positives = sum((w * p for p, _, w in cells), ZERO)
+    (exact, one), (heavy, unit) = whole(probabilities), whole(weights)
+    cells = list(zip(exact, decided, heavy, strict=True))
+    tp = Fraction(sum(w * p for p, h, w in cells if h), one * unit)
+    predicted = Fraction(sum(w for _, h, w in cells if h), unit)
+    positives = Fraction(sum(w * p for p, _, w in cells), one * unit)
     return tp, predicted, positives
 
 
@@ -220,16 +221,19 @@ def best_soft_set(
     The largest set wins among equals. Cells without weight count as absent; without any expected positives nothing
     is predicted, since F is 0 for whatever is.
     """
-    exact = [Fraction(plain(p)) * w for p, w in zip(probabilities, weights, strict=True)]
-    used = [j for j, w in enumerate(weights) if w > 0]
-    positives = sum(exact, ZERO)
+    (exact, one), (heavy, unit) = whole(probabilities), whole(weights)
+    exact = [w * p for p, w in zip(exact, heavy, strict=True)]
+    positives = Fraction(sum(exact), one * unit)
     if positives == 0:
         return (0,) * len(exact), f_beta(ZERO, ZERO, ZERO, beta, zero_division)
-    sums = [((), ZERO, ZERO)]
-    for j in used:
-        sums += [((*chosen, j), tp + exact[j], c + weights[j]) for chosen, tp, c in sums]
+    sums = [((), 0, 0)]
+    for j in (j for j, w in enumerate(weights) if w > 0):
+        sums += [((*chosen, j), tp + exact[j], c + heavy[j]) for chosen, tp, c in sums]
     best, f = max(
-        ((chosen, f_beta(tp, c, positives, beta, zero_division)) for chosen, tp, c in sums),
+        (
+            (chosen, f_beta(Fraction(tp, one * unit), Fraction(c, unit), positives, beta, zero_division))
+            for chosen, tp, c in sums
+        ),
         key=lambda item: (item[1], len(item[0])),
     )
     return tuple(int(j in best) for j in range(len(exact))), f
@@ -335,11 +339,11 @@ def value_of_long_weighted(probabilities: Array, y_pred: Array, beta: float, zer
     for j in range(p.shape[1]):
         hit, missed = count_distribution(p[h[:, j], j]), count_distribution(p[~h[:, j], j])
         others = count_distribution(np.delete(p, j, axis=1).ravel())
-        tp, fn, rest = np.ogrid[: len(hit), : len(missed), : len(others)]
-        own = tp + fn
-        f = (1 + b) * tp / np.maximum(b * own + h[:, j].sum(), np.finfo(float).tiny)
-        share = own / np.maximum(own + rest, 1)
-        total += float(np.einsum("t,f,r,tfr->", hit, missed, others, share * f))
+        own, rest = np.ogrid[: p.shape[0] + 1, : len(others)]
+        share = (own / np.maximum(own + rest, 1)) @ others
+        tp, fn = np.ogrid[: len(hit), : len(missed)]
+        f = (1 + b) * tp / np.maximum(b * (tp + fn) + h[:, j].sum(), np.finfo(float).tiny)
+        total += float(hit @ (share[tp + fn] * f) @ missed)
     nothing = zero_division * (~h.any(axis=0)).mean()
     return total + nothing * float(np.prod(1 - p))
 

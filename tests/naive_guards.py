@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import naive
 import numpy as np
@@ -34,7 +35,8 @@ def row_weights(sample_weight: Array | None, n_samples: int) -> list[Fraction]:
     weights = naive.exact_weights(sample_weight, n_samples)
     if all(weight.denominator == 1 for weight in weights):
         return weights
-    return [weight * sum(w > 0 for w in weights) / sum(weights) for weight in weights]
+    one = sum(weights) / sum(w > 0 for w in weights)
+    return [weight / one for weight in weights]
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,12 @@ class Cells:
             naive.threshold_dtype(np.asarray(y_score).dtype),
         )
 
-    @property
+    @cached_property
     def weights(self) -> Floats:
         """Weights of the rows."""
         return np.array([float(weight) for weight in self.exact_weights])
 
-    @property
+    @cached_property
     def positives(self) -> Floats:
         """Weight of each label's positives."""
         return self.weights @ self.truth
@@ -190,8 +192,9 @@ def pooled_curve(cells: Cells, missing: float) -> Pooled | None:
     shares = bool(((cells.scores[others] >= 0) & (cells.scores[others] <= 1)).all())
     index, x = (bins_of_probabilities if shares else bins_of_margins)(scores)
     bins = [others & (index == k) for k in np.unique(index[others])]
-    positives = np.array([(weights * cells.truth)[within].sum() for within in bins])
-    negatives = np.array([(weights * (1 - cells.truth))[within].sum() for within in bins])
+    hits, misses = weights * cells.truth, weights * (1 - cells.truth)
+    positives = np.array([hits[within].sum() for within in bins])
+    negatives = np.array([misses[within].sum() for within in bins])
     slope, curve = logistic(np.array([x[within][0] for within in bins]), positives, negatives)
     return Pooled(masked, absent, index, x, slope, curve)
 

@@ -7,6 +7,7 @@ all in it alone, so 2^n unions of n bins are tried. Nothing comes from the libra
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
 from naive import Array, exact_weights, f_beta, plain
@@ -41,7 +42,8 @@ def positions(of_groups: Bins) -> list[Fraction]:
         (hits / positives if positives else Fraction(0)) + ((weight - hits) / negatives if negatives else Fraction(0))
         for hits, weight in of_groups.values()
     ]
-    return [(sum(shares[:i], Fraction(0)) + share / 2) / sum(shares) for i, share in enumerate(shares)]
+    sums = list(accumulate(shares))
+    return [(up_to - share / 2) / sums[-1] for up_to, share in zip(sums, shares, strict=True)]
 
 
 def histogram(of_groups: Bins, n_bins: int) -> Bins:

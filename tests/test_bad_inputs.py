@@ -20,12 +20,14 @@ import numpy as np
 from scipy import sparse
 import thresholds
 
-cells = sparse.coo_array(np.ones((4, 2)))
-cells.coords = (np.array({rows}), cells.coords[1])
-try:
-    {call}
-except thresholds.InputError as error:
-    print(error)
+for call in {calls}:
+    cells = sparse.coo_array(np.ones((4, 2)))
+    cells.coords = (np.array({rows}), cells.coords[1])
+    try:
+        eval(call)
+        print("accepted")
+    except thresholds.InputError as error:
+        print(error)
 """
 TRY_COLUMNS = """
 import sys
@@ -74,13 +76,13 @@ def test_the_message_names_row_and_label() -> None:
         thresholds.fit_empirical([[0], [1], [0], [1]], scores, label_names=["cat"])
 
 
-@pytest.mark.parametrize("argument", COO_CALLS)
 @pytest.mark.parametrize("rows", BAD_ROWS.values(), ids=BAD_ROWS)
-def test_a_row_out_of_range_is_refused_before_scipy_writes_there(argument: str, rows: list[int]) -> None:
-    code = TRY_COO.format(rows=rows, call=COO_CALLS[argument])
+def test_a_row_out_of_range_is_refused_before_scipy_writes_there(rows: list[int]) -> None:
+    code = TRY_COO.format(rows=rows, calls=[*COO_CALLS.values()])
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert re.match(f"{argument} is a malformed sparse array: .*", ran.stdout)
+    for argument, printed in zip(COO_CALLS, ran.stdout.splitlines(), strict=True):
+        assert re.match(f"{argument} is a malformed sparse array: .*", printed)
 
 
 @pytest.mark.parametrize("argument", ["y_true", "y_pred"])

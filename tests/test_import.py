@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ def loaded_by(code: str) -> list[str]:
     return json.loads(run(f"import json, sys\n{code}\nprint(json.dumps([x for x in {HEAVY} if x in sys.modules]))"))
 
 
+@cache
+def loaded_up_to(statements: tuple[str, ...]) -> list[list[str]]:
+    """The heavy packages that are loaded after each statement, one after another in one interpreter."""
+    tell = f"print(json.dumps([x for x in {HEAVY} if x in sys.modules]))"
+    printed = run("\n".join(["import json, sys, thresholds", *(f"{s}\n{tell}" for s in statements)]))
+    return [json.loads(line) for line in printed.splitlines()]
+
+
 # What is loaded
 
 
@@ -45,24 +54,25 @@ def test_an_import_does_not_even_load_numpy() -> None:
     assert run("import sys, thresholds\nprint('numpy' in sys.modules)") == "False\n"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "metrics",
-        "metrics.f1_score",
-        "load_rule",
-        "ThresholdRule",
-        "FixedRule",
-        "InstanceRule",
-        "RegionRule",
-        "TopKRule",
-        "InputError",
-        "ScoreRangeWarning",
-        "UndefinedMetricWarning",
-    ],
+WITHOUT_KERNELS = (
+    "metrics",
+    "metrics.f1_score",
+    "load_rule",
+    "ThresholdRule",
+    "FixedRule",
+    "InstanceRule",
+    "RegionRule",
+    "TopKRule",
+    "InputError",
+    "ScoreRangeWarning",
+    "UndefinedMetricWarning",
 )
+
+
+@pytest.mark.parametrize("name", WITHOUT_KERNELS)
 def test_what_needs_no_kernels_loads_none(name: str) -> None:
-    assert loaded_by(f"import thresholds\nthresholds.{name}") == []
+    loaded = loaded_up_to(tuple(f"thresholds.{name}" for name in WITHOUT_KERNELS))
+    assert loaded[WITHOUT_KERNELS.index(name)] == []
 
 
 def test_predicting_dense_scores_loads_nothing_heavy() -> None:
@@ -71,34 +81,33 @@ def test_predicting_dense_scores_loads_nothing_heavy() -> None:
 
 def test_rules_of_scores_predict_without_anything_heavy() -> None:
     calls = ["RegionRule([[0.5], []])", "TopKRule(1)", "ThresholdRule([0.5, 0.2])"]
-    for call in calls:
-        assert loaded_by(f"import thresholds\nthresholds.{call}.predict([[0.1, 0.9]])") == []
+    assert loaded_up_to(tuple(f"thresholds.{call}.predict([[0.1, 0.9]])" for call in calls)) == [[], [], []]
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "InstanceRule().predict([[0.1, 0.9]])",
-        "InstanceRule().predict([[0.1, 0.9]], tail=[0.5])",
-        "InstanceRule().predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)",
-        "InstanceRule().predict_from_samples([[[0, 1]], [[1, 1]]])",
-        "expected_f([[0.1, 0.9]], [[0, 1]])",
-        "fit_expected([[0.1, 0.9]])",
-        "fit_expected([[0.1, 0.9]], exact=True)",
-        "predict_by_batch([[0.1, 0.9]], [0])",
-        "batch_effect([[0.1, 0.9]], 0)",
-        "calibrate([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]]).transform([[0.1, 0.9]])",
-        "fit_regions([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]])",
-    ],
+OF_PROBABILITIES = (
+    "InstanceRule().predict([[0.1, 0.9]])",
+    "InstanceRule().predict([[0.1, 0.9]], tail=[0.5])",
+    "InstanceRule().predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)",
+    "InstanceRule().predict_from_samples([[[0, 1]], [[1, 1]]])",
+    "expected_f([[0.1, 0.9]], [[0, 1]])",
+    "fit_expected([[0.1, 0.9]])",
+    "fit_expected([[0.1, 0.9]], exact=True)",
+    "predict_by_batch([[0.1, 0.9]], [0])",
+    "batch_effect([[0.1, 0.9]], 0)",
+    "calibrate([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]]).transform([[0.1, 0.9]])",
+    "fit_regions([[0, 1], [1, 1]], [[0.1, 0.9], [0.2, 0.3]])",
 )
+
+
+@pytest.mark.parametrize("call", OF_PROBABILITIES)
 def test_rules_of_probabilities_load_kernels_and_no_more(call: str) -> None:
-    assert set(loaded_by(f"import thresholds\nthresholds.{call}")) <= {"numba", "llvmlite", "scipy"}
+    loaded = loaded_up_to(tuple(f"thresholds.{call}" for call in OF_PROBABILITIES))
+    assert set(loaded[OF_PROBABILITIES.index(call)]) <= {"numba", "llvmlite", "scipy"}
 
 
 def test_dependent_labels_need_no_kernels() -> None:
     calls = ["predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)", "predict_from_samples([[[0, 1]], [[1, 1]]])"]
-    for call in calls:
-        assert loaded_by(f"import thresholds\nthresholds.InstanceRule().{call}") == []
+    assert loaded_up_to(tuple(f"thresholds.InstanceRule().{call}" for call in calls)) == [[], []]
 
 
 def test_fitting_leaves_out_what_only_other_parts_use() -> None:
@@ -112,8 +121,8 @@ def test_fitting_leaves_out_what_only_other_parts_use() -> None:
 def test_every_public_name_resolves() -> None:
     names = json.loads(run("import json, thresholds\nprint(json.dumps(thresholds.__all__))"))
     assert names == sorted(names)
-    run("import thresholds\nfor name in thresholds.__all__: getattr(thresholds, name)")
-    run(f"from thresholds import *\nprint({', '.join(names)})")
+    each = "import thresholds\nfor name in thresholds.__all__: getattr(thresholds, name)"
+    run(f"from thresholds import *\n[{', '.join(names)}]\n{each}")
 
 
 def test_public_names_are_listed() -> None:
@@ -151,14 +160,23 @@ except RuntimeError as error:
 """
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a copy of the package, beside which nothing can be cached."""
+    here = tmp_path_factory.mktemp("installed")
     source = Path(thresholds.__file__).parent
-    shutil.copytree(source, tmp_path / "thresholds", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in [tmp_path / "thresholds", *filter(Path.is_dir, (tmp_path / "thresholds").rglob("*"))]:
+    shutil.copytree(source, here / "thresholds", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [here / "thresholds", *filter(Path.is_dir, (here / "thresholds").rglob("*"))]:
         (folder / "__pycache__").touch()
-    return tmp_path
+    return here
+
+
+@pytest.fixture(scope="module")
+def cached(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the kernels of that package are cached."""
+    cache = tmp_path_factory.mktemp("cached") / "cache"
+    assert run(SCORE, folder=package, NUMBA_CACHE_DIR=str(cache), **HOMELESS) == "1.0\n"
+    return cache
 
 
 HOMELESS = {"HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -175,10 +193,8 @@ def test_a_read_only_installation_without_a_home_fits(package: Path) -> None:
     assert run(FIT, folder=package, NUMBA_CACHE_DIR=NOWHERE, **HOMELESS) == "0.8\n"
 
 
-def test_kernels_are_cached_where_they_can_be(package: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    assert run(SCORE, folder=package, NUMBA_CACHE_DIR=str(cache), **HOMELESS) == "1.0\n"
-    assert list(cache.rglob("*.nbi"))
+def test_kernels_are_cached_where_they_can_be(cached: Path) -> None:
+    assert list(cached.rglob("*.nbi"))
 
 
 def test_the_cache_can_be_switched_off(package: Path, tmp_path: Path) -> None:
@@ -195,11 +211,12 @@ def test_a_cache_folder_that_goes_away_breaks_nothing(package: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(("kind", "length"), [("nbi", 0), ("nbc", 100)])
-def test_a_cache_file_cut_short_breaks_nothing(package: Path, tmp_path: Path, kind: str, length: int) -> None:
-    environment = HOMELESS | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    run(SCORE, folder=package, **environment)
+def test_a_cache_file_cut_short_breaks_nothing(
+    package: Path, cached: Path, tmp_path: Path, kind: str, length: int
+) -> None:
+    shutil.copytree(cached, tmp_path / "cache")
     files = list((tmp_path / "cache").rglob(f"*.{kind}"))
     assert files
     for file in files:
         file.write_bytes(file.read_bytes()[:length])
-    assert run(SCORE, folder=package, **environment) == "1.0\n"
+    assert run(SCORE, folder=package, **HOMELESS, NUMBA_CACHE_DIR=str(tmp_path / "cache")) == "1.0\n"

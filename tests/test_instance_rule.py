@@ -110,7 +110,7 @@ def test_short_rows_get_the_best_of_all_sets(width: int, beta: float, zero_divis
 @pytest.mark.parametrize("beta", BETAS)
 def test_exact_arithmetic_agrees(beta: float, zero_division: float) -> None:
     for width in (2, 3, 5):
-        p = draw_rows(15, width, seed=2)
+        p = draw_rows(10, width, seed=2)
         for row, h in zip(p, InstanceRule(beta, zero_division).predict(p), strict=True):
             joint = witness.independent(row)
             _, best = witness.best_set(joint, beta, zero_division)
@@ -208,8 +208,10 @@ def equal_value(n: int, p: float, beta: float, k: int | None = None) -> float:
     return (1 + b) * k * p * float((chance / (b * (1 + s) + k)).sum() / chance.sum())
 
 
-@pytest.mark.parametrize("beta", [0.5, 1.0, 2.0, 10.0])
-@pytest.mark.parametrize("p", [1e-7, 1e-5, 1e-3, 0.2])
+@pytest.mark.parametrize(
+    ("p", "beta"),
+    [(1e-7, 0.5), (1e-7, 2.0), (1e-5, 1.0), (1e-5, 10.0), (1e-3, 0.5), (1e-3, 2.0), (0.2, 1.0), (0.2, 10.0)],
+)
 def test_a_million_equal_labels(p: float, beta: float) -> None:
     n = 1_000_000
     row = np.full((1, n), p)
@@ -365,7 +367,7 @@ def test_power_sums_stand_for_a_tail(width: int, highest: float, order: int, los
     rng = np.random.default_rng([11, width])
     head = np.array([long_row(rng, width, mean) for mean in (0.1, 0.5, 1.0, 2.0, 3.0)])
     tail = highest * rng.random((5, 200))
-    for beta in (0.5, 1.0, 1.37, 2.0):
+    for beta in (0.5, 1.37) if (order + zero_division) % 2 else (1.0, 2.0):
         decided = InstanceRule(beta, zero_division).predict(head, tail=power_sums(tail, order))
         assert decided.shape == head.shape
         for row, rest, size in zip(head, tail, sizes_of_top_sets(head, decided), strict=True):
@@ -522,10 +524,10 @@ def test_joint_matrices_give_the_best_of_all_sets(beta: float, zero_division: fl
     rng = np.random.default_rng(23)
     rule = InstanceRule(beta, zero_division)
     for width in (1, 2, 3, 4, 5):
-        joints = [draw_joint(rng, width) for _ in range(8)]
+        joints = [draw_joint(rng, width) for _ in range(4)]
         matrices, none = tables(joints)
         decided = rule.predict_from_joint(matrices, none)
-        assert decided.shape == (8, width)
+        assert decided.shape == (4, width)
         assert decided.dtype == np.uint8
         for joint, matrix, empty, h in zip(joints, matrices, none, decided, strict=True):
             check_joint(joint, h, beta, zero_division)

@@ -131,14 +131,14 @@ def check_scores(tiny: Tiny, average: str | None, zero_division: float) -> None:
 @pytest.mark.parametrize("zero_division", UNDEFINED)
 @pytest.mark.parametrize("average", [*AVERAGES, "samples"])
 def test_scores_of_matrices(average: str | None, zero_division: float) -> None:
-    for tiny in MATRICES:
+    for tiny in MATRICES[[*UNDEFINED].index(zero_division) :: 3]:
         check_scores(tiny, average, zero_division)
 
 
 @pytest.mark.parametrize("zero_division", UNDEFINED)
 @pytest.mark.parametrize("average", AVERAGES)
 def test_scores_of_vectors(average: str | None, zero_division: float) -> None:
-    for tiny in VECTORS:
+    for tiny in VECTORS[[*UNDEFINED].index(zero_division) :: 3]:
         check_scores(tiny, average, zero_division)
 
 

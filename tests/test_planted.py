@@ -24,14 +24,19 @@ EXPERIMENT: dict[str, Any] = runpy.run_path(str(SCRIPT))
 MIXES = {mix.name: mix for mix in EXPERIMENT["MIXES"]}
 DIAGNOSED, FALSE, FALSE_BY_AUROC, FOUND = EXPERIMENT["DIAGNOSED"], *EXPERIMENT["FIGURES"][:3]
 NAIVE = ("predicted on > 1/3 of the rows", "predictions > 3 positives", "Mann-Whitney p > .05")
-N_RUNS = 12
+N_RUNS = 8
 
 each_mix = pytest.mark.parametrize("mix", MIXES)
 
 
-@cache
 def simulated(mix: str, n_samples: int = 3000, n_runs: int = N_RUNS) -> dict[str, Any]:
     """The means of one mix over some runs."""
+    return summed_up(mix, n_samples, n_runs)
+
+
+@cache
+def summed_up(mix: str, n_samples: int, n_runs: int) -> dict[str, Any]:
+    """The same, once."""
     return EXPERIMENT["summary"]([EXPERIMENT["one_run"](MIXES[mix], n_samples, seed) for seed in range(n_runs)])
 
 
@@ -51,8 +56,9 @@ def test_naive_rules_flag_many_by_mistake(mix: str, naive: str) -> None:
 
 
 @pytest.mark.parametrize("mix", ["mixed", "least favourable", "top-heavy", "listed"])
-@pytest.mark.parametrize(("n_samples", "n_runs", "least"), [(3000, N_RUNS, 0.5), (20_000, 3, 0.75)])
+@pytest.mark.parametrize(("n_samples", "n_runs", "least"), [(3000, N_RUNS, 0.5), (20_000, 2, 0.75)])
 def test_most_planted_labels_are_found(n_samples: int, n_runs: int, least: float, mix: str) -> None:
+    """Some .9 of them are, with a standard error of about .03 in one run of 20,000 rows."""
     mean, error = simulated(mix, n_samples, n_runs)["rules"][DIAGNOSED][FOUND]
     assert mean + 4 * error >= least
 
@@ -90,9 +96,15 @@ def test_the_least_auroc_is_seldom_rejected(n_positives: int, spread: float) -> 
     assert np.mean(p <= 0.05) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / m)
 
 
-@pytest.mark.parametrize("listed", [0.01, 0.05, 0.3, 1.0])
-@pytest.mark.parametrize("decimals", [0, 1, 17])
-@pytest.mark.parametrize("n_positives", [1, 3, 20])
+# Every pair of two of these is tried, not every triple.
+USELESS = [
+    (n_positives, (0, 1, 17)[(i + j) % 3], listed)
+    for i, n_positives in enumerate((1, 3, 20))
+    for j, listed in enumerate((0.01, 0.05, 0.3, 1.0))
+]
+
+
+@pytest.mark.parametrize(("n_positives", "decimals", "listed"), USELESS)
 def test_useless_labels_are_seldom_informative(n_positives: int, decimals: int, listed: float) -> None:
     """P(p <= x) <= x for scores that say nothing, tied or not, also in lists that leave out most rows."""
     rng = np.random.default_rng([7, n_positives, decimals, int(100 * listed)])

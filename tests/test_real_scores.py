@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from thresholds import cli
+from thresholds import FixedRule, cli, fit_empirical, metrics
+from thresholds.files import read_labelled
 
 DATA = Path(os.environ.get("THRESHOLDS_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -40,14 +41,41 @@ REFERENCE = {
 }
 
 
+# The command fits and judges a dozen rules. On large files that are like others it is spared: two rules have figures.
+SPARED = [
+    ("bibtex", "y_score"),
+    ("bibtex", "y_score_weak"),
+    ("delicious", "y_score"),
+    ("delicious_weak", "y_score_weak"),
+    ("pubmed_mesh", "y_score_weak"),
+    ("pubmed_mesh_all_weak", "y_score_weak"),
+]
+FORMS = ("macro", "micro")
+
+
+def by_two_rules(path: Path, key: str) -> list[float]:
+    """The figures from the two rules that have any."""
+    data = read_labelled(path, key)
+    fit, judge, _ = data.halves()
+    rules = (
+        FixedRule(0.5, data.y_true.shape[1]),
+        fit_empirical(data.y_true[fit], data.y_score[fit], placement="score", keep_sparse=True),
+    )
+    decided = [rule.predict(data.y_score[judge]) for rule in rules]
+    return [metrics.f1_score(data.y_true[judge], h, average=form, zero_division=0) for h in decided for form in FORMS]
+
+
 @pytest.mark.parametrize(("name", "key"), REFERENCE)
 def test_compare_reaches_the_reference_figures(name: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = DATA / f"{name}.npz"
     if not path.exists():
         pytest.skip(f"{path.name} is not here: the real scores are not part of the project")
-    assert cli.main(["compare", str(path), "--score-key", key, "--placement", "score", "--json"]) == 0
-    measured = {row["rule"]: row for row in json.loads(capsys.readouterr().out)["measures"]}
-    got = [measured[rule][average] for rule in ("fixed 0.5", "macro") for average in ("macro", "micro")]
+    if (name, key) in SPARED:
+        got = by_two_rules(path, key)
+    else:
+        assert cli.main(["compare", str(path), "--score-key", key, "--placement", "score", "--json"]) == 0
+        measured = {row["rule"]: row for row in json.loads(capsys.readouterr().out)["measures"]}
+        got = [measured[rule][form] for rule in ("fixed 0.5", "macro") for form in FORMS]
     assert [round(value, 3) for value in got] == pytest.approx(REFERENCE[name, key], abs=1e-9)
 
 

@@ -4,6 +4,7 @@ import importlib
 import pickle
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ def fitted(estimator: Any = BASE, x: Any = X, y: Any = Y, **options: Any) -> Mul
     return MultilabelThresholdClassifierCV(estimator, **{"random_state": 0, "store_cv_results": True} | options).fit(
         x, y
     )
+
+
+@cache
+def plain() -> MultilabelThresholdClassifierCV:
+    """What is fitted without any option, once: for comparisons."""
+    return fitted()
 
 
 def pairs(folds: NDArray[Any]) -> list[tuple[NDArray[Any], NDArray[Any]]]:
@@ -226,8 +233,8 @@ def test_a_frozen_classifier_is_left_as_it_is() -> None:
 
 
 def test_the_seed_is_that_of_the_folds() -> None:
-    assert np.array_equal(fitted().thresholds_, fitted().thresholds_)
-    assert not np.array_equal(fitted(random_state=1).cv_results_["folds"], fitted().cv_results_["folds"])
+    assert np.array_equal(fitted().thresholds_, plain().thresholds_)
+    assert not np.array_equal(fitted(random_state=1).cv_results_["folds"], plain().cv_results_["folds"])
     drawn = fitted(random_state=np.random.RandomState(3)).cv_results_["folds"]
     assert np.array_equal(drawn, fitted(random_state=np.random.RandomState(3)).cv_results_["folds"])
 
@@ -235,8 +242,8 @@ def test_the_seed_is_that_of_the_folds() -> None:
 # Which classifiers and targets
 
 CLASSIFIERS = [
-    RandomForestClassifier(10, random_state=0),
-    ExtraTreesClassifier(10, random_state=0),
+    RandomForestClassifier(5, random_state=0),
+    ExtraTreesClassifier(5, random_state=0),
     KNeighborsClassifier(),
     MLPClassifier((5,), solver="lbfgs", max_iter=2000, random_state=0),
     ClassifierChain(GaussianNB()),
@@ -296,8 +303,8 @@ def test_a_label_without_positives_is_unsupported() -> None:
 )
 def test_y_may_have_any_form(form: Any) -> None:
     found = fitted(y=form(Y))
-    assert np.array_equal(found.thresholds_, fitted().thresholds_)
-    assert found.predict(X).tolist() == fitted().predict(X).tolist()
+    assert np.array_equal(found.thresholds_, plain().thresholds_)
+    assert found.predict(X).tolist() == plain().predict(X).tolist()
 
 
 def test_names_of_labels_are_kept() -> None:
@@ -305,7 +312,7 @@ def test_names_of_labels_are_kept() -> None:
     assert found.label_names_in_.tolist() == NAMES
     assert found.rule_.label_names == tuple(NAMES)
     assert found.cv_results_["spread"]["name"].tolist() == NAMES
-    assert not hasattr(fitted(), "label_names_in_")
+    assert not hasattr(plain(), "label_names_in_")
     assert fitted(y=pd.DataFrame(Y)).label_names_in_.tolist() == [str(j) for j in range(Y.shape[1])]
 
 
@@ -314,7 +321,7 @@ def test_names_of_features_are_kept_and_checked() -> None:
     found = fitted(x=frame)
     assert found.feature_names_in_.tolist() == list(frame)
     assert found.n_features_in_ == 20
-    assert np.array_equal(found.predict(frame), fitted().predict(X))
+    assert np.array_equal(found.predict(frame), plain().predict(X))
 
 
 def test_accuracy_takes_labels_by_name() -> None:
@@ -367,8 +374,8 @@ def test_precomputed_kernels_are_cut_both_ways() -> None:
 
 def test_jobs_side_by_side_fit_the_same() -> None:
     found = fitted(n_jobs=2)
-    assert np.array_equal(found.thresholds_, fitted().thresholds_)
-    assert found.best_score_ == fitted().best_score_
+    assert np.array_equal(found.thresholds_, plain().thresholds_)
+    assert found.best_score_ == plain().best_score_
 
 
 def test_it_is_cloned_and_pickled() -> None:

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from thresholds import Shrink
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
-N, FEATURES, SEEDS = 2000, 4, 12
+N, FEATURES, SEEDS = 2000, 4, 8
 RATES = np.array([0.02, 0.03, 0.05, 0.1, 0.2, 0.4])  # of the labels: 40 positives and more
 
 
