@@ -50,7 +50,8 @@ def check(values: Array, scores: Array) -> CodedCuts:
     np.testing.assert_array_equal(codes[:, np.newaxis] > coded.under, scores[:, np.newaxis] >= coded.cuts)
     above = np.concatenate([np.full_like(values[:1], np.inf), coded.cuts[:-1]])
     assert (coded.cuts <= above).all()
-    assert ((coded.cuts <= values) | (coded.cuts == above)).all()  # One that is left out repeats the one above.
+    twice = np.append(values[1:] == values[:-1], np.zeros((1, values.shape[1]), bool), axis=0)
+    assert ((coded.cuts <= values) | (coded.cuts == above) | twice).all()  # One that is left out repeats the one above.
     return coded
 
 
@@ -90,6 +91,13 @@ def test_values_that_are_left_out_repeat_the_cut_above() -> None:
     assert coded.cuts[2].tolist() == coded.cuts[1].tolist() == [2.0, 1.0]
     nothing = check(np.full((4, 2), np.inf, np.float32), np.zeros((3, 2), np.float32))
     assert (nothing.cuts == np.inf).all()
+
+
+def test_a_value_that_comes_twice_has_a_cut_on_either_side() -> None:
+    values = np.array([[3.0], [2.0], [2.0], [2.0], [-1.0]], np.float32)
+    cuts = check(values, np.linspace(-2, 4, 999, dtype=np.float32)[:, np.newaxis]).cuts[:, 0]
+    assert cuts[0] > cuts[1] > 2 >= cuts[2] == cuts[3]
+    assert cuts[1] - cuts[2] <= 4 / 127
 
 
 @settings(max_examples=200, deadline=None)

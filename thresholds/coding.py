@@ -88,10 +88,16 @@ class CodedCuts:
 
     @classmethod
     def near(cls, values: Scores) -> "CodedCuts":
-        """Move values (n_values, n_labels), which fall, down to where the next code starts."""
+        """Move values (n_values, n_labels), which fall, down to where their code starts.
+
+        The first of equal values moves up instead, to where the next code starts: between the two there is little.
+        """
         scale = Scale.of(values)
         codes, found = np.empty((2, *values.shape), np.int8)
         scale.codes(values, codes)
+        equal = np.zeros((len(values) + 1, values.shape[1]), np.bool_)
+        equal[1:-1] = values[1:] == values[:-1]
+        codes += equal[1:] & ~equal[:-1] & (codes < LOWEST_CODE + N_CODES - 1)
         with np.errstate(over="ignore"):  # of infinite values, and below the lowest number
             cuts = scale.starts(codes)
             under_cuts = np.nextafter(cuts, cuts.dtype.type(-np.inf))

@@ -20,7 +20,7 @@ from thresholds.problem import Problem
 Number = TypeVar("Number", bound=np.generic)
 Words = npt.NDArray[np.uint64]
 
-_BLOCK_CELLS = 2**18
+_BLOCK_CELLS = 2**19
 _FEWEST = 64  # lanes
 _WORD = 8  # lanes
 _NOTHING = -np.nan  # whose pattern is a negative number

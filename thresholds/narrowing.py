@@ -43,7 +43,7 @@ _LEAST_TASK, _MOST_CELLS = 2**20, 2**23  # of a task
 _TASKS_EACH = 4  # tasks, or more, of each thread and stripe
 _MOST_PIECES = 64
 _PARTS = 16  # of what is sorted
-_STRIPE = 512  # labels: what is kept of them while rows pass stays in the second-level cache
+_STRIPE = 2048  # labels: short pieces of long rows take longer to read, and kept scores of more leave the cache
 _NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
 _CUTS = 32
 _SHARE = 4  # Scores that are kept, and those of positives, take this part of the memory of all.
@@ -83,9 +83,11 @@ class _Passes:
     @cached_property
     def rows(self) -> list[slice]:
         """Pieces of the rows, each enough for a thread."""
-        n, width = self.problem.n_samples, min(self.problem.n_labels, _STRIPE)
-        share = n * width // (_TASKS_EACH * _checks.workers(self.n_jobs))
-        step = -(-n // min(max(1, n * width // min(max(share, _LEAST_TASK), _MOST_CELLS)), _MOST_PIECES))
+        n, workers = self.problem.n_samples, _checks.workers(self.n_jobs)
+        cells, n_stripes = n * min(self.problem.n_labels, _STRIPE), -(-self.problem.n_labels // _STRIPE)
+        wanted = max(-(-_TASKS_EACH * workers // n_stripes), -(-cells // _MOST_CELLS))
+        even = -(-wanted // workers) * workers
+        step = -(-n // max(1, min(even, cells // _LEAST_TASK, _MOST_PIECES)))
         return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
     def note(self) -> tuple[Ints, Scores]:
