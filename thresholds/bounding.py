@@ -76,12 +76,12 @@ class Between:
             slack=slack,
         )
 
-    def left(self, keys: Lists, hits: Lists, below: Scores, labels: slice) -> Left:
-        """Say what is left of some labels, from the keys that are and the scores of all positives."""
+    def left(self, scores: Lists, hits: Lists, below: Scores, labels: slice) -> Left:
+        """Say what is left of some labels, from the scores that are and those of all positives, which become keys."""
         positives = hits.sizes.copy()
         keep_between(hits.firsts, hits.sizes, hits.keys, self.low[labels], self.high[labels])
         return Left(
-            keys,
+            Lists(scores.firsts, scores.sizes, to_keys(scores.keys)),
             Lists(hits.firsts, hits.sizes, to_keys(hits.keys)),
             above=self.above[labels].copy(),
             hits_above=self.hits_above[labels].copy(),

@@ -1,8 +1,8 @@
 """Dense scores and truth as the counting loops take them: a block of rows at a time, in rows of lanes.
 
 A lane is a column of a block, of one label. In a block of few labels a row holds several rows of the matrix side by
-side, so that it is long enough for vector registers. Blocks are copied, whatever dtype and layout the matrices have;
-they stay in the second-level cache.
+side, so that it is long enough for vector registers. Blocks are used where they are if they have that form, else copied
+one at a time, whatever dtype and layout the matrices have; they stay in or near the second-level cache.
 """
 
 import math

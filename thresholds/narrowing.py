@@ -2,7 +2,7 @@
 
     r_j(cut) = tp / (B P + predicted) = F / (1 + B),    B = beta^2, P the positives of label j
 
-Count at 16 cuts, at quantiles of the label's positives. Between two cuts the best case is "all its positives come
+Count at 32 cuts, at quantiles of the label's positives. Between two cuts the best case is "all its positives come
 first": tp of the lower, and the predictions of the upper cut and these positives. Where that is worse than some cut,
 the optimum cannot be. What lies between the outermost intervals that remain is collected in a second pass, narrowed
 once more by finer counts, and only the rest is sorted. docs/performance.md has the bound and what it leaves.
@@ -19,13 +19,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, engines
 from thresholds._kernels.keys import to_keys
-from thresholds._kernels.narrowing import (
-    collect,
-    collect_few,
-    count_lists_at_cuts,
-    mark_between,
-    note_positives,
-)
+from thresholds._kernels.narrowing import collect, collect_few, count_lists_at_cuts, mark_between, note_positives
 from thresholds.bounding import Between
 from thresholds.coding import CodedCuts
 from thresholds.lanes import Lanes
@@ -170,13 +164,13 @@ class _Passes:
             return np.asarray(lanes.by_fold(below).max(axis=0, keepdims=True))
 
         below = to_keys(self._over_lanes(gather, title="collecting", labels=panel).max(axis=0))
-        keys = Lists(starts[0], between.sizes[:, panel].sum(axis=0), to_keys(kept))
+        scores_left = Lists(starts[0], between.sizes[:, panel].sum(axis=0), kept)
 
         def finish(part: slice) -> Result:
             labels = slice(panel.start + part.start, panel.start + part.stop)
-            return function(between.left(keys.part(part), hits.part(labels), below[part], labels).staircase())
+            return function(between.left(scores_left.part(part), hits.part(labels), below[part], labels).staircase())
 
-        return self._run(finish, _parts(keys.sizes), "sorting")
+        return self._run(finish, _parts(scores_left.sizes), "sorting")
 
     def _over_lanes(
         self, function: Callable[[Lanes], Scores], axis: int = 0, title: str = "", labels: slice | None = None
