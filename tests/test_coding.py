@@ -38,6 +38,7 @@ KINDS: dict[str, Callable[[Array], Array]] = {
     "constant": lambda x: np.full(x.shape, 0.3),
     "masked": lambda x: np.where(x > 0, x, -np.inf),
     "all masked": lambda x: np.full(x.shape, -np.inf),
+    "with marks": lambda x: np.where(x > 1.5, -1e30, np.where(x < -1.5, 1e30, x)),
     "one label apart": lambda x: x * [1, 1e-9, 1e9] + [0, 1, -5],
 }
 
@@ -74,7 +75,7 @@ def test_codes_tell_what_lies_above_cuts(kind: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kind", ["normal", "probabilities", "rare probabilities", "huge", "whole"])
+@pytest.mark.parametrize("kind", ["normal", "probabilities", "rare probabilities", "huge", "whole", "with marks"])
 def test_cuts_of_ordinary_scores_stay_apart(kind: str, dtype: str) -> None:
     scores = KINDS[kind](np.random.default_rng(1).normal(size=(500, 3))).astype(dtype)
     values = falling(scores, 20)

@@ -13,7 +13,7 @@ _AT_ONCE = 2.0  # seconds
 
 # Rows overlap in memory, so that work of seconds takes little of it.
 _WORK = """
-import sys, threading
+import signal, sys, threading, time
 import numpy as np
 import thresholds
 
@@ -31,10 +31,13 @@ calls = {
 call = calls[sys.argv[1]]
 call(*data(30_000, 200))  # Kernels are compiled, those for many scores of a label, too.
 y, p = data(int(sys.argv[2]), 200)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Processes in the background may ignore it.
 print("begins", flush=True)
+begun = time.monotonic()
 try:
-    while True:
+    while time.monotonic() < begun + 60:
         call(y, p)
+    print("was never interrupted", flush=True)
 except KeyboardInterrupt:
     print("interrupted", threading.active_count(), flush=True)
 """

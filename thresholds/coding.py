@@ -19,6 +19,7 @@ Codes = npt.NDArray[np.int8]
 Counts = npt.NDArray[np.int32]
 
 _WIDTH = N_CODES - 2  # in codes, of the values of a label: one code is for what lies below
+_REACH = 8  # distances of quartiles beyond them: -1e30 for "masked" should not cost all others their codes
 _REGISTER = 64  # bytes
 
 
@@ -36,12 +37,18 @@ class Scale:
 
     @classmethod
     def of(cls, values: Scores) -> "Scale":
-        """Spread codes over the finite values (n_values, n_labels) of each label."""
+        """Spread codes over the finite values (n_values, n_labels) of each label, which fall."""
         finite = np.isfinite(values)
         low, high = (np.where(finite, values, end) for end in (np.inf, -np.inf))
         some = finite.any(axis=0)
         low, high = (np.where(some, ends, 0).astype(values.dtype) + 0 for ends in (low.min(axis=0), high.max(axis=0)))
-        return cls._of_bits(_bits(low), _bits(high)) if (low >= 0).all() else cls._of_values(low, high)
+        if (low >= 0).all():
+            return cls._of_bits(_bits(low), _bits(high))
+        upper, lower = values[len(values) // 4], values[-1 - len(values) // 4]
+        with np.errstate(invalid="ignore", over="ignore"):  # where quartiles are infinite
+            reach = _REACH * (upper - lower)
+            nearest = np.where(reach > 0, (np.fmax(low, lower - reach), np.fmin(high, upper + reach)), (low, high))
+        return cls._of_values(*nearest.astype(values.dtype))
 
     @classmethod
     def _of_bits(cls, low: Numbers, high: Numbers) -> "Scale":
