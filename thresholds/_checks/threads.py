@@ -37,4 +37,8 @@ def on_threads(
     try:
         return [finished(result) for result in pool.map(function, tasks)]
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt:  # as threads were waited for
+            pool.shutdown(wait=True)
+            raise
