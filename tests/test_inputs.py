@@ -4,10 +4,12 @@ import re
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 
@@ -239,3 +241,19 @@ def test_whatever_is_given_for_each_row_goes_by_index(name: str) -> None:
     assert call(truth, scores, column.to_frame()) == expected
     with pytest.raises(thresholds.InputError, match="have different indexes"):
         call(truth, scores, column.rename(index={"row 7": "row 99"}))
+
+
+@pytest.mark.parametrize("kind", [np.array, lambda x: np.array(x, order="F"), sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("shape", [(40, 3), (9_000, 64)])
+def test_true_may_be_any_byte_but_0(kind: Any, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    plain = rng.random(shape) < 0.1
+    viewed = kind(plain)
+    cells = viewed if isinstance(viewed, np.ndarray) else viewed.data
+    cells.view(np.uint8)[cells] = 255
+    scores = rng.normal(size=shape).astype(np.float32)
+    got, expected = (thresholds.fit_empirical(truth, scores, n_jobs=2) for truth in (viewed, plain))
+    assert got.thresholds.tobytes() == expected.thresholds.tobytes()
+    assert got.objective == expected.objective
+    assert (cells.view(np.uint8)[cells] == 255).all()  # What was given is left as it is.
+    assert metrics.f1_score(viewed, plain, average="macro") == 1

@@ -1,7 +1,8 @@
 """Scores in 8 bits, of which the counting loops compare four times as many at once as of floats.
 
 Nothing is lost by that, as cuts are moved to where codes change: a score lies at or above such a cut if and only if its
-code is that of the cut or higher. This is tried for each cut, and one that fails is left out.
+code is that of the cut or higher. Codes never fall as scores rise, so that it is enough to try two scores for each cut:
+the cut itself and the next lower number. A cut that fails is left out.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ Codes = npt.NDArray[np.int8]
 Counts = npt.NDArray[np.int32]
 
 _WIDTH = N_CODES - 2  # in codes, of the values of a label: one code is for what lies below
-_REACH = 8  # distances of quartiles beyond them: -1e30 for "masked" should not cost all others their codes
+_REACH = 8  # distances of quartiles beyond them: one -1e30 for "masked" should not cost the others their codes
 _REGISTER = 64  # bytes
 
 
@@ -27,8 +28,8 @@ _REGISTER = 64  # bytes
 class Scale:
     """How the scores of each label become codes.
 
-    Codes are equal steps of bit patterns if scores are not negative, so that probabilities near 0 are told apart; else
-    of scores.
+    Codes are equal steps of bit patterns if no score that cuts come from is negative, so that probabilities near 0 are
+    told apart; else of scores. Lower scores have the lowest code, higher ones the highest.
     """
 
     by_bits: bool
@@ -37,31 +38,35 @@ class Scale:
 
     @classmethod
     def of(cls, values: Scores) -> "Scale":
-        """Spread codes over the finite values (n_values, n_labels) of each label, which fall."""
-        finite = np.isfinite(values)
-        low, high = (np.where(finite, values, end) for end in (np.inf, -np.inf))
-        some = finite.any(axis=0)
-        low, high = (np.where(some, ends, 0).astype(values.dtype) + 0 for ends in (low.min(axis=0), high.max(axis=0)))
-        if (low >= 0).all():
-            return cls._of_bits(_bits(low), _bits(high))
-        upper, lower = values[len(values) // 4], values[-1 - len(values) // 4]
-        with np.errstate(invalid="ignore", over="ignore"):  # where quartiles are infinite
-            reach = _REACH * (upper - lower)
-            nearest = np.where(reach > 0, (np.fmax(low, lower - reach), np.fmin(high, upper + reach)), (low, high))
-        return cls._of_values(*nearest.astype(values.dtype))
+        """Spread codes over the bulk of the values (n_values, n_labels) of each label, which fall."""
+        known = np.isfinite(values)
+        by_bits = bool((values[known] >= 0).all())
+        if by_bits:
+            known &= values > 0  # A single 0 would cost the others their codes.
+        numbers, end = (_bits(values), np.iinfo(f"i{values.itemsize}").max) if by_bits else (values, np.inf)
+        some = known.any(axis=0)
+        low = np.where(some, np.where(known, numbers, end).min(axis=0), 0).astype(numbers.dtype)
+        high = np.where(some, np.where(known, numbers, -end).max(axis=0), 0).astype(numbers.dtype)
+        upper, lower = (numbers[at].astype(np.float64) for at in (len(values) // 4, -1 - len(values) // 4))
+        reach = _REACH * (upper - lower)
+        far_down, far_up = (reach > 0) & (low < lower - reach), (reach > 0) & (high > upper + reach)
+        low[far_down], high[far_up] = (lower - reach)[far_down], (upper + reach)[far_up]
+        return (cls._of_bits if by_bits else cls._of_values)(low, high)
 
     @classmethod
     def _of_bits(cls, low: Numbers, high: Numbers) -> "Scale":
+        """Shift by so much that no more codes than there are lie between two patterns."""
         shift = np.maximum(np.frexp((high - low) / _WIDTH)[1], 0).astype(low.dtype)
         return cls(True, shift, np.maximum(low - (np.ones_like(low) << shift), 0))
 
     @classmethod
     def _of_values(cls, low: Scores, high: Scores) -> "Scale":
+        """Multiply by such a power of two that no more codes than there are lie between two scores."""
         about = np.finfo(low.dtype)
         _, of_width = np.frexp((high / 2 - low / 2) / (_WIDTH / 2))
         _, of_largest = np.frexp(np.maximum(np.abs(low), np.abs(high)))
         exponent = np.maximum(of_width, of_largest - (about.nmant - 1))  # Products are whole numbers of few bits.
-        step = np.ldexp(np.ones_like(low), -np.maximum(exponent, about.minexp + N_CODES // 32))
+        step = np.ldexp(np.ones_like(low), -np.maximum(exponent, about.minexp + 8))
         return cls(False, step, np.floor(low * step) - 1)
 
     def codes(self, scores: Scores, into: Codes) -> None:
@@ -97,21 +102,27 @@ class CodedCuts:
     def near(cls, values: Scores) -> "CodedCuts":
         """Move values (n_values, n_labels), which fall, down to where their code starts.
 
-        The first of equal values moves up instead, to where the next code starts: between the two there is little.
+        The first of a run of equal values moves up instead, to where the next code starts: so there is a cut on either
+        side of them, between which few scores lie.
         """
+        with np.errstate(all="ignore"):  # Cuts of infinite, huge and tiny values may fail.
+            return cls._near(values)
+
+    @classmethod
+    def _near(cls, values: Scores) -> "CodedCuts":
+        """Do so, whatever floating-point exceptions are raised."""
         scale = Scale.of(values)
         codes, found = np.empty((2, *values.shape), np.int8)
         scale.codes(values, codes)
         equal = np.zeros((len(values) + 1, values.shape[1]), np.bool_)
         equal[1:-1] = values[1:] == values[:-1]
-        codes += equal[1:] & ~equal[:-1] & (codes < LOWEST_CODE + N_CODES - 1)
-        with np.errstate(over="ignore"):  # of infinite values, and below the lowest number
-            cuts = scale.starts(codes)
-            under_cuts = np.nextafter(cuts, cuts.dtype.type(-np.inf))
+        first_of_run = equal[1:] & ~equal[:-1]
+        codes += first_of_run & (codes < LOWEST_CODE + N_CODES - 1)
+        cuts = scale.starts(codes)
         sound = np.isfinite(values) & (codes > LOWEST_CODE)
         scale.codes(cuts, found)
         sound &= found == codes
-        scale.codes(under_cuts, found)
+        scale.codes(np.nextafter(cuts, cuts.dtype.type(-np.inf)), found)
         sound &= found < codes
         # A cut that is not sound becomes the one above it.
         cuts = np.minimum.accumulate(np.where(sound, cuts, np.inf).astype(values.dtype), axis=0)

@@ -23,7 +23,7 @@ Words = npt.NDArray[np.uint64]
 _BLOCK_CELLS = 2**19
 _FEWEST = 64  # lanes
 _WORD = 8  # lanes
-_NOTHING = -np.nan  # whose pattern is a negative number
+_NOTHING = -np.nan  # Its pattern is a negative number, so that it has the lowest code.
 
 
 @dataclass(frozen=True)

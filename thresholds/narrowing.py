@@ -80,7 +80,7 @@ class _Passes:
         n, workers = self.problem.n_samples, _checks.workers(self.n_jobs)
         cells, n_stripes = n * min(self.problem.n_labels, _STRIPE), -(-self.problem.n_labels // _STRIPE)
         wanted = max(-(-_TASKS_EACH * workers // n_stripes), -(-cells // _MOST_CELLS))
-        even = -(-wanted // workers) * workers
+        even = -(-wanted // workers) * workers  # No thread should wait for the last piece of another.
         step = -(-n // max(1, min(even, cells // _LEAST_TASK, _MOST_PIECES)))
         return [slice(first, min(first + step, n)) for first in range(0, n, step)]
 
@@ -94,7 +94,7 @@ class _Passes:
             of_lanes = (positives, wanted.view(np.uint64), wanted, noted, rows)
             for at, words in lanes.truth_blocks():
                 note_positives(words, at, *of_lanes)
-            row = lanes.by_fold(lanes.rows.start + lanes.folds * rows.T)
+            row = lanes.by_fold(lanes.rows.start + lanes.folds * rows.T.astype(np.int64))
             row += np.arange(lanes.folds)[:, np.newaxis]
             known = np.arange(room)[:, np.newaxis, np.newaxis] < lanes.by_fold(noted)
             label = np.broadcast_to(np.arange(lanes.labels.start, lanes.labels.stop), row.shape)

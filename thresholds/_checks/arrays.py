@@ -75,10 +75,21 @@ def indicator(
 ) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
     array = _matrix(value, name, label_names)
+    if array.dtype == np.bool_:
+        return _sound_bools(array, n_jobs)
     cells = array.data if is_sparse(array) else array
-    if array.dtype != np.bool_ and not all(_by_rows(_all_binary, cells, n_jobs)):
+    if not all(_by_rows(_all_binary, cells, n_jobs)):
         raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
     return without_zeros(array) if is_sparse(array) else array
+
+
+def _sound_bools(array: Matrix, n_jobs: int | None) -> Matrix:
+    """Give a boolean matrix whose true cells are bytes of 1: memory that is viewed as boolean may hold any."""
+    sparse = is_sparse(array)
+    cells = (array.data if sparse else array).view(np.uint8)
+    if not all(_by_rows(_all_binary, cells, n_jobs)):
+        array = type(array)((cells != 0, array.indices, array.indptr), array.shape) if sparse else cells != 0
+    return without_zeros(array) if sparse else array
 
 
 def probabilities(value: object, name: str = "probabilities", label_names: Sequence[str] | None = None) -> Matrix:
