@@ -1,4 +1,4 @@
-"""Frames are aligned by names of columns and rows; lists of (n, 2) probabilities are those of class 1."""
+"""Frames are aligned by names; lists of (n, 2) probabilities are those of class 1; true is any byte but 0."""
 
 import re
 import sys

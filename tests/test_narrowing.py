@@ -221,14 +221,18 @@ def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         for name, values in of_sizes.items():
             for value in values:
                 with monkeypatch.context() as patch:
+                    patch.setattr(narrowing, "_LEAST_TASK", 2000)  # Or all rows would be one piece.
                     patch.setattr(narrowing, name, value)
                     patch.setattr(lanes, "_BLOCK_CELLS", 5000)
                     check_same(fit(truth, scores, average, counting=True), expected, name, value)
 
 
 def test_pieces_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(narrowing, "_MOST_CELLS", 1)
+    for name in ("_LEAST_TASK", "_MOST_CELLS"):
+        monkeypatch.setattr(narrowing, name, 1)
     for n_rows in (2, 9, 40):
+        problem = Problem.of(np.eye(n_rows, 5), np.ones((n_rows, 5)))
+        assert len(narrowing._Passes(problem, 1, False).rows) == n_rows
         check_ways(*draw(np.random.default_rng(n_rows), (n_rows, 5)))
 
 
