@@ -99,18 +99,13 @@ class CodedCuts:
     under: Codes  # (n_cuts, n_labels) the highest code below each cut
 
     @classmethod
+    @np.errstate(all="ignore")  # Cuts of infinite, huge and tiny values may fail.
     def near(cls, values: Scores) -> "CodedCuts":
         """Move values (n_values, n_labels), which fall, down to where their code starts.
 
         The first of a run of equal values moves up instead, to where the next code starts: so there is a cut on either
         side of them, between which few scores lie.
         """
-        with np.errstate(all="ignore"):  # Cuts of infinite, huge and tiny values may fail.
-            return cls._near(values)
-
-    @classmethod
-    def _near(cls, values: Scores) -> "CodedCuts":
-        """Do so, whatever floating-point exceptions are raised."""
         scale = Scale.of(values)
         codes, found = np.empty((2, *values.shape), np.int8)
         scale.codes(values, codes)
@@ -134,7 +129,8 @@ class CodedCuts:
         width = -(-lanes.width // _REGISTER) * _REGISTER
         under = np.full((len(self.cuts), width), N_CODES + LOWEST_CODE - 1, np.int8)
         under[:, : lanes.width] = lanes.spread(self.under[:, lanes.labels], under[0, 0])
-        return Counter(self.scale.over(lanes), under, np.zeros(under.shape, np.int32))
+        room = np.zeros((lanes.block_rows, width), np.int8)
+        return Counter(self.scale.over(lanes), under, np.zeros(under.shape, np.int32), room)
 
 
 @dataclass
@@ -144,15 +140,12 @@ class Counter:
     scale: Scale
     under: Codes
     counts: Counts  # (n_cuts, n_lanes and more)
-    _room: Codes | None = None
+    room: Codes  # for a block
 
     def add(self, scores: Scores) -> None:
         """Count a block."""
-        if self._room is None or len(self._room) < len(scores):
-            self._room = np.zeros((len(scores), self.under.shape[1]), np.int8)
-        codes = self._room[: len(scores)]
-        self.scale.codes(scores, codes)
-        count_codes(codes, self.under, self.counts)
+        self.scale.codes(scores, self.room)
+        count_codes(self.room, self.under, self.counts)
 
 
 def _bits(scores: Scores) -> Numbers:

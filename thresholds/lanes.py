@@ -75,14 +75,14 @@ class Lanes:
 
     def truth_blocks(self) -> Iterator[tuple[int, Words]]:
         """Give the place of each block among the rows of lanes, and truth in words of eight lanes."""
-        room = np.empty((self._block_rows, self.width), np.uint8)
+        room = np.empty((self.block_rows, self.width), np.uint8)
         for at, rows in self._blocks():
             truth = self._block(self.problem.truth, rows, room, 0, whole_words=True)
             yield at, truth.view(np.uint64)
 
     def score_blocks(self) -> Iterator[npt.NDArray[Any]]:
         """Give blocks of scores, NaN where there is none; the lanes of no label may be missing."""
-        room = np.empty((self._block_rows, self.width), self.problem.dtype)
+        room = np.empty((self.block_rows, self.width), self.problem.dtype)
         for _, rows in self._blocks():
             yield self._block(self.problem.scores, rows, room, _NOTHING)
 
@@ -92,7 +92,7 @@ class Lanes:
             yield scores, words
 
     @property
-    def _block_rows(self) -> int:
+    def block_rows(self) -> int:
         """Give the number of rows of lanes in a block."""
         wanted = -(-self.n_rows // self.folds)
         rows = min(wanted, max(1, _BLOCK_CELLS // self.width))
@@ -100,9 +100,9 @@ class Lanes:
 
     def _blocks(self) -> Iterator[tuple[int, slice]]:
         """Give the place of each block and its rows of the matrix."""
-        step = self._block_rows * self.folds
+        step = self.block_rows * self.folds
         for number, first in enumerate(range(self.rows.start, self.rows.stop, step)):
-            yield number * self._block_rows, slice(first, min(first + step, self.rows.stop))
+            yield number * self.block_rows, slice(first, min(first + step, self.rows.stop))
 
     def _block(
         self, matrix: Any, rows: slice, room: npt.NDArray[Any], filling: float, whole_words: bool = False

@@ -128,12 +128,13 @@ class _Passes:
             return counted
 
         counted = self._over_lanes(count, axis=1, title="counting")
-        lists, cuts = Lists(starts[0], positives.sum(axis=0), hits), _with_ends(coded.cuts)
+        lists = Lists(starts[0], positives.sum(axis=0), hits)
 
         def count_hits(labels: slice) -> Ints:
-            of_part = np.ascontiguousarray(cuts[:, labels])
-            tp = np.empty(of_part.shape, np.int64)
-            count_lists_at_cuts(*lists.of(labels).arrays, of_part, tp)
+            of_part = np.ascontiguousarray(coded.cuts[:, labels])
+            tp = np.zeros((_CUTS + 2, of_part.shape[1]), np.int64)
+            count_lists_at_cuts(*lists.of(labels).arrays, of_part, tp[1:-1])
+            tp[-1] = lists.sizes[labels]
             return tp
 
         tp = np.concatenate(self._run(count_hits, _parts(lists.sizes), ""), axis=1)
@@ -155,10 +156,8 @@ class _Passes:
             place, labels = starts[self.piece(lanes), inside].copy(), lanes.label_of_lane
             low, high = (lanes.spread(values[lanes.labels], np.inf) for values in (between.low, between.high))
             below = np.full(lanes.width, -np.inf, low.dtype)
-            marks = np.zeros((0, lanes.width), np.uint8)
+            marks = np.zeros((lanes.block_rows, lanes.width), np.uint8)
             for scores in lanes.score_blocks():
-                if len(marks) != len(scores):
-                    marks = np.zeros((len(scores), lanes.width), np.uint8)
                 mark_between(scores, low, high, marks, below)
                 collect(scores, marks, labels, place, kept)
             return np.asarray(lanes.by_fold(below).max(axis=0, keepdims=True))
