@@ -34,6 +34,11 @@ def test_one_half_decides_as_the_thresholds_do(cuts: list[float], dtype: Any, da
     assert (np.diff(np.take_along_axis(found, order, axis=0), axis=0) >= 0).all()
 
 
+def test_scores_far_beyond_the_lines_end_with_them() -> None:
+    found = thresholds.ThresholdRule([1e-6]).rescale(np.array([[-1], [1]], np.float16))
+    np.testing.assert_array_equal(found, np.array([[0], [1]], np.float16))
+
+
 def test_probabilities_go_by_two_lines() -> None:
     rule = thresholds.ThresholdRule([0.2, 0.8])
     np.testing.assert_allclose(

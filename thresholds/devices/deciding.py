@@ -86,9 +86,8 @@ def rescale(scores: Array, thresholds: Floats, unit_interval: bool) -> Array:
     x = xp.astype(cells, getattr(xp, computed.name))
     with np.errstate(over="ignore"):  # Infinite values are meant, or belong to the other side.
         mapped = (_lines if unit_interval else _logistic)(xp, x, above, rounded_up(thresholds, computed))
-    mapped = xp.astype(mapped, dtype)
     next_below = 0.5 - float(xp.finfo(dtype).eps) / 4
-    return xp.where(above, xp.clip(mapped, 0.5, 1.0), xp.clip(mapped, 0.0, next_below))
+    return xp.astype(xp.where(above, xp.clip(mapped, 0.5, 1.0), xp.clip(mapped, 0.0, next_below)), dtype)
 
 
 def _floating(xp: Namespace, cells: Array) -> tuple[Any, np.dtype[Any]]:
