@@ -29,7 +29,7 @@ calls = {
     "expected": lambda y, p: thresholds.fit_expected(p, n_jobs=N_JOBS),
 }
 call = calls[sys.argv[1]]
-call(*data(30_000, 200))  # Kernels are compiled, those for many scores of a label, too.
+call(*data(100_000, 200))  # So many are left to kernels, which are compiled now.
 y, p = data(int(sys.argv[2]), 200)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # Processes in the background may ignore it.
 print("begins", flush=True)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from thresholds import _checks, engines
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.narrowing import collect, collect_few, count_lists_at_cuts, mark_between, note_positives
+from thresholds._kernels.sorting import unit_staircases
 from thresholds.bounding import Between
 from thresholds.coding import CodedCuts
 from thresholds.lanes import Lanes
@@ -33,6 +34,7 @@ Scores = npt.NDArray[Any]
 Result = TypeVar("Result")
 
 _WORTH_COUNTING = 2**19  # cells: sorting fewer is faster, a third for many labels
+_LABEL = 1000  # cells that NumPy sorts in the time that a label takes in any case
 _LEAST_TASK, _MOST_CELLS = 2**20, 2**23  # of a task
 _TASKS_EACH = 4  # tasks, or more, of each thread and stripe
 _MOST_PIECES = 64
@@ -54,7 +56,7 @@ def useful_staircases(
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the steps among which the best of each label lies, or of all labels `jointly`, in order."""
-    if not problem.plain or problem.n_samples * problem.n_labels < _WORTH_COUNTING:
+    if not problem.plain or _sorting_is_faster(problem.n_samples, problem.n_labels):
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
     positives, values = passes.note()
@@ -191,6 +193,13 @@ class _Passes:
         return engines.run(
             function, tasks, n_jobs=self.n_jobs, cells=self.problem.n_stored, progress=progress, title=title
         )
+
+
+def _sorting_is_faster(n_samples: int, n_labels: int) -> bool:
+    """Tell whether to sort what is small; or somewhat more, as long as that takes less time than to load kernels."""
+    if n_samples * n_labels < _WORTH_COUNTING:
+        return True
+    return not note_positives.is_loaded and unit_staircases.stand_in_answers((n_samples + _LABEL) * n_labels)
 
 
 def _with_ends(cuts: Scores) -> Scores:

@@ -1,41 +1,103 @@
 """How kernels are compiled: on first use, without the interpreter lock, cached on disk where that is safe.
 
+To import Numba and load what it once compiled takes a second, to compile it several: longer than many a fit. So Numba
+is imported when a kernel is first needed, and some kernels have a stand-in in plain NumPy, with the same results, which
+answers until the process has asked for so much that a compiled loop pays.
+
 Numba keys its cache on the file that holds a kernel, so a kernel may call only what its own file defines: a change
 elsewhere would go unnoticed (numba issue 1833).
 """
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
-
-from numba import njit
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 CACHE_SWITCH = "THRESHOLDS_DISK_CACHE"
 
+_ENOUGH = 2**24  # cells of a kernel; NumPy sorts them in a third of a second
+_CALL = 2**10  # cells that take as long as a call
 
-def kernel(function: Callable[P, R]) -> Callable[P, R]:
+
+class Kernel(Generic[P, R]):
+    """A function that Numba compiles when it is first needed, by Python or by another kernel."""
+
+    def __init__(
+        self, function: Callable[P, R], stand_in: Callable[P, R] | None = None, cost: int = 1, **options: Any
+    ) -> None:
+        self.py_func, self.stand_in, self._cost, self._options = function, stand_in, cost, options
+        self.cells_left = 0 if stand_in is None else _ENOUGH
+        self._loaded: Any = None
+        update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Have the stand-in answer as long as it may, else what Numba compiled."""
+        if self.cells_left > 0 and self.stand_in is not None:
+            cells = _CALL + self._cost * max(getattr(values, "size", 1) for values in args)
+            if self.stand_in_answers(cells):
+                self.cells_left -= cells
+                return self.stand_in(*args, **kwargs)
+        return self.dispatcher(*args)  # type: ignore[no-any-return]
+
+    def stand_in_answers(self, n_cells: int) -> bool:
+        """Tell whether so many cells will not be left to Numba."""
+        return not self.is_loaded and n_cells <= self.cells_left
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether Numba was asked for it."""
+        return self._loaded is not None
+
+    @property
+    def dispatcher(self) -> Any:
+        """What Numba makes of the function, the same for all threads."""
+        if self._loaded is None:
+            with _LOCK:
+                if self._loaded is None:
+                    self._loaded = _dispatcher(self.py_func, self._options)
+                    self.cells_left = 0
+        return self._loaded
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba reads where a kernel calls this one."""
+        return self.dispatcher._numba_type_
+
+
+def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Compile `function` when it is first called."""
-    return _compiled(function, njit(nogil=True))
+    return Kernel(function, nogil=True)
 
 
-def summing_kernel(function: Callable[P, R]) -> Callable[P, R]:
+def summing_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Compile a loop whose sums may be added up in any order, and so in vector registers, when it is first called."""
-    return _compiled(function, njit(nogil=True, fastmath={"reassoc"}))
+    return Kernel(function, nogil=True, fastmath={"reassoc"})
 
 
-def _compiled(function: Callable[P, R], compiler: Any) -> Callable[P, R]:
-    """Apply a compiler, and cache what it makes on disk where that is safe."""
-    compiled = cast("Callable[[Any], Any]", compiler)(function)
+def kernel_after(stand_in: Callable[P, R], cost: int = 1) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+    """Compile a function once `stand_in`, which gives the same at a `cost` for each cell, has answered enough."""
+    return lambda function: Kernel(function, stand_in, cost, nogil=True)
+
+
+_LOCK = threading.RLock()
+
+
+def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Have Numba compile what is called, and cache it on disk where that is safe."""
+    from numba import njit
+
+    compiled: Any = njit(**options)(function)
     if os.environ.get(CACHE_SWITCH, "1") != "0":
         # RuntimeError: no place to cache in, as in a read-only installation without a home folder. The others: the
         # cache is no public part of Numba and may move; then kernels are compiled anew in each process.
         with contextlib.suppress(RuntimeError, ImportError, AttributeError):
             compiled._cache = _optional_cache(function)
-    return cast("Callable[P, R]", compiled)
+    return compiled
 
 
 def _optional_cache(function: Callable[..., Any]) -> Any:

@@ -3,12 +3,21 @@
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._kernels._jit import kernel
+from thresholds._kernels._jit import kernel_after
 
 Ints = npt.NDArray[np.int64]
 
 
-@kernel
+def _best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
+    """Find them in NumPy."""
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    ratio = tp / (beta_squared * np.repeat(positives, sizes) + (tp + fp))
+    highest = np.maximum.reduceat(np.append(ratio, 0.0), starts)
+    is_best = np.flatnonzero(ratio == np.repeat(highest, sizes))
+    return np.where(sizes > 0, np.append(is_best, -1)[np.searchsorted(is_best, starts)], -1)
+
+
+@kernel_after(_best_steps)
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
     """Give the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
     best = np.empty(offsets.size - 1, np.int64)
@@ -21,8 +30,7 @@ def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared:
     return best
 
 
-@kernel
-def upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
+def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
     """Give the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
 
     Returns offsets, the step of each vertex, and the slope of the edge that ends there. F-beta, and any
@@ -47,3 +55,6 @@ def upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDAr
             top += 1
         starts[j + 1] = top
     return starts, vertex[:top].copy(), slope[:top].copy()  # Views would keep room for every step alive.
+
+
+upper_hulls = kernel_after(_upper_hulls, cost=256)(_upper_hulls)  # uncompiled, while steps are few
