@@ -16,6 +16,9 @@ _WORK = """
 import signal, sys, threading, time
 import numpy as np
 import thresholds
+from thresholds._kernels import _jit
+
+_jit._ENOUGH = 0  # What is called is compiled.
 
 def data(n, m):
     base = np.random.default_rng(0).random(3 * n + m, np.float32)
@@ -29,7 +32,7 @@ calls = {
     "expected": lambda y, p: thresholds.fit_expected(p, n_jobs=N_JOBS),
 }
 call = calls[sys.argv[1]]
-call(*data(100_000, 200))  # So many are left to kernels, which are compiled now.
+call(*data(30_000, 200))  # Kernels are compiled, those for many scores of a label, too.
 y, p = data(int(sys.argv[2]), 200)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # Processes in the background may ignore it.
 print("begins", flush=True)

@@ -126,7 +126,7 @@ def _several(result: Any) -> tuple[Any, ...]:
 
 
 def test_a_stand_in_answers_until_it_has_done_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_jit, "_ENOUGH", 4 * (100 + _jit._CALL))
+    monkeypatch.setattr(_jit, "_ENOUGH", 4 * (100 + _jit.CALL))
     answers = []
 
     def add_in_numpy(values: Array) -> int:
@@ -148,16 +148,16 @@ def test_a_stand_in_answers_until_it_has_done_enough(monkeypatch: pytest.MonkeyP
 
 
 def test_what_asks_for_more_than_is_left_is_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_jit, "_ENOUGH", 5 * _jit._CALL)
+    monkeypatch.setattr(_jit, "_ENOUGH", 5 * _jit.CALL)
     answers = []
 
     @kernel_after(answers.append, cost=10)
     def nothing(values: Array) -> None:
         pass
 
-    assert nothing.stand_in_answers(5 * _jit._CALL)
-    assert not nothing.stand_in_answers(5 * _jit._CALL + 1)
-    nothing(np.empty(_jit._CALL // 2))
+    assert nothing.stand_in_answers(5 * _jit.CALL)
+    assert not nothing.stand_in_answers(5 * _jit.CALL + 1)
+    nothing(np.empty(_jit.CALL // 2))
     assert answers == []
     assert nothing.is_loaded
     assert not nothing.stand_in_answers(1)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, engines
+from thresholds._kernels._jit import CALL
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.narrowing import collect, collect_few, count_lists_at_cuts, mark_between, note_positives
 from thresholds._kernels.sorting import unit_staircases
@@ -34,7 +35,7 @@ Scores = npt.NDArray[Any]
 Result = TypeVar("Result")
 
 _WORTH_COUNTING = 2**19  # cells: sorting fewer is faster, a third for many labels
-_LABEL = 1000  # cells that NumPy sorts in the time that a label takes in any case
+_LONGEST = 2**20  # rows that are sorted instead of counted: in small memory, and so fast that Ctrl-C need not wait
 _LEAST_TASK, _MOST_CELLS = 2**20, 2**23  # of a task
 _TASKS_EACH = 4  # tasks, or more, of each thread and stripe
 _MOST_PIECES = 64
@@ -196,10 +197,12 @@ class _Passes:
 
 
 def _sorting_is_faster(n_samples: int, n_labels: int) -> bool:
-    """Tell whether to sort what is small; or somewhat more, as long as that takes less time than to load kernels."""
+    """Tell whether to sort: what is small, or at first, as long as that takes less time than to load kernels."""
     if n_samples * n_labels < _WORTH_COUNTING:
         return True
-    return not note_positives.is_loaded and unit_staircases.stand_in_answers((n_samples + _LABEL) * n_labels)
+    if note_positives.is_loaded or n_samples > _LONGEST:
+        return False
+    return unit_staircases.stand_in_answers((n_samples + CALL) * n_labels)
 
 
 def _with_ends(cuts: Scores) -> Scores:

@@ -19,9 +19,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 CACHE_SWITCH = "THRESHOLDS_DISK_CACHE"
+CALL = 2**12  # cells that NumPy sorts in the time that it takes to begin
 
-_ENOUGH = 2**24  # cells of a kernel; NumPy sorts them in a third of a second
-_CALL = 2**10  # cells that take as long as a call
+_ENOUGH = 2**26  # cells of a kernel: NumPy sorts them in the time that Numba takes to load what it compiled once
 
 
 class Kernel(Generic[P, R]):
@@ -37,8 +37,8 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Have the stand-in answer as long as it may, else what Numba compiled."""
-        if self.cells_left > 0 and self.stand_in is not None:
-            cells = _CALL + self._cost * max(getattr(values, "size", 1) for values in args)
+        if self.stand_in is not None and self.cells_left > 0:
+            cells = CALL + self._cost * max(getattr(values, "size", 1) for values in args)
             if self.stand_in_answers(cells):
                 self.cells_left -= cells
                 return self.stand_in(*args, **kwargs)
