@@ -42,7 +42,7 @@ class Kernel(Generic[P, R]):
             if self.stand_in_answers(cells):
                 self.cells_left -= cells
                 return self.stand_in(*args, **kwargs)
-        return self.dispatcher(*args)  # type: ignore[no-any-return]
+        return self.dispatcher(*args, **kwargs)  # type: ignore[no-any-return]
 
     def stand_in_answers(self, n_cells: int) -> bool:
         """Tell whether so many cells will not be left to Numba."""
