@@ -66,17 +66,18 @@ def test_each_batch_is_decided_by_its_own_fit(dtype: type, fit: dict[str, object
 
 
 @each_fit
-@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix])
-def test_sparse_probabilities_are_decided_as_dense_ones(kind: type, fit: dict[str, object]) -> None:
+def test_sparse_probabilities_are_decided_as_dense_ones(fit: dict[str, object]) -> None:
     p, ids = draw(60, 6, seed=2), np.random.default_rng(2).integers(0, 9, 60)
     p[ids == 4] = 0
-    decided = predict_by_batch(kind(p), ids, **fit)
-    assert decided.format == "csr"
-    assert decided.dtype == np.uint8
-    assert isinstance(decided, sparse.spmatrix) == issubclass(kind, sparse.spmatrix)
-    assert (decided.data == 1).all()
-    assert decided.has_canonical_format
-    np.testing.assert_array_equal(decided.toarray(), predict_by_batch(p, ids, **fit))
+    expected = predict_by_batch(p, ids, **fit)
+    for kind in (sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix):
+        decided = predict_by_batch(kind(p), ids, **fit)
+        assert decided.format == "csr", kind
+        assert decided.dtype == np.uint8, kind
+        assert isinstance(decided, sparse.spmatrix) == issubclass(kind, sparse.spmatrix)
+        assert (decided.data == 1).all(), kind
+        assert decided.has_canonical_format, kind
+        np.testing.assert_array_equal(decided.toarray(), expected, kind.__name__)
 
 
 @pytest.mark.parametrize("fit", [fit for name, fit in FITS.items() if "samples" not in name])
@@ -201,7 +202,8 @@ def test_an_improbable_row_is_predicted_if_it_is_alone() -> None:
     assert not cautious.predicted[0, 0]
 
 
-SETTINGS = [(beta, zd, exact) for beta in BETAS for zd in (0.0, 1.0) for exact in (True, False)]
+# Every pair of two of these is tried, not every triple.
+SETTINGS = [(beta, zd, (i + int(zd)) % 2 == 0) for i, beta in enumerate(BETAS) for zd in (0.0, 1.0)]
 each_setting = pytest.mark.parametrize(("beta", "zero_division", "exact"), SETTINGS)
 
 
@@ -262,7 +264,7 @@ def test_with_its_probability_sets_with_the_row_gain_and_sets_without_it_lose(
     beta: float, zero_division: float
 ) -> None:
     rng = np.random.default_rng(14)
-    for _ in range(4):
+    for _ in range(2):
         others = rng.random(3) ** rng.choice([0.5, 1, 3])
         values = [best_with_and_without(np.append(others, p), beta, zero_division) for p in np.arange(1, 17) / 16]
         with_row, without = zip(*values, strict=True)

@@ -115,7 +115,7 @@ def problems(count: int, seed: int) -> Iterator[Problem]:
     """Problems that go round the flavours of scores, of all dtypes and layouts."""
     for i in range(count):
         rng = np.random.default_rng([seed, i])
-        n, m = int(rng.choice([1, 2, 5, 20, 60, 150])), int(rng.choice([1, 2, 5, 12]))
+        n, m = int(rng.choice([1, 2, 5, 20, 60, 100])), int(rng.choice([1, 2, 5, 12]))
         truth = draw_truth(rng, (n, m))
         flavour = FLAVOURS[i % len(FLAVOURS)]
         dtype = rng.choice([np.float64, np.float32, np.float16] if flavour is not integers else [np.int64, np.int8])
@@ -129,7 +129,7 @@ def problems(count: int, seed: int) -> Iterator[Problem]:
         )
 
 
-PROBLEMS = list(problems(140, seed=20080101))
+PROBLEMS = list(problems(112, seed=20080101))
 CHUNKS = [PROBLEMS[i::7] for i in range(7)]
 
 
@@ -180,7 +180,7 @@ def test_guard_equals_its_twin(chunk: int) -> None:
 
 
 def test_guard_equals_its_twin_on_cases_that_look_for_trouble() -> None:
-    for case in small_cases(144, seed=20241):
+    for case in small_cases(96, seed=20241):
         problem = Problem(case.name, case.y_true, case.y_score, case.sample_weight, case.beta)
         rule = shrunk(problem, zero_division=case.zero_division)
         check_claim(problem, rule)
@@ -213,9 +213,12 @@ def test_options_of_the_guard(options: dict[str, object]) -> None:
 SPARSE = [problem for problem in PROBLEMS if problem.y_score.dtype.itemsize > 2][1::2]
 
 
-@pytest.mark.parametrize("missing", [0.0, -1.0, 0.5, -inf])
+MISSING = (0.0, -1.0, 0.5, -inf)
+
+
+@pytest.mark.parametrize("missing", MISSING)
 def test_sparse_scores(missing: float) -> None:
-    """Absent cells of a sparse matrix are dense cells at `missing`."""
+    """Absent cells of a sparse matrix are dense cells at `missing`; the twin says so of half of the problems."""
     rng = np.random.default_rng(8)
     for number, given in enumerate(SPARSE):
         if given.y_score.dtype.kind != "f" and missing not in (0.0, -1.0):
@@ -229,14 +232,15 @@ def test_sparse_scores(missing: float) -> None:
         np.testing.assert_array_equal(rule.thresholds, dense.thresholds, problem.name)
         assert rule.objective == dense.objective
         np.testing.assert_array_equal(rule.predict(problem.sparse(form), dense=True), dense.predict(scores))
-        if not is_level(problem):
+        if (number // 2 + MISSING.index(missing)) % 2 and not is_level(problem):
             check_thresholds(problem, dense.thresholds, twin.shrink(problem.y_true, scores, **problem.options))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_kept_sparse(missing: float) -> None:
+    """Each value has half of the problems."""
     rng = np.random.default_rng(9)
-    for given in SPARSE:
+    for given in SPARSE[missing > 0 :: 2]:
         if given.y_score.dtype.kind != "f":
             continue
         scores = np.where(rng.random(given.y_score.shape) < 0.5, given.y_score.dtype.type(missing), given.y_score)
@@ -394,7 +398,7 @@ def fbr_twin(problem: Problem, options: thresholds.SCutFBR) -> list[float]:
 @pytest.mark.parametrize("options", [{}, {"candidates": (0.3, 0.7, 0.5), "random_state": 3}, {"n_folds": 2}], ids=str)
 def test_scutfbr_equals_its_twin(options: dict[str, object]) -> None:
     guard = thresholds.SCutFBR(**options)
-    for problem in fbr_problems(35, seed=2007):
+    for problem in fbr_problems(21, seed=2007):
         if problem.sample_weight is not None and (problem.sample_weight > 0).sum() < 9:
             continue
         rule = shrunk(problem, guard=guard)
@@ -404,7 +408,7 @@ def test_scutfbr_equals_its_twin(options: dict[str, object]) -> None:
 
 def test_scutfbr_of_masked_and_huge_scores() -> None:
     rng = np.random.default_rng(14)
-    for _ in range(20):
+    for _ in range(10):
         truth = draw_truth(rng, (12, 3))
         top = np.finfo(np.float64).max
         scores = rng.choice([-inf, 0.0, 1.0, top], truth.shape)

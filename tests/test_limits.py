@@ -56,7 +56,7 @@ def all_limited(count: int, seed: int) -> list[Limited]:
     return found
 
 
-PROBLEMS = all_limited(720, seed=611)
+PROBLEMS = all_limited(480, seed=611)
 CHUNKS = [PROBLEMS[i::6] for i in range(6)]
 
 

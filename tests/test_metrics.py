@@ -94,9 +94,10 @@ CONTAINERS: dict[str, Callable[[Array], object]] = {
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_containers_do_not_matter(container: str, average: str | None) -> None:
-    put = CONTAINERS[container]
-    for i, (y_true, y_pred, weights) in enumerate(DECISIONS[:14]):
-        more = {"labels": [y_true.shape[1] - 1, 0]} if i % 2 else {}  # Each shape comes with both.
+    """Of every shape, with `labels` and without them in turn."""
+    put, first = CONTAINERS[container], len(SHAPES) * (([*CONTAINERS].index(container) + AVERAGES.index(average)) % 2)
+    for i, (y_true, y_pred, weights) in enumerate(DECISIONS[first : first + len(SHAPES)], first):
+        more = {"labels": [y_true.shape[1] - 1, 0]} if i % 2 else {}
         options = {"average": average, "sample_weight": weights, "zero_division": 1, **more}
         expected = metrics.f1_score(y_true, y_pred, **options)
         for arguments in ((put(y_true), put(y_pred)), (put(y_true), y_pred), (y_true, put(y_pred))):

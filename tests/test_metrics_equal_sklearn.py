@@ -48,16 +48,16 @@ def check(name: str, y_true: object, y_pred: object, *where: object, **given: ob
 
 
 def some_targets(average: str | None, zero_division: object) -> list[tuple[int, Target]]:
-    """A quarter of the targets, of all kinds, with their numbers; other options of either kind have the others."""
+    """A sixth of the targets, of all kinds, with their numbers; other options of either kind have others."""
     k = AVERAGES.index(average) + ZERO_DIVISIONS.index(zero_division)
-    return [(i, target) for i, target in enumerate(TARGETS) if (i // 4 + k) % 4 == 0]
+    return [(i, target) for i, target in enumerate(TARGETS) if (i // 4 + k) % 6 == 0]
 
 
 def test_the_registry_has_all_kinds() -> None:
     for kind in KINDS:
         assert sum(target.kind == kind for target in TARGETS) > 30
         for average in AVERAGES:
-            assert sum(target.kind == kind for _, target in some_targets(average, 0)) > 10
+            assert sum(target.kind == kind for _, target in some_targets(average, 0)) > 4
     assert sum(target.labels is not None for target in TARGETS) > 40
 
 
@@ -80,8 +80,9 @@ def test_each_score(average: str | None, zero_division: object) -> None:
 
 @pytest.mark.parametrize("name", [ALL_FOUR, *SCORES])
 def test_defaults(name: str) -> None:
-    """A score of binary targets is that of their class 1, and warns."""
-    for target in TARGETS:
+    """A score of binary targets is that of their class 1, and warns; each has half of the targets, of all kinds."""
+    k = [ALL_FOUR, *SCORES].index(name)
+    for target in (target for i, target in enumerate(TARGETS) if (i // 4 + k) % 2):
         check(name, target.y_true, target.y_pred, target, **({"beta": 2.0} if name == "fbeta_score" else {}))
 
 
@@ -95,7 +96,7 @@ def test_accuracy(normalize: bool) -> None:
 @pytest.mark.parametrize("warn_for", [(), ("precision",), ["f-score", "recall"], {"recall"}])
 @pytest.mark.parametrize("average", ["macro", "micro", None])
 def test_warn_for(average: str | None, warn_for: object) -> None:
-    for target in TARGETS[:30]:
+    for target in TARGETS[:16]:
         check(ALL_FOUR, target.y_true, target.y_pred, target, average=average, warn_for=warn_for)
 
 
@@ -146,25 +147,31 @@ PUTS: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
 def test_many_rows_of_labels(shape: tuple[int, int], put: str) -> None:
     matrices = indicators(np.random.default_rng(shape), shape)
     y_true, y_pred = (to(x) for to, x in zip(PUTS[put], matrices, strict=True))
-    check_everywhere(y_true, y_pred, shape[0], samples=True, every=put == "dense")
+    check_everywhere(y_true, y_pred, shape[0], samples=True, every=put == "dense" and shape == (9001, 5))
 
 
 @pytest.mark.parametrize("n_classes", [2, 7, 300])
 @pytest.mark.parametrize("n_samples", [4097, 9001, 70_000])
 def test_many_rows_of_classes(n_samples: int, n_classes: int) -> None:
     truth, predicted = vectors(np.random.default_rng(n_classes), tuple(range(n_classes)), n_samples)
-    check_everywhere(np.array(truth), np.array(predicted), n_samples, samples=False, every=n_classes == 7)
+    check_everywhere(
+        np.array(truth), np.array(predicted), n_samples, samples=False, every=(n_samples, n_classes) == (9001, 7)
+    )
 
 
 @pytest.mark.parametrize("dtype", ["U20", object])
 def test_many_rows_of_strings(dtype: object) -> None:
     classes = tuple(f"class {i}" for i in range(300))
     truth, predicted = vectors(np.random.default_rng(1), classes, 9001)
-    check_everywhere(np.array(truth, dtype), np.array(predicted, dtype), 9001, samples=False)
+    check_everywhere(np.array(truth, dtype), np.array(predicted, dtype), 9001, samples=False, every=dtype == "U20")
 
 
-@pytest.mark.parametrize("n_samples", [255, 256, 257, 65_535, 65_536, 65_537, 100_000])
-@pytest.mark.parametrize("put", PUTS)
+BEYOND = (255, 256, 257, 65_535, 65_536, 65_537, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "put"), [(n, put) for i, n in enumerate(BEYOND) for put in ("dense", list(PUTS)[1 + i % 4])]
+)
 def test_counts_beyond_narrow_integers(n_samples: int, put: str) -> None:
     """Every cell is a true positive but for one."""
     y_true, y_pred = np.ones((2, n_samples, 2), np.uint8)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import naive_metrics as naive
 import numpy as np
@@ -88,8 +89,8 @@ def tiny_vectors(count: int, seed: int) -> Iterator[Tiny]:
         yield Tiny(f"{seed}-{i}", y_true, y_pred, weights, labels, float(rng.choice(BETAS)))
 
 
-MATRICES = list(tiny_matrices(150, seed=1))
-VECTORS = list(tiny_vectors(150, seed=2))
+MATRICES = list(tiny_matrices(120, seed=1))
+VECTORS = list(tiny_vectors(120, seed=2))
 
 
 def close(got: object, expected: Value | list[Value], within: float = CLOSE) -> bool:
@@ -157,7 +158,7 @@ def test_binary_scores(zero_division: float) -> None:
 @pytest.mark.parametrize("zero_division", UNDEFINED)
 @pytest.mark.parametrize("tinies", [MATRICES, VECTORS], ids=["matrices", "vectors"])
 def test_f_of_averages(tinies: list[Tiny], zero_division: float) -> None:
-    for tiny in tinies:
+    for tiny in tinies[[*UNDEFINED].index(zero_division) :: 3]:
         given = tiny.given | {"average": "f_of_averages", "zero_division": zero_division}
         data, undefined = (tiny.y_true, tiny.y_pred), UNDEFINED[zero_division]
         p, r, f = (
@@ -222,12 +223,21 @@ def draw_scores(rng: Generator, shape: tuple[int, ...]) -> Array:
     )
 
 
-@pytest.mark.parametrize("put", [np.asarray, sparse.csr_array, sparse.csc_array])
-def test_auroc_of_matrices(put: Callable[[Array], object]) -> None:
+@cache
+def ranked_matrices() -> list[tuple[Tiny, Array, Array, list[Value]]]:
+    """Truth, scores and the AUROC of each label."""
+    found = []
     for seed, tiny in enumerate(MATRICES):
         truth = np.array(tiny.y_true)
         y_score = draw_scores(np.random.default_rng(seed), truth.shape)
         expected = [naive.auroc(y, s.tolist(), tiny.exact) for y, s in zip(truth.T, y_score.T, strict=True)]
+        found.append((tiny, truth, y_score, expected))
+    return found
+
+
+@pytest.mark.parametrize("put", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_auroc_of_matrices(put: Callable[[Array], object]) -> None:
+    for tiny, truth, y_score, expected in ranked_matrices():
         data, given = (truth, put(y_score)), {"sample_weight": tiny.sample_weight}
         assert close(ours.auroc(*data, **given), expected), tiny
         assert close(ours.macro_auroc(*data, **given), naive.mean(expected)), tiny

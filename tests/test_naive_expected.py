@@ -111,11 +111,11 @@ def by_scikit_learn(truth: np.ndarray, y_pred: np.ndarray, average: str, beta: f
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro", "samples"])
 def test_expected_averages_are_mean_scores_of_outcomes(average: str) -> None:
     rng = np.random.default_rng(5)
-    for beta, zero_division in ((1.0, 0.0), (0.5, 1.0), (2.0, 0.0)):
-        p, h = np.round(rng.random((2, 3)), 2), (rng.random((2, 3)) < 0.5).astype(int)
+    for beta, zero_division, shape in ((1.0, 0.0, (2, 3)), (0.5, 1.0, (2, 2)), (2.0, 0.0, (2, 2))):
+        p, h = np.round(rng.random(shape), 2), (rng.random(shape) < 0.5).astype(int)
         expected = 0.0
-        for y in witness.all_sets(6):
-            truth = np.array(y).reshape(2, 3)
+        for y in witness.all_sets(p.size):
+            truth = np.array(y).reshape(shape)
             chance = np.where(truth == 1, p, 1 - p).prod()
             expected += chance * by_scikit_learn(truth, h, average, beta, zero_division)
         got = witness.value_over_outcomes(p, h, average, beta, zero_division)

@@ -47,6 +47,7 @@ SPARED = [
     ("bibtex", "y_score_weak"),
     ("delicious", "y_score"),
     ("delicious_weak", "y_score_weak"),
+    ("pubmed_mesh", "y_score"),
     ("pubmed_mesh", "y_score_weak"),
     ("pubmed_mesh_all_weak", "y_score_weak"),
 ]

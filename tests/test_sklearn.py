@@ -245,7 +245,7 @@ CLASSIFIERS = [
     RandomForestClassifier(5, random_state=0),
     ExtraTreesClassifier(5, random_state=0),
     KNeighborsClassifier(),
-    MLPClassifier((5,), solver="lbfgs", max_iter=2000, random_state=0),
+    MLPClassifier((5,), solver="lbfgs", alpha=10, tol=0.1, max_iter=2000, random_state=0),
     ClassifierChain(GaussianNB()),
     MultiOutputClassifier(GaussianNB()),
     MultiOutputClassifier(HistGradientBoostingClassifier(max_iter=3)),

@@ -14,7 +14,7 @@ from thresholds.sklearn import MultilabelThresholdClassifierCV
 
 CLASSIFIERS = [
     MultilabelThresholdClassifierCV(OneVsRestClassifier(LogisticRegression(C=10)), cv=2),
-    MultilabelThresholdClassifierCV(RandomForestClassifier(20, random_state=0), cv=3),
+    MultilabelThresholdClassifierCV(RandomForestClassifier(6, random_state=0), cv=3),
 ]
 
 
