@@ -116,10 +116,14 @@ def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) ->
 @kernel
 def _used(x: Floats, away: Floats, log_weights: Floats, k: float, mean: float) -> int:
     """Give how many of the first nodes matter, a multiple of 8: the integrand is at most exp(-x k - mean (1 - v))."""
-    bound = log_weights - x * k - mean * away
-    n, negligible = x.size, bound.max() - _NEGLIGIBLE
-    while n > _LANES and bound[n - _LANES] < negligible:
-        n -= _LANES
+    n, highest = x.size, -np.inf
+    for q in range(x.size):
+        highest = max(highest, log_weights[q] - x[q] * k - mean * away[q])
+    while n > _LANES:
+        q = n - _LANES
+        if log_weights[q] - x[q] * k - mean * away[q] >= highest - _NEGLIGIBLE:
+            break
+        n = q
     return n
 
 
@@ -156,7 +160,8 @@ def _best_prefix(
     E F <= (1 + B) m / (B m + k) with m the sum of the k highest (Jensen); the bound falls with k and ends the search.
     """
     powers = np.zeros(POWERS)
-    powers[: tail.size] = tail
+    for r in range(tail.size):
+        powers[r] = tail[r]
     n_large = p.size - np.searchsorted(p[::-1], SMALL, side="right")
     _add_powers(p[n_large:], powers)
     mean, large = powers[0] + p[:n_large].sum(), p[:n_large]
@@ -201,7 +206,11 @@ def _split(p: Values, powers: Floats) -> Floats:
 @kernel
 def _centre_of(large: Floats, powers: Floats) -> float:
     """Give the centre for labels of which the small ones are in power sums."""
-    return centre(powers[0] + large.sum(), powers[0] - powers[1] + (large * (1.0 - large)).sum())
+    mean, variance = 0.0, 0.0
+    for p in large:
+        mean += p
+        variance += p * (1.0 - p)
+    return centre(powers[0] + mean, powers[0] - powers[1] + variance)
 
 
 @kernel
@@ -254,7 +263,10 @@ def _expected_f(
             small[q] = powers_of_set[r - 1] + (small[q] * away[q] if r < POWERS else 0.0)
         share[q] += v[q] * small[q]
         weight[q] = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
-    return float(min(1.0, (1.0 + beta_squared) * (weight * share).sum()))
+    total = 0.0
+    for q in range(x.size):
+        total += weight[q] * share[q]
+    return float(min(1.0, (1.0 + beta_squared) * total))
 
 
 @kernel

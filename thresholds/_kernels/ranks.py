@@ -85,7 +85,9 @@ def _key_at_rank(keys: Keys, weights: Ints, rank: float, places: Ints, spare: Ke
 def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Keys:
     """Give the keys at two ranks of each label, (2, n_labels): the second rank is at least the first."""
     n_labels = starts.size - 1
-    longest = np.max(starts[1:] - starts[:-1])
+    longest = np.int64(0)
+    for j in range(n_labels):
+        longest = max(longest, starts[j + 1] - starts[j])
     spare, spare_weights = np.empty(longest, keys.dtype), np.empty(longest if weights.size > 0 else 0, np.int64)
     places = np.empty(1 << _DIGIT, np.int64)
     found = np.zeros((2, n_labels), keys.dtype)
@@ -134,5 +136,5 @@ def count_at_keys(starts: Ints, keys: Keys, hits: Hits, weights: Ints, at: Keys)
                 elif own[i] == key:
                     tied += heavy[i]
                     hits_tied += hit[i]
-        counts[:, j] = above, hits_above, tied, hits_tied
+        counts[0, j], counts[1, j], counts[2, j], counts[3, j] = above, hits_above, tied, hits_tied
     return counts

@@ -63,7 +63,9 @@ def _radix_sort(keys: Keys, rows: Rows, spare: Keys, spare_rows: Rows) -> tuple[
 @kernel
 def sorted_with_rows(keys: Keys) -> tuple[Keys, Rows]:
     """Give keys upwards, and where each was, leaving `keys` alone."""
-    rows = np.arange(keys.size).astype(np.int32)
+    rows = np.empty(keys.size, np.int32)
+    for i in range(keys.size):
+        rows[i] = i
     return _radix_sort(keys.copy(), rows, np.empty_like(keys), np.empty_like(rows))
 
 
@@ -73,7 +75,9 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, Rows]:
     up, rows = np.empty_like(keys), np.empty(keys.size, np.int32)
     for j in range(starts.size - 1):
         first, last = starts[j], starts[j + 1]
-        up[first:last], rows[first:last] = sorted_with_rows(keys[first:last])
+        own, at = sorted_with_rows(keys[first:last])
+        for i in range(own.size):
+            up[first + i], rows[first + i] = own[i], at[i]
     return up, rows
 
 
@@ -208,7 +212,9 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
     size = np.int64(0)
     for i in range(hits.size):
         size += hits[i] > 0
-    longest = np.max(starts[1:] - starts[:-1])
+    longest = np.int64(0)
+    for j in range(n_labels):
+        longest = max(longest, starts[j + 1] - starts[j])
     offsets = np.zeros(n_labels + 1, np.int64)
     key, lower = np.empty(size, keys.dtype), np.empty(size, keys.dtype)
     tp, fp, higher = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
