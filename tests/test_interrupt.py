@@ -16,9 +16,9 @@ _WORK = """
 import signal, sys, threading, time
 import numpy as np
 import thresholds
-from thresholds._kernels import _jit
+from thresholds._kernels._jit import StandIns
 
-_jit._ENOUGH = 0  # What is called is compiled.
+StandIns.seconds_left = 0  # What is called is compiled.
 
 def data(n, m):
     base = np.random.default_rng(0).random(3 * n + m, np.float32)
@@ -74,3 +74,28 @@ def test_ctrl_c_ends_a_fit_at_once(call: str, n_rows: int, n_jobs: int, moment: 
             assert time.monotonic() - sent < _AT_ONCE
         finally:
             process.kill()
+
+
+_IMPORTING = """
+import os, signal, sys
+import thresholds
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == "numba.core.types":
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Press())
+y, p, weights = [[1], [0], [1]], [[0.9], [0.5], [0.25]], [1, 1, 1]
+try:
+    thresholds.fit_empirical(y, p, sample_weight=weights)
+except KeyboardInterrupt:
+    print(thresholds.fit_empirical(y, p, sample_weight=weights).objective)
+"""
+
+
+def test_ctrl_c_while_numba_is_imported_leaves_it_whole() -> None:
+    ran = subprocess.run([sys.executable, "-c", _IMPORTING], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.returncode) == ("0.8\n", 0), ran.stderr

@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, engines
-from thresholds._kernels._jit import CALL
+from thresholds._kernels._jit import StandIns
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.narrowing import collect, collect_few, count_lists_at_cuts, mark_between, note_positives
-from thresholds._kernels.sorting import unit_staircases
 from thresholds.bounding import Between
 from thresholds.coding import CodedCuts
 from thresholds.lanes import Lanes
@@ -35,6 +34,7 @@ Scores = npt.NDArray[Any]
 Result = TypeVar("Result")
 
 _WORTH_COUNTING = 2**19  # cells: sorting fewer is faster, a third for many labels
+_SECONDS, _SECONDS_JOINTLY, _SECONDS_BY_LABEL = 3e-8, 2e-7, 1e-4  # of stand-ins, of a cell and of a label, about
 _LONGEST = 2**20  # rows that are sorted instead of counted: in small memory, and so fast that Ctrl-C need not wait
 _LEAST_TASK, _MOST_CELLS = 2**20, 2**23  # of a task
 _TASKS_EACH = 4  # tasks, or more, of each thread and stripe
@@ -57,7 +57,7 @@ def useful_staircases(
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the steps among which the best of each label lies, or of all labels `jointly`, in order."""
-    if not problem.plain or _sorting_is_faster(problem.n_samples, problem.n_labels):
+    if not problem.plain or _sorting_is_faster(problem, jointly):
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
     positives, values = passes.note()
@@ -196,13 +196,14 @@ class _Passes:
         )
 
 
-def _sorting_is_faster(n_samples: int, n_labels: int) -> bool:
+def _sorting_is_faster(problem: Problem, jointly: bool) -> bool:
     """Tell whether to sort: what is small, or at first, as long as that takes less time than to load kernels."""
+    n_samples, n_labels = problem.n_samples, problem.n_labels
     if n_samples * n_labels < _WORTH_COUNTING:
         return True
-    if note_positives.is_loaded or n_samples > _LONGEST:
-        return False
-    return unit_staircases.stand_in_answers((n_samples + CALL) * n_labels)
+    by_cell = _SECONDS_JOINTLY if jointly else _SECONDS
+    seconds = (n_samples * by_cell + _SECONDS_BY_LABEL) * n_labels
+    return n_samples <= _LONGEST and not note_positives.is_loaded and StandIns.may_take(seconds)
 
 
 def _with_ends(cuts: Scores) -> Scores:

@@ -147,9 +147,9 @@ def map_tiles(
 ) -> list[Result]:
     """Apply `function` to the first and last label of one tile after another, on threads, in order.
 
-    Only what `function` returns is kept. Tiles are so narrow that a macro fit takes less than a quarter of dense
-    scores and truth on top of them, even if nearly every cell is positive, but have some cells to work on. A `light`
-    function makes little beside its tile, and gets wider ones, which are faster to cut.
+    Only what `function` returns is kept. Tiles are so narrow that, of hundreds of labels, a macro fit takes less than
+    a quarter of dense scores and truth on top of them, even if nearly every cell is positive, but have some cells to
+    work on. A `light` function makes little beside its tile, and gets wider ones, which are faster to cut.
     """
     per_thread = _FEW_TILES if light else _TILES_PER_THREAD
     width = max(1, min(_WIDEST_TILE, problem.n_labels // (per_thread * _checks.workers(n_jobs))))

@@ -18,7 +18,7 @@ import sklearn
 
 import thresholds
 from thresholds import _checks
-from thresholds._kernels import _jit
+from thresholds._kernels._jit import StandIns
 
 Truth = npt.NDArray[np.uint8]
 Scores = npt.NDArray[np.float32]
@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 Result = TypeVar("Result")
 RatioType = TypeVar("RatioType", bound="Ratio")
 
-_jit._ENOUGH = 0  # Kernels from the first call on, as in a process that has fitted before.
+StandIns.seconds_left = 0  # Kernels from the first call on, as in a process that has fitted before.
 THREADS = 2
 SHAPE, QUICK_SHAPE = (200_000, 400), (20_000, 40)
 

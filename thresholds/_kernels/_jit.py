@@ -1,8 +1,8 @@
 """How kernels are compiled: on first use, without the interpreter lock, cached on disk where that is safe.
 
 To import Numba and load what it once compiled takes a second, to compile it several: longer than many a fit. So Numba
-is imported when a kernel is first needed, and some kernels have a stand-in in plain NumPy, with the same results, which
-answers until the process has asked for so much that a compiled loop pays.
+is imported when a kernel is first needed, and some kernels have a *stand-in* in plain NumPy, with the same results,
+which answers until all stand-ins have worked for a second: then compiled loops pay.
 
 Numba keys its cache on the file that holds a kernel, so a kernel may call only what its own file defines: a change
 elsewhere would go unnoticed (numba issue 1833).
@@ -11,42 +11,48 @@ elsewhere would go unnoticed (numba issue 1833).
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import update_wrapper
+from importlib import import_module
 from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 CACHE_SWITCH = "THRESHOLDS_DISK_CACHE"
-CALL = 2**12  # cells that NumPy sorts in the time that it takes to begin
 
-_ENOUGH = 2**26  # cells of a kernel: NumPy sorts them in the time that Numba takes to load what it compiled once
+_ONCE_NUMBA_IS_LOADED = 0.1  # seconds: to load one more kernel is cheap
+
+
+class StandIns:
+    """What the stand-ins of a process may still do."""
+
+    seconds_left = 1.0  # of all threads; about what it takes to load Numba
+
+    @classmethod
+    def may_take(cls, seconds: float) -> bool:
+        """Tell whether they may do so much more."""
+        return seconds <= cls.seconds_left
 
 
 class Kernel(Generic[P, R]):
     """A function that Numba compiles when it is first needed, by Python or by another kernel."""
 
-    def __init__(
-        self, function: Callable[P, R], stand_in: Callable[P, R] | None = None, cost: int = 1, **options: Any
-    ) -> None:
-        self.py_func, self.stand_in, self._cost, self._options = function, stand_in, cost, options
-        self.cells_left = 0 if stand_in is None else _ENOUGH
+    def __init__(self, function: Callable[P, R], stand_in: Callable[P, R] | None = None, **options: Any) -> None:
+        self.py_func, self.stand_in, self._options = function, stand_in, options
         self._loaded: Any = None
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Have the stand-in answer as long as it may, else what Numba compiled."""
-        if self.stand_in is not None and self.cells_left > 0:
-            cells = CALL + self._cost * max(getattr(values, "size", 1) for values in args)
-            if self.stand_in_answers(cells):
-                self.cells_left -= cells
-                return self.stand_in(*args, **kwargs)
-        return self.dispatcher(*args, **kwargs)  # type: ignore[no-any-return]
-
-    def stand_in_answers(self, n_cells: int) -> bool:
-        """Tell whether so many cells will not be left to Numba."""
-        return not self.is_loaded and n_cells <= self.cells_left
+        if self.stand_in is None or self.is_loaded or StandIns.seconds_left <= 0:
+            return self.dispatcher(*args, **kwargs)  # type: ignore[no-any-return]
+        start = time.perf_counter()
+        result = self.stand_in(*args, **kwargs)
+        StandIns.seconds_left -= time.perf_counter() - start
+        return result
 
     @property
     def is_loaded(self) -> bool:
@@ -60,7 +66,7 @@ class Kernel(Generic[P, R]):
             with _LOCK:
                 if self._loaded is None:
                     self._loaded = _dispatcher(self.py_func, self._options)
-                    self.cells_left = 0
+                    StandIns.seconds_left = min(StandIns.seconds_left, _ONCE_NUMBA_IS_LOADED)
         return self._loaded
 
     @property
@@ -79,9 +85,9 @@ def summing_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     return Kernel(function, nogil=True, fastmath={"reassoc"})
 
 
-def kernel_after(stand_in: Callable[P, R], cost: int = 1) -> Callable[[Callable[P, R]], Kernel[P, R]]:
-    """Compile a function once `stand_in`, which gives the same at a `cost` for each cell, has answered enough."""
-    return lambda function: Kernel(function, stand_in, cost, nogil=True)
+def kernel_after(stand_in: Callable[P, R]) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+    """Compile a function when `stand_in`, which gives the same, may no longer answer."""
+    return lambda function: Kernel(function, stand_in, nogil=True)
 
 
 _LOCK = threading.RLock()
@@ -89,9 +95,9 @@ _LOCK = threading.RLock()
 
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Have Numba compile what is called, and cache it on disk where that is safe."""
-    from numba import njit
-
-    compiled: Any = njit(**options)(function)
+    with ThreadPoolExecutor(1) as thread:  # Ctrl-C in the main thread would leave half of Numba, for good.
+        numba = thread.submit(import_module, "numba").result()
+    compiled = numba.njit(**options)(function)
     if os.environ.get(CACHE_SWITCH, "1") != "0":
         # RuntimeError: no place to cache in, as in a read-only installation without a home folder. The others: the
         # cache is no public part of Numba and may move; then kernels are compiled anew in each process.

@@ -42,7 +42,7 @@ def _flip(bits: Keys, sign: np.unsignedinteger[Any]) -> None:
 
 @kernel_after(_flip_back_in_numpy)
 def _flip_back(keys: Keys, sign: np.unsignedinteger[Any], bits: Keys) -> None:
-    """Turn keys into the bits of floats; NumPy would take four passes, and eight times as long."""
+    """Turn keys into the bits of floats; NumPy takes four passes, and five to eight times as long."""
     for i in range(keys.size):
         k = keys[i]
         bits[i] = k ^ sign if k & sign else ~k
