@@ -203,7 +203,7 @@ def _sorting_is_faster(problem: Problem, jointly: bool) -> bool:
         return True
     by_cell = _SECONDS_JOINTLY if jointly else _SECONDS
     seconds = (n_samples * by_cell + _SECONDS_BY_LABEL) * n_labels
-    return n_samples <= _LONGEST and not note_positives.is_loaded and StandIns.may_take(seconds)
+    return n_samples <= _LONGEST and not note_positives.is_loaded and StandIns.can_do(seconds)
 
 
 def _with_ends(cuts: Scores) -> Scores:

@@ -2,7 +2,7 @@
 
 To import Numba and load what it once compiled takes a second, to compile it several: longer than many a fit. So Numba
 is imported when a kernel is first needed, and some kernels have a *stand-in* in plain NumPy, with the same results,
-which answers until all stand-ins have worked for a second: then compiled loops pay.
+which answers until all stand-ins have worked for two seconds: then compiled loops pay.
 
 Numba keys its cache on the file that holds a kernel, so a kernel may call only what its own file defines: a change
 elsewhere would go unnoticed (numba issue 1833).
@@ -29,12 +29,12 @@ _ONCE_NUMBA_IS_LOADED = 0.1  # seconds: to load one more kernel is cheap
 class StandIns:
     """What the stand-ins of a process may still do."""
 
-    seconds_left = 1.0  # of all threads; about what it takes to load Numba
+    seconds_left = 2.0  # of all threads; about what it takes to load Numba, on two
 
     @classmethod
-    def may_take(cls, seconds: float) -> bool:
-        """Tell whether they may do so much more."""
-        return seconds <= cls.seconds_left
+    def can_do(cls, seconds: float) -> bool:
+        """Tell whether they will not run out of time over so much work, even where it takes three times as long."""
+        return 3 * seconds <= cls.seconds_left
 
 
 class Kernel(Generic[P, R]):
