@@ -34,7 +34,8 @@ Scores = npt.NDArray[Any]
 Result = TypeVar("Result")
 
 _WORTH_COUNTING = 2**19  # cells: sorting fewer is faster, a third for many labels
-_SECONDS, _SECONDS_JOINTLY, _SECONDS_BY_LABEL = 3e-8, 2e-7, 1e-4  # of stand-ins, of a cell and of a label, about
+_SECONDS, _SECONDS_JOINTLY = 3e-8, 2e-7  # that stand-ins take for a cell, and for one in a joint search, about
+_SECONDS_BY_LABEL = 1e-4
 _LONGEST = 2**20  # rows that are sorted instead of counted: in small memory, and so fast that Ctrl-C need not wait
 _LEAST_TASK, _MOST_CELLS = 2**20, 2**23  # of a task
 _TASKS_EACH = 4  # tasks, or more, of each thread and stripe

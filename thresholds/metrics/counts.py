@@ -1,7 +1,7 @@
 """One count of true and false positives and negatives, by label, by class or by row, that every metric reads.
 
-Whatever the input is (dense, sparse, a vector of classes, a chunk of rows), it is counted once; the ratios
-of the counts have one definition each, here, and are NaN where they are 0/0.
+Whatever the input is (dense, sparse, a vector of classes, a chunk of rows), it is counted once; the ratios of the
+counts have one definition each, here, and are NaN where they are 0/0.
 """
 
 from collections.abc import Iterator, Sequence
