@@ -3,21 +3,13 @@
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel_after
 
 Ints = npt.NDArray[np.int64]
 
 
-def _best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
-    """Find them in NumPy."""
-    starts, sizes = offsets[:-1], np.diff(offsets)
-    ratio = tp / (beta_squared * np.repeat(positives, sizes) + (tp + fp))
-    highest = np.maximum.reduceat(np.append(ratio, 0.0), starts)
-    is_best = np.flatnonzero(ratio == np.repeat(highest, sizes))
-    return np.where(sizes > 0, np.append(is_best, -1)[np.searchsorted(is_best, starts)], -1)
-
-
-@kernel_after(_best_steps)
+@kernel_after(stand_ins.best_steps)
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
     """Give the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
     best = np.empty(offsets.size - 1, np.int64)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after
 
 Ints = npt.NDArray[np.int64]
@@ -14,12 +15,7 @@ Places = npt.NDArray[Any]  # int32 or int64, as SciPy has them
 _FULL = 255  # Rows that a byte can count.
 
 
-def _count_by_label(truth: Cells, predicted: Cells, counts: Ints) -> None:
-    """Count in NumPy."""
-    counts += np.stack([cells.sum(axis=0, dtype=np.int64) for cells in (truth & predicted, predicted, truth)])
-
-
-@kernel_after(_count_by_label)
+@kernel_after(stand_ins.count_by_label)
 def count_by_label(truth: Cells, predicted: Cells, counts: Ints) -> None:
     """Add true positives, predictions and positives of each label to `counts` (3, n_labels).
 
@@ -55,12 +51,7 @@ def weigh_by_label(truth: Cells, predicted: Cells, weights: Ints, counts: Ints) 
             counts[2, j] += w * truth[i, j]
 
 
-def _count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
-    """Count in NumPy."""
-    counts[:] = np.stack([cells.sum(axis=1, dtype=np.int64) for cells in (truth & predicted, predicted, truth)])
-
-
-@kernel_after(_count_by_sample)
+@kernel_after(stand_ins.count_by_sample)
 def count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
     """Write true positives, predictions and positives of each row to `counts` (3, n_samples).
 
@@ -108,15 +99,7 @@ def count_sparse(
         by_sample[2, i] = true_starts[i + 1] - true_starts[i]
 
 
-def _count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> None:
-    """Count in NumPy."""
-    right = true == predicted
-    np.add.at(counts[0], true[right], weights[right])
-    np.add.at(counts[1], predicted, weights)
-    np.add.at(counts[2], true, weights)
-
-
-@kernel_after(_count_classes)
+@kernel_after(stand_ins.count_classes)
 def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> None:
     """Add the weights of true positives, predictions and positives of each class to `counts` (3, n_classes)."""
     for i in range(true.size):

@@ -116,15 +116,12 @@ def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) ->
 @kernel
 def _used(x: Floats, away: Floats, log_weights: Floats, k: float, mean: float) -> int:
     """Give how many of the first nodes matter, a multiple of 8: the integrand is at most exp(-x k - mean (1 - v))."""
-    n, highest = x.size, -np.inf
+    first, highest = x.size - _LANES, -np.inf  # of the last nodes
     for q in range(x.size):
         highest = max(highest, log_weights[q] - x[q] * k - mean * away[q])
-    while n > _LANES:
-        q = n - _LANES
-        if log_weights[q] - x[q] * k - mean * away[q] >= highest - _NEGLIGIBLE:
-            break
-        n = q
-    return n
+    while first > 0 and log_weights[first] - x[first] * k - mean * away[first] < highest - _NEGLIGIBLE:
+        first -= _LANES
+    return first + _LANES
 
 
 @kernel
@@ -247,7 +244,7 @@ def _expected_f(
     p: Values, of_set: Values, k: int, beta_squared: float, zero_division: float, nodes: Floats, room: Floats
 ) -> float:
     """Integrate for one set of k labels."""
-    x, v, away, product, share, weight, small = room
+    x, v, away, product, share, _, small = room
     powers, powers_of_set = np.zeros(POWERS), np.zeros(POWERS)
     large = _split(p, powers)
     if k == 0:
@@ -258,14 +255,12 @@ def _expected_f(
     share[:] = 0.0
     for value in _split(of_set, powers_of_set):
         _add_share(value, v, share)
+    total = 0.0
     for q in range(x.size):
         for r in range(POWERS, 0, -1):  # p v / (1 - p + p v) = v (p + p^2 (1 - v) + ...)
             small[q] = powers_of_set[r - 1] + (small[q] * away[q] if r < POWERS else 0.0)
         share[q] += v[q] * small[q]
-        weight[q] = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
-    total = 0.0
-    for q in range(x.size):
-        total += weight[q] * share[q]
+        total += np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale * share[q]
     return float(min(1.0, (1.0 + beta_squared) * total))
 
 

@@ -9,28 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel_after
 
 Keys = npt.NDArray[Any]  # uint32 for float32 scores, uint64 for float64 scores
 
 
-def _flip_in_numpy(bits: Keys, sign: np.unsignedinteger[Any]) -> None:
-    """Turn the bits of floats into keys, in place."""
-    bits[bits == sign] = 0  # -0.0
-    bits ^= _ones_if_negative(bits) | sign
-
-
-def _flip_back_in_numpy(keys: Keys, sign: np.unsignedinteger[Any], bits: Keys) -> None:
-    """Turn keys into the bits of floats."""
-    np.bitwise_xor(keys, _ones_if_negative(~keys) | sign, out=bits)
-
-
-def _ones_if_negative(bits: Keys) -> Keys:
-    """Give all ones where the sign bit is set, else 0."""
-    return (bits.view(f"i{bits.itemsize}") >> (8 * bits.itemsize - 1)).view(bits.dtype)
-
-
-@kernel_after(_flip_in_numpy)
+@kernel_after(stand_ins.flip)
 def _flip(bits: Keys, sign: np.unsignedinteger[Any]) -> None:
     """Turn the bits of floats into keys, in place."""
     for i in range(bits.size):
@@ -40,7 +25,7 @@ def _flip(bits: Keys, sign: np.unsignedinteger[Any]) -> None:
         bits[i] = ~b if b & sign else b ^ sign
 
 
-@kernel_after(_flip_back_in_numpy)
+@kernel_after(stand_ins.flip_back)
 def _flip_back(keys: Keys, sign: np.unsignedinteger[Any], bits: Keys) -> None:
     """Turn keys into the bits of floats; NumPy takes four passes, and five to eight times as long."""
     for i in range(keys.size):

@@ -6,12 +6,12 @@ a branch at every step. `np.sort` takes 1.8 with AVX-512, but cannot carry rows 
 Scores below the lowest positive are never sorted: no useful cut lies there.
 """
 
-import itertools
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after
 
 Keys = npt.NDArray[Any]  # uint32 or uint64
@@ -116,33 +116,7 @@ def _sweep(
     return step
 
 
-def _unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
-    """Give the steps of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
-
-    Complements of keys rise where scores fall.
-    """
-    starts = np.append(0, [np.count_nonzero(row) for row in truth]).cumsum()
-    hits = ~keys[truth.view(np.bool_)]
-    lower, (predicted, higher) = np.empty_like(hits), np.empty((2, hits.size), np.int64)
-    falling = np.empty(keys.shape[1] + 1, keys.dtype)
-    for of_label, (first, last) in zip(keys, itertools.pairwise(starts.tolist()), strict=True):
-        if first < last:
-            np.invert(of_label, out=falling[:-1])
-            falling[-1] = ~keys.dtype.type(0)  # "no score" comes last.
-            falling.sort()
-            hits[first:last].sort()
-            predicted[first:last] = falling.searchsorted(hits[first:last], "right")
-            higher[first:last] = falling.searchsorted(hits[first:last], "left")
-            lower[first:last] = falling[predicted[first:last]]
-    ends = np.append(hits[1:] != hits[:-1], True)[: hits.size]
-    ends[starts[1:][starts[1:] > 0] - 1] = True
-    steps = np.flatnonzero(ends)
-    tp = (1 + np.arange(hits.size) - np.repeat(starts[:-1], np.diff(starts)))[steps]
-    offsets = np.searchsorted(steps, starts)
-    return offsets, ~hits[steps], ~lower[steps], tp, predicted[steps] - tp, higher[steps]
-
-
-@kernel_after(_unit_staircases)
+@kernel_after(stand_ins.unit_staircases)
 def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
     """Give the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
 

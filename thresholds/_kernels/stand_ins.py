@@ -1,0 +1,81 @@
+"""What NumPy answers in place of some kernels, bit for bit, until these are worth loading (`_jit.py`)."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Keys = npt.NDArray[Any]  # uint32 or uint64
+Cells = npt.NDArray[np.uint8]
+Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
+
+
+def flip(bits: Keys, sign: np.unsignedinteger[Any]) -> None:
+    """Turn the bits of floats into keys, in place."""
+    bits[bits == sign] = 0  # -0.0
+    bits ^= _ones_if_negative(bits) | sign
+
+
+def flip_back(keys: Keys, sign: np.unsignedinteger[Any], bits: Keys) -> None:
+    """Turn keys into the bits of floats."""
+    np.bitwise_xor(keys, _ones_if_negative(~keys) | sign, out=bits)
+
+
+def unit_staircases(keys: Keys, truth: Cells) -> Steps:
+    """Give the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
+
+    Complements of keys rise where scores fall.
+    """
+    starts = np.append(0, [np.count_nonzero(row) for row in truth]).cumsum()
+    hits = ~keys[truth.view(np.bool_)]
+    lower, (predicted, higher) = np.empty_like(hits), np.empty((2, hits.size), np.int64)
+    falling = np.empty(keys.shape[1] + 1, keys.dtype)
+    for of_label, (first, last) in zip(keys, itertools.pairwise(starts.tolist()), strict=True):
+        if first < last:
+            np.invert(of_label, out=falling[:-1])
+            falling[-1] = ~keys.dtype.type(0)  # "no score" comes last.
+            falling.sort()
+            hits[first:last].sort()
+            predicted[first:last] = falling.searchsorted(hits[first:last], "right")
+            higher[first:last] = falling.searchsorted(hits[first:last], "left")
+            lower[first:last] = falling[predicted[first:last]]
+    ends = np.append(hits[1:] != hits[:-1], True)[: hits.size]
+    ends[starts[1:][starts[1:] > 0] - 1] = True
+    steps = np.flatnonzero(ends)
+    tp = (1 + np.arange(hits.size) - np.repeat(starts[:-1], np.diff(starts)))[steps]
+    offsets = np.searchsorted(steps, starts)
+    return offsets, ~hits[steps], ~lower[steps], tp, predicted[steps] - tp, higher[steps]
+
+
+def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
+    """Give the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
+    starts, sizes = offsets[:-1], np.diff(offsets)
+    ratio = tp / (beta_squared * np.repeat(positives, sizes) + (tp + fp))
+    highest = np.maximum.reduceat(np.append(ratio, 0.0), starts)
+    is_best = np.flatnonzero(ratio == np.repeat(highest, sizes))
+    return np.where(sizes > 0, np.append(is_best, -1)[np.searchsorted(is_best, starts)], -1)
+
+
+def count_by_label(truth: Cells, predicted: Cells, counts: Ints) -> None:
+    """Add true positives, predictions and positives of each label to `counts` (3, n_labels)."""
+    counts += np.stack([cells.sum(axis=0, dtype=np.int64) for cells in (truth & predicted, predicted, truth)])
+
+
+def count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
+    """Write true positives, predictions and positives of each row to `counts` (3, n_samples)."""
+    counts[:] = np.stack([cells.sum(axis=1, dtype=np.int64) for cells in (truth & predicted, predicted, truth)])
+
+
+def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> None:
+    """Add the weights of true positives, predictions and positives of each class to `counts` (3, n_classes)."""
+    right = true == predicted
+    np.add.at(counts[0], true[right], weights[right])
+    np.add.at(counts[1], predicted, weights)
+    np.add.at(counts[2], true, weights)
+
+
+def _ones_if_negative(bits: Keys) -> Keys:
+    """Give all ones where the sign bit is set, else 0."""
+    return (bits.view(f"i{bits.itemsize}") >> (8 * bits.itemsize - 1)).view(bits.dtype)
