@@ -2,9 +2,9 @@
 
 import itertools
 import pkgutil
-import time
 from collections.abc import Callable
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -133,12 +133,13 @@ def _several(result: Any) -> tuple[Any, ...]:
 
 
 def test_stand_ins_answer_until_they_have_taken_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(StandIns, "seconds_left", 0.05)
-    answers = []
+    now, answers = [0.0], []
+    monkeypatch.setattr(_jit, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(StandIns, "seconds_left", 0.5)
 
     def add_in_numpy(values: Array, more: int = 0) -> int:
         answers.append(values.size)
-        time.sleep(0.03)
+        now[0] += 0.3
         return int(values.sum()) + more
 
     @kernel_after(add_in_numpy)
@@ -148,8 +149,8 @@ def test_stand_ins_answer_until_they_have_taken_their_time(monkeypatch: pytest.M
             total += value
         return total
 
-    assert StandIns.can_do(0.016)
-    assert not StandIns.can_do(0.017)
+    assert StandIns.can_do(0.16)
+    assert not StandIns.can_do(0.17)
     assert [add(np.ones(9, np.int64)), add(values=np.ones(9, np.int64), more=1)] == [9, 10]
     assert StandIns.seconds_left <= 0
     assert not add.is_loaded
