@@ -107,7 +107,7 @@ SMALL_FITS = (
 @pytest.mark.parametrize("call", SMALL_FITS)
 def test_the_first_fits_of_a_cut_for_each_label_load_nothing_heavy(call: str) -> None:
     loaded = set(loaded_up_to(tuple(f"thresholds.{call}" for call in SMALL_FITS))[SMALL_FITS.index(call)])
-    assert loaded <= ({"numba", "llvmlite", "scipy"} if "micro" in call or "guard" in call else set())
+    assert loaded <= ({"numba", "llvmlite", "scipy"} if "guard" in call else set())
 
 
 # What there is
