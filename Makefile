@@ -7,12 +7,13 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
 METADATA := pyproject.toml thresholds/__init__.py
 CONSTRAINTS := tests/integrations/constraints.txt
 
-.PHONY: help demo test test-integrations clean
+.PHONY: help demo test test-integrations experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
 	@echo "make test   set up .venv, then check style, types, import floors, and run the tests"
 	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
+	@echo "make experiments  run every claim of the paper, and write experiments/README.md; FILES and HEADINGS name scores"
 	@echo "make clean  remove .venv and caches"
 
 demo: $(VENV)/.installed
@@ -27,6 +28,9 @@ test: $(VENV)/.installed-test
 
 test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest -n auto -q tests/integrations
+
+experiments: $(VENV)/.installed-experiments
+	$(VENV)/bin/python experiments/paper/run_all.py --files $(FILES) --headings $(HEADINGS)
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -46,6 +50,10 @@ $(VENV)/.installed-test: $(VENV)/.created $(METADATA)
 $(VENV)/.installed-integrations: $(VENV)/.created $(METADATA) $(CONSTRAINTS)
 	$(INSTALL) --constraint $(CONSTRAINTS) --editable '.[test,integrations]'
 	@touch $@ $(VENV)/.installed-test $(VENV)/.installed
+
+$(VENV)/.installed-experiments: $(VENV)/.created $(METADATA)
+	$(INSTALL) --editable '.[experiments]'
+	@touch $@ $(VENV)/.installed
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

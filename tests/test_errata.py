@@ -351,6 +351,18 @@ def test_equation_7() -> None:
     assert 2 * f * (a / c + 1) ** -2 * c**-2 == Fraction(24, 1000)
 
 
+def test_figures_4_and_5() -> None:
+    """Figures 4 and 5: fp is held, not tp, and returns increase only where something is hit."""
+    positives, negatives = 4, 6
+    for tp in range(positives + 1):
+        by_tn = [f1(tp, tp + negatives - tn, positives) for tn in range(negatives + 1)]
+        returns = {low - 2 * middle + high for low, middle, high in zip(by_tn, by_tn[1:], by_tn[2:], strict=False)}
+        assert (min(returns) > 0) == (tp > 0)
+        assert tp > 0 or returns == {0}
+    for fp in range(negatives + 1):  # held: the right counts rise one for one
+        assert {Fraction(tp + 1 + negatives - fp, 10) - Fraction(tp + negatives - fp, 10) for tp in range(4)} == {TENTH}
+
+
 def test_equation_8() -> None:
     """Equation (8): a score at the threshold counts as predicted and as not predicted."""
     truth, scores, threshold = [1, 0], [0.5, 0.5], 0.5

@@ -1,0 +1,177 @@
+"""What a source prints beside what a script finds: every verdict is computed, and results are written as JSON.
+
+A script of this folder has a function `run(options) -> Results` and ends with `main(__file__, run)`.
+"""
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+from thresholds.demo import load_demo
+from thresholds.files import LabelledFile, read_labelled
+
+from pictures import save, styled
+
+Item = TypeVar("Item")
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+AS_PRINTED, DIFFERS, HOLDS, FAILS = "as printed", "differs", "holds", "does not hold"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a source and what became of it.
+
+    `erratum` is the title of its entry in docs/errata.md; `of_files` says that it was judged on the score files given.
+    """
+
+    source: str
+    says: str
+    printed: str
+    found: str
+    verdict: str
+    erratum: str | None = None
+    of_files: bool = False
+
+
+def printed_number(
+    source: str, says: str, printed: str, found: float, *, erratum: str | None = None, of_files: bool = False
+) -> Claim:
+    """Compare a number with what is printed: "as printed" if it rounds to the digits that are there."""
+    digits = Decimal(printed)
+    agrees = abs(found - float(digits)) <= 0.5 * 10.0 ** int(digits.as_tuple().exponent) * (1 + 1e-9)
+    return Claim(source, says, printed, short(found), AS_PRINTED if agrees else DIFFERS, erratum, of_files)
+
+
+def statement(
+    source: str,
+    says: str,
+    found: str,
+    *,
+    holds: bool,
+    only_if: tuple[str, bool] | None = None,
+    printed: str = "",
+    erratum: str | None = None,
+    of_files: bool = False,
+) -> Claim:
+    """Judge a statement by whether it held wherever it was tried, or else wherever the named condition held."""
+    if holds:
+        verdict = HOLDS
+    elif only_if is not None and only_if[1]:
+        verdict = f"only if {only_if[0]}"
+    else:
+        verdict = FAILS
+    return Claim(source, says, printed, found, verdict, erratum, of_files)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Claims, the numbers behind them (plain Python values, written as JSON), and pictures by file name."""
+
+    claims: list[Claim]
+    numbers: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a script is run. `quick` asks for the same claims from less work; without files the demo data are used."""
+
+    quick: bool = False
+    files: tuple[Path, ...] = ()
+
+    def score_files(self) -> Iterator[LabelledFile]:
+        """Read every score matrix of every file, or the data embedded in the package."""
+        if not self.files:
+            yield load_demo()
+        for path in self.files:
+            for key in _score_keys(path):
+                yield read_labelled(path, key)
+
+
+def _score_keys(path: Path) -> list[str | None]:
+    """The score matrices of a file by name: an `.npz` may have several, other files have one."""
+    if path.suffix != ".npz":
+        return [None]
+    with np.load(path) as file:
+        names = {name.removesuffix("_data") for name in file.files if name.startswith("y_score")}
+    return sorted(name for name in names if not name.endswith(("_indices", "_indptr", "_shape")))
+
+
+def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterable[Item]:
+    """Show a bar on a terminal for whatever takes longer than a second."""
+    return tqdm(items, title, total, leave=False, delay=1, disable=None)
+
+
+def short(value: float) -> str:
+    """Four significant digits, without a leading zero before the point."""
+    text = f"{value:.4g}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def plain(value: Any) -> Any:
+    """Turn NumPy values into Python's, floats to six significant digits, so that results differ only if they do."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else str(value)
+    return value
+
+
+def perform(script: str | Path, run: Callable[[Options], Results], options: Options, folder: Path) -> Results:
+    """Run one experiment and write `NAME.json` and its pictures to the folder."""
+    with styled():
+        results = run(options)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, figure in results.figures.items():
+            save(figure, folder / name)
+    document = {
+        "script": Path(script).name,
+        "quick": options.quick,
+        "files": [path.name for path in options.files],
+        "pictures": list(results.figures),
+        "claims": [asdict(claim) for claim in results.claims],
+        "numbers": plain(results.numbers),
+    }
+    (folder / f"{Path(script).stem}.json").write_text(as_json(document), "utf-8")
+    return results
+
+
+def as_json(document: dict[str, Any]) -> str:
+    """Write each claim, and each entry of the numbers, on a line of its own."""
+    head = [f"{json.dumps(key)}: {_line(document[key])}" for key in ("script", "quick", "files", "pictures")]
+    claims = ",\n  ".join(map(_line, document["claims"]))
+    numbers = ",\n  ".join(f"{json.dumps(key)}: {_line(item)}" for key, item in document["numbers"].items())
+    body = ",\n ".join([*head, f'"claims": [\n  {claims}\n ]', f'"numbers": {{\n  {numbers}\n }}'])
+    return f"{{\n {body}\n}}\n"
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def main(script: str, run: Callable[[Options], Results]) -> None:
+    """Run one script from the command line and print its claims."""
+    parser = argparse.ArgumentParser(description=f"{Path(script).name}: see its first lines")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="scores and truth; default: the demo data")
+    parser.add_argument("--quick", action="store_true", help="the same claims from less work, checked more loosely")
+    parser.add_argument("--output", type=Path, help="folder for results (default: %(default)s)", default=RESULTS)
+    given = parser.parse_args()
+    if given.quick and given.output == RESULTS:
+        given.output = RESULTS / "quick"
+    results = perform(script, run, Options(given.quick, tuple(given.files)), given.output)
+    for claim in results.claims:
+        printed = f"printed {claim.printed}; " if claim.printed else ""
+        print(f"{claim.source}: {claim.says}\n    {printed}found {claim.found}: {claim.verdict}")

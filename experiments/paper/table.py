@@ -1,0 +1,81 @@
+"""The table of claims in experiments/README.md, from the results; nothing in it is typed.
+
+python experiments/paper/table.py
+"""
+
+import ast
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from claims import RESULTS
+
+HERE = Path(__file__).resolve().parent
+README = HERE.parent / "README.md"
+START, END = "<!-- claims: written by paper/table.py -->", "<!-- end of claims -->"
+
+
+def cell(text: str) -> str:
+    """Text that does not end a cell."""
+    return text.replace("|", "\\|")
+
+
+def section(name: str) -> str:
+    """Heading, pictures and claims of one script."""
+    found = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+    about = (ast.get_docstring(ast.parse((HERE / f"{name}.py").read_text("utf-8"))) or "").splitlines()[0]
+    pictures = "".join(f"![{about}](results/{picture})\n\n" for picture in found["pictures"])
+    lines = [f"### {about.rstrip('.')}\n", f"[{name}.py](paper/{name}.py){on_files(found)}\n"]
+    lines.append(f"{pictures}| source | claim | printed | reproduced | verdict |\n|---|---|---|---|---|")
+    lines += [row(claim) for claim in found["claims"]]
+    return "\n".join(lines)
+
+
+def on_files(found: dict[str, Any]) -> str:
+    """Name the score files of a run."""
+    return f", on {', '.join(found['files'])}" if found["files"] else ""
+
+
+def row(claim: dict[str, Any]) -> str:
+    """One line; the verdict on a misprint leads to its entry."""
+    cells = [cell(claim[key]) for key in ("source", "says", "printed", "found", "verdict")]
+    if claim["erratum"]:
+        cells[-1] = f"[{cells[-1]}](../docs/errata.md#{anchor(claim['erratum'])})"
+    return f"| {' | '.join(cells)} |"
+
+
+def anchor(title: str) -> str:
+    """The address of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def tally(names: Sequence[str]) -> str:
+    """How often each verdict was reached."""
+    claims = [c for name in names for c in json.loads((RESULTS / f"{name}.json").read_text("utf-8"))["claims"]]
+    kinds = Counter("only under a condition" if c["verdict"].startswith("only if") else c["verdict"] for c in claims)
+    listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    misprints = sum(claim["erratum"] is not None for claim in claims)
+    return f"{len(claims)} claims: {listed}. {misprints} of them belong to an entry of the [errata](../docs/errata.md)."
+
+
+def table(names: Sequence[str]) -> str:
+    """All sections, with what was found in total on top."""
+    return "\n\n".join([tally(names), *map(section, names)])
+
+
+def write_table(names: Sequence[str]) -> str:
+    """Replace what stands between the marks in the README, and say where."""
+    text = README.read_text("utf-8")
+    before, rest = text.split(START)
+    after = rest.split(END)[1]
+    README.write_text(f"{before}{START}\n\n{table(names)}\n\n{END}{after}", "utf-8")
+    return f"results are in {RESULTS}, the table in {README}"
+
+
+if __name__ == "__main__":
+    from run_all import SCRIPTS
+
+    print(write_table(SCRIPTS))
