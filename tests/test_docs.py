@@ -8,8 +8,10 @@ from itertools import product, takewhile
 from pathlib import Path
 
 import jsonschema
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from rules import RULES
 from threadpoolctl import threadpool_limits
 
@@ -83,19 +85,43 @@ def test_readme_says_how_usual_the_platypus_is() -> None:
 
 
 def test_local_links_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
+    pages = [
+        *ROOT.glob("*.md"),
+        *(page for folder in ("docs", "notebooks", "experiments") for page in ROOT.glob(f"{folder}/*.md")),
+    ]
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("notebook", sorted((ROOT / "notebooks").glob("*.py")), ids=lambda path: path.stem)
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@each_notebook
 def test_notebooks_run(notebook: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)
-    runpy.run_path(str(notebook))
-    cells = json.loads(notebook.with_suffix(".ipynb").read_text())["cells"]
-    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    for line in notebook.read_text().splitlines():
-        assert not line or line.startswith("#") or line in code, "the pair has drifted apart: run jupytext --sync"
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    with matplotlib.rc_context():
+        runpy.run_path(str(notebook))
+        pyplot.close("all")
+
+
+@each_notebook
+def test_notebooks_are_shown_as_they_ran(notebook: Path) -> None:
+    cells = json.loads(notebook.with_suffix(".ipynb").read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    written = re.findall(r"# %%\n(.*?)\n*(?=\n# %%|\Z)", notebook.read_text("utf-8"), re.DOTALL)
+    assert code == written, "the pair has drifted apart: run jupytext --to ipynb --execute"
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    assert all(cell["execution_count"] for cell in cells if cell["cell_type"] == "code")
+    assert not any(output["output_type"] == "error" or output.get("name") == "stderr" for output in outputs)
+    assert sum("image/png" in output.get("data", {}) for output in outputs) >= 1
+
+
+def test_every_notebook_is_in_the_index() -> None:
+    index = (ROOT / "notebooks" / "README.md").read_text("utf-8")
+    assert re.findall(r"\(([^)]*)\.ipynb\)", index) == [notebook.stem for notebook in NOTEBOOKS]
 
 
 def test_saved_rules_keep_to_the_published_schema(tmp_path: Path) -> None:
