@@ -201,7 +201,8 @@ def run(options: Options) -> Results:
     ratio, by_hits = washed_out(options.quick)
     two_labels, f1 = made_by_rare()
     rare, cases = nowhere_and_everywhere(options.quick)
-    numbers = {"largest_ratio_by_tp": by_hits, "two_labels": f1, "label_without_information": {key: [case[key] for case in cases] for key in cases[0]}}
+    by_column = {key: [case[key] for case in cases] for key in cases[0]}
+    numbers = {"largest_ratio_by_tp": by_hits, "two_labels": f1, "label_without_information": by_column}
     claims = [true_positives_twice(), *ratio, *two_labels, *rare]
     return Results(claims, numbers, {"section_6.svg": draw(f1, cases)})
 

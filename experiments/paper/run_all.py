@@ -34,7 +34,7 @@ SCRIPTS = (
     "zero_division",
     "averages",
 )
-ON_FILES = ("half_of_f1", "skill", "f_of_averages", "zero_division")
+ON_FILES = ("half_of_f1", "skill", "f_of_averages", "zero_division", "averages")
 
 
 def main() -> None:
