@@ -259,11 +259,13 @@ def draw(simulated: Simulated, exact: dict[float, dict[str, dict[int, float]]]) 
         wrong = {n: f.sum() for n, f in simulated[b][name].items() if f.sum() > 0}
         ax.plot(list(wrong), list(wrong.values()), marker, color=colour, label=f"{name}, b = {short(b)}")
         ax.plot(list(exact[b][name]), list(exact[b][name].values()), "-", color=colour, lw=0.8)
+        bound = None if b != RATES[0] or name != "accuracy" else f"bound T·2^(−εn), T = {T}"
         if name == "accuracy":
             n = np.geomspace(log(T) / accuracy_exponent(b, SHARES[1]), 2000, 100)
-            ax.plot(n, T * np.exp(-accuracy_exponent(b, SHARES[1]) * n), "--", color=GREY, lw=0.8)
+            ax.plot(n, T * np.exp(-accuracy_exponent(b, SHARES[1]) * n), "--", color=GREY, lw=0.8, label=bound)
     ax.set(xscale="log", yscale="log", ylim=(1e-6, 2), xlabel="rows", ylabel="probability of a wrong threshold")
     ax.legend(loc="lower left")
+    ax.set_title("Eleven thresholds: simulated (marks) and exact for the two best (lines)", loc="left")
     return drawn
 
 

@@ -6,6 +6,7 @@ A script of this folder has a function `run(options) -> Results` and ends with `
 import argparse
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
@@ -69,7 +70,7 @@ def statement(
         verdict = f"only if {only_if[0]}"
     else:
         verdict = FAILS
-    return Claim(source, says, printed, found, verdict, erratum, of_files)
+    return Claim(source, says, printed, without_zeros(found), verdict, erratum, of_files)
 
 
 @dataclass(frozen=True)
@@ -111,10 +112,14 @@ def progress(items: Iterable[Item], title: str, total: int | None = None) -> Ite
     return tqdm(items, title, total, leave=False, delay=1, disable=None)
 
 
+def without_zeros(text: str) -> str:
+    """Numbers below one start at the point, as in the sources."""
+    return re.sub(r"(?<![\w.,])0(\.\d)", r"\1", text)
+
+
 def short(value: float) -> str:
     """Four significant digits, without a leading zero before the point."""
-    text = f"{value:.4g}"
-    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+    return without_zeros(f"{value:.4g}")
 
 
 def plain(value: Any) -> Any:

@@ -267,6 +267,8 @@ def draw(random: list[Found], real: list[dict[str, Any]], tables: Any, summary: 
         left.annotate(name, tuple(place.values()), offset, textcoords="offset points", color=ORANGE)
     left.set(xlabel="AF, the mean of F1", ylabel="FA, F1 of means", xlim=(0, 1), ylim=(0, 1), aspect="equal")
     left.legend(loc="lower right")
+    left.set_title("Two numbers called macro F1", loc="left")
+    right.set_title("Their mean difference, random tables", loc="left")
     for (name, family), colour, style in zip(summary.items(), COLOURS, ("o-", "s-", "o--", "s--"), strict=False):
         right.plot(list(family), [x["mean"] for x in family.values()], style, color=colour, label=name)
     right.plot(CLASSES, [0.02] * len(CLASSES), ":", color=GREY, linewidth=0.8, label="claim 4")

@@ -246,6 +246,8 @@ def draw_transition(runs: BySize) -> Figure:
     for ax, name in ((left, "b³n / (1 - b)"), (right, "b²n")):
         ax.set(xscale="log", xlabel=name, ylim=(0, 1.02))
     left.set_ylabel("median share of rows predicted")
+    left.set_title("By b³n: one curve", loc="left")
+    right.set_title("By b²n: a curve for each base rate", loc="left")
     left.set_xlim(0.008, 130)
     right.set_xlim(0.07, 6e3)
     left.legend(loc="lower right")
@@ -262,6 +264,8 @@ def draw_first(found: dict[str, Numbers], far: dict[int, dict[str, float]]) -> F
     ax.plot(x, found["chosen"], "s", color=ORANGE, label="beats all cuts")
     ax.set(xlabel="b²n", ylabel="share of runs", ylim=(-0.03, 1.05))
     ax.legend(loc="upper right")
+    ax.set_title("The cut behind a positive first item", loc="left")
+    right.set_title("Distance from the best share", loc="left")
     for name, colour, marker in (("F1", ORANGE, "s"), ("accuracy", BLUE, "o")):
         right.plot(list(far), [x[f"{name} off"] for x in far.values()], "-" + marker, color=colour, label=name)
     right.axvline(COMMON**-3, color=GREY, ls=":", lw=0.8)

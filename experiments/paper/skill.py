@@ -269,6 +269,8 @@ def draw(gain: dict[str, Floats], real: dict[str, dict[str, Any]]) -> Figure:
         left.plot(BASE_RATES, values, style, color=colour, label=name)
     left.set(xlabel="base rate", ylabel="gain, from trivial to perfect", xlim=(-0.02, 1.02), ylim=(0, 1.05))
     left.legend(loc="upper right", bbox_to_anchor=(1, 0.92))
+    left.set_title("What is to be gained on a label", loc="left")
+    right.set_title("Rules on score files", loc="left")
     for x in real.values():
         f1, skill = x["macro-F1"], x["macro skill"]
         one, other = ((f1[rule], skill[rule]) for rule in (preferred(f1)[0], preferred(skill)[0]))

@@ -35,8 +35,11 @@ def section(name: str) -> str:
 
 
 def on_files(found: dict[str, Any]) -> str:
-    """Name the score files of a run."""
-    return f", on {', '.join(found['files'])}" if found["files"] else ""
+    """Name the score files of a run, or say how many there are."""
+    files = found["files"]
+    if not files:
+        return ""
+    return f", on {', '.join(files) if len(files) < 4 else f'{len(files)} score files'}"
 
 
 def row(claim: dict[str, Any]) -> str:

@@ -1,0 +1,81 @@
+"""The experiments on the claims of the sources: quick runs reach the verdicts that are committed, and all is told."""
+
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAPER, RESULTS = ROOT / "experiments" / "paper", ROOT / "experiments" / "results"
+sys.path.insert(0, str(PAPER))
+
+claims: Any = importlib.import_module("claims")
+table: Any = importlib.import_module("table")
+run_all: Any = importlib.import_module("run_all")
+BESIDE = ("claims", "decisions", "pictures", "run_all", "table")
+COMMITTED = {name: json.loads((RESULTS / f"{name}.json").read_text("utf-8")) for name in run_all.SCRIPTS}
+
+
+@pytest.mark.parametrize("name", run_all.SCRIPTS)
+def test_a_quick_run_reaches_the_same_verdicts(name: str, tmp_path: Path) -> None:
+    claims.perform(f"{name}.py", importlib.import_module(name).run, claims.Options(quick=True), tmp_path)
+    quick = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
+    assert quick["pictures"] == COMMITTED[name]["pictures"]
+    assert all((tmp_path / picture).stat().st_size > 0 for picture in quick["pictures"])
+    assert verdicts(quick) == verdicts(COMMITTED[name])
+
+
+def verdicts(found: dict[str, Any]) -> list[list[str]]:
+    """What a quick run has in common with a full one."""
+    common = ("source", "says", "printed", "verdict")
+    return [[claim[key] for key in common] for claim in found["claims"] if not claim["of_files"]]
+
+
+def test_every_script_is_run() -> None:
+    assert {path.stem for path in PAPER.glob("*.py")} == {*run_all.SCRIPTS, *BESIDE}
+
+
+def test_the_table_is_that_of_the_results() -> None:
+    text = (ROOT / "experiments" / "README.md").read_text("utf-8")
+    assert table.table(run_all.SCRIPTS) in text
+    assert not any(found["quick"] for found in COMMITTED.values())
+
+
+def test_every_erratum_is_shown_by_the_script_it_names() -> None:
+    entries = re.findall(r"^### (.+)\n((?:(?!^#).*\n)+)", (ROOT / "docs" / "errata.md").read_text("utf-8"), re.M)
+    named = {title: set(re.findall(r"experiments/paper/(\w+)\.py", text)) for title, text in entries}
+    shown: dict[str, set[str]] = {title: set() for title in named}
+    for name, found in COMMITTED.items():
+        for claim in found["claims"]:
+            if claim["erratum"]:
+                shown[claim["erratum"]].add(name)
+    assert shown == named
+
+
+@pytest.mark.parametrize("path", sorted(PAPER.glob("*.py")), ids=lambda path: path.stem)
+def test_only_the_public_interface_is_used(path: Path) -> None:
+    modules = set(re.findall(r"^(?:from|import) (thresholds\S*)", path.read_text("utf-8"), re.M))
+    assert modules <= {"thresholds", "thresholds.metrics", "thresholds.demo", "thresholds.files"}
+
+
+@pytest.mark.parametrize(
+    ("printed", "found", "verdict"),
+    [
+        (".84", 0.8333, "differs"),
+        (".84", 0.8351, "as printed"),
+        ("7.71e-5", 7.7185e-5, "differs"),
+        ("0", 0, "as printed"),
+    ],
+)
+def test_printed_numbers_are_compared_in_their_last_digit(printed: str, found: float, verdict: str) -> None:
+    assert claims.printed_number("a", "b", printed, found).verdict == verdict
+
+
+def test_statements_are_judged_by_what_held() -> None:
+    for holds, where, verdict in ((True, True, "holds"), (False, True, "only if x"), (False, False, "does not hold")):
+        assert claims.statement("a", "b", "c", holds=holds, only_if=("x", where)).verdict == verdict
+    assert claims.statement("a", "b", "c", holds=False).verdict == "does not hold"
