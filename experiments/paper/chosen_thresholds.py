@@ -105,8 +105,8 @@ def same_as_library(n: int, runs: int) -> Claim:
             equal += rule.predict(scores).sum() == predicted and np.isclose(rule.objective, best, rtol=1e-14)
             total += 1
     return statement(
-        "Section 8",
-        "the simulation by ranks predicts as many rows as fit_empirical on all rows (checked here)",
+        "Library",
+        "the simulation by ranks predicts as many rows as fit_empirical on all rows",
         f"{equal} of {total} runs equal, n = {n:,}, {len(BASE_RATES)} base rates",
         holds=bool(equal == total),
     )
@@ -150,8 +150,8 @@ def limit_claim(runs: list[Runs]) -> Claim:
     exact = np.allclose(mass, by_time([0.1, 1, 5]), atol=1e-12)
     far = ", ".join(f"{short(pairs[b][0])} ({short(pairs[b][1])}) at {short(b)}" for b in pairs)
     return statement(
-        "Section 8",
-        "for b²n ≥ 25 the share is as that of Brownian motion with drift (not in the paper; see docs/errata.md)",
+        "Library",
+        "for b²n ≥ 25 the share is as that of Brownian motion with drift",
         f"largest distance of distribution functions (and what may be): {far}",
         holds=bool(exact and all(distance <= allowed for distance, allowed in pairs.values())),
     )

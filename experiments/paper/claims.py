@@ -75,11 +75,12 @@ def statement(
 
 @dataclass(frozen=True)
 class Results:
-    """Claims, the numbers behind them (plain Python values, written as JSON), and pictures by file name."""
+    """Claims, the numbers behind them (plain values, written as JSON), pictures by file name, tables by title."""
 
     claims: list[Claim]
     numbers: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)
+    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,7 @@ def perform(script: str | Path, run: Callable[[Options], Results], options: Opti
         "quick": options.quick,
         "files": [path.name for path in options.files],
         "pictures": list(results.figures),
+        "tables": plain(results.tables),
         "claims": [asdict(claim) for claim in results.claims],
         "numbers": plain(results.numbers),
     }
@@ -156,7 +158,7 @@ def perform(script: str | Path, run: Callable[[Options], Results], options: Opti
 
 def as_json(document: dict[str, Any]) -> str:
     """Write each claim, and each entry of the numbers, on a line of its own."""
-    head = [f"{json.dumps(key)}: {_line(document[key])}" for key in ("script", "quick", "files", "pictures")]
+    head = [f"{json.dumps(key)}: {_line(document[key])}" for key in ("script", "quick", "files", "pictures", "tables")]
     claims = ",\n  ".join(map(_line, document["claims"]))
     numbers = ",\n  ".join(f"{json.dumps(key)}: {_line(item)}" for key, item in document["numbers"].items())
     body = ",\n ".join([*head, f'"claims": [\n  {claims}\n ]', f'"numbers": {{\n  {numbers}\n }}'])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from claims import RESULTS
+from claims import RESULTS, short
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
@@ -31,14 +31,21 @@ def section(name: str) -> str:
     lines = [f"### {about.rstrip('.')}\n", f"[{name}.py](paper/{name}.py){on_files(found)}\n"]
     lines.append(f"{pictures}| source | claim | printed | reproduced | verdict |\n|---|---|---|---|---|")
     lines += [row(claim) for claim in found["claims"]]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(listing(title, rows) for title, rows in found["tables"].items())])
+
+
+def listing(title: str, rows: list[dict[str, Any]]) -> str:
+    """A table of a script's own."""
+    shown = [[cell(short(x) if isinstance(x, float) else str(x)) for x in row.values()] for row in rows]
+    head = [f"\n{title}:\n", f"| {' | '.join(rows[0])} |", "|---" * len(rows[0]) + "|"]
+    return "\n".join([*head, *(f"| {' | '.join(cells)} |" for cells in shown)])
 
 
 def on_files(found: dict[str, Any]) -> str:
     """Name the score files of a run, or say how many there are."""
     files = found["files"]
     if not files:
-        return ""
+        return ", on the demo data" if any(claim["of_files"] for claim in found["claims"]) else ""
     return f", on {', '.join(files) if len(files) < 4 else f'{len(files)} score files'}"
 
 
