@@ -151,6 +151,9 @@ beside = {"macro": macro, "mended": mended, "guarded": guarded}
 print(thresholds.compare(beside, new_true, new_score))
 
 # %% [markdown]
+# (A label counts as a platypus from three times as many predictions as positives on. The guard predicts the random
+# draw far less than before, but more often than that.)
+#
 # A rule is saved as JSON by `rule.save("rule.json")`; `thresholds.load_rule("rule.json").predict(scores)` needs NumPy
 # alone. `rule.replace` sets a threshold by hand.
 

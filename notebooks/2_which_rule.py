@@ -193,7 +193,7 @@ for name, per_row in counts.items():
 # | need equally many labels everywhere | `fit_top_k(...)` | no row is empty, none is longer |
 # | want one number in a configuration | `per_label=False` | scores of labels must be comparable |
 # | have calibrated probabilities, no labels | `fit_expected`, `InstanceRule` | see [5](5_probabilities_alone.ipynb) |
-# | have few labelled rows | a guard, or limits | see [4](4_winners_curse_and_guards.ipynb) |
+# | have few labelled rows | a guard | see [4](4_winners_curse_and_guards.ipynb) |
 #
 # Where many rows have no label at all, as in screening, use `InstanceRule(zero_division=1.0)`: it counts a row right if
 # nothing is predicted and nothing is there. `calibrator` is `thresholds.calibrate(y_true, y_score, "platt")`.

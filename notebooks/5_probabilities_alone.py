@@ -135,7 +135,7 @@ ax.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
 _ = ax.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 # %% [markdown]
-# Alone it is predicted in any company. Among many others it is left out unless these are so improbable that half of
+# In a batch of its own it is predicted. Among many others it is left out unless these are so improbable that half of
 # the best F1 is below .1.
 #
 # `predict_by_batch` finds thresholds anew for each batch. Below are three days with cases of different gravity; the
@@ -192,10 +192,11 @@ for k, factor in enumerate(factors):
 
 # %% [markdown]
 # The calibration slope (1 is calibrated, less is over-confident) tells it, and `compare` prints it beside every rule
-# that takes scores for probabilities. What over-confident scores promise rises while what they reach falls; at a factor
-# of 2 they promise far more than can be had. Platt calibration undoes this distortion whatever the factor is, since it
-# is of the form that Platt's two parameters describe; others may take `"isotonic"`, which needs more positives. Its
-# price is seen at a factor of 1, where nothing is wrong: parameters fitted on few rows lose a little.
+# that takes scores for probabilities. In the picture, what over-confident scores promise rises while what they reach
+# falls: at a factor of 2 they promise far more than can be had. Scores that are not confident enough (left) reach less
+# than they promise, too. Platt calibration undoes this distortion whatever the factor is, since it is of the form that
+# Platt's two parameters describe; others may take `"isotonic"`, which needs more positives. Its price is seen at a
+# factor of 1, where nothing is wrong: parameters fitted on few rows lose a little.
 #
 # With labelled rows at hand there is another way: `fit_empirical` looks at the order of scores only, and needs no
 # calibration. Where labels are scarce it over-fits, which is what [notebook 4](4_winners_curse_and_guards.ipynb) is

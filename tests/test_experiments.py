@@ -17,6 +17,8 @@ claims: Any = importlib.import_module("claims")
 table: Any = importlib.import_module("table")
 run_all: Any = importlib.import_module("run_all")
 BESIDE = ("claims", "decisions", "pictures", "run_all", "table")
+NUMBER = r"-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?"
+QUICK = json.loads((RESULTS / "quick.json").read_text("utf-8"))
 COMMITTED = {name: json.loads((RESULTS / f"{name}.json").read_text("utf-8")) for name in run_all.SCRIPTS}
 
 
@@ -27,6 +29,15 @@ def test_a_quick_run_reaches_the_same_verdicts(name: str, tmp_path: Path) -> Non
     assert quick["pictures"] == COMMITTED[name]["pictures"]
     assert all((tmp_path / picture).stat().st_size > 0 for picture in quick["pictures"])
     assert verdicts(quick) == verdicts(COMMITTED[name])
+    found = [claim["found"] for claim in quick["claims"] if not claim["of_files"]]
+    assert [re.sub(NUMBER, "#", text) for text in found] == [re.sub(NUMBER, "#", text) for text in QUICK[name]]
+    for now, then in zip(found, QUICK[name], strict=True):
+        assert numbers(now) == pytest.approx(numbers(then), rel=0.02, abs=1e-5), (now, then)
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers in what was found: the same draws give the same ones, up to rounding."""
+    return [float(number.replace(",", "")) for number in re.findall(NUMBER, text)]
 
 
 def verdicts(found: dict[str, Any]) -> list[list[str]]:

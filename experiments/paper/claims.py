@@ -7,9 +7,11 @@ import argparse
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +19,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
+from thresholds import InputError
 from thresholds.demo import load_demo
 from thresholds.files import LabelledFile, read_labelled
 
@@ -44,12 +47,13 @@ class Claim:
 
 
 def printed_number(
-    source: str, says: str, printed: str, found: float, *, erratum: str | None = None, of_files: bool = False
+    source: str, says: str, printed: str, found: float, *, exact: bool = False, erratum: str | None = None
 ) -> Claim:
-    """Compare a number with what is printed: "as printed" if it rounds to the digits that are there."""
+    """Compare a number with what is printed: "as printed" if it rounds to the digits that are there, or is `exact`."""
     digits = Decimal(printed)
-    agrees = abs(found - float(digits)) <= 0.5 * 10.0 ** int(digits.as_tuple().exponent) * (1 + 1e-9)
-    return Claim(source, says, printed, short(found), AS_PRINTED if agrees else DIFFERS, erratum, of_files)
+    error = 0.0 if exact else 0.5 * 10.0 ** int(digits.as_tuple().exponent) * (1 + 1e-9)
+    agrees = abs(found - float(digits)) <= error
+    return Claim(source, says, printed, short(found), AS_PRINTED if agrees else DIFFERS, erratum)
 
 
 def statement(
@@ -59,13 +63,19 @@ def statement(
     *,
     holds: bool,
     only_if: tuple[str, bool] | None = None,
+    right: tuple[str, bool] | None = None,
     printed: str = "",
     erratum: str | None = None,
     of_files: bool = False,
 ) -> Claim:
-    """Judge a statement by whether it held wherever it was tried, or else wherever the named condition held."""
+    """Judge a statement by whether it held wherever it was tried.
+
+    If not: "only if" a named condition, where it did hold; or wrong, if what is named in its place was found right.
+    """
     if holds:
         verdict = HOLDS
+    elif right is not None and right[1]:
+        verdict = f"wrong; right: {right[0]}"
     elif only_if is not None and only_if[1]:
         verdict = f"only if {only_if[0]}"
     else:
@@ -98,14 +108,29 @@ class Options:
             for key in _score_keys(path):
                 yield read_labelled(path, key)
 
+    def check(self) -> None:
+        """Refuse files that are not there, or that results could not tell apart."""
+        names = [path.name for path in self.files]
+        for path in self.files:
+            if not path.exists():
+                raise InputError(f"{path} does not exist, expected a file of scores and truth")
+            if names.count(path.name) > 1:
+                raise InputError(f"two files are called {path.name}, expected different names")
 
-def _score_keys(path: Path) -> list[str | None]:
+
+def _score_keys(path: Path) -> Sequence[str | None]:
     """The score matrices of a file by name: an `.npz` may have several, other files have one."""
     if path.suffix != ".npz":
         return [None]
     with np.load(path) as file:
         names = {name.removesuffix("_data") for name in file.files if name.startswith("y_score")}
-    return sorted(name for name in names if not name.endswith(("_indices", "_indptr", "_shape")))
+    keys = sorted(name for name in names if not name.endswith(("_indices", "_indptr", "_shape")))
+    return keys or [None]  # then reading says what is missing
+
+
+def dense(matrix: Any) -> Any:
+    """A matrix of a file as an array."""
+    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
 def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterable[Item]:
@@ -146,7 +171,7 @@ def perform(script: str | Path, run: Callable[[Options], Results], options: Opti
     document = {
         "script": Path(script).name,
         "quick": options.quick,
-        "files": [path.name for path in options.files],
+        "files": {path.name: sha256(path.read_bytes()).hexdigest() for path in options.files},
         "pictures": list(results.figures),
         "tables": plain(results.tables),
         "claims": [asdict(claim) for claim in results.claims],
@@ -169,6 +194,17 @@ def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """End with one line for bad input, and quietly for Ctrl-C."""
+    try:
+        yield
+    except (InputError, OSError) as error:
+        raise SystemExit(f"error: {error}") from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
 def main(script: str, run: Callable[[Options], Results]) -> None:
     """Run one script from the command line and print its claims."""
     parser = argparse.ArgumentParser(description=f"{Path(script).name}: see its first lines")
@@ -176,9 +212,10 @@ def main(script: str, run: Callable[[Options], Results]) -> None:
     parser.add_argument("--quick", action="store_true", help="the same claims from less work, checked more loosely")
     parser.add_argument("--output", type=Path, help="folder for results (default: %(default)s)", default=RESULTS)
     given = parser.parse_args()
-    if given.quick and given.output == RESULTS:
-        given.output = RESULTS / "quick"
-    results = perform(script, run, Options(given.quick, tuple(given.files)), given.output)
+    options, folder = Options(given.quick, tuple(given.files)), given.output.resolve()
+    with one_line_errors():
+        options.check()
+        results = perform(script, run, options, RESULTS / "quick" if given.quick and folder == RESULTS else folder)
     for claim in results.claims:
         printed = f"printed {claim.printed}; " if claim.printed else ""
         print(f"{claim.source}: {claim.says}\n    {printed}found {claim.found}: {claim.verdict}")

@@ -26,6 +26,9 @@ from pictures import BLUE, GREY, ORANGE, PAGE, figure, percent
 
 Column = npt.NDArray[np.int64]
 
+NOWHERE = "Section 6.3: micro-F1 predicts an uninformative label nowhere iff 2b is at most the micro-F1 reached"
+RARE = 0.1  # base rate of section 6.2's rare label
+
 
 def column(n: int, start: int, stop: int) -> Column:
     """Ones from one row to another, among n."""
@@ -37,13 +40,15 @@ def true_positives_twice() -> Claim:
     """Section 2.1, on one label with as many true positives as false positives and as false negatives."""
     truth, decided = column(30, 0, 20), column(30, 10, 30)
     tp, fp, fn = (int(np.sum(x)) for x in (truth & decided, decided > truth, truth > decided))
-    doubled = 2 * (2 * tp) / (2 * (2 * tp) + fp + fn)
+    doubled, all_doubled = (2 * (2 * tp) / (2 * (2 * tp) + factor * (fp + fn)) for factor in (1, 2))
     found = f1_score(np.c_[truth], np.c_[decided], average="micro")
     return statement(
         "Section 2.1",
-        "micro-F1 takes tp = 2 ΣΣ 1(P = 1) 1(G = 1) into equation (1)",
-        f"{short(doubled)} for tp = fp = fn, where micro-F1 is {short(found)}",
-        holds=bool(np.isclose(doubled, found)),
+        "micro-F1 takes tp = 2 ΣΣ 1(P = 1) 1(G = 1) into equation (1), and fp and fn analogously",
+        f"for tp = fp = fn, {short(doubled)} with the factor in tp alone, {short(all_doubled)} with it in all three;"
+        f" micro-F1 is {short(found)}",
+        holds=bool(np.isclose([doubled, all_doubled], found).all()),
+        only_if=("fp and fn have the factor 2, too", bool(np.isclose(all_doubled, found))),
         erratum="Section 2.1: true positives of micro-F1 carry a factor 2 too many",
     )
 
@@ -80,6 +85,7 @@ def washed_out(quick: bool) -> tuple[list[Claim], dict[str, float]]:
             "a + c ≤ Σ bᵢ",
             "a + c ≥ n Σ bᵢ in every case" if a_and_c_at_least else "neither",
             holds=not a_and_c_at_least,
+            right=("a + c ≥ a = n Σ bᵢ", a_and_c_at_least),
             erratum=erratum,
         ),
         statement(
@@ -87,8 +93,8 @@ def washed_out(quick: bool) -> tuple[list[Claim], dict[str, float]]:
             "if b is far below Σ bᵢ, the ratio is small: a rare label is washed out",
             f"between {short(smallest)} and {short(by_hits[most_hits])} where tp is {most_hits / rare:g} bn,"
             f" up to {short(by_hits[1])} where tp = 1",
-            holds=max(by_hits.values()) < 1.1,
-            only_if=("bn is far below tp (then it is near 1)", smallest >= 1 and by_hits[most_hits] < 1.1),
+            holds=max(by_hits.values()) < 1,
+            right=("near 1, if bn is far below tp", smallest >= 1 and by_hits[most_hits] < 1.1),
             erratum=erratum,
         ),
     ]
@@ -125,9 +131,9 @@ def made_by_rare(n: int = 1000) -> tuple[list[Claim], dict[str, dict[str, float]
 def beside(hits: int, b: float, n: int = 1000) -> tuple[dict[str, float], float]:
     """The share of rows on which a label with equal scores is predicted, and the best micro-F1 without predicting it.
 
-    These are two labels with n / 5 positives each; as many rows stand out, and that many hits are among them.
+    These are two labels with n / 20 positives each; as many rows stand out, and that many hits are among them.
     """
-    positives = n // 5
+    positives = n // 20
     truth, score = column(n, 0, positives), column(n, positives - hits, 2 * positives - hits)
     y_true, y_score = np.c_[truth, truth, column(n, 0, round(b * n))], np.c_[score, score, 0 * score]
     decided = {average: fit_empirical(y_true, y_score, average).predict(y_score) for average in ("micro", "macro")}
@@ -138,32 +144,31 @@ def beside(hits: int, b: float, n: int = 1000) -> tuple[dict[str, float], float]
 
 def nowhere_and_everywhere(quick: bool) -> tuple[list[Claim], list[dict[str, float]]]:
     """Section 6.3: base rates of a label without information, against what the other labels reach."""
+    rates = np.r_[0.01, 0.02, 0.05, 0.1, 0.3] if quick else np.r_[0.01:0.1:0.01, 0.1:0.52:0.02]
     cases = []
-    for hits, b in product(range(80, 201, 40 if quick else 10), np.arange(0.02, 0.7, 0.08 if quick else 0.02)):
+    for hits, b in product(range(5, 51, 15 if quick else 3), rates):
         share, without = beside(hits, float(b))
         cases.append({"base_rate": float(b), "micro_f1": without, **share})
-    beyond = [case for case in cases if 2 * case["base_rate"] > case["micro_f1"] + 1e-9]
-    below = [case for case in cases if 2 * case["base_rate"] < case["micro_f1"] - 1e-9]
-    wrong = sum(case["micro"] > 0 for case in beyond)
-    erratum = "Section 6.3: micro-F1 predicts an uninformative label nowhere iff 2b is at most the micro-F1 reached"
+    rare = [case for case in cases if case["base_rate"] <= RARE]
+    beyond = [case for case in rare if 2 * case["base_rate"] > case["micro_f1"] + 1e-9]
+    below = [case for case in rare if 2 * case["base_rate"] < case["micro_f1"] - 1e-9]
+    known = all((case["micro"] > 0) == (case in beyond) for case in [*beyond, *below])
     claims = [
         statement(
             "Section 6.3",
-            "micro-F1 predicts a label without information nowhere",
-            f"nowhere in {sum(case['micro'] == 0 for case in below)} of {len(below)} cases with 2b below the micro-F1"
-            f" reached without it; on some rows in {wrong} of {len(beyond)} above",
-            holds=all(case["micro"] == 0 for case in cases),
-            only_if=(
-                "2b is at most the micro-F1 reached",
-                all(case["micro"] == 0 for case in below) and wrong == len(beyond),
-            ),
-            erratum=erratum,
+            "for a rare label with an uninformative classifier, micro-F1 is optimized by predicting all negative",
+            f"base rates of {RARE:.0%} at most: predicted nowhere in {sum(case['micro'] == 0 for case in below)} of"
+            f" {len(below)} cases with 2b below the micro-F1 without it, somewhere in"
+            f" {sum(case['micro'] > 0 for case in beyond)} of {len(beyond)} above (the other labels are poor, too)",
+            holds=all(case["micro"] == 0 for case in rare),
+            only_if=("2b is at most the micro-F1 reached", known),
+            erratum=NOWHERE,
         ),
         statement(
             "Section 6.3",
-            "macro-F1 predicts it everywhere",
-            f"on all rows in {sum(case['macro'] == 1 for case in cases)} of {len(cases)} cases",
-            holds=all(case["macro"] == 1 for case in cases),
+            "while macro-F1 is optimized by predicting all positive",
+            f"on all rows in {sum(case['macro'] == 1 for case in rare)} of {len(rare)} cases",
+            holds=all(case["macro"] == 1 for case in rare),
         ),
     ]
     return claims, cases
@@ -187,8 +192,8 @@ def draw(f1: dict[str, dict[str, float]], cases: list[dict[str, float]]) -> Figu
         x, y = ([case[key] for case in points] for key in ("micro_f1", "base_rate"))
         right.plot(x, y, linestyle="none", marker=marker, markersize=2.5, color=colour, label=f"predicted {name}")
     right.axline((0, 0), slope=0.5, color=GREY, linestyle=":")
-    right.annotate("b = F1/2", (0.7, 0.35), (0.86, 0.37), color=GREY, backgroundcolor="white", fontsize=7)
-    right.set(xlim=(0.2, 1.02), ylim=(0, 0.95), xlabel="micro-F1 without predicting it")
+    right.annotate("b = F1/2", (0.7, 0.35), (0.82, 0.37), color=GREY, backgroundcolor="white", fontsize=7)
+    right.set(xlim=(0, 1), ylim=(0, 0.62), xlabel="micro-F1 without predicting it")
     right.set_ylabel("base rate b")
     percent(right, "y")
     right.legend(loc="upper left", ncols=2)

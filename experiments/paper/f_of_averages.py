@@ -150,7 +150,7 @@ def order_and_equality(random: list[Found], real: list[dict[str, Any]], most: in
             f"of {np.sum(equal):,} small tables with AF = FA, {np.sum(equal & ~ones):,} have other precisions than"
             f" recalls; two labels with precision 1/2 and recall 1 have {short(labels[0])} and {short(labels[1])}",
             holds=not np.any(equal & ~ones) and labels[0] != labels[1],
-            only_if=("all classes with hits have one ratio of precision to recall", np.array_equal(equal, one_ratio)),
+            right=("iff all classes with hits have one ratio of precision to recall", np.array_equal(equal, one_ratio)),
             erratum="Claim 2: AF = FA iff all classes have one ratio of precision to recall",
         ),
     ]
@@ -192,13 +192,15 @@ def in_average(summary: dict[str, Family], real: list[dict[str, Any]]) -> list[C
     highest = {name: max(x["mean"] for x in family.values()) for name, family in summary.items()}
     balanced = all(x < ABOUT_2_POINTS for name, x in highest.items() if name.startswith("balanced"))
     gaps = np.array([x["fa"] - x["af"] for x in real])
-    where, says = f"{SOURCE}, claim 4", "in average cases, the difference can be as high as 0.02"
+    where, says = f"{SOURCE}, claim 4", "in average cases, the difference can be as high as 0.02 (mean)"
     found = "highest mean over 2 to 20 classes: " + ", ".join(f"{short(x)} ({name})" for name, x in highest.items())
     holds, low = (bool(x < ABOUT_2_POINTS) for x in (max(highest.values()), gaps.mean()))
     if_balanced = ("gold classes are equally frequent", balanced)
     of_real = f"mean {short(gaps.mean())}, median {short(np.median(gaps))}, highest {short(gaps.max())} of {len(gaps)}"
     return [
-        statement(where, f"{says}: random tables", found, holds=holds, only_if=if_balanced, printed="0.02"),
+        statement(
+            where, f"{says}: our random tables", found, holds=holds, only_if=if_balanced, printed="0.02"
+        ),
         statement(where, f"{says}: real", of_real, holds=low, printed="0.02", of_files=True),
     ]
 
@@ -229,7 +231,7 @@ def imbalance(summary: dict[str, Family], n: int) -> Claim:
     found = ", ".join(f"{short(x.min())} to {short(x.max())} ({name})" for name, x in share.items())
     return statement(
         f"{SOURCE}, claim 6",
-        "differences are very likely on imbalanced data, small ones possible on balanced data",
+        "differences are very likely on imbalanced data, small ones possible on balanced data (our tables)",
         f"share of tables with .01 or more: {found}",
         holds=all(likely.values()),
         only_if=("classifiers do not merely guess", likely["half right"]),
@@ -248,7 +250,7 @@ def rankings(summary: dict[str, Family], real: list[dict[str, Any]]) -> tuple[Cl
     random = ", ".join(f"{short(x)} ({name})" for name, x in shares.items())
     says = "AF and FA do not necessarily produce the same classifier ranking"
     found = f"{rules.sum()} of {rules.size} pairs of rules are ranked differently; of random tables, {random}"
-    claim = statement(SOURCE, says, found, holds=bool(rules.any() and all(shares.values())))
+    claim = statement(SOURCE, says, found, holds=bool(rules.any() or any(shares.values())))
     return claim, {name: [sum(x), len(x)] for name, x in by_file.items()}
 
 

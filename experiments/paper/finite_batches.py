@@ -176,6 +176,7 @@ def equations(n: int) -> list[Claim]:
     as_five = max(0.5 * len(chosen) / (2 + len(chosen)) for chosen in ((0,), (0, 1)))
     as_six = max(float(2 * (by_size(both, 2) / (np.arange(1, 3) + c)).sum()) for c in (1, 2))
     unconditional = max(sum(2 * 0.5 * (c / 2) / (a + c) for a in (0, 2)) for c in (1, 2))
+    gained = mean_f1({(0,): 1.0}, 2, (0,)), mean_f1({(0,): 1.0}, 2, (1,))
     largest = max(algorithm_error(n, seed) for seed in range(10))
     return [
         statement(
@@ -183,7 +184,7 @@ def equations(n: int) -> list[Claim]:
             "max E(F1) = max E[h'y / (y'1 + h'1)]",
             f"{short(as_five)} for two instances that are both positive or both not, where E(F1) is {short(right)}",
             holds=bool(np.isclose(as_five, right)),
-            only_if=("doubled", bool(np.isclose(2 * as_five, right))),
+            right=("twice that", bool(np.isclose(2 * as_five, right))),
             erratum=FIVE_AND_SIX,
         ),
         statement(
@@ -192,7 +193,16 @@ def equations(n: int) -> list[Claim]:
             f"{short(as_six)} for the same two, with all of h free; with h'1 = c the algorithm is exact: off by at most"
             f" {largest:.0g} in 10 random joint distributions of {n} instances",
             holds=bool(np.isclose(as_six, right)),
-            only_if=("h'1 = c, as the algorithm has it", largest < 1e-12),
+            right=("with h'1 = c, as in (5)", largest < 1e-12),
+            erratum=FIVE_AND_SIX,
+        ),
+        statement(
+            "Section 5.1",
+            "adding an entry to the positive class increases the numerator by z^a, which is always positive",
+            f"{short(gained[0])} for a sure instance alone, whose z^1 is 1 (c = 1), {short(gained[1])} for one that is"
+            " never positive",
+            holds=bool(gained[0] == 2 and gained[1] > 0),
+            right=("2 Σ z^a / (a + c), at least 0", bool(gained[0] == 1 and gained[1] == 0)),
             erratum=FIVE_AND_SIX,
         ),
         statement(
@@ -200,8 +210,8 @@ def equations(n: int) -> list[Claim]:
             "max E(F1) = max Σ E(tp | c) / (a + c) p(a)",
             f"with 2E(tp | c) it gives {short(unconditional)} for the same two, where E(F1) is {short(right)}",
             holds=bool(np.isclose(unconditional, right)),
-            only_if=(
-                "2E(tp | a, c) is meant",
+            right=(
+                "2E(tp | a, c)",
                 bool(np.isclose(max(2 * 0.5 * c / (2 + c) for c in (1, 2)), right)),
             ),
             erratum=FIVE_AND_SIX,

@@ -4,7 +4,7 @@
 
 - Scores with P(t = 1 | s) = s and beta-distributed s: the best threshold by searching F1 of the population, and by
   `fit_expected` on a sample, against half of the F1 reached.
-- What is printed as calibration, p₁(s) = s and p₀(s) = 1 - s, taken literally.
+- What is printed as calibration, p₁(s) = s and p₀(s) = 1 - s, taken literally; and the scores of section 8.
 - Labels and scores alone: after isotonic calibration on the same rows, the corollary is exact (`fit_empirical`).
 - Real scores (FILE, default: the demo data): thresholds t found on labels against F1/2, as figure 8 has t = F/2; of the
   scores as they are, and after calibration on the other half of the rows.
@@ -20,10 +20,10 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 from scipy import optimize, stats
 
-from thresholds import calibrate, fit_empirical, fit_expected
+from thresholds import InputError, calibrate, fit_empirical, fit_expected
 from thresholds.metrics import f1_score
 
-from claims import Claim, Options, Results, main, progress, short, statement
+from claims import Claim, Options, Results, dense, main, progress, short, statement
 from pictures import BLUE, COLOURS, GREY, ORANGE, PAGE, figure
 
 Floats = npt.NDArray[np.float64]
@@ -67,9 +67,9 @@ def on_populations(n: int) -> tuple[list[Claim], dict[str, dict[str, float]]]:
             holds=searched_off < 1e-5,
         ),
         statement(
-            "Corollary 5.2",
-            "… and for F1 of expected counts of a finite batch (fit_expected)",
-            f"at most {fitted_off:.0g} from half of the objective, {n:,} probabilities",
+            "Library",
+            "… and the threshold of fit_expected, which goes by F1 of expected counts, is half of its objective",
+            f"off by at most {fitted_off:.0g}, {n:,} probabilities",
             holds=fitted_off < 1e-15,
         ),
     ]
@@ -93,12 +93,12 @@ def literally() -> list[Claim]:
             f"for b = .1 and J = 1/4 they give the threshold {short(literal)}, P(t = 1 | s) = s"
             f" gives {short(posterior)}; F1/2 is {short(f1 / 2)}",
             holds=bool(np.isclose(literal, f1 / 2)),
-            only_if=("P(t = 1 | s) = s is meant", bool(np.isclose(posterior, f1 / 2))),
+            right=("P(t = 1 | s) = s", bool(np.isclose(posterior, f1 / 2))),
             erratum=CALIBRATED,
         ),
         statement(
             "Corollary 5.2",
-            '"only if" the other way: whatever scores F1/2 must be predicted',
+            "… and if s = F1/2, it is predicted",
             "three scores of 1/3, one of them positive, beside a certain hit: F1 2/3 with and without them"
             if as_well
             else "it must",
@@ -106,6 +106,22 @@ def literally() -> list[Claim]:
             erratum=CALIBRATED,
         ),
     ]
+
+
+def of_noise(b: float, sigma: float, n: int) -> Claim:
+    """Section 8's scores b + noise, of which it says that F1/2 lies at the threshold if they are calibrated."""
+    scores = b + sigma * np.random.default_rng(522).standard_normal(n)
+    best = 2 * b / (1 + b)  # of predicting everything
+    above = scores >= best / 2
+    at_half = 2 * b * above.mean() / (b + above.mean())
+    return statement(
+        "Section 8",
+        "scores b + noise of an uninformative model: the threshold is at F1/2, as they are calibrated",
+        f"b = {short(b)}, deviation {short(sigma)}: {above.mean():.0%} of them are above F1/2 = {short(best / 2)},"
+        f" with F1 {short(at_half)}; the best, {short(best)}, is that of the lowest score, {scores.min():.2f}",
+        holds=bool(np.isclose(at_half, best)),
+        erratum="Section 8: scores b + noise are not calibrated, so that F1/2 is not their threshold",
+    )
 
 
 @dataclass(frozen=True)
@@ -126,7 +142,7 @@ def on_real_scores(options: Options) -> tuple[list[Claim], dict[str, list[Label]
     for data in progress(options.score_files(), "files"):
         fit, other, _ = data.halves()
         enough = np.flatnonzero(np.asarray(data.y_true[fit].sum(axis=0)).ravel() >= FEWEST)
-        truth, scores = (as_dense(part)[:, enough] for part in (data.y_true, data.y_score))
+        truth, scores = (dense(part)[:, enough] for part in (data.y_true, data.y_score))
         if not enough.size:
             continue
         name = f"{data.name} {data.score_key or ''}".strip()
@@ -142,12 +158,9 @@ def on_real_scores(options: Options) -> tuple[list[Claim], dict[str, list[Label]
         best = f1_score(truth[fit], fit_empirical(truth[fit], scores[fit]).predict(scores[fit]), average=None)
         exact += int(np.isclose(f1_score(truth[fit], by_half, average=None), best, rtol=1e-12).sum())
         total += enough.size
+    if not labels:
+        raise InputError(f"no label of the files has {FEWEST} positives in the first half of the rows, expected some")
     return [empirical_form(exact, total), *half_on_real(labels)], {"labels": labels}
-
-
-def as_dense(matrix: object) -> npt.NDArray[np.generic]:
-    """A matrix of a file as an array."""
-    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
 
 
 def reached_by_best(truth: npt.NDArray[np.generic], scores: npt.NDArray[np.generic]) -> Floats:
@@ -245,7 +258,11 @@ def run(options: Options) -> Results:
     real, numbers = on_real_scores(options)
     labels = numbers["labels"]
     table = {name: by_file(labels, calibrated) for calibrated, name in ((False, "as_scored"), (True, "calibrated"))}
-    return Results([*claims, *literally(), *real], {"populations": found, **table}, {"corollary_5_2.svg": draw(labels)})
+    return Results(
+        [*claims, *literally(), of_noise(0.1, 0.1, 1_000_000), *real],
+        {"populations": found, **table},
+        {"corollary_5_2.svg": draw(labels)},
+    )
 
 
 if __name__ == "__main__":

@@ -118,11 +118,10 @@ def on_models() -> tuple[list[Claim], dict[str, dict[str, float]]]:
         ),
         statement(
             "Theorem 5.1, footnote 1",
-            "generalised to other beta, with Jaccard's index on the right",
-            f"for beta 1/2 and 2 up to {as_jaccard:.0%} off; F/(1 + B - F) is at most {other_beta:.0g} off, B = beta²",
-            holds=as_jaccard < 1e-4,
-            only_if=("J is replaced by F/(1 + B - F)", other_beta < 1e-4),
-            erratum=REGION,
+            "the results can be generalised to F-beta",
+            f"with F/(1 + B - F) on the right, B = beta², at most {other_beta:.0g} off for beta 1/2 and 2; Jaccard's"
+            f" index would be up to {as_jaccard:.0%} off",
+            holds=other_beta < 1e-4 < as_jaccard,
         ),
     ]
     return claims, found
@@ -205,7 +204,7 @@ def proof() -> Claim:
         f"with P₀ for P₂, right in {right['without']} of {len(cases)} cases if fn leaves the region's positives out,"
         f" in {right['with']} if it is that of the F1 without the region",
         holds=right["with"] == len(cases),
-        only_if=("P₂ is P₀ and fn leaves the region's positives out", right["without"] == len(cases)),
+        right=("P₀ for P₂, and fn without the region's positives", right["without"] == len(cases)),
         erratum="Theorem 5.1: the proof's P_2 is P_0, and its fn leaves out the region in question",
     )
 
@@ -224,7 +223,7 @@ def share_of_positives(n: int) -> Claim:
         "P(t = 0) = b, and tp = b ∫ p₁",
         f"tp is {short(tp)} of {n:,} rows; {short(meant)} if b is P(t = 1) = {b}, {short(printed)} if b is P(t = 0)",
         holds=abs(tp - printed) < error,
-        only_if=("b is P(t = 1)", abs(tp - meant) < error),
+        right=("P(t = 1) = b", abs(tp - meant) < error),
         erratum="Section 5: the base rate b is P(t=1)",
     )
 

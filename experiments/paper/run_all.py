@@ -2,18 +2,20 @@
 
     python experiments/paper/run_all.py [--quick] [--files FILE ...] [--headings FILE ...]
 
-FILE is a file of scores and truth as `thresholds fit` reads it (docs/files.md). `--files` are used wherever real scores
-are, `--headings` for the case study of section 7; without them the demo data stand in. A quick run writes to
-results/quick and leaves the table as it is.
+FILE is an `.npz` of scores in [0, 1] and truth, with the rows to fit on and to judge on in `calib_idx` and `test_idx`
+(docs/files.md). `--files` are used wherever real scores are, `--headings` for the case study of section 7. A script
+that could use files and is given none runs on the demo data; what it finds goes to results/demo, and the table keeps
+what was found on files. A quick run writes to results/quick, and what the tests compare to results/quick.json.
 """
 
 import argparse
+import json
 import sys
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
-from claims import RESULTS, Options, perform
+from claims import RESULTS, Options, Results, one_line_errors, perform
 from table import write_table
 
 # In the order of the paper; then the other sources.
@@ -35,6 +37,19 @@ SCRIPTS = (
     "averages",
 )
 ON_FILES = ("half_of_f1", "skill", "f_of_averages", "zero_division", "averages")
+QUICK = RESULTS / "quick.json"
+
+
+def found_in(results: Results) -> list[str]:
+    """What was found on each claim that does not depend on files."""
+    return [claim.found for claim in results.claims if not claim.of_files]
+
+
+def folder_of(name: str, options: Options) -> Path:
+    """Where the results of a script belong."""
+    if options.quick:
+        return RESULTS / "quick"
+    return RESULTS / "demo" if name in (*ON_FILES, "case_study") and not options.files else RESULTS
 
 
 def main() -> None:
@@ -44,14 +59,21 @@ def main() -> None:
     parser.add_argument("--files", nargs="*", type=Path, default=[], metavar="FILE", help="real scores and truth")
     parser.add_argument("--headings", nargs="*", type=Path, default=[], metavar="FILE", help="those of the case study")
     given = parser.parse_args()
-    folder = RESULTS / "quick" if given.quick else RESULTS
-    for k, name in enumerate(SCRIPTS, 1):
-        print(f"{k:2} of {len(SCRIPTS)}  {name:20}", end="", flush=True, file=sys.stderr)
-        start = perf_counter()
-        files = given.headings if name == "case_study" else given.files if name in ON_FILES else []
-        results = perform(f"{name}.py", import_module(name).run, Options(given.quick, tuple(files)), folder)
-        print(f"{perf_counter() - start:6.1f} s  {len(results.claims):3} claims", file=sys.stderr)
-    print(write_table(SCRIPTS) if not given.quick else f"results are in {folder}")
+    on_files, on_headings = (Options(given.quick, tuple(files)) for files in (given.files, given.headings))
+    with one_line_errors():
+        on_files.check()
+        on_headings.check()
+        found = {}
+        for k, name in enumerate(SCRIPTS, 1):
+            print(f"{k:2} of {len(SCRIPTS)}  {name:20}", end="", flush=True, file=sys.stderr)
+            start, options = perf_counter(), Options(given.quick)
+            options = on_headings if name == "case_study" else on_files if name in ON_FILES else options
+            results = perform(f"{name}.py", import_module(name).run, options, folder_of(name, options))
+            found[name] = found_in(results)
+            print(f"{perf_counter() - start:6.1f} s  {len(results.claims):3} claims", file=sys.stderr)
+    if given.quick:
+        QUICK.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    print(f"results are in {RESULTS / 'quick'}, {QUICK}" if given.quick else write_table(SCRIPTS))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from pictures import COLOURS, MAP, PAGE, figure, percent
 Values = npt.NDArray[np.float64]
 
 BASE_RATE = 0.25
+CAPTIONS = "Figures 4 and 5: fp is held, not tp, and returns increase only where something is hit"
 
 
 def f1(tp: Values, fp: Values, positives: float) -> Values:
@@ -48,7 +49,7 @@ def two_degrees_of_freedom(n: int, draws: int) -> list[Claim]:
     return [
         statement(
             "Section 4, figure 2",
-            "for a fixed number of positives two entries of the confusion matrix vary independently",
+            "for a fixed number of positives only two entries of the confusion matrix vary independently",
             f"fn and tn are functions of tp and fp in {draws} of {draws} random decisions"
             if (agree := bool((from_two == [counts.fn, counts.tn]).all()))
             else "they are not",
@@ -81,9 +82,18 @@ def marginal_returns(n: int) -> list[Claim]:
         ),
         statement(
             "Figure 4",
-            "with base rate and fp constant, accuracy is linear in tp",
-            f"second differences at most {np.abs(of_accuracy).max():.0g}",
-            holds=bool(np.abs(of_accuracy).max() < 1e-15),
+            "accuracy for fixed base rate and tp is linear as a function of tp",
+            f"second differences at most {np.abs(of_accuracy).max():.0g} where fp is held; where tp is,"
+            f" it takes {len(np.unique(tp[0]))} value",
+            holds=len(np.unique(tp[0])) > 2,
+            right=("for fixed base rate and fp", bool(np.abs(of_accuracy).max() < 1e-15)),
+            erratum=CAPTIONS,
+        ),
+        statement(
+            "Equation (2)",
+            "accuracy is a linear function of tp and tn",
+            f"second differences in tn at most {np.abs(np.diff(accuracy(tp, fp, positives, n), 2, axis=1)).max():.0g}",
+            holds=bool(np.abs(np.diff(accuracy(tp, fp, positives, n), 2, axis=1)).max() < 1e-15),
         ),
         statement(
             "Figure 5",
@@ -92,7 +102,7 @@ def marginal_returns(n: int) -> list[Claim]:
             f" {np.abs(in_tn[~some]).max():g} for tp = 0",
             holds=bool(share.all() and (in_tn[~some] > 0).all()),
             only_if=("anything is hit: where tp = 0, F1 is 0 at any tn", bool(share.all())),
-            erratum="Figures 4 and 5: fp is held, not tp, and returns increase only where something is hit",
+            erratum=CAPTIONS,
         ),
     ]
 
@@ -116,8 +126,13 @@ def complements(n: int) -> list[Claim]:
             f1_score(half, everything),
             erratum="Sections 1, 5.2 and 6.2: figures rounded too early, or taken from the limit",
         ),
-        printed_number("Section 1", "F1 of predicting nothing, balanced classes", "0", f1_score(half, ~everything)),
-        printed_number("Section 1", "accuracy of both", ".5", accuracy_score(half, everything)),
+        printed_number(
+            "Section 1", "F1 of predicting nothing, balanced classes", "0", f1_score(half, ~everything), exact=True
+        ),
+        *(
+            printed_number("Section 1", f"accuracy of predicting {name}", ".5", accuracy_score(half, row), exact=True)
+            for name, row in (("everything", everything), ("nothing", ~everything))
+        ),
         statement(
             "Section 4",
             "F1 of the complements of truth and decisions can be arbitrarily different",

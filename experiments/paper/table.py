@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from claims import RESULTS, short
+from claims import AS_PRINTED, HOLDS, RESULTS, short
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
@@ -52,7 +52,7 @@ def on_files(found: dict[str, Any]) -> str:
 def row(claim: dict[str, Any]) -> str:
     """One line; the verdict on a misprint leads to its entry."""
     cells = [cell(claim[key]) for key in ("source", "says", "printed", "found", "verdict")]
-    if claim["erratum"]:
+    if claim["erratum"] and claim["verdict"] not in (AS_PRINTED, HOLDS):
         cells[-1] = f"[{cells[-1]}](../docs/errata.md#{anchor(claim['erratum'])})"
     return f"| {' | '.join(cells)} |"
 
@@ -63,12 +63,19 @@ def anchor(title: str) -> str:
 
 
 def tally(names: Sequence[str]) -> str:
-    """How often each verdict was reached."""
+    """How often each verdict was reached on what the sources claim."""
     claims = [c for name in names for c in json.loads((RESULTS / f"{name}.json").read_text("utf-8"))["claims"]]
-    kinds = Counter("only under a condition" if c["verdict"].startswith("only if") else c["verdict"] for c in claims)
-    listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    misprints = sum(claim["erratum"] is not None for claim in claims)
-    return f"{len(claims)} claims: {listed}. {misprints} of them belong to an entry of the [errata](../docs/errata.md)."
+    ours = sum(claim["source"].startswith("Library") for claim in claims)
+    kinds = Counter(kind(c["verdict"]) for c in claims if not c["source"].startswith("Library"))
+    listed = ", ".join(f"{count} {name}" for name, count in kinds.most_common())
+    return f"{len(claims) - ours} claims of the sources: {listed}. Beside them {ours} of the library."
+
+
+def kind(verdict: str) -> str:
+    """What is counted together."""
+    if verdict.startswith("only if"):
+        return "only under a condition"
+    return "wrong, with what is right" if verdict.startswith("wrong") else verdict
 
 
 def table(names: Sequence[str]) -> str:
