@@ -275,7 +275,7 @@ def draw(found: dict[str, list[float]], file: str, rule: str) -> Any:
         ax.plot(found["rows"], found[name], style, color=colour, label=f"{'' if name == 'left out' else 'is '}{name}")
     ax.set(xscale="log", xlabel=f"rows judged ({file})", ylabel=f"macro-F1, rule “{rule}”", ylim=(0, 1))
     ax.legend(loc="best", title="0/0", title_fontsize=7)
-    ax.set_title("What 0/0 counts moves macro-F1", loc="left")
+    ax.set_title("How 0/0 moves macro-F1", loc="left")
     return drawn
 
 
