@@ -186,8 +186,8 @@ print(f"always predicting the {rare.sum()} rare useless labels is worth {always.
 # away; micro-F1 gains much more. By macro-F1 alone, one would prefer the first rule to the mended one.
 #
 # The guard "shrink" is made for another problem, thresholds that over-fit: it holds back labels with few positives. The
-# labels of 2 and 5 % have some 600 and 1,500 positives here, and the more a label has, the more the guard lets it decide
-# for itself. So it does not replace a diagnosis.
+# labels of 2 and 5 % have some 600 and 1,500 positives here, and the more a label has, the more it decides for itself.
+# So the guard does not replace a diagnosis.
 #
 # ## The embedded data
 #

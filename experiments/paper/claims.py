@@ -112,8 +112,8 @@ class Options:
         """Refuse files that are not there, or that results could not tell apart."""
         names = [path.name for path in self.files]
         for path in self.files:
-            if not path.exists():
-                raise InputError(f"{path} does not exist, expected a file of scores and truth")
+            if not path.is_file():
+                raise InputError(f"{path} is no file, expected scores and truth")
             if names.count(path.name) > 1:
                 raise InputError(f"two files are called {path.name}, expected different names")
 
