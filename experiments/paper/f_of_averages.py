@@ -198,9 +198,7 @@ def in_average(summary: dict[str, Family], real: list[dict[str, Any]]) -> list[C
     if_balanced = ("gold classes are equally frequent", balanced)
     of_real = f"mean {short(gaps.mean())}, median {short(np.median(gaps))}, highest {short(gaps.max())} of {len(gaps)}"
     return [
-        statement(
-            where, f"{says}: our random tables", found, holds=holds, only_if=if_balanced, printed="0.02"
-        ),
+        statement(where, f"{says}: our random tables", found, holds=holds, only_if=if_balanced, printed="0.02"),
         statement(where, f"{says}: real", of_real, holds=low, printed="0.02", of_files=True),
     ]
 
