@@ -84,9 +84,13 @@ def test_only_the_public_interface_is_used(path: Path) -> None:
 )
 def test_printed_numbers_are_compared_in_their_last_digit(printed: str, found: float, verdict: str) -> None:
     assert claims.printed_number("a", "b", printed, found).verdict == verdict
+    assert claims.printed_number("a", "b", ".5", 0.5, exact=True).verdict == "as printed"
+    assert claims.printed_number("a", "b", ".5", 0.54, exact=True).verdict == "differs"
 
 
 def test_statements_are_judged_by_what_held() -> None:
     for holds, where, verdict in ((True, True, "holds"), (False, True, "only if x"), (False, False, "does not hold")):
         assert claims.statement("a", "b", "c", holds=holds, only_if=("x", where)).verdict == verdict
+    for correct, verdict in ((True, "wrong; right: x"), (False, "does not hold")):
+        assert claims.statement("a", "b", "c", holds=False, right=("x", correct)).verdict == verdict
     assert claims.statement("a", "b", "c", holds=False).verdict == "does not hold"
