@@ -1,6 +1,6 @@
 """The table of claims in experiments/README.md, from the results; nothing in it is typed.
 
-    python experiments/paper/table.py
+`python experiments/paper/table.py` writes it anew without running anything.
 """
 
 import ast
