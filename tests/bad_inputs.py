@@ -385,6 +385,7 @@ BAD_NAMES: Values = [
     ([("cat", None)], f"has None of type NoneType, {STRINGS}"),
     ([("cat", nan)], f"has nan of type float, {STRINGS}"),
     ([(b"cat", b"dog")], f"has b'cat' of type bytes, {STRINGS}"),
+    ([("cat", "cat\0"), ("\0cat", "dog")], r"has '.*', expected names without the character NUL"),
     ([(MATRIX, "dog"), np.array([NAMES])], f"has .* of type ndarray, {STRINGS}"),
     ([np.array(2), 2], f".*{STRINGS}"),
 ]
@@ -868,37 +869,49 @@ CONTENTS: dict[str, bytes | str] = {
     "null": "null",
     "another object": '{"thresholds": [0.5]}',
     "deeply nested": "[" * 100_000,
+    "objects, deeply nested": '{"a":' * 100_000,
+    "a key twice": GOOD.replace('"beta": 1.0', '"beta": 0.5, "beta": 1.0'),
+    "a key twice, far inside": GOOD.replace('"n_samples": 4', '"n_samples": 4, "n_samples": 4'),
+    "Infinity": json.dumps(FITTED | {"thresholds": [inf, 0.5]}),
+    "a number no float holds": json.dumps(FITTED | {"thresholds": ["?", 0.5]}).replace('"?"', "1e999"),
+    "a number of too many digits": json.dumps(FITTED | {"objective": "?"}).replace('"?"', "7" * 100_000),
+    "UTF-16": GOOD.encode("utf-16"),
+    "UTF-32": GOOD.encode("utf-32-le"),
     "cut after a byte": GOOD[:1],
     "cut in the middle": GOOD[: len(GOOD) // 2],
     "cut before the last byte": GOOD[:-1],
 }
 PAIRS = [[0.5, value] for value in ("high", "inf", "0.5", nan, True, [0.5], HUGE)]
+ODD_NAMES = (["cat", "do\0g"], ["cat", "dog\0"], ["cat", "\ud800"])
 FIELDS: dict[str, Sequence[object]] = {
     "format": ["scikit-learn", 1, None, ...],
-    "version": [2, 0, "1", None, [1], ...],
+    "version": [2, 0, "1", None, [1], True, 1.0, ...],
+    "surprise": [None, 1],
     "kind": ["forest", "", 1, None, [], {}, ...],
     "thresholds": [[], [0.5], 0.5, "ab", {}, None, ..., *PAIRS],
-    "label_names": [["cat"], ["cat", "cat"], ["cat", 1], ["cat", None], "ab", 2, {"cat": 1, "dog": 2}, ...],
+    "label_names": [["cat"], ["cat", "cat"], ["cat", 1], ["cat", None], "ab", 2, {"cat": 1, "dog": 2}, *ODD_NAMES, ...],
     "average": [1, ["macro"], ...],
     "beta": [0, -1, nan, inf, "1", None, True, ...],
     "per_label": [None, "no", 1, ...],
     "zero_division": [0.5, nan, "warn", None, ...],
     "placement": [1, ...],
-    "guard": [1, ...],
+    "guard": [1, "\ud800", ...],
     "expected": ["sums", 1, True, ["counts"]],
     "objective": ["0.5", nan, True, [0.5], ...],
-    "unsupported": [[2], [-1], ["cat"], [0.5], [True, False], True, 0, "ab", None, ...],
+    "unsupported": [[2], [2**63], [2**64], [-1], [1, 1], ["cat"], [0.0], [True, False], True, 0, "ab", None, ...],
     "missing": [nan, None, "zero", True, [0.0], ...],
     "fitted_on": [[], "data", 1, {}, ...],
 }
 FITTED_ON: dict[str, Sequence[object]] = {
-    "n_samples": ["4", None, 1.5, ...],
-    "positives": [[1.0], ["a", "b"], "ab", None, ...],
-    "dtype": [1, None, ...],
+    "n_samples": ["4", None, 1.5, 4.0, True, 0, ...],
+    "positives": [[1.0], ["a", "b"], [1.0, -1.0], [1.0, True], "ab", None, ...],
+    "dtype": [1, None, "\ud800", ...],
+    "surprise": [1],
     "quantiles": [["low", "high"], [nan] * 7, "ab", None, ...],
     "version": [1, None, ...],
 }
 TOP_FIELDS: dict[str, Sequence[object]] = {
+    "thresholds": [[0.5, 0.5]],
     "k": [-1, 1.5, "1", None, True, ...],
     "missing": [nan, None, "zero", ...],
     "label_names": [["cat", "cat"], ["cat", 1], "ab", 2, ...],
@@ -907,12 +920,14 @@ TOP_FIELDS: dict[str, Sequence[object]] = {
     "objective": ["0.5", nan, ...],
 }
 INSTANCE_FIELDS: dict[str, Sequence[object]] = {
+    "thresholds": [[0.5, 0.5]],
     "beta": [0, -1, nan, inf, "1", None, True, ...],
     "zero_division": [0.5, "warn", None, ...],
     "label_names": [["cat", "cat"], ["cat", 1], "ab", 2, ...],
     "objective": ["0.5", nan, True, ...],
 }
 REGION_FIELDS: dict[str, Sequence[object]] = {
+    "thresholds": [[0.5, 0.5]],
     "switches": [
         [],
         [[]],

@@ -13,7 +13,7 @@ TINY = float(np.finfo(np.float64).smallest_subnormal)
 
 AWKWARD = ThresholdRule(
     np.array([0.1, 1 / 3, -0.0, TINY, -TINY, 1e308, -1.7976931348623157e308, inf, -inf, np.nextafter(0.5, 1)]),
-    label_names=("cat", "Ελλάδα", "", " ", "a\nb", '"quoted"', "\\", "🦆", "naïve", "\x00"),
+    label_names=("cat", "Ελλάδα", "", " ", "a\nb", '"quoted"', "\\", "🦆", "naïve", "\x01"),
     average="macro",
     beta=1 / 3,
     objective=0.1 + 0.2,
@@ -78,7 +78,7 @@ RULES: dict[str, Rule] = {
     "expected counts, shared": expected("weighted", per_label=False),
     "expectation": expected(exact=True, zero_division=1.0, beta=1 / 3),
     "instance": InstanceRule(),
-    "fitted instance": expected("samples", label_names=["á", "b", "c", "\x00"], beta=1 / 3, zero_division=1.0),
+    "fitted instance": expected("samples", label_names=["á", "b", "c", "\x01"], beta=1 / 3, zero_division=1.0),
     "region": RegionRule([[], [-inf], [-inf, -TINY, -0.0, TINY, 1 / 3, 1e308], [0.1, inf]], missing=-inf),
     "fitted regions": regions(label_names=["á", "b", "c", "d"], n_bins=9),
     "fitted regions, micro": regions("micro", beta=1 / 3, zero_division=1.0, posterior="isotonic"),

@@ -44,6 +44,7 @@ from thresholds._checks.options import (
 from thresholds._checks.outcomes import draws, joint_probabilities, number_of_powers, power_sums
 from thresholds._checks.plain import plain
 from thresholds._checks.sparse import dense, is_sparse, row_of_entries, transposed
+from thresholds._checks.strict_json import read_json
 from thresholds._checks.tensors import from_tensor, like_tensor
 from thresholds._checks.threads import on_threads, workers
 
@@ -89,6 +90,7 @@ __all__ = [
     "power_sums",
     "probabilities",
     "read_frame",
+    "read_json",
     "real",
     "rising",
     "row_blocks",

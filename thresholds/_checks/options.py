@@ -39,6 +39,8 @@ def text(value: object, name: str) -> str:
     """Check a string."""
     if not isinstance(value, str):
         raise InputError(f"{name} is {shown(value)}, expected text")
+    if not _is_utf8(value):
+        raise InputError(f"{name} is {shown(value)}, expected text that can be written as UTF-8")
     return value
 
 
@@ -103,7 +105,7 @@ def one_name_each(names: Sequence[str] | None, n_labels: int) -> None:
 
 
 def names_of_labels(value: object) -> tuple[str, ...]:
-    """Check label names: strings in order, each once."""
+    """Check label names: strings in order, each once, compared as they are, case and spaces included."""
     scalar = isinstance(value, np.ndarray) and value.ndim == 0
     if scalar or not isinstance(value, Iterable) or isinstance(value, str | bytes | Set | Mapping):
         raise InputError(f"label_names is {shown(value)}, expected strings in a list")
@@ -114,10 +116,17 @@ def names_of_labels(value: object) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"label_names has {shown(name)} of type {type(name).__name__}, expected strings")
-        if not name.isascii() and name.encode("utf-8", "ignore").decode() != name:
+        if not _is_utf8(name):
             raise InputError(f"label_names has {shown(name)}, expected text that can be written as UTF-8")
+        if "\0" in name:  # NumPy drops those at the end of a string, so that two names would become one.
+            raise InputError(f"label_names has {shown(str(name))}, expected names without the character NUL")
     if len(set(names)) < len(names):
         seen: set[str] = set()
         double = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InputError(f"label_names has {shown(str(double))} twice, expected each name once")
     return tuple(str(name) for name in names)
+
+
+def _is_utf8(text: str) -> bool:
+    """Tell whether UTF-8 can hold text, which half a surrogate pair prevents."""
+    return text.isascii() or text.encode("utf-8", "ignore").decode() == text

@@ -1,14 +1,15 @@
 """What a rule was fitted on: enough to notice that new scores are of another kind."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import __version__, _checks, devices
-from thresholds._checks import is_sparse
+from thresholds._checks import InputError, is_sparse
+from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
@@ -39,6 +40,8 @@ class FittedOn:
         for name in ("positives", "quantiles"):
             for number in getattr(self, name):
                 _checks.finite(number, name)
+        if min(self.positives, default=0) < 0:
+            raise InputError(f"positives has {min(self.positives)}, expected weights of at least 0")
 
     @classmethod
     def of(cls, scores: Any, missing: float, positives: npt.NDArray[Any]) -> "FittedOn":
@@ -60,6 +63,7 @@ class FittedOn:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FittedOn":
         """Build it from what `to_dict` gave."""
+        refuse_unknown(values, (item.name for item in fields(cls)))
         lists = {name: tuple(_checks.a_list(values[name], name)) for name in ("positives", "quantiles")}
         return cls(n_samples=values["n_samples"], dtype=values["dtype"], version=values["version"], **lists)
 

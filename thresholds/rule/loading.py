@@ -1,6 +1,5 @@
 """Reading saved rules."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,16 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
     Raises
     ------
     InputError
-        If the file is not such a rule: truncated, a pickle, of a newer format, or with impossible values.
+        If the file is not such a rule: truncated, a pickle, of a newer format, with impossible values, unknown fields,
+        or a key twice.
     """
     try:
-        values = json.loads(Path(path).read_bytes())
-    except (ValueError, RecursionError) as error:
+        values = _checks.read_json(Path(path).read_bytes())
+    except InputError as error:
         raise InputError(f"{path} is not a rule: {error}, expected the JSON of rule.save") from None
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise InputError(f"{path} is not a rule: expected a JSON object with format {FORMAT!r}")
-    if values.get("version") is True or values.get("version") != FORMAT_VERSION:
+    if type(values.get("version")) is not int or values["version"] != FORMAT_VERSION:
         raise InputError(f"{path} has format version {values.get('version')!r}, expected {FORMAT_VERSION}")
     kinds: dict[str, Any] = {rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)}
     _checks.option(values.get("kind"), f"the kind of {path}", tuple(kinds))

@@ -47,6 +47,7 @@ class RegionRule(Saved):
     objective: float | None = None
 
     kind: ClassVar[str] = "region"
+    own_fields: ClassVar[tuple[str, ...]] = ("switches",)
 
     def __post_init__(self) -> None:
         """Check the switches."""

@@ -4,9 +4,11 @@ import json
 import math
 import os
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
 from thresholds import _checks, files
+from thresholds._checks import InputError
 
 FORMAT = "thresholds.rule"
 FORMAT_VERSION = 1
@@ -14,6 +16,8 @@ FORMAT_VERSION = 1
 
 class Saved(ABC):
     """A rule that can be saved as JSON."""
+
+    own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -28,6 +32,16 @@ class Saved(ABC):
 def header(kind: str) -> dict[str, Any]:
     """Give the fields that every saved rule begins with."""
     return {"format": FORMAT, "version": FORMAT_VERSION, "kind": kind}
+
+
+def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse fields that are not known, which this version would pass over without a word."""
+    unknown = sorted(set(values) - set(known))
+    if unknown:
+        raise InputError(
+            f"the field {_checks.shown(unknown[0])} is unknown, expected those that rule.save writes; a newer version"
+            " may know more"
+        )
 
 
 def to_json(value: float) -> float | str | None:

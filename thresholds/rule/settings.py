@@ -8,7 +8,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._checks import AVERAGES, PLACEMENTS
-from thresholds.rule.saving import from_json, to_json
+from thresholds.rule.saving import Saved, from_json, header, refuse_unknown, to_json
 
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "missing": lambda value: _checks.missing(value, np.dtype(np.float64)),
@@ -38,8 +38,9 @@ def written(rule: Any) -> dict[str, Any]:
     return values | {"label_names": None if rule.label_names is None else list(rule.label_names)}
 
 
-def read(kind: type, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the common settings of a kind of rule from what `written` gave."""
+def read(kind: type[Saved], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the common settings of a kind of rule from what `written` gave; the rule has no fields but these and own."""
+    refuse_unknown(values, (*header(""), *kind.own_fields, *_of(kind)))
     values = _LATER | dict(values)
     found = {name: values[name] for name in _of(kind)}
     if "missing" in found:

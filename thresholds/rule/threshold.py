@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._checks import InputError, Matrix, is_sparse, shown
 from thresholds.placement import rounded_up
 from thresholds.rule import settings
 from thresholds.rule.decisions import decide_on_device, like, positives_only
@@ -63,6 +63,7 @@ class ThresholdRule(Saved):
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
+    own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "fitted_on")
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -258,9 +259,11 @@ class ThresholdRule(Saved):
     def from_dict(cls, values: Mapping[str, Any]) -> "ThresholdRule":
         """Build a rule from what `to_dict` gave."""
         thresholds = [from_json(cut) for cut in _checks.a_list(values["thresholds"], "thresholds")]
-        unsupported = np.zeros(len(thresholds), np.bool_)
-        for label in _checks.a_list(values["unsupported"], "unsupported"):
-            unsupported[_checks.count(label, "unsupported", 0)] = True
+        given = _checks.a_list(values["unsupported"], "unsupported")
+        labels = [_checks.count(label, "unsupported", 0) for label in given]
+        if len(set(labels)) < len(labels) or max(labels, default=0) >= len(thresholds):
+            raise InputError(f"unsupported is {shown(labels)}, expected positions below {len(thresholds)}, each once")
+        unsupported = np.isin(np.arange(len(thresholds)), labels)
         return ThresholdRule(
             thresholds=np.array(thresholds),
             unsupported=unsupported,

@@ -43,6 +43,7 @@ class TopKRule(Saved):
     objective: float | None = None
 
     kind: ClassVar[str] = "top_k"
+    own_fields: ClassVar[tuple[str, ...]] = ("k",)
     predicts_missing: ClassVar[bool] = False  # for some label: only k of each row are predicted
 
     def __post_init__(self) -> None:

@@ -1,0 +1,50 @@
+"""JSON as RFC 8259 has it. Python reads more than that, and of a key that stands twice it takes the last."""
+
+import json
+import math
+from typing import Any
+
+from thresholds._checks.errors import InputError, shown
+
+
+def read_json(content: bytes | str, *, constants: bool = False) -> Any:
+    """Read JSON in UTF-8; each key once, and numbers that float64 holds.
+
+    `constants` lets NaN and Infinity pass, where what is read is checked later. The `InputError` says what is wrong; of
+    which file it is, the caller knows.
+    """
+    strict: dict[str, Any] = {} if constants else {"parse_constant": _refuse_constant, "parse_float": _float}
+    try:
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+        return json.loads(text, object_pairs_hook=_object, **strict)
+    except UnicodeDecodeError:
+        raise InputError("it is not UTF-8") from None
+    except RecursionError:
+        raise InputError("it has lists or objects within others, too deep to read") from None
+    except (InputError, json.JSONDecodeError) as error:
+        raise InputError(str(error)) from None
+    except ValueError:  # of `int`, with advice that is for programmers
+        raise InputError("it has a whole number of thousands of digits") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Give an object; a key must stand in it once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        double = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise InputError(f"the key {shown(double)} stands twice in one object")
+    return found
+
+
+def _refuse_constant(word: str) -> Any:
+    """Refuse NaN, Infinity and -Infinity, which JSON has not."""
+    raise InputError(f"{word} is no JSON")
+
+
+def _float(digits: str) -> float:
+    """Give a number, if float64 holds it."""
+    number = float(digits)
+    if math.isinf(number):
+        raise InputError(f"the number {shown(digits)} is too large for float64")
+    return number
