@@ -85,6 +85,23 @@ JSON = [
     json_rows(r".*s.jsonl has no rows", "", what="no rows"),
     json_rows(r".*s.jsonl has no JSON in line 2: ", GOOD[0], "{", what="no JSON"),
     json_rows(r".*s.jsonl has no JSON in line 1: ", "\ufeff\x00", what="binary"),
+    json_rows(
+        r".*s.jsonl has no JSON in line 2: the key 'id' stands twice in one object",
+        GOOD[0],
+        '{"id": "b", "id": "c", "p": [0.5, 0.5], "tags": []}',
+        what="a key twice",
+    ),
+    json_rows(
+        r".*s.jsonl has no JSON in line 1: the key 'cat' stands twice in one object",
+        '{"p": {"cat": 0.5, "dog": 0.5, "cat": 0.25}, "tags": []}',
+        what="a label twice in a mapping",
+    ),
+    json_rows(
+        r".*s.jsonl has no JSON in line 2: it has a whole number of thousands of digits",
+        GOOD[0],
+        f'{{"p": [{5000 * "7"}, 0.5]}}',
+        what="too many digits",
+    ),
     json_rows(r".*s.jsonl has \[1\] in line 2, expected an object", GOOD[0], [1], what="no object"),
     json_rows(
         r"column 'p' of s.jsonl has no value at row 1, expected one in each row",

@@ -42,6 +42,10 @@ def test_a_key_needs_another_file_to_join(tmp_path: Path, capsys: pytest.Capture
         ("n.json", "[", "cannot be read as label names"),
         ("n.json", '{"cat": 0}', "is no list"),
         ("n.json", "[1, 2]", "label_names has 1 of type int"),
+        ("n.json", '["cat", {"a": 1, "a": 2}]', "the key 'a' stands twice in one object"),
+        ("n.json", 100_000 * "[", "cannot be read as label names"),
+        ("n.json", '["cat", "do\\u0000g"]', "expected names without the character NUL"),
+        ("n.txt", "cat\ndog\0\n", "expected names without the character NUL"),
     ],
 )
 def test_bad_label_names_are_refused(name: str, text: str, said: str, tmp_path: Path) -> None:

@@ -351,6 +351,21 @@ TABLES = [
     BadTable("a dataset without rows", dataset(_data_files=[]), "d", r"d has no rows, expected at least one"),
     BadTable("a dataset without files", dataset(), "d", r"d has no data files in state.json, expected a dataset"),
     BadTable(
+        "a dataset with a key twice",
+        lambda folder: [
+            (folder / "d").mkdir(),
+            (folder / "d" / "state.json").write_text('{"_data_files": [], "_data_files": [{"filename": "a.arrow"}]}'),
+        ],
+        "d",
+        r".*state.json cannot be read: the key '_data_files' stands twice in one object",
+    ),
+    BadTable(
+        "metadata with a key twice",
+        annotated("huggingface", classes(*NAMES).replace('"features": {', '"features": {}, "features": {')),
+        "shards",
+        r"huggingface in the metadata of part-0.parquet cannot be read: the key 'features' stands twice",
+    ),
+    BadTable(
         "a dataset of no JSON",
         lambda folder: [(folder / "d").mkdir(), (folder / "d" / "state.json").write_text("{")],
         "d",

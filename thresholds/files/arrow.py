@@ -4,7 +4,6 @@
 """
 
 import gzip
-import json
 import os
 import zlib
 from abc import abstractmethod
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thresholds._checks import InputError
+from thresholds._checks import InputError, read_json
 from thresholds.files.arrow_columns import class_names, described, features_in, names_in, values_of
 from thresholds.files.columns import Array, Batch, Kind, Lists, NoValue, Table, listed
 from thresholds.files.source import rows_per_block
@@ -45,7 +44,7 @@ class ArrowTable(Table):
         if doubled:
             raise InputError(f"{path.name} has several columns named {listed(doubled)}, expected each name once")
         self.label_names = names_in(schema, path.name)
-        features = features_in(schema) if features is None else features
+        features = features_in(schema, path.name) if features is None else features
         self.columns = {field.name: described(field.type, class_names(features.get(field.name))) for field in schema}
 
     @abstractmethod
@@ -203,7 +202,7 @@ def unreadable(path: Path, error: Exception) -> InputError:
 def _json(path: Path) -> dict[str, Any]:
     """Read an object."""
     try:
-        found = json.loads(path.read_bytes())
-    except ValueError as error:
+        found = read_json(path.read_bytes(), constants=True)
+    except InputError as error:
         raise unreadable(path, error) from None
     return found if isinstance(found, dict) else {}

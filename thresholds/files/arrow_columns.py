@@ -1,12 +1,11 @@
 """Arrow's columns as plain ones: what their types say, and their values as arrays of NumPy."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from thresholds._checks import InputError, names_of_labels
+from thresholds._checks import InputError, names_of_labels, read_json
 from thresholds.files.columns import Array, Column, Kind, Lists, NoValue
 
 
@@ -117,16 +116,19 @@ def names_in(schema: Any, name: str) -> tuple[str, ...] | None:
     if stored is None:
         return None
     try:
-        return names_of_labels(json.loads(stored))
-    except ValueError as error:
+        return names_of_labels(read_json(stored))
+    except InputError as error:
         raise InputError(f"label_names in the metadata of {name} cannot be read: {error}") from None
 
 
-def features_in(schema: Any) -> Mapping[str, Any]:
+def features_in(schema: Any, name: str) -> Mapping[str, Any]:
     """Give the features that Hugging Face's datasets note in the metadata of what they write."""
     try:
-        found = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))["info"]["features"]
-    except (ValueError, KeyError, TypeError):
+        noted = read_json((schema.metadata or {}).get(b"huggingface", b"{}"), constants=True)
+        found = noted["info"]["features"]
+    except InputError as error:
+        raise InputError(f"huggingface in the metadata of {name} cannot be read: {error}") from None
+    except (KeyError, TypeError):
         return {}
     return found if isinstance(found, dict) else {}
 

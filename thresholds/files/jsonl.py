@@ -1,6 +1,5 @@
 """Lines of JSON as a table: an object in each line, scores as a list or as {label: score}."""
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError, read_json, shown
 from thresholds.files.columns import Array, Batch, Column, Form, Kind, Lists, NoValue, Table, listed
 from thresholds.files.source import rows_per_block
 
@@ -45,8 +44,8 @@ class JsonLines(Table):
                 if not line.strip():
                     continue
                 try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError) as error:
+                    row = read_json(line, constants=True)  # What is used of NaN is refused as a score.
+                except InputError as error:
                     raise InputError(f"{self._path} has no JSON in line {number}: {error}") from None
                 if not isinstance(row, dict):
                     raise InputError(f"{self._path} has {shown(row)} in line {number}, expected an object")

@@ -1,13 +1,12 @@
 """Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
 
-from thresholds._checks import InputError, names_of_labels
+from thresholds._checks import InputError, names_of_labels, read_json
 from thresholds.files.columns import Table
 from thresholds.files.converting import FromLogits
 from thresholds.files.joining import Joined, TruthFile
@@ -49,7 +48,7 @@ def read_label_names(path: StrPath) -> tuple[str, ...]:
     path = Path(path)
     try:
         text = path.read_text("utf-8-sig")
-        names = json.loads(text) if path.suffix == ".json" else [line.strip() for line in text.splitlines()]
+        names = read_json(text) if path.suffix == ".json" else [line.strip() for line in text.splitlines()]
     except ValueError as error:
         raise InputError(f"{path} cannot be read as label names: {error}") from None
     if not isinstance(names, list):
