@@ -36,15 +36,68 @@ def shuffled(frame: pd.DataFrame | pd.Series, seed: int = 1) -> pd.DataFrame | p
 def test_rows_go_by_index() -> None:
     truth, scores = data()
     expected = thresholds.fit_empirical(truth.to_numpy(), scores.to_numpy())
-    rule = thresholds.fit_empirical(truth, shuffled(scores))
+    with pytest.warns(thresholds.RowOrderWarning, match=r"^y_true is put into the order of y_score by their indexes: "):
+        rule = thresholds.fit_empirical(truth, shuffled(scores))
     assert rule.thresholds.tolist() == expected.thresholds.tolist()
     found = rule.predict(shuffled(scores))
     assert found.index.equals(shuffled(scores).index)
     assert found.loc[truth.index].to_numpy().tolist() == expected.predict(scores.to_numpy()).tolist()
-    assert metrics.f1_score(truth, found, average="macro") == rule.objective
-    assert thresholds.diagnose(truth, shuffled(scores), rule).table["f"].mean() == pytest.approx(rule.objective)
+    with pytest.warns(thresholds.RowOrderWarning, match=r"^y_pred is put into the order of y_true "):
+        assert metrics.f1_score(truth, found, average="macro") == rule.objective
+    with pytest.warns(thresholds.RowOrderWarning):
+        diagnosis = thresholds.diagnose(truth, shuffled(scores), rule)
+    assert diagnosis.table["f"].mean() == pytest.approx(rule.objective)
 
 
+def test_a_warning_says_how_many_rows_move_and_names_the_line_of_the_caller() -> None:
+    truth, scores = data()
+    swapped = truth.iloc[[1, 0, *range(2, 60)]]
+    with pytest.warns(thresholds.RowOrderWarning, match=r": 2 of 60 rows move$") as caught:
+        thresholds.fit_empirical(swapped, scores)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_equal_indexes_are_taken_as_they_stand() -> None:
+    truth, scores = data()
+    expected = thresholds.fit_empirical(truth.to_numpy(), scores.to_numpy())
+    order = np.random.default_rng(4).permutation(60)
+    for index in (range(60), order, 1000 + order, order // 2, pd.MultiIndex.from_arrays([order // 7, order % 7])):
+        pair = truth.set_axis(index), scores.set_axis(index)
+        assert thresholds.fit_empirical(*pair).thresholds.tolist() == expected.thresholds.tolist()
+
+
+COUNTED = {
+    "a new frame": pd.RangeIndex(60),
+    "numbers of rows, from a file": pd.Index(range(60), dtype="int64"),
+    "nullable numbers of rows": pd.Index(range(60), dtype="Int64"),
+}
+
+
+@pytest.mark.parametrize("index", COUNTED)
+def test_an_index_that_only_counts_the_rows_does_not_put_others_in_order(index: str) -> None:
+    """Truth that was shuffled keeps its index, and what a model says of it comes in a new frame."""
+    truth, scores = (frame.reset_index(drop=True) for frame in data())
+    order = np.random.default_rng(5).permutation(60)
+    kept = truth.iloc[order]
+    fresh = pd.DataFrame(scores.to_numpy()[order], COUNTED[index], NAMES)
+    message = (
+        "y_true and y_score have the same numbers as indexes in different orders, and that of y_score only counts its"
+        " rows, expected equal indexes: pass y_score.set_axis(y_true.index) if rows correspond by position,"
+        " y_score.loc[y_true.index] if by index"
+    )
+    with pytest.raises(thresholds.InputError, match=f"^{re.escape(message)}$"):
+        thresholds.fit_empirical(kept, fresh)
+    expected = metrics.macro_auroc(truth, scores)
+    assert metrics.macro_auroc(kept, fresh.set_axis(kept.index)) == expected
+    by_index = pd.DataFrame(scores.to_numpy(), COUNTED[index], NAMES)
+    assert metrics.macro_auroc(kept, by_index.loc[kept.index]) == expected
+    with pytest.raises(thresholds.InputError, match=r"pass y_true\.set_axis\(y_score\.index\) if rows"):
+        thresholds.fit_empirical(fresh > 0, scores.iloc[order])
+    with pytest.raises(thresholds.InputError, match=r"pass sample_weight\.set_axis\(y_score\.index\) if rows"):
+        thresholds.fit_empirical(kept, scores.iloc[order], sample_weight=pd.Series(np.ones(60), COUNTED[index]))
+
+
+@pytest.mark.filterwarnings("ignore::thresholds.RowOrderWarning")
 def test_weights_and_groups_go_by_index() -> None:
     truth, scores = data()
     weights = pd.Series(np.arange(60) % 4 + 1, truth.index)
@@ -126,7 +179,8 @@ def test_columns_that_name_no_labels_are_refused(columns: list[object], message:
 
 def test_a_column_is_a_single_label() -> None:
     truth, scores = data()
-    rule = thresholds.fit_empirical(truth["cat"], shuffled(scores["cat"]))
+    with pytest.warns(thresholds.RowOrderWarning):
+        rule = thresholds.fit_empirical(truth["cat"], shuffled(scores["cat"]))
     assert rule.thresholds.tolist() == thresholds.fit_empirical(truth, scores).thresholds[:1].tolist()
     found = rule.predict(scores["cat"])
     assert isinstance(found, pd.Series)
@@ -228,6 +282,7 @@ ALIGNED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::thresholds.RowOrderWarning")
 @pytest.mark.parametrize("name", ALIGNED)
 def test_whatever_is_given_for_each_row_goes_by_index(name: str) -> None:
     given, call = ALIGNED[name]

@@ -23,6 +23,7 @@ __all__ = [
     "InputError",
     "InstanceRule",
     "RegionRule",
+    "RowOrderWarning",
     "RuleDifference",
     "SCutFBR",
     "ScoreRangeWarning",
@@ -68,6 +69,7 @@ _HOME = {
     "InstanceRule": "rule",
     "RegionRule": "rule",
     "SCutFBR": "guards",
+    "RowOrderWarning": "_checks",
     "RuleDifference": "differences",
     "ScoreRangeWarning": "rule",
     "Shrink": "guards",
@@ -96,7 +98,7 @@ _HOME = {
 
 if TYPE_CHECKING:
     from thresholds import metrics, sklearn
-    from thresholds._checks import InputError
+    from thresholds._checks import InputError, RowOrderWarning
     from thresholds.accumulator import Accumulator
     from thresholds.batches import BatchEffect, batch_effect, predict_by_batch
     from thresholds.calibration import (

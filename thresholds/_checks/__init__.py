@@ -21,7 +21,7 @@ from thresholds._checks.arrays import (
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
 from thresholds._checks.cuts import rising, thresholds
 from thresholds._checks.errors import InputError, shown
-from thresholds._checks.frames import aligned, aligned_rows, like_frame, named, read_frame
+from thresholds._checks.frames import RowOrderWarning, aligned, aligned_rows, like_frame, named, read_frame
 from thresholds._checks.libraries import imported
 from thresholds._checks.options import (
     AVERAGES,
@@ -56,6 +56,7 @@ __all__ = [
     "InputError",
     "Matrix",
     "Placement",
+    "RowOrderWarning",
     "a_list",
     "aligned",
     "aligned_rows",

@@ -3,6 +3,8 @@
 None of them is imported here: whoever has a frame has imported its library.
 """
 
+import sys
+import warnings
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -17,7 +19,12 @@ from thresholds._checks.options import names_of_labels
 Array = npt.NDArray[Any]
 Names = tuple[str, ...]
 
+_LIBRARY = __name__.partition(".")[0]
 _SOME = 5  # names that an error lists
+
+
+class RowOrderWarning(UserWarning):
+    """Issued when the rows of a pandas object are put into the order of another's by their indexes."""
 
 
 class Frame(NamedTuple):
@@ -130,7 +137,11 @@ def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
         return slice(None)
     if index.is_unique and other.is_unique:
         rows = index.get_indexer(other)
+        if (rows == np.arange(rows.size)).all():  # of two types
+            return slice(None)
         if (rows >= 0).all():
+            _refuse_counted(index, name, other, other_name)
+            _announce(rows, name, other_name)
             return rows
         odd = f"{shown(other[rows < 0].tolist()[0])} of {other_name} is not in that of {name}"
     else:
@@ -138,6 +149,30 @@ def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
     raise InputError(
         f"{name} and {other_name} have different indexes ({odd}): align them, or pass {name}.to_numpy() if rows"
         " correspond by position"
+    )
+
+
+def _refuse_counted(index: Any, name: str, other: Any, other_name: str) -> None:
+    """Refuse to go by an index 0, 1, 2, ..., as new frames have it: it says nothing of the rows."""
+    counted = list(range(len(index)))
+    for fresh, of_fresh, kept in ((index, name, other_name), (other, other_name, name)):
+        if fresh.nlevels == 1 and not fresh.hasnans and fresh.tolist() == counted:  # whatever its type
+            raise InputError(
+                f"{name} and {other_name} have the same numbers as indexes in different orders, and that of {of_fresh}"
+                f" only counts its rows, expected equal indexes: pass {of_fresh}.set_axis({kept}.index) if rows"
+                f" correspond by position, {of_fresh}.loc[{kept}.index] if by index"
+            )
+
+
+def _announce(rows: Array, name: str, other_name: str) -> None:
+    """Warn that rows are put in another order, at the line of the caller of this library."""
+    n_moved, level, frame = int((rows != np.arange(rows.size)).sum()), 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == _LIBRARY:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(
+        f"{name} is put into the order of {other_name} by their indexes: {n_moved:,} of {rows.size:,} rows move",
+        RowOrderWarning,
+        stacklevel=level,
     )
 
 
