@@ -277,6 +277,37 @@ JSON = [
     ),
 ]
 
+JSON += [
+    json_rows(
+        r"column 'dog' of s.jsonl has no value at row 0, label 'dog', expected one in each row",
+        {"cat": 0.5},
+        {"cat": 0.5, "dog": 0.5},
+        what="a label that the first line lacks",
+        wanted=Wanted(),
+    ),
+    json_rows(
+        r".*s.jsonl has the key 'dog' in line 1002 and not in the first 1,000, expected all keys of numbers there",
+        *1001 * [{"cat": 0.5}],
+        {"cat": 0.5, "dog": 0.5},
+        what="a label that only late lines have",
+        wanted=Wanted(),
+    ),
+    json_rows(
+        r"'dog' of .*s.jsonl has 0.5 in line 2, expected text",
+        {"cat": 0.5, "dog": "?"},
+        {"cat": 0.5, "dog": 0.5},
+        what="a label that begins with text",
+        wanted=Wanted(),
+    ),
+    json_rows(
+        r"column 'dog' of s.jsonl is text, though 2 of its first 2 values are numbers, expected",
+        {"cat": 0.5, "dog": "0.5"},
+        {"cat": 0.5, "dog": "0.25"},
+        what="a label stored as text",
+        wanted=Wanted(),
+    ),
+]
+
 UNFIT = r", expected whole numbers or text as --key: cast it"
 AMBIGUOUS = r"which may be positions or 0 and 1, expected true and false, numbers with a point, or names"
 

@@ -373,4 +373,162 @@ TABLES = [
     ),
 ]
 
-BAD_TABLES = [*SHARDS, *KEYS, *TABLES]
+OK_ROWS = "0.5,0.25\n" * 17
+GOLD_ROWS = "1,0\n" * 18
+JOINED = {"truth_path": "t.csv"}
+
+
+def gold(scores: str, truth: str) -> Callable[[Path], object]:
+    """A file of scores and one of truth."""
+    return both(text("s.csv", scores), text("t.csv", truth))
+
+
+LABELS = [
+    *(
+        BadTable(
+            f"a label of text for {cell}",
+            gold(f"cat,dog\n{OK_ROWS}0.5,{cell}\n", f"cat,dog\n{GOLD_ROWS}"),
+            "s.csv",
+            rf"column 'dog' of s.csv is text, though 17 of its first 18 values are numbers \(row 17 has '{shown}'\),"
+            r" expected numbers in every row of a label; --label-names or --score-column names the columns to use",
+            **JOINED,
+        )
+        for cell, shown in (("?", r"\?"), ('"1,000"', "1,000"), ('"0,5"', "0,5"), ("12%", "12%"), ("1_0", "1_0"))
+    ),
+    BadTable(
+        "a label of text, without truth",
+        text("s.csv", f"cat,dog\n{OK_ROWS}0.5,?\n"),
+        "s.csv",
+        r"column 'dog' of s.csv is text, though 17 of its first 18 values are numbers \(row 17 has '\?'\), expected",
+    ),
+    BadTable(
+        "a label stored as text",
+        table(cat=[0.5, 0.25], dog=["0.5", "0.25"]),
+        "s.parquet",
+        r"column 'dog' of s.parquet is text, though 2 of its first 2 values are numbers, expected numbers in every",
+    ),
+    BadTable(
+        "a label of text with a prefix",
+        text("s.csv", "y_score_cat,y_score_dog\n0.5,0.25\n0.5,?\n"),
+        "s.csv",
+        r"column 'y_score_dog' of s.csv holds text, expected scores \(row 1 has '\?'\)",
+    ),
+    BadTable(
+        "truth of text with a prefix",
+        text("s.csv", "y_score_cat,y_true_cat\n0.5,1\n0.5,?\n"),
+        "s.csv",
+        r"column 'y_true_cat' of s.csv holds text, expected 0 and 1 \(row 1 has '\?'\)",
+    ),
+    BadTable(
+        "a label asked for that is text",
+        text("s.csv", "cat,dog\n0.5,high\n0.5,low\n"),
+        "s.csv",
+        r"s.csv has no scores of 'dog', expected a column for each of --label-names \(column 'dog' of s.csv is text: row"
+        r" 0 has 'high'\)",
+        NAMED,
+    ),
+    BadTable(
+        "truth of a label whose scores are text",
+        gold("cat,dog\n0.5,high\n0.5,low\n", "cat,dog\n1,0\n0,1\n"),
+        "s.csv",
+        r"truth 'label columns' of t.csv has 'dog', expected the same labels as the scores \(column 'dog' of s.csv is"
+        r" text: row 0 has 'high'\)",
+        **JOINED,
+    ),
+    BadTable(
+        "truth, in the same file, of a label whose scores are text",
+        text("s.csv", "cat,dog,y_true_cat,y_true_dog\n0.5,high,1,0\n0.5,low,0,1\n"),
+        "s.csv",
+        r"truth 'y_true' of s.csv has 'dog', expected the same labels as the scores \(column 'dog' of s.csv is text:",
+    ),
+    BadTable(
+        "truth of a label whose scores are dates",
+        both(table(cat=[0.5], dog=pa.array([1], pa.date32())), text("t.csv", "cat,dog\n1,0\n")),
+        "s.parquet",
+        r"truth 'label columns' of t.csv has 'dog', expected .* \(column 'dog' of s.parquet is date32\[day\]\)",
+        **JOINED,
+    ),
+    BadTable(
+        "truth of a label without scores",
+        gold("cat\n0.5\n0.25\n", "cat,dog\n1,0\n0,1\n"),
+        "s.csv",
+        r"truth 'label columns' of t.csv has 'dog', expected the same labels as the scores; --label-names names",
+        **JOINED,
+    ),
+    BadTable(
+        "truth, partly text, of a label without scores",
+        gold("cat\n0.5\n0.25\n0.5\n", "cat,dog\n1,0\n0,1\n0,?\n"),
+        "s.csv",
+        r"column 'dog' of t.csv is text, though 2 of its first 3 values are 0 or 1 \(row 2 has '\?'\), expected",
+        **JOINED,
+    ),
+    BadTable(
+        "truth that is text",
+        gold("cat,dog\n0.5,0.25\n0.25,0.5\n", "cat,dog\n1,0\n0,?\n"),
+        "s.csv",
+        r"truth 'all columns' of t.csv lacks 'dog', expected the same labels as the scores \(column 'dog' of t.csv is"
+        r" text: row 1 has '\?'\)",
+        **JOINED,
+    ),
+    BadTable(
+        "truth in another case",
+        gold("cat,dog\n0.5,0.25\n", "cat,Dog\n1,0\n"),
+        "s.csv",
+        r"truth 'all columns' of t.csv lacks 'dog' and has 'Dog', expected the same labels as the scores",
+        **JOINED,
+    ),
+    BadTable(
+        "truth with a space before a name",
+        gold("cat,dog\n0.5,0.25\n", "cat, dog\n1,0\n"),
+        "s.csv",
+        r"truth 'all columns' of t.csv lacks 'dog' and has ' dog', expected the same labels as the scores",
+        **JOINED,
+    ),
+    BadTable(
+        "a prefix on some scores only",
+        text("s.csv", "y_score_cat,dog,y_true_cat,y_true_dog\n0.5,0.25,1,0\n"),
+        "s.csv",
+        r"truth 'y_true' of s.csv has 'dog', expected .* \(column 'dog' of s.csv does not begin with 'y_score'\)",
+    ),
+    BadTable(
+        "scores of lists under a prefix",
+        table(y_score_cat=[0.5], y_score_dog=[[0.5]], y_true_cat=[1], y_true_dog=[0]),
+        "s.parquet",
+        r"truth 'y_true' of s.parquet has 'dog', expected .* \(column 'y_score_dog' of s.parquet is lists of double\)",
+    ),
+    BadTable(
+        "a key that is a score",
+        table(y_score_cat=[0.5], y_score_dog=[1]),
+        "s.parquet",
+        r"column 'y_score_dog' of s.parquet is named for two roles, scores and --key, expected one",
+        Wanted(key="y_score_dog"),
+    ),
+    BadTable(
+        "groups that are truth",
+        table(y_score_cat=[0.5], y_true_cat=[1]),
+        "s.parquet",
+        r"column 'y_true_cat' of s.parquet is named for two roles, truth and --groups, expected one",
+        Wanted(groups="y_true_cat"),
+    ),
+    BadTable(
+        "truth under the prefix of the scores",
+        table(p_cat=[0.5], p_true_cat=[1]),
+        "s.parquet",
+        r"column 'p_true_cat' of s.parquet is named for two roles, scores and truth, expected one",
+        Wanted("p", "p_true"),
+    ),
+    BadTable(
+        "keys of whole decimals",
+        table(id=pa.array([1, 2, 3]).cast(pa.decimal128(19, 0)), cat=[0.5, 0.25, 0.5]),
+        "s.parquet",
+        r"s.parquet has whole numbers in 'id' beside scores that are not, expected --key or --groups to name them",
+    ),
+    BadTable(
+        "a column of nulls",
+        table(cat=[0.5], dog=pa.array([None], pa.null())),
+        "s.parquet",
+        r"column 'dog' of s.parquet has no value at row 0, label 'dog', expected one in each row",
+    ),
+]
+
+BAD_TABLES = [*SHARDS, *KEYS, *TABLES, *LABELS]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from thresholds._checks import InputError, read_json
-from thresholds.files.arrow_columns import class_names, described, features_in, names_in, values_of
+from thresholds.files.arrow_columns import class_names, described, features_in, index_columns, names_in, values_of
 from thresholds.files.columns import Array, Batch, Kind, Lists, NoValue, Table, listed
 from thresholds.files.source import rows_per_block
 
@@ -45,7 +45,11 @@ class ArrowTable(Table):
             raise InputError(f"{path.name} has several columns named {listed(doubled)}, expected each name once")
         self.label_names = names_in(schema, path.name)
         features = features_in(schema, path.name) if features is None else features
-        self.columns = {field.name: described(field.type, class_names(features.get(field.name))) for field in schema}
+        index = index_columns(schema)
+        self.columns = {
+            field.name: described(field.type, class_names(features.get(field.name)))._replace(of_index=field.name in index)
+            for field in schema
+        }
 
     @abstractmethod
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:

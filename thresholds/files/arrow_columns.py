@@ -20,7 +20,8 @@ def described(type_: Any, names: tuple[str, ...] | None) -> Column:
         return Column("list", _kind(type_.value_type), _shown(type_), type_.list_size, names)
     if _is_list(type_) or _is_view(type_):
         return Column("list", _kind(type_.value_type), _shown(type_), None, names)
-    return Column("flat", _kind(type_), _shown(type_), None, names)
+    whole = types.is_decimal(type_) and type_.scale <= 0
+    return Column("flat", "int" if whole else _kind(type_), _shown(type_), None, names)
 
 
 def _is_list(type_: Any) -> bool:
@@ -56,6 +57,7 @@ def _kind(type_: Any) -> Kind:
         type_ = type_.value_type
     kinds: tuple[tuple[Any, Kind], ...] = (
         (types.is_floating, "float"),
+        (types.is_decimal, "float"),
         (types.is_integer, "int"),
         (types.is_boolean, "bool"),
         (types.is_string, "text"),
@@ -119,6 +121,15 @@ def names_in(schema: Any, name: str) -> tuple[str, ...] | None:
         return names_of_labels(read_json(stored))
     except InputError as error:
         raise InputError(f"label_names in the metadata of {name} cannot be read: {error}") from None
+
+
+def index_columns(schema: Any) -> set[str]:
+    """Give the columns that pandas notes as the index of the frame it wrote."""
+    try:
+        noted = read_json((schema.metadata or {}).get(b"pandas", b"{}"), constants=True)
+        return {name for name in noted["index_columns"] if isinstance(name, str)}
+    except (InputError, KeyError, TypeError):
+        return set()
 
 
 def features_in(schema: Any, name: str) -> Mapping[str, Any]:

@@ -4,8 +4,9 @@ A list column holds all labels of a row; wide columns hold one label each, their
 label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`.
 """
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ Form = Literal["flat", "list", "mapping"]  # a mapping has label names for keys
 Kind = Literal["float", "int", "bool", "text", "none", "other"]  # "none": nothing but nulls or empty lists
 
 SEPARATORS = "_.:/"
+NUMBERS = ("float", "int", "bool")  # kinds of columns
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # as pandas calls an index without a name in a file
 _SHOWN = 5
 
 
@@ -30,6 +33,8 @@ class Column(NamedTuple):
     type: str  # as people know it; shards must have the same
     width: int | None = None  # of lists that are all of one length
     names: tuple[str, ...] | None = None  # of the labels that its numbers stand for
+    of_index: bool = False  # of a pandas frame, as the file says
+    optional: bool = False  # some rows have no such key
 
 
 class Lists(NamedTuple):
@@ -83,21 +88,21 @@ class Part(NamedTuple):
 Columns = Mapping[str, Column]
 
 
-def score_part(name: str, columns: Columns, wanted: Wanted) -> Part:
-    """Choose the columns of the scores."""
+def score_part(name: str, columns: Columns, wanted: Wanted, because: Callable[[str], str]) -> Part:
+    """Choose the columns of the scores; `because` says why a label that is asked for has none."""
     if wanted.scores is not None:
         found = _named(columns, wanted.scores)
         if found is None:
             raise InputError(f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}")
-        return _numeric(name, columns, found)
+        return _scores(name, columns, found)
     named = _named(columns, "y_score")
     if named is not None:
-        return _numeric(name, columns, named)
+        return _scores(name, columns, named)
     others = _others(columns, wanted)
     lists = [key for key, column in others.items() if column.form == "mapping" or _is_list(column, "float")]
     if len(lists) > 1:
         raise InputError(f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column")
-    return _as_part(columns, lists[0]) if lists else _all_numeric(name, others, wanted)
+    return _as_part(columns, lists[0]) if lists else _all_numeric(name, others, wanted, because)
 
 
 def truth_part(name: str, columns: Columns, wanted: Wanted, scores: Part | None) -> Part | None:
@@ -121,7 +126,7 @@ def truth_part(name: str, columns: Columns, wanted: Wanted, scores: Part | None)
         return _as_part(columns, lists[0])
     if scores is not None:
         return None
-    wide = tuple(key for key, column in others.items() if column.form == "flat" and column.kind in _NUMBERS)
+    wide = tuple(_of_numbers(others))
     if not wide:
         raise InputError(f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1")
     return Part("all columns", wide, wide, "wide")
@@ -136,7 +141,8 @@ def listed(names: Sequence[str] | Columns) -> str:
 def differences(first: Table, other: Table, used: Sequence[str]) -> str | None:
     """Say how columns differ from those of the first shard: in names, or in the type of a column that is used."""
     lacking = [key for key in first.columns if key not in other.columns]
-    new = [key for key in other.columns if key not in first.columns]
+    lacking = [key for key in lacking if key in used or not first.columns[key].optional]
+    new = [key for key, column in other.columns.items() if key not in first.columns and not column.optional]
     if lacking or new:
         lacks, more = f"lacks {listed(lacking)}" if lacking else "", f"has {listed(new)}" if new else ""
         return f"{' and '.join(filter(None, (lacks, more)))}, expected the columns of the first shard, {first.name}"
@@ -151,9 +157,6 @@ def differences(first: Table, other: Table, used: Sequence[str]) -> str | None:
     return None
 
 
-_NUMBERS = ("float", "int", "bool")
-
-
 def _is_list(column: Column, *kinds: Kind) -> bool:
     """Tell whether a column holds lists of one of the kinds."""
     return column.form == "list" and column.kind in kinds
@@ -162,7 +165,7 @@ def _is_list(column: Column, *kinds: Kind) -> bool:
 def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
     """Tell whether there is a column of numbers for each of the names."""
     return all(
-        name in columns and columns[name].form == "flat" and columns[name].kind in (*_NUMBERS, "none") for name in names
+        name in columns and columns[name].form == "flat" and columns[name].kind in (*NUMBERS, "none") for name in names
     )
 
 
@@ -197,22 +200,40 @@ def _as_part(columns: Columns, name: str) -> Part:
     return Part(name, (name,), column.names, column.form)
 
 
-def _numeric(name: str, columns: Columns, part: Part) -> Part:
-    """Refuse scores that are no numbers."""
-    for key in part.columns:
-        if columns[key].kind not in (*_NUMBERS, "none"):
-            raise InputError(f"column {key!r} of {name} holds {columns[key].type}, expected scores")
+def _scores(name: str, columns: Columns, part: Part) -> Part:
+    """Refuse lists of anything but numbers; wide columns are looked at where they can be read."""
+    column = columns[part.columns[0]]
+    if part.form != "wide" and column.kind not in (*NUMBERS, "none"):
+        raise InputError(f"column {part.key!r} of {name} holds {column.type}, expected scores")
     return part
 
 
-def _all_numeric(name: str, others: Columns, wanted: Wanted) -> Part:
+def is_index(key: str, column: Column) -> bool:
+    """Tell whether a column is the index of a pandas frame, which nobody named."""
+    return column.of_index or _INDEX.fullmatch(key) is not None
+
+
+def _of_numbers(columns: Columns) -> dict[str, Column]:
+    """Give the columns of one number in each row, and of nothing; an index of pandas is none."""
+    return {
+        key: column
+        for key, column in columns.items()
+        if column.form == "flat" and column.kind in (*NUMBERS, "none") and not is_index(key, column)
+    }
+
+
+def _all_numeric(name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]) -> Part:
     """Take the columns that are named for labels, else all columns of numbers."""
-    numbers = {key: column for key, column in others.items() if column.form == "flat" and column.kind in _NUMBERS}
     if wanted.label_names is not None:
+        numbers = {key: column for key, column in others.items() if _all_flat(others, (key,))}
         lacking = [label for label in wanted.label_names if label not in numbers]
         if lacking:
-            raise InputError(f"{name} has no scores of {listed(lacking)}, expected a column for each of --label-names")
+            raise InputError(
+                f"{name} has no scores of {listed(lacking)}, expected a column for each of --label-names"
+                f"{because(lacking[0])}"
+            )
         return Part("label columns", wanted.label_names, wanted.label_names, "wide")
+    numbers = _of_numbers(others)
     if not numbers:
         found = (
             ", ".join(f"{shown(key)} ({column.type})" for key, column in list(others.items())[:_SHOWN]) or "no columns"
@@ -221,9 +242,9 @@ def _all_numeric(name: str, others: Columns, wanted: Wanted) -> Part:
             f"{name} has no scores in {found}, expected columns of numbers, or a column of lists of them, as"
             " --score-column"
         )
-    kinds = {column.kind == "float" for column in numbers.values()}
+    kinds = {column.kind == "float" for column in numbers.values() if column.kind != "none"}
     if len(kinds) > 1:
-        whole = [key for key, column in numbers.items() if column.kind != "float"]
+        whole = [key for key, column in numbers.items() if column.kind in ("int", "bool")]
         raise InputError(
             f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected --key or --groups to"
             " name them, --score-column a prefix, or --label-names the labels"

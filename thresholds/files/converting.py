@@ -15,12 +15,16 @@ _ENOUGH_CELLS = 100  # from which on logits do not all lie in [0, 1] by chance
 class Converted(Source):
     """The rows of another source, in another form."""
 
-    def __init__(self, source: Source, note: str | None = None) -> None:
+    def __init__(self, source: Source, *notes: str) -> None:
         self._source = source
         for name in ("name", "score_key", "truth_key", "label_names", "n_labels", "n_samples", "about", "of_text"):
             setattr(self, name, getattr(source, name))
-        self.calib_idx, self.test_idx = source.calib_idx, source.test_idx
-        self.notes = source.notes if note is None else (*source.notes, note)
+        self.calib_idx, self.test_idx, self.left_out = source.calib_idx, source.test_idx, source.left_out
+        self.notes = (*source.notes, *notes)
+
+    def because(self, label: str) -> str:
+        """Say why a label has no scores."""
+        return self._source.because(label)
 
     def keys(self) -> Array:
         """Give the key of every row."""

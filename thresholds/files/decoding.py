@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 def stacked(batch: Batch, columns: Sequence[str]) -> Array:
     """Give wide columns as a matrix (n_rows, n_labels)."""
     parts = [batch.columns[column] for column in columns]
-    vectors = [part for part in parts if isinstance(part, np.ndarray)]
+    vectors = [_floats(part) for part in parts if isinstance(part, np.ndarray)]
     matrix = np.empty((len(vectors[0]), len(vectors)), np.result_type(*vectors))
     for place, vector in enumerate(vectors):
         matrix[:, place] = vector
@@ -34,7 +34,12 @@ def rectangular(batch: Batch, column: str, n_labels: int) -> Array:
             f"column {column!r} of {batch.name} has {lengths[wrong[0]]} values at row {batch.first + wrong[0]},"
             f" expected {n_labels}, one for each label"
         )
-    return lists.values.reshape(-1, n_labels)
+    return _floats(lists.values).reshape(-1, n_labels)
+
+
+def _floats(cells: Array) -> Array:
+    """Give decimals, which come as Python's, as the nearest floats."""
+    return cells.astype(np.float64) if cells.dtype.kind == "O" else cells
 
 
 def indicator(cells: Array, what: str, first: int, label_names: Sequence[str] | None) -> npt.NDArray[np.uint8]:

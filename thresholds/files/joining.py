@@ -1,10 +1,11 @@
 """Scores joined to truth in another file: by a key, else row by row."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from thresholds._checks import InputError, Matrix
-from thresholds.files.columns import Table, truth_part
+from thresholds.files import accounting
+from thresholds.files.columns import NUMBERS, Part, Table, truth_part
 from thresholds.files.converting import Converted
 from thresholds.files.keys import places_of
 from thresholds.files.source import Array, Block, Source, Wanted
@@ -15,22 +16,27 @@ from thresholds.gathering import Gathered
 class TruthFile:
     """The truth of all rows of a file, read whole, and their keys if rows are to be found by them."""
 
-    def __init__(self, name: str, key: str, matrix: Matrix, keys: Array | None) -> None:
-        self.name, self.key, self.matrix, self.keys = name, key, matrix, keys
+    def __init__(self, name: str, key: str, matrix: Matrix, keys: Array | None, notes: tuple[str, ...] = ()) -> None:
+        self.name, self.key, self.matrix, self.keys, self.notes = name, key, matrix, keys, notes
 
     @classmethod
     def of_table(cls, table: Table, wanted: Wanted, scores: Source) -> "TruthFile":
-        """Read the truth of a table, for the labels of the scores."""
+        """Read the truth of a table, for the labels of the scores; those that are asked for may be a part of it."""
         check_columns(table, wanted)
         part = truth_part(table.name, table.columns, replace(wanted, label_names=scores.label_names), None)
         assert part is not None, "a file of truth alone has some, or is refused"
-        truth = Truth(table, part, scores.label_names, scores.n_labels)
+        accounting.refuse_two_roles(table.name, {"truth": part.columns, "--key": (wanted.key,)})
+        left = accounting.left_out(table, {*part.columns, wanted.key})
+        truth = Truth(table, part, scores.label_names, scores.n_labels, scores.because)
+        if part.key in ("label columns", "all columns") and wanted.label_names is None:
+            _refuse_other_labels(table, part, left, scores)
         gathered = Gathered(f"truth {part.key!r} of {table.name}", n_rows=table.n_rows)
         for batch in batches(table, truth.part.columns, truth.part, scores.n_labels, scores.label_names):
             gathered.add(truth.decode(batch))
         if not gathered.n_rows:
             raise InputError(f"{table.name} has no rows, expected the truth of those of {scores.name}")
-        return cls(table.name, part.key, gathered.matrix(), None if wanted.key is None else keys_of(table, wanted.key))
+        keys = None if wanted.key is None else keys_of(table, wanted.key)
+        return cls(table.name, part.key, gathered.matrix(), keys, accounting.noted(left, f" of {table.name}"))
 
     @classmethod
     def of_source(cls, source: Source, scores: Source, key: str | None) -> "TruthFile":
@@ -45,16 +51,26 @@ class TruthFile:
         return cls(source.name, source.score_key, found.y_score, None if key is None else source.keys())
 
 
+def _refuse_other_labels(table: Table, part: Part, left: Mapping[str, str], scores: Source) -> None:
+    """Refuse to leave out the truth of a label that the scores lack."""
+    for label in left:
+        in_scores = scores.left_out.get(label) is not None and table.columns[label].kind in NUMBERS
+        if in_scores or accounting.looks_like_truth(table, label):
+            why = scores.because(label) or "; --label-names names those to use"
+            raise InputError(
+                f"truth {part.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"
+            )
+    accounting.refuse_mostly_numbers(table, accounting.of_text(table, left), accounting.is_zero_or_one, "0 or 1")
+
+
 class Joined(Converted):
     """Scores of one file with truth of another."""
 
     def __init__(self, source: Source, truth: TruthFile, key: str | None) -> None:
         self._truth = truth
-        super().__init__(
-            source, None if key is not None else f"{truth.name} is joined by row order; --key joins by a column"
-        )
-        self.truth_key = f"{truth.key} of {truth.name}"
         self._places = None if truth.keys is None else places_of(source.keys(), truth.keys, source.name, truth.name)
+        super().__init__(source, *truth.notes, *self._joined())
+        self.truth_key = f"{truth.key} of {truth.name}"
         self._refuse_other_length(source.n_samples)
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
@@ -69,6 +85,14 @@ class Joined(Converted):
         """Give all rows at once where the scores are."""
         found = self._source.whole()
         return None if found is None else found._replace(y_true=self._rows(slice(0, found.y_score.shape[0])))
+
+    def _joined(self) -> tuple[str, ...]:
+        """Say by what rows are joined, if by no key, and how many are left over."""
+        if self._places is None:
+            return (f"{self._truth.name} is joined by row order; --key joins by a column",)
+        more = self._truth.matrix.shape[0] - self._places.size
+        rows = f"{more:,} row{'s' if more > 1 else ''}"
+        return (f"left out of {self._truth.name}: {rows} whose keys the scores do not have",) if more else ()
 
     def _rows(self, rows: slice) -> Matrix:
         """Give the truth of some rows."""

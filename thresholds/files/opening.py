@@ -85,7 +85,7 @@ def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
         return TruthFile.of_source(NpzSource(Path(path), of_truth, truth_only=True), scores, wanted.key)
     if suffix == ".npy":
         return TruthFile.of_source(NpySource(Path(path), of_truth), scores, wanted.key)
-    return TruthFile.of_table(_open_table(path, of_truth), of_truth, scores)
+    return TruthFile.of_table(_open_table(path, of_truth), replace(of_truth, label_names=wanted.label_names), scores)
 
 
 def _open_table(path: str, wanted: Wanted) -> Table:

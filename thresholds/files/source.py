@@ -1,8 +1,9 @@
 """What every file of scores looks like to those who read it: blocks of rows, or all rows at once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,8 @@ class Source(ABC):
     n_labels: int
     n_samples: int | None = None  # None where that takes reading them all
     about: str = ""  # for people: the number of shards, perhaps
-    notes: tuple[str, ...] = ()  # what was assumed
+    notes: tuple[str, ...] = ()  # what was assumed, and what is left out
+    left_out: Mapping[str, str] = MappingProxyType({})  # columns without a role, and what they hold
     calib_idx: Rows | None = None
     test_idx: Rows | None = None
     of_text: bool = False  # scores are written as text, which has no dtype
@@ -61,6 +63,10 @@ class Source(ABC):
     def whole(self) -> Block | None:
         """Give all rows at once where that takes no more memory than the file has."""
         return None
+
+    def because(self, label: str) -> str:
+        """Say why a label has no scores though there is a column for it; nothing where there is none."""
+        return ""
 
     def keys(self) -> Array:
         """Give the key of every row."""

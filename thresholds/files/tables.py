@@ -1,6 +1,7 @@
 """A table as a source of scores: which columns are what, and rows of them as matrices."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._checks import InputError, Matrix, names_of_labels
-from thresholds.files import keys
+from thresholds.files import accounting, keys
 from thresholds.files.columns import Batch, Lists, NoValue, Part, Table, listed, score_part, truth_part
 from thresholds.files.decoding import from_names, from_positions, indicator, rectangular, stacked
 from thresholds.files.source import Block, Source, Wanted
@@ -24,14 +25,37 @@ class TableSource(Source):
         self._table, self._wanted = table, wanted
         self.name, self.about, self.n_samples, self.of_text = table.name, table.about, table.n_rows, table.of_text
         check_columns(table, wanted)
-        part = score_part(table.name, table.columns, wanted)
+        part = score_part(table.name, table.columns, wanted, partial(accounting.because, table, None))
+        accounting.refuse_other_than_numbers(table, part, "scores")
         truth = truth_part(table.name, table.columns, wanted, part) if wanted.with_truth else None
+        self._account(part, truth)
         self.score_key = part.key
         self.label_names = _label_names(table, part, wanted)
         self._scores = _ordered(part, self.label_names)
         self.n_labels = _n_labels(table, self._scores, self.label_names)
-        self._truth = None if truth is None else Truth(table, truth, self.label_names, self.n_labels)
+        because = partial(accounting.because, table, part)
+        self._truth = None if truth is None else Truth(table, truth, self.label_names, self.n_labels, because)
         self.truth_key = None if truth is None else truth.key
+
+    def because(self, label: str) -> str:
+        """Say why a label has no scores though there is a column for it."""
+        return accounting.because(self._table, self._scores, label)
+
+    def _account(self, scores: Part, truth: Part | None) -> None:
+        """Give every column its role, or a place among those that are left out."""
+        table, of_truth = self._table, () if truth is None else truth.columns
+        roles = {
+            "scores": scores.columns,
+            "truth": of_truth,
+            "--key": (self._wanted.key,),
+            "--groups": (self._wanted.groups,),
+        }
+        accounting.refuse_two_roles(table.name, roles)
+        used = {column for columns in roles.values() for column in columns}
+        self.left_out = accounting.left_out(table, used)
+        if scores.key == "all columns":
+            accounting.refuse_mostly_numbers(table, accounting.of_text(table, self.left_out))
+        self.notes = (*accounting.assumed(scores), *accounting.noted(self.left_out))
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Give the rows in order, a few megabytes at a time; without truth where that is not wanted."""
@@ -54,13 +78,21 @@ class TableSource(Source):
 class Truth:
     """How the truth of a table is read, for labels that are known."""
 
-    def __init__(self, table: Table, part: Part, label_names: tuple[str, ...] | None, n_labels: int) -> None:
+    def __init__(
+        self,
+        table: Table,
+        part: Part,
+        label_names: tuple[str, ...] | None,
+        n_labels: int,
+        because: Callable[[str], str],
+    ) -> None:
         self._names, self._n_labels = label_names, n_labels
-        self.part = self._matched(table, part)
+        accounting.refuse_other_than_numbers(table, part, "0 and 1")
+        self.part = self._matched(table, part, because)
         self.decode = self._way(table)
 
-    def _matched(self, table: Table, part: Part) -> Part:
-        """Put wide columns into the order of the labels, by name."""
+    def _matched(self, table: Table, part: Part, because: Callable[[str], str]) -> Part:
+        """Put wide columns into the order of the labels, by name; `because` says why the scores lack one."""
         if part.form == "list":
             return part
         if part.names is None:
@@ -72,7 +104,10 @@ class Truth:
                 f"truth {part.key!r} of {table.name} has label names and the scores have none, expected --label-names"
             )
         if set(part.names) != set(self._names):
-            raise InputError(f"truth {part.key!r} of {table.name} {_apart(part.names, self._names)} as the scores")
+            lacking = [label for label in self._names if label not in part.names]
+            more = [label for label in part.names if label not in self._names]
+            why = accounting.because(table, part, lacking[0]) if lacking else because(more[0])
+            raise InputError(f"truth {part.key!r} of {table.name} {_apart(part.names, self._names)} as the scores{why}")
         return _ordered(part, self._names)
 
     def _way(self, table: Table) -> Decode:
@@ -142,8 +177,11 @@ def check_columns(table: Table, wanted: Wanted) -> None:
             raise InputError(
                 f"column {column!r} of {table.name} holds lists, expected one value in each row ({option})"
             )
-    if wanted.key is not None and table.columns[wanted.key].kind not in keys.KINDS:
-        raise keys.refuse_kind(table.name, wanted.key, table.columns[wanted.key].type)
+    if wanted.key is None:
+        return
+    described = table.columns[wanted.key]
+    if described.kind not in keys.KINDS or described.type.startswith("decimal"):
+        raise keys.refuse_kind(table.name, wanted.key, described.type)
 
 
 def keys_of(table: Table, key: str | None) -> Array:

@@ -1,0 +1,144 @@
+"""What becomes of every column of a table: a role, a place in the list of what is left out, or a refusal.
+
+A column that is named for a label, or that holds numbers but for some cells, is never left out.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from thresholds._checks import InputError, shown
+from thresholds.files.columns import NUMBERS, SEPARATORS, NoValue, Part, Table, is_index, listed
+
+_SHOWN = 5
+_MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them
+
+
+class FirstText(NamedTuple):
+    """The text in the first block of a column."""
+
+    n_rows: int
+    n_numbers: int
+    odd: tuple[int, str] | None  # the first row that is none, and what it has
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a number is written as text; 1_000 is one in Python alone."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def is_zero_or_one(text: str) -> bool:
+    """Tell whether text is a cell of truth."""
+    return is_number(text) and float(text) in (0, 1)
+
+
+def refuse_two_roles(name: str, roles: Mapping[str, Collection[str | None]]) -> None:
+    """Refuse a column that is scores, truth or what an option names, and another of these; --key may be --groups."""
+    for (first, columns), (second, others) in combinations(roles.items(), 2):
+        both = [column for column in columns if column is not None and column in others]
+        if both and not {first, second} <= {"--key", "--groups"}:
+            raise InputError(f"column {both[0]!r} of {name} is named for two roles, {first} and {second}, expected one")
+
+
+def refuse_other_than_numbers(table: Table, part: Part, expected: str) -> None:
+    """Refuse wide columns that are no numbers."""
+    for key in part.columns:
+        column = table.columns[key]
+        if column.kind not in (*NUMBERS, "none") and part.form == "wide":
+            odd = _odd(table, key)
+            raise InputError(
+                f"column {key!r} of {table.name} holds {column.type}, expected {expected}{f' ({odd})' if odd else ''}"
+            )
+
+
+def refuse_mostly_numbers(
+    table: Table, columns: Sequence[str], fits: Callable[[str], bool] = is_number, what: str = "numbers"
+) -> None:
+    """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them."""
+    for key in columns:
+        found = _first_text(table, key, fits)
+        if found is not None and found.n_numbers >= max(1, _MOSTLY * found.n_rows):
+            odd = "" if found.odd is None else f" (row {found.odd[0]} has {shown(found.odd[1])})"
+            raise InputError(
+                f"column {key!r} of {table.name} is text, though {found.n_numbers:,} of its first {found.n_rows:,}"
+                f" values are {what}{odd}, expected numbers in every row of a label; --label-names or --score-column"
+                " names the columns to use"
+            )
+
+
+def of_text(table: Table, columns: Collection[str]) -> list[str]:
+    """Give those of the columns that hold one text in each row."""
+    return [key for key in columns if table.columns[key].form == "flat" and table.columns[key].kind == "text"]
+
+
+def looks_like_truth(table: Table, key: str) -> bool:
+    """Tell whether a column holds numbers, and in the first block only 0 and 1."""
+    column = table.columns[key]
+    if column.form != "flat" or column.kind not in NUMBERS or is_index(key, column):
+        return False
+    try:
+        batch = next(table.batches([key], 1), None)
+    except NoValue:
+        return False
+    return batch is not None and bool(np.isin(np.asarray(batch.columns[key], np.float64), (0, 1)).all())
+
+
+def because(table: Table, part: Part | None, label: str) -> str:
+    """Say why a table has no numbers for a label though it has a column for it; nothing if there is none."""
+    prefix = None if part is None or part.key in ("all columns", "label columns") else part.key
+    for key in (label, *(f"{prefix}{separator}{label}" for separator in SEPARATORS if prefix is not None)):
+        column = table.columns.get(key)
+        if column is None or (part is not None and key in part.columns):
+            continue
+        of = f"column {key!r} of {table.name}"
+        if column.form == "flat" and column.kind in NUMBERS:
+            return f" ({of} {'is an index, a key or groups' if prefix is None else f'does not begin with {prefix!r}'})"
+        odd = _odd(table, key)
+        return f" ({of} is {column.type}{f': {odd}' if odd else ''})"
+    return ""
+
+
+def left_out(table: Table, used: Collection[str | None]) -> dict[str, str]:
+    """Give the columns without a role, with what they hold."""
+    return {key: column.type for key, column in table.columns.items() if key not in used}
+
+
+def noted(left: Mapping[str, str], of: str = "") -> tuple[str, ...]:
+    """Say what is left out, in one line if there is anything."""
+    if not left:
+        return ()
+    first = ", ".join(f"{shown(key)} ({shown_type})" for key, shown_type in list(left.items())[:_SHOWN])
+    more = f" and {len(left) - _SHOWN:,} more columns" if len(left) > _SHOWN else ""
+    return (f"left out{of}: {first}{more}",)
+
+
+def assumed(part: Part) -> tuple[str, ...]:
+    """Say that columns were taken for labels without being named for them."""
+    return (f"every column of numbers is a label: {listed(part.columns)}",) if part.key == "all columns" else ()
+
+
+def _odd(table: Table, key: str) -> str:
+    """Say which is the first row of a column of text that has no number."""
+    column = table.columns[key]
+    found = _first_text(table, key, is_number) if column.form == "flat" and column.kind == "text" else None
+    return "" if found is None or found.odd is None else f"row {found.odd[0]} has {shown(found.odd[1])}"
+
+
+def _first_text(table: Table, key: str, fits: Callable[[str], bool]) -> FirstText | None:
+    """Look at the first block of a column of text; None where it lacks values."""
+    try:
+        batch = next(table.batches([key], 1), None)
+    except NoValue:
+        return None
+    if batch is None:
+        return None
+    texts = [str(text) for text in batch.columns[key]]
+    fitting = [fits(text) for text in texts]
+    odd = None if all(fitting) else (batch.first + fitting.index(False), texts[fitting.index(False)])
+    return FirstText(len(texts), sum(fitting), odd)
