@@ -346,7 +346,8 @@ def test_truth_is_found_by_its_key(tmp_path: Path) -> None:
             wanted = Wanted(key="id", label_names=NAMES)
             source = open_scores(tmp_path / scores, wanted, truth_path=tmp_path / gold)
             check(source, keys=True)
-            assert source.notes == ()
+            more = ("left out of truth.jsonl: 1 row whose keys the scores do not have",)
+            assert source.notes == (more if gold == "truth.jsonl" else ())
 
 
 def test_whole_numbers_are_keys_too(tmp_path: Path) -> None:
@@ -357,6 +358,71 @@ def test_whole_numbers_are_keys_too(tmp_path: Path) -> None:
     for gold in ("truth.npz", "truth.jsonl"):
         wanted = Wanted(key="id", label_names=NAMES)
         check(open_scores(tmp_path / "scores.npz", wanted, truth_path=tmp_path / gold))
+
+
+# What is left out
+
+
+def test_what_has_no_role_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By every command, and under one name in JSON."""
+    rows = [
+        {"name": f"row {k}", "": k, "cat": p[0], "emu": p[2], "y_true_cat": t[0], "y_true_emu": t[2], "day": [k]}
+        for k, (p, t) in enumerate(zip(SCORES.tolist(), TRUTH.tolist(), strict=True))
+    ]
+    lines(tmp_path / "s.jsonl", rows)
+    rule = tmp_path / "rule.json"
+    notes = [
+        "every column of numbers is a label: 'cat', 'emu'",
+        "left out: 'name' (text), '' (whole numbers), 'day' (lists of whole numbers)",
+    ]
+    commands = {
+        "fit": [tmp_path / "s.jsonl", "-o", rule],
+        "compare": [tmp_path / "s.jsonl"],
+        "diagnose": [tmp_path / "s.jsonl", "--rule", rule],
+    }
+    for command, arguments in commands.items():
+        assert run(command, *arguments) == 0
+        assert capsys.readouterr().out.splitlines()[1:3] == notes, command
+        if command != "fit":
+            assert run(command, *arguments, "--json") == 0
+            assert json.loads(capsys.readouterr().out)["notes"] == notes
+    assert run("predict", rule, tmp_path / "s.jsonl", "-o", tmp_path / "o.npz") == 0
+    truth = ", 'y_true_cat' (whole numbers), 'y_true_emu' (whole numbers), 'day' (lists of whole numbers)"
+    told = [notes[0], f"left out: 'name' (text), '' (whole numbers){truth}"]
+    assert capsys.readouterr().out.splitlines()[1:3] == told
+    assert run("diff", rule, rule, tmp_path / "s.jsonl") == 0
+    assert capsys.readouterr().out.splitlines()[:2] == told
+    assert run("diff", rule, rule, tmp_path / "s.jsonl", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["notes"] == told
+
+
+def test_truth_beside_the_scores_is_left_out_where_another_file_has_it(tmp_path: Path) -> None:
+    rows = [{"p": p, "y_true_cat": 1, "y_true_emu": 0} for p in SCORES.tolist()]
+    lines(tmp_path / "s.jsonl", rows)
+    lines(tmp_path / "t.jsonl", [{"tags": tags, "age": k} for k, tags in enumerate(TAGS)])
+    source = open_scores(tmp_path / "s.jsonl", Wanted(label_names=NAMES), truth_path=tmp_path / "t.jsonl")
+    check(source)
+    assert source.notes == (
+        "left out: 'y_true_cat' (whole numbers), 'y_true_emu' (whole numbers)",
+        "left out of t.jsonl: 'age' (whole numbers)",
+        "t.jsonl is joined by row order; --key joins by a column",
+    )
+
+
+def test_a_label_of_the_rule_that_is_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines(tmp_path / "s.jsonl", [{"cat": 0.5, "dog": "high"}])
+    FixedRule(0.5, 2, label_names=["cat", "dog"]).save(tmp_path / "rule.json")
+    assert run("predict", tmp_path / "rule.json", tmp_path / "s.jsonl", "-o", tmp_path / "o.npz") == 1
+    assert capsys.readouterr().err.endswith(
+        "'dog' only in " + f"{tmp_path}/rule.json; column 'dog' of s.jsonl is text\n"
+    )
+
+
+def test_keys_that_some_rows_lack_may_differ_between_shards(tmp_path: Path) -> None:
+    (tmp_path / "shards").mkdir()
+    lines(tmp_path / "shards" / "a.jsonl", [{"cat": 0.5}, {"cat": 0.25, "note": "new"}])
+    lines(tmp_path / "shards" / "b.jsonl", [{"cat": 0.75}, {"cat": 0.5, "comment": "old"}])
+    assert gather(open_scores(tmp_path / "shards")).y_score.tolist() == [[0.5], [0.25], [0.75], [0.5]]
 
 
 # Writing

@@ -423,8 +423,8 @@ LABELS = [
         "a label asked for that is text",
         text("s.csv", "cat,dog\n0.5,high\n0.5,low\n"),
         "s.csv",
-        r"s.csv has no scores of 'dog', expected a column for each of --label-names \(column 'dog' of s.csv is text: row"
-        r" 0 has 'high'\)",
+        r"s.csv has no scores of 'dog', expected a column for each of --label-names"
+        r" \(column 'dog' of s.csv is text: row 0 has 'high'\)",
         NAMED,
     ),
     BadTable(

@@ -35,7 +35,7 @@ class _Deciding:
 
     def __init__(self, rule: "Rule", path: str, source: "Source") -> None:
         self.rule, self.source = rule, source
-        self.order = reading.order_of(source.label_names, source.name, rule, path)
+        self.order = reading.order_of(source, rule, path)
         self.n_rows = self.n_predicted = 0
         self.kind = ""
         self._outside = 0.0
@@ -117,6 +117,7 @@ def diff(options: argparse.Namespace) -> None:
     difference = diff_rules(old, new, None if data is None else data.y_score)
     if options.json:
         about = {"old": options.old, "new": options.new, "file": None if data is None else data.name}
+        about |= {"notes": [] if data is None else list(data.notes)}
         printing.print_json(about | difference.to_dict())
     else:
-        print(difference.to_text(options.top))
+        print("\n".join([*(data.notes if data is not None else ()), difference.to_text(options.top)]))

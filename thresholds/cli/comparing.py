@@ -16,6 +16,7 @@ def compare(options: argparse.Namespace) -> None:
     result = compare(rules, data.y_true[test], data.y_score[test], beta=options.beta)
     if options.json:
         about = {"file": data.name, "score_key": data.score_key, "placement": options.placement, "split": split}
+        about |= {"notes": list(data.notes)}
         rows = {"n_fitted": len(calibration), "n_judged": len(test)}
         printing.print_json(about | rows | result.to_dict())
         return

@@ -51,6 +51,7 @@ def diagnose(options: argparse.Namespace) -> None:
     options.status = failing.STATUS if broken else 0
     if options.json:
         about = {"file": data.name, "score_key": data.score_key, "rule": options.rule, "rows": case.said}
+        about |= {"notes": list(data.notes)}
         changes = None if repair is None else objects_of(repair.changes)
         printing.print_json(about | _values(found) | {"repair": changes, "broken": broken})
     else:

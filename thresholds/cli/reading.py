@@ -154,19 +154,24 @@ def threshold_rule(path: str) -> "ThresholdRule":
     return rule
 
 
-def order_of(names: "tuple[str, ...] | None", name: str, rule: "Rule", path: str) -> "Rows | None":
+def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Rows | None":
     """Give the places of a rule's labels in a file, by name; None where they are in order, or one has no names."""
     import numpy as np
 
+    names, name = source.label_names, source.name
     if names is None or rule.label_names is None or names == rule.label_names:
         return None
     if set(names) != set(rule.label_names):
         apart = [
             _some(set(first) - set(second)) for first, second in ((names, rule.label_names), (rule.label_names, names))
         ]
+        because = "".join(
+            f"; column {label!r} of {name} is {source.left_out[label]}"
+            for label in sorted(set(rule.label_names) & set(source.left_out))[:_NAMES_SHOWN]
+        )
         raise InputError(
             f"label_names of {name} differ from those of {path}, expected the same: {apart[0]} only in {name},"
-            f" {apart[1]} only in {path}"
+            f" {apart[1]} only in {path}{because}"
         )
     place = {label: k for k, label in enumerate(names)}
     return np.array([place[label] for label in rule.label_names])
@@ -174,7 +179,7 @@ def order_of(names: "tuple[str, ...] | None", name: str, rule: "Rule", path: str
 
 def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
     """Put the labels of a file into the order of a rule's, by name."""
-    order = order_of(data.label_names, data.name, rule, path)
+    order = order_of(data, rule, path)
     if order is None:
         return data
     truth = None if data.y_true is None else data.y_true[:, order]

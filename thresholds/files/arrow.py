@@ -47,7 +47,9 @@ class ArrowTable(Table):
         features = features_in(schema, path.name) if features is None else features
         index = index_columns(schema)
         self.columns = {
-            field.name: described(field.type, class_names(features.get(field.name)))._replace(of_index=field.name in index)
+            field.name: described(field.type, class_names(features.get(field.name)))._replace(
+                of_index=field.name in index
+            )
             for field in schema
         }
 

@@ -24,15 +24,18 @@ class JsonLines(Table):
     def __init__(self, path: Path) -> None:
         self.name, self._path = path.name, path
         rows = [row for _, row in islice(self._rows(), _LOOKED_AT)]
+        self.columns = {}
         if not rows:
-            self.columns, self.n_rows = {}, 0
-            return
-        self.columns = {key: _described([row[key] for row in rows if key in row]) for key in rows[0]}
+            self.n_rows = 0
+        for key in dict.fromkeys(chain.from_iterable(rows)):
+            values = [row[key] for row in rows if key in row]
+            self.columns[key] = _described(values)._replace(optional=len(values) < len(rows))
 
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read some thousand lines at a time."""
         rows, first = self._rows(), 0
         while part := list(islice(rows, rows_per_block(n_labels))):
+            self._refuse_late_numbers(part)
             found = {key: self._column(key, part, first) for key in columns}
             yield Batch(self.name, first, found)
             first += len(part)
@@ -50,6 +53,16 @@ class JsonLines(Table):
                 if not isinstance(row, dict):
                     raise InputError(f"{self._path} has {shown(row)} in line {number}, expected an object")
                 yield number, row
+
+    def _refuse_late_numbers(self, rows: list[tuple[int, Row]]) -> None:
+        """Refuse numbers under a key that the first rows do not have: they may be a label."""
+        for number, row in rows:
+            for key in row.keys() - self.columns.keys():
+                if isinstance(row[key], int | float):
+                    raise InputError(
+                        f"{self._path} has the key {shown(key)} in line {number} and not in the first {_LOOKED_AT:,},"
+                        " expected all keys of numbers there"
+                    )
 
     def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Array | Lists:
         """Give the values of a key as arrays."""

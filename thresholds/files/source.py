@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -88,6 +88,7 @@ class ScoreFile:
     truth_key: str | None = None
     about: str = ""
     notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def halves(self) -> tuple[Rows, Rows, str]:
         """Give the rows to fit on and the rows to judge on, and say which of them the file names."""
@@ -129,6 +130,7 @@ def gather(source: Source, step: Callable[[int], object] | None = None) -> Score
         truth_key=source.truth_key,
         about=source.about,
         notes=source.notes,
+        left_out=source.left_out,
     )
 
 
