@@ -1,11 +1,12 @@
 """The examples of `docs/training_loops.md` run in the libraries they are for, on one rank and on two."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from loops import BLOCKS, PAGE, data, on_two_ranks, run_example
+from loops import BLOCKS, PAGE, data, on_ranks, run_example
 
 import thresholds
 
@@ -89,7 +90,7 @@ json.dump(found, open(f"{rank}.json", "w"))
 def test_two_ranks_of_lightning_fit_one_rule(lightning: Any, folder: Path) -> None:
     """Also what the page says of samplers: one repeats a row of 101, one leaves one out, one does neither."""
     (folder / "example.py").write_text(BLOCKS["Lightning"])
-    first, second = on_two_ranks(TWO_RANKS_OF_LIGHTNING, folder)
+    first, second = on_ranks(2, TWO_RANKS_OF_LIGHTNING, folder)
     for name, own, n_samples in (("repeated", (51, 51), 102), ("left out", (50, 50), 100), ("once", (51, 50), 101)):
         assert (first[name]["own"], second[name]["own"]) == own
         assert first[name]["rule"] == second[name]["rule"]
@@ -119,10 +120,11 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.usefixtures("lightning")
 def test_ranks_of_any_size_gather_all_rows(folder: Path) -> None:
-    (folder / "example.py").write_text(BLOCKS["Lightning"])
-    first, second = on_two_ranks(TWO_RANKS, folder)
+    gather = re.search(r"def of_all_ranks.*?\n\n\n", BLOCKS["Lightning"], re.DOTALL)
+    assert gather
+    (folder / "example.py").write_text("import torch.distributed as dist\nimport thresholds\n" + gather[0])
+    first, second = on_ranks(2, TWO_RANKS, folder)
     assert first == [[45, True], [90, True], [0, True]]
     assert second == [[45, True], [0, True], [90, True]]
 
@@ -218,7 +220,7 @@ dist.destroy_process_group()
 
 def test_two_ranks_of_a_metric_fit_one_rule(torchmetrics: Any, folder: Path) -> None:
     (folder / "example.py").write_text(BLOCKS["TorchMetrics"])
-    for found, expected in on_two_ranks(TWO_RANKS_OF_A_METRIC, folder):
+    for found, expected in on_ranks(2, TWO_RANKS_OF_A_METRIC, folder):
         assert found == expected
 
 
