@@ -262,7 +262,7 @@ def test_one_of_several_validation_sets_is_fitted_on(learning: dict[str, Any], f
 
 
 def test_a_metric_s_rule_is_part_of_its_state(folder: Path) -> None:
-    pytest.importorskip("torchmetrics", reason="make test-integrations installs torchmetrics")
+    torchmetrics = pytest.importorskip("torchmetrics", reason="make test-integrations installs torchmetrics")
     metric_class = run_example("TorchMetrics", folder)["ThresholdedF1"]
 
     class Model(torch.nn.Module):  # type: ignore[misc]
@@ -279,6 +279,8 @@ def test_a_metric_s_rule_is_part_of_its_state(folder: Path) -> None:
     reloaded.load_state_dict(torch.load(folder / "weights.pt", weights_only=True))
     assert reloaded.f1.rule.label_names == NAMES
     assert macro_f1(reloaded.f1.rule, y_true, y_score) == model.f1.rule.objective
+    judged = torchmetrics.classification.MultilabelF1Score(3)(reloaded.f1.rule.predict(y_score), y_true)
+    assert judged.item() == pytest.approx(model.f1.rule.objective, abs=1e-6)
     with pytest.raises(RuntimeError, match=r"Missing key.*extra_state"):
         reloaded.load_state_dict({})
 
