@@ -6,15 +6,20 @@ RUN := $(VENV)/bin/python -m
 INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
 METADATA := pyproject.toml thresholds/__init__.py
 CONSTRAINTS := tests/integrations/constraints.txt
+OLDEST := .venv-oldest
+OLDEST_TESTS := thresholds docs $(addprefix tests/test_,empirical.py rule.py rule_files.py inputs.py bad_inputs.py \
+	sparse_input.py files.py files_bad.py metrics.py accumulator.py oldest.py sklearn.py sklearn_outputs.py) \
+	$(addprefix tests/integrations/test_,libraries.py label_list_columns.py arrow_files.py bad_tables.py)
 
-.PHONY: help demo test test-integrations experiments clean
+.PHONY: help demo test test-integrations test-oldest experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
 	@echo "make test   set up .venv, then check style, types, import floors, and run the tests"
 	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
+	@echo "make test-oldest  set up .venv-oldest with the oldest versions stated, and run core tests (Python 3.11 or 3.12)"
 	@echo "make experiments  run every claim of the paper, and write experiments/README.md; FILES and HEADINGS name scores"
-	@echo "make clean  remove .venv and caches"
+	@echo "make clean  remove .venv, .venv-oldest and caches"
 
 demo: $(VENV)/.installed
 	$(RUN) thresholds demo
@@ -28,6 +33,10 @@ test: $(VENV)/.installed-test
 
 test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest -n auto -q tests/integrations
+
+# Kernels in a folder of their own: Numba would replace those that the newest version compiled.
+test-oldest: $(OLDEST)/.installed
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -q --doctest-glob='*.md' $(OLDEST_TESTS)
 
 experiments: $(VENV)/.installed-experiments
 	$(VENV)/bin/python experiments/paper/run_all.py --files $(FILES) --headings $(HEADINGS)
@@ -55,6 +64,13 @@ $(VENV)/.installed-experiments: $(VENV)/.created $(METADATA)
 	$(INSTALL) --editable '.[experiments]'
 	@touch $@ $(VENV)/.installed
 
+$(OLDEST)/.installed: $(METADATA) tests/oldest.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' \
+		|| { echo "The oldest versions are for Python 3.11 or 3.12; name one with: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/oldest.txt --editable .
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find thresholds tests -name __pycache__ -prune -exec rm -rf {} +

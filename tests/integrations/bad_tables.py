@@ -179,6 +179,12 @@ SHARDS = [
     ),
 ]
 
+# pyarrow has a type for UUIDs from version 18 on.
+UUIDS = (
+    [("UUIDs", pa.ExtensionArray.from_storage(pa.uuid(), pa.array([16 * b"a"] * 3, pa.binary(16))), "extension<.*>")]
+    if hasattr(pa, "uuid")
+    else []
+)
 UNFIT = r", expected whole numbers or text as --key: cast it$"
 KEYS = [
     BadTable(
@@ -193,7 +199,7 @@ KEYS = [
         ("times", pa.array([1, 2, 3], pa.timestamp("ns", "UTC")), r"timestamp\[ns, tz=UTC\]"),
         ("decimals", pa.array([1, 2, 3]).cast(pa.decimal128(19, 0)), r"decimal128\(19, 0\)"),
         ("bytes", pa.array([b"a", b"b", b"c"]), "binary"),
-        ("UUIDs", pa.ExtensionArray.from_storage(pa.uuid(), pa.array([16 * b"a"] * 3, pa.binary(16))), "extension<.*>"),
+        *UUIDS,
         ("floats", pa.array([1.0, 2.0, 3.0]), "double"),
         ("truth values", pa.array([True, False, True]), "bool"),
         ("structs", pa.array([{"a": 1}] * 3), "struct<a: int64>"),

@@ -1,21 +1,14 @@
 """The examples of `docs/training_loops.md` run in the libraries they are for, on one rank and on two."""
 
-import json
 import re
-import runpy
-import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from loops import BLOCKS, PAGE, data, on_ranks, run_example
 
 import thresholds
-
-PAGE = Path(__file__).parents[2] / "docs" / "training_loops.md"
-BLOCKS = dict(re.findall(r"^## (\w+)\n.*?```python\n(.*?)```", PAGE.read_text(), re.DOTALL | re.MULTILINE))
 
 # What other libraries warn of is not for these tests.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -28,38 +21,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder: examples write there."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run_example(name: str, folder: Path, *, pasted: bool = True) -> dict[str, Any]:
-    """What a block of the page defines: pasted into a session, or imported."""
-    (folder / "example.py").write_text(BLOCKS[name])
-    return runpy.run_path(str(folder / "example.py"), run_name="__main__" if pasted else "example")
-
-
-def rows_of_two_ranks(program: str, folder: Path) -> list[Any]:
-    """What each of two processes writes to `rank.json`; they know their `rank`, and meet by `init` or at `port`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    start = (
-        "import json, sys, torch, torch.distributed as dist, thresholds\n"
-        f"rank, port = int(sys.argv[1]), '{port}'\n"
-        f"init = {{'backend': 'gloo', 'init_method': 'file://{folder}/meet', 'rank': rank, 'world_size': 2}}\n"
-    )
-    (folder / "program.py").write_text(start + program)
-    command = [sys.executable, "-W", "ignore", "program.py"]
-    ranks = [subprocess.Popen([*command, str(rank)], cwd=folder, stderr=subprocess.PIPE, text=True) for rank in (0, 1)]
-    for rank in ranks:
-        _, errors = rank.communicate(timeout=300)
-        assert rank.returncode == 0, errors
-    return [json.loads((folder / f"{rank}.json").read_text()) for rank in (0, 1)]
-
-
-def data(n_samples: int, seed: int) -> tuple[Any, Any]:
-    """Truth, and logits of float32, as tensors."""
-    generator = torch.Generator().manual_seed(seed)
-    y_true = torch.rand(n_samples, 3, generator=generator) < torch.tensor([0.4, 0.2, 0.05])
-    return y_true, torch.randn(n_samples, 3, generator=generator) + 2 * y_true
 
 
 def test_every_block_of_the_page_is_run_here() -> None:
@@ -75,38 +36,13 @@ def lightning() -> Any:
     return pytest.importorskip("lightning", reason="make test-integrations installs lightning")
 
 
-QUIET = {"logger": False, "enable_progress_bar": False, "enable_model_summary": False, "accelerator": "cpu"}
-
-
 def test_a_lightning_module_fits_the_rule_of_its_validation_rows(lightning: Any, folder: Path) -> None:
     example = run_example("Lightning", folder)
-    expected = thresholds.fit_empirical(example["y_true"], example["model"].model(example["x"]), guard="auto")
-    assert example["model"].rule.fitted_on.n_samples == 401
+    x, y_true = example["parts"][1].tensors
+    expected = thresholds.fit_empirical(y_true, example["model"].model(x), guard="auto")
+    assert example["model"].rule.fitted_on.n_samples == 300
     np.testing.assert_allclose(example["model"].rule.thresholds, expected.thresholds, rtol=1e-6)
     assert len(example["model"].rows) == 0
-
-
-def test_the_rule_is_saved_with_the_weights_it_was_fitted_with(lightning: Any, folder: Path) -> None:
-    class Trained(run_example("Lightning", folder, pasted=False)["Tagger"]):  # type: ignore[misc]
-        def training_step(self, batch: Any, batch_idx: int) -> Any:
-            return torch.nn.functional.binary_cross_entropy_with_logits(self.model(batch[0]), batch[1].float())
-
-        def configure_optimizers(self) -> Any:
-            return torch.optim.Adam(self.parameters(), lr=0.1)
-
-    y_true, x = data(120, seed=1)
-    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y_true), batch_size=50)
-    best = lightning.pytorch.callbacks.ModelCheckpoint(folder, "best", monitor="val_f1", mode="max")
-    trainer = lightning.Trainer(**QUIET, max_epochs=3, callbacks=[best])
-    trainer.fit(model := Trained(3, 3), loader, loader)
-    saved = torch.load(folder / "best.ckpt", weights_only=True)
-    model.load_state_dict(saved["state_dict"])
-    rule = thresholds.ThresholdRule.from_dict(saved["rule"])
-    with torch.no_grad():
-        expected = thresholds.fit_empirical(y_true, model.model(x), guard="auto")
-    assert rule.fitted_on.n_samples == 120
-    assert rule.objective == expected.objective
-    np.testing.assert_allclose(rule.thresholds, expected.thresholds, rtol=1e-6)
 
 
 TWO_RANKS_OF_LIGHTNING = """
@@ -135,7 +71,7 @@ rows = TensorDataset(x, x[:, :3] + torch.randn(101, 3, generator=generator) > 1)
 found = {}
 for name, sampler in SAMPLERS.items():
     torch.manual_seed(0)
-    model = Remembering(8, 3)
+    model = Remembering(8, ["cat", "dog", "owl"])
     trainer = L.Trainer(
         accelerator="cpu", devices=2, strategy="ddp", logger=False, enable_progress_bar=False,
         enable_model_summary=False, use_distributed_sampler=False,
@@ -154,7 +90,7 @@ json.dump(found, open(f"{rank}.json", "w"))
 def test_two_ranks_of_lightning_fit_one_rule(lightning: Any, folder: Path) -> None:
     """Also what the page says of samplers: one repeats a row of 101, one leaves one out, one does neither."""
     (folder / "example.py").write_text(BLOCKS["Lightning"])
-    first, second = rows_of_two_ranks(TWO_RANKS_OF_LIGHTNING, folder)
+    first, second = on_ranks(2, TWO_RANKS_OF_LIGHTNING, folder)
     for name, own, n_samples in (("repeated", (51, 51), 102), ("left out", (50, 50), 100), ("once", (51, 50), 101)):
         assert (first[name]["own"], second[name]["own"]) == own
         assert first[name]["rule"] == second[name]["rule"]
@@ -184,10 +120,11 @@ dist.destroy_process_group()
 """
 
 
-@pytest.mark.usefixtures("lightning")
 def test_ranks_of_any_size_gather_all_rows(folder: Path) -> None:
-    (folder / "example.py").write_text(BLOCKS["Lightning"])
-    first, second = rows_of_two_ranks(TWO_RANKS, folder)
+    gather = re.search(r"def of_all_ranks.*?\n\n\n", BLOCKS["Lightning"], re.DOTALL)
+    assert gather
+    (folder / "example.py").write_text("import torch.distributed as dist\nimport thresholds\n" + gather[0])
+    first, second = on_ranks(2, TWO_RANKS, folder)
     assert first == [[45, True], [90, True], [0, True]]
     assert second == [[45, True], [0, True], [90, True]]
 
@@ -204,35 +141,32 @@ def transformers(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_trainer_of_transformers_reports_f1_out_of_fold(transformers: Any, folder: Path) -> None:
     example = run_example("Transformers", folder)
-    trainer, rule = example["trainer"], thresholds.load_rule(folder / "rule.json")
-    logits = trainer.predict(example["data"][150:]).predictions
-    y_true = example["y_true"][150:].numpy()
+    trainer, rule = example["trainer"], thresholds.load_rule(folder / "best" / "rule.json")
+    logits = trainer.predict(example["data"][150:300]).predictions
+    y_true = example["y_true"][150:300].numpy()
     assert rule.fitted_on.n_samples == 150
     np.testing.assert_allclose(
         rule.thresholds, thresholds.fit_empirical(y_true, logits, guard="auto").thresholds, rtol=1e-5
     )
     crossed = thresholds.cross_fit(y_true, logits, random_state=0)
-    evaluated = [log for log in trainer.state.log_history if "eval_f1" in log]
-    assert len(evaluated) == 3  # after each of two epochs, and in the end
-    assert evaluated[-1]["eval_f1"] == pytest.approx(crossed.out_of_fold, abs=1e-6)
-    assert evaluated[-1]["eval_f1_in_sample"] == pytest.approx(crossed.in_sample, abs=1e-6)
+    best = max((log for log in trainer.state.log_history if "eval_f1" in log), key=lambda log: log["eval_f1"])
+    assert best["eval_f1"] == pytest.approx(crossed.out_of_fold, abs=1e-6)
+    assert best["eval_f1_in_sample"] == pytest.approx(crossed.in_sample, abs=1e-6)
+    assert trainer.evaluate()["eval_f1"] == pytest.approx(best["eval_f1"], abs=1e-6)
 
 
 def test_batches_and_all_rows_at_once_give_the_same_metrics(transformers: Any, folder: Path) -> None:
-    example = run_example("Transformers", folder)
+    whole = run_example("Transformers", folder)["trainer"]
     args = transformers.TrainingArguments(
         "out", batch_eval_metrics=True, per_device_eval_batch_size=7, report_to="none", disable_tqdm=True
     )
-    trainer = transformers.Trainer(
-        example["trainer"].model,
-        args,
-        eval_dataset=example["data"][150:],
-        compute_metrics=example["compute_metrics"],
-    )
-    found, whole = trainer.evaluate(), example["trainer"].evaluate()
-    for name in ("eval_f1", "eval_f1_in_sample"):
-        assert found[name] == pytest.approx(whole[name], abs=1e-6)
-    assert len(example["rows"]) == 0
+    batched = type(whole)(whole.model, args, eval_dataset=whole.eval_dataset)
+    batched.rule = whole.rule
+    for prefix, names in (("eval", ("f1", "f1_in_sample")), ("test", ("f1",))):
+        found, expected = (trainer.evaluate(metric_key_prefix=prefix) for trainer in (batched, whole))
+        for name in names:
+            assert found[f"{prefix}_{name}"] == pytest.approx(expected[f"{prefix}_{name}"], abs=1e-6)
+    assert len(batched.rows) == 0
 
 
 # TorchMetrics
@@ -245,7 +179,7 @@ def torchmetrics() -> Any:
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_a_metric_fits_all_batches_at_once(average: str, torchmetrics: Any, folder: Path) -> None:
-    metric = run_example("TorchMetrics", folder)["ThresholdedF1"](average)
+    metric = run_example("TorchMetrics", folder)["ThresholdedF1"](average=average)
     y_true, y_score = data(300, seed=2)
     for part in torch.arange(300).split(64):
         metric.update(y_score[part].requires_grad_(), y_true[part])
@@ -286,7 +220,7 @@ dist.destroy_process_group()
 
 def test_two_ranks_of_a_metric_fit_one_rule(torchmetrics: Any, folder: Path) -> None:
     (folder / "example.py").write_text(BLOCKS["TorchMetrics"])
-    for found, expected in rows_of_two_ranks(TWO_RANKS_OF_A_METRIC, folder):
+    for found, expected in on_ranks(2, TWO_RANKS_OF_A_METRIC, folder):
         assert found == expected
 
 

@@ -257,8 +257,8 @@ def _polars_column(polars: Any, series: Any, name: str) -> Array:
     """Read a column; integers of 128 bits and decimals, which NumPy has not, as float64."""
     if series.null_count():
         _refuse_missing(int(series.is_null().arg_max()), series.name, name)
-    known = series.dtype.to_python() in (bool, int, float) and "128" not in str(series.dtype)
-    wide = series.dtype.is_numeric() and not known
+    dtype = series.dtype
+    wide = dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype))
     return np.asarray((series.cast(polars.Float64) if wide else series).to_numpy())
 
 
