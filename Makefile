@@ -7,11 +7,12 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
 METADATA := pyproject.toml thresholds/__init__.py
 CONSTRAINTS := tests/integrations/constraints.txt
 
-.PHONY: help demo test test-integrations experiments clean
+.PHONY: help demo test test-without-compilation test-integrations experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
 	@echo "make test   set up .venv, then check style, types, import floors, and run the tests"
+	@echo "make test-without-compilation  every kernel, and fits of each kind, as Python: equal to the compiled ones"
 	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
 	@echo "make experiments  run every claim of the paper, and write experiments/README.md; FILES and HEADINGS name scores"
 	@echo "make clean  remove .venv and caches"
@@ -25,6 +26,9 @@ test: $(VENV)/.installed-test
 	$(RUN) mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(RUN) pytest -n auto -q
+
+test-without-compilation: $(VENV)/.installed-test
+	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q tests/test_without_compilation.py
 
 test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest -n auto -q tests/integrations

@@ -46,7 +46,7 @@ def tile(rng: Generator, dtype: Any, lengths: tuple[int, ...] = LONG) -> tuple[A
     scores[rng.random(scores.shape) < rng.choice([0, 0.1])] = -np.inf
     scores[rng.random(scores.shape) < 0.1] = np.finfo(dtype).smallest_subnormal
     scores[rng.random(n_labels) < 0.1] = 0.5
-    truth = rng.random((n_labels, n)) < rng.choice([0.0, 0.05, 0.5, 1.0], (n_labels, 1))
+    truth = rng.random((n_labels, n)) < rng.choice([0.0, 0.05, 0.8, 1.0], (n_labels, 1))
     return keys.to_keys(scores), truth.astype(np.uint8)
 
 
