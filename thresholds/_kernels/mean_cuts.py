@@ -109,7 +109,7 @@ def collect_cells(
         for j in range(row.size):
             x = row[j]
             below[j] = x if (x < low) & (x > below[j]) else below[j]
-    return n
+    return int(n)
 
 
 @kernel
