@@ -11,11 +11,12 @@ OLDEST_TESTS := thresholds docs $(addprefix tests/test_,empirical.py rule.py rul
 	sparse_input.py files.py files_bad.py metrics.py accumulator.py oldest.py sklearn.py sklearn_outputs.py) \
 	$(addprefix tests/integrations/test_,libraries.py label_list_columns.py arrow_files.py bad_tables.py)
 
-.PHONY: help demo test test-integrations test-oldest experiments clean
+.PHONY: help demo test test-without-compilation test-integrations test-oldest experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
 	@echo "make test   set up .venv, then check style, types, import floors, and run the tests"
+	@echo "make test-without-compilation  every kernel, and fits of each kind, as Python: equal to the compiled ones"
 	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
 	@echo "make test-oldest  set up .venv-oldest with the oldest versions stated, and run core tests (Python 3.11 or 3.12)"
 	@echo "make experiments  run every claim of the paper, and write experiments/README.md; FILES and HEADINGS name scores"
@@ -30,6 +31,9 @@ test: $(VENV)/.installed-test
 	$(RUN) mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(RUN) pytest -n auto -q
+
+test-without-compilation: $(VENV)/.installed-test
+	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q tests/test_without_compilation.py
 
 test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest -n auto -q tests/integrations

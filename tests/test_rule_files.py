@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from rules import AWKWARD, RULES, fitted, same
 
-from thresholds import FixedRule, RegionRule, ThresholdRule, TopKRule, load_rule
+import thresholds
+from thresholds import FixedRule, InputError, RegionRule, ThresholdRule, TopKRule, load_rule
 from thresholds.rule import Rule
 
 inf = float("inf")
@@ -38,6 +39,19 @@ def test_a_saved_rule_comes_back_bit_for_bit(name: str, tmp_path: Path) -> None:
     assert same(type(loaded).from_dict(rule.to_dict()), rule)
     if not isinstance(rule, FixedRule):
         assert str(loaded) == str(rule)
+
+
+@pytest.mark.parametrize("version", [0, 2, -1, True, "1", None, [1]])
+def test_another_version_of_the_format_is_refused(version: object, tmp_path: Path) -> None:
+    values = fitted().to_dict()
+    assert (values["version"], type(values["version"])) == (1, int)
+    (tmp_path / "rule.json").write_text(json.dumps(values | {"version": version}))
+    with pytest.raises(InputError, match=r"expected 1$"):
+        load_rule(tmp_path / "rule.json")
+
+
+def test_a_fitted_rule_names_the_version_of_the_library() -> None:
+    assert fitted().fitted_on.version == thresholds.__version__
 
 
 def test_any_threshold_comes_back_bit_for_bit(tmp_path: Path) -> None:

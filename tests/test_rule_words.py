@@ -112,6 +112,12 @@ def test_the_range_is_that_of_all_scores_not_of_most() -> None:
     assert len(warnings_of(rule, np.full(100, -0.5))) == 1
 
 
+def test_more_than_half_of_the_scores_lie_outside() -> None:
+    rule = fit_empirical(np.arange(100) > 50, np.arange(100) / 100)
+    assert warnings_of(rule, np.repeat([0.5, 7.0], [50, 50])) == []
+    assert str(warnings_of(rule, np.repeat([0.5, 7.0], [49, 51]))[0].message).startswith("51% of the scores lie")
+
+
 def test_a_few_scores_outside_prove_nothing() -> None:
     rule = fit_empirical(np.arange(100) > 50, np.arange(100) / 100)
     assert warnings_of(rule, np.full(19, 7.0)) == []

@@ -1,31 +1,18 @@
 """What NumPy answers before a kernel is worth loading: the same as the kernel, bit for bit."""
 
-import itertools
-import pkgutil
-from collections.abc import Callable
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.random import Generator
+from kernel_draws import DRAWS, KERNELS, Array
 
 import thresholds
-from thresholds import _kernels, metrics, narrowing
-from thresholds._kernels import _jit, keys, sorting
-from thresholds._kernels._jit import Kernel, StandIns, kernel_after
+from thresholds import metrics, narrowing
+from thresholds._kernels import _jit, sorting
+from thresholds._kernels._jit import StandIns, kernel_after
 
-Array = np.ndarray[Any, Any]
-Arguments = tuple[Any, ...]
-
-MODULES = [import_module(f"{_kernels.__name__}.{module.name}") for module in pkgutil.iter_modules(_kernels.__path__)]
-WITH_STAND_IN: dict[str, Kernel[..., Any]] = {
-    value.py_func.__name__: value
-    for module in MODULES
-    for value in vars(module).values()
-    if isinstance(value, Kernel) and value.stand_in is not None
-}
+WITH_STAND_IN = {name: kernel for name, kernel in KERNELS.items() if kernel.stand_in is not None}
 
 
 @pytest.fixture
@@ -37,79 +24,6 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Each one
-
-
-def tile(rng: Generator, dtype: Any) -> tuple[Array, Array]:
-    """Keys and truth of labels with many ties, with both zeros and -inf, of all prevalences."""
-    n_labels, n = rng.integers(1, 6), rng.choice([1, 7, 40, 3000])
-    scores = np.round(rng.normal(size=(n_labels, n)), rng.integers(0, 3)).astype(dtype)
-    scores[rng.random(scores.shape) < 0.1] = -0.0
-    scores[rng.random(scores.shape) < rng.choice([0, 0.1])] = -np.inf
-    scores[rng.random(scores.shape) < 0.1] = np.finfo(dtype).smallest_subnormal
-    scores[rng.random(n_labels) < 0.1] = 0.5
-    truth = rng.random((n_labels, n)) < rng.choice([0.0, 0.05, 0.5, 1.0], (n_labels, 1))
-    return keys.to_keys(scores), truth.astype(np.uint8)
-
-
-def of_staircases(rng: Generator, dtype: Any) -> Arguments:
-    return tile(rng, dtype)
-
-
-def of_steps(rng: Generator, dtype: Any) -> Arguments:
-    offsets, _, _, tp, fp, _ = sorting.unit_staircases(*tile(rng, dtype))
-    positives = np.array([tp[last - 1] if last > first else 0 for first, last in itertools.pairwise(offsets)])
-    unit = 1 if dtype == np.float32 else 2**50  # of weights
-    return offsets, tp * unit, fp * unit, positives * unit
-
-
-def of_best_steps(rng: Generator, dtype: Any) -> Arguments:
-    return *of_steps(rng, dtype), rng.choice([1e-200, 0.25, 1.0, 4.0, 1e200])
-
-
-def of_hulls(rng: Generator, dtype: Any) -> Arguments:
-    return of_steps(rng, dtype)[:3]
-
-
-def of_keys(rng: Generator, dtype: Any) -> Arguments:
-    special = [0.0, -0.0, np.inf, -np.inf, np.finfo(dtype).max, np.finfo(dtype).tiny / 4, -np.finfo(dtype).tiny]
-    scores = np.append(rng.normal(size=9), special).astype(dtype)
-    bits = rng.permutation(scores).view(f"u{scores.itemsize}")
-    return bits, bits.dtype.type(1 << (8 * bits.itemsize - 1))
-
-
-def of_scores(rng: Generator, dtype: Any) -> Arguments:
-    bits, sign = of_keys(rng, dtype)
-    found = np.append(keys.to_keys(bits.view(dtype)), bits.dtype.type(0))  # "no score"
-    return found, sign, np.empty_like(found)
-
-
-def of_counts(rng: Generator, dtype: Any) -> Arguments:
-    shape = rng.integers(1, 600), rng.integers(1, 5)
-    truth, predicted = (rng.random((2, *shape)) < 0.8).astype(np.uint8)
-    return truth, predicted, rng.integers(0, 9, (3, shape[1]))
-
-
-def of_rows(rng: Generator, dtype: Any) -> Arguments:
-    truth, predicted, _ = of_counts(rng, dtype)
-    return truth, predicted, np.empty((3, len(truth)), np.int64)
-
-
-def of_classes(rng: Generator, dtype: Any) -> Arguments:
-    true, predicted = rng.integers(0, 5, (2, 50))
-    kind = np.int64 if dtype == np.float32 else np.float64  # of weights
-    return true, predicted, (rng.random(50) * 2**40).astype(kind), np.zeros((3, 5), kind)
-
-
-DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
-    "best_steps": of_best_steps,
-    "_upper_hulls": of_hulls,
-    "count_by_label": of_counts,
-    "count_by_sample": of_rows,
-    "count_classes": of_classes,
-    "_flip": of_keys,
-    "_flip_back": of_scores,
-    "unit_staircases": of_staircases,
-}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

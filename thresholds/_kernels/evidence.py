@@ -78,13 +78,16 @@ def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> Floats:
         for k in range(last - 1, first - 1, -1):
             t, lost = weights[k], weights[k] - hits[k]
             if positives > 0 and negatives > 0:
-                of_positives += hits[k] * ((below + 0.5 * lost) / negatives - auroc) ** 2
+                off = (below + 0.5 * lost) / negatives - auroc
+                of_positives += hits[k] * (off * off)
                 higher = positives - (seen - below) - 0.5 * hits[k]
-                of_negatives += lost * (higher / positives - auroc) ** 2
+                off = higher / positives - auroc
+                of_negatives += lost * (off * off)
             if largest and t == size:
                 largest = False
             else:
-                of_others += t * (seen + 0.5 * (t + 1) - mean) ** 2
+                off = seen + 0.5 * (t + 1) - mean
+                of_others += t * (off * off)
             below += lost
             seen += t
         found[0, j], found[3, j], found[4, j], found[5, j] = auroc, cubes, size, rank

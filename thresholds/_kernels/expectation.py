@@ -299,7 +299,8 @@ def expected_share(
             _add_share(value, v, share)
             for q in range(x.size):
                 part = value * v[q]
-                spread[q] += part * (1.0 - value) / ((1.0 - value) + part) ** 2
+                either = (1.0 - value) + part
+                spread[q] += part * (1.0 - value) / (either * either)
         for q in range(x.size):  # E[a tp v^a] = G (H_all H + the sum of the variances of the set)
             density = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k + others[r]) * product[q] / scale
             result[r] += (1.0 + beta_squared) * density * (total[q] * share[q] + spread[q])

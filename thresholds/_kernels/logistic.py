@@ -31,9 +31,9 @@ def _loss_and_slopes(x: Floats, truth: Cells, weights: Ints, high: float, low: f
         w = 1.0 if weights.size == 0 else float(weights[i])
         target = high if truth[i] else low
         z = a * x[i] + b
-        e = np.exp(-abs(z))
+        e = math.exp(-abs(z))
         p = (1.0 if z >= 0 else e) / (1.0 + e)
-        loss += w * (max(z, 0.0) + np.log1p(e) - target * z)
+        loss += w * (max(z, 0.0) + math.log1p(e) - target * z)
         off, curve = w * (p - target), w * e / ((1.0 + e) * (1.0 + e))
         by_a += off * x[i]
         by_b += off
@@ -98,7 +98,7 @@ def _standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
             w = 1.0 if weights.size == 0 else float(weights[i])
             x[i] -= centre
             spread += w * x[i] * x[i]
-    spread = np.sqrt(spread / total)
+    spread = math.sqrt(spread / total)
     if spread > 0:
         for i in range(x.size):
             x[i] /= spread
@@ -143,14 +143,14 @@ def fit_logistic(starts: Ints, x: Floats, truth: Cells, weights: Ints, smoothing
         low = smoothing / (negative + 2 * smoothing)
         scale, centre, spread = _standardise(values, own)
         if spread > 0:
-            start = np.log((positive + smoothing) / (negative + smoothing))
+            start = math.log((positive + smoothing) / (negative + smoothing))
             a, curves[3, g] = _newton(values, true, own, high, low, start)
             if a != 0:
                 curves[0, g], curves[1, g], curves[2, g] = scale, centre, a / spread
         elif positive + negative > 0:
             yes = positive * high + negative * low
             no = positive * smoothing / (positive + 2 * smoothing) + negative * (1 - low)
-            curves[3, g] = np.log(yes / no)
+            curves[3, g] = math.log(yes / no)
     return curves
 
 
@@ -176,5 +176,5 @@ def tally(p: Floats, truth: Cells, weights: Ints, edges: Floats) -> Floats:
         if p[i] == 1 - truth[i]:
             sums[3, low] = np.inf
         else:
-            sums[3, low] -= w * (np.log(p[i]) if truth[i] else np.log1p(-p[i]))
+            sums[3, low] -= w * (math.log(p[i]) if truth[i] else math.log1p(-p[i]))
     return sums

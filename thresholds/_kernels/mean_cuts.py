@@ -53,13 +53,13 @@ def count_rows(scores: Scores, truth: Bytes, cuts: Scores) -> tuple[Counts, Coun
     tp, predicted = np.empty(shape, np.int32), np.empty(shape, np.int32)
     hits = np.empty(scores.shape[1] + 1, scores.dtype)
     for i in range(scores.shape[0]):
-        n_hits = 0
+        n_hits = np.int64(0)
         for j in range(scores.shape[1]):  # Branch-free: always write, advance on a positive.
             hits[n_hits] = scores[i, j]
             n_hits += truth[i, j]
         row = scores[i]
         for k in range(cuts.size):
-            cut, n, n_tp = cuts[k], np.int32(0), 0
+            cut, n, n_tp = cuts[k], np.int32(0), np.int64(0)
             for j in range(row.size):
                 n += np.int32(row[j] >= cut)
             for j in range(n_hits):
@@ -98,18 +98,18 @@ def collect_cells(
 
     Cell (i, j) is of group `group[0] + group[1] i + group[2] j`. `below` (n_columns,) rises to the next lower score.
     """
-    n = 0
+    n = np.int64(0)
     for i in range(scores.shape[0]):
         row = scores[i]
         for j in range(row.size):  # Branch-free: always write, advance on a score to keep.
             x = row[j]
             kept[n] = x
-            of[n] = 2 * (group[0] + group[1] * i + group[2] * j) + truth[i, j]
+            of[n] = np.int64(2 * (group[0] + group[1] * i + group[2] * j)) + truth[i, j]
             n += (x >= low) & (x < high)
         for j in range(row.size):
             x = row[j]
             below[j] = x if (x < low) & (x > below[j]) else below[j]
-    return n
+    return int(n)
 
 
 @kernel

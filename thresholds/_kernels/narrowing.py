@@ -43,7 +43,8 @@ def _marked(words: Words, cells: Places) -> tuple[Any, Any]:
         word = words[q]
         while word != 0:
             bit = word & (~word + _ONE)
-            cells[n] = 8 * q + np.int64((bit * _BYTES) >> _TOP_BYTE)  # The product has the bit's byte number on top.
+            product = np.multiply(bit, _BYTES)  # It wraps, and has the bit's byte number on top; `*` would warn.
+            cells[n] = 8 * q + np.int64(product >> _TOP_BYTE)
             n += np.int64(1)
             word ^= bit
     return n_words, n
@@ -94,7 +95,7 @@ def keep_between(firsts: Ints, sizes: Ints, scores: Scores, low: Scores, high: S
     """Keep the scores of each label's list in [low, high), in place."""
     for j in range(firsts.size):
         of_label = scores[firsts[j] : firsts[j] + sizes[j]]
-        n = 0
+        n = np.int64(0)
         for i in range(of_label.size):
             x = of_label[i]
             of_label[n] = x
@@ -128,7 +129,7 @@ def collect(scores: Scores, marks: Bytes, labels: Ints, place: Ints, kept: Score
     """Write marked scores where the label of their lane has its places; without a branch, as many are marked."""
     cells = np.empty(marks.shape[1] + 1, np.int32)
     for i in range(marks.shape[0]):
-        n = 0
+        n = np.int64(0)
         for lane in range(marks.shape[1]):
             cells[n] = lane
             n += marks[i, lane]

@@ -68,7 +68,7 @@ def _key_at_rank(keys: Keys, weights: Ints, rank: float, places: Ints, spare: Ke
         while digit > 0 and above + places[digit] < rank:
             above += places[digit]
             digit -= 1
-        n, wanted = 0, as_key(digit)
+        n, wanted = np.int64(0), as_key(digit)
         for i in range(keys.size):  # Branch-free: always write, advance on a match.
             x = keys[i]
             spare[n] = x

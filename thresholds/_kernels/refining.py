@@ -138,5 +138,5 @@ def keep_buckets(firsts: Ints, sizes: Ints, keys: Keys, buckets: Buckets, bottom
         n = np.int64(0)
         for i in range(of_label.size):  # Branch-free: always write, advance on a key to keep.
             of_label[n] = of_label[i]
-            n += np.uint16(bucket[i] - floor) < width
+            n += np.subtract(bucket[i], floor) < width  # It wraps below the floor; `-` would warn.
         sizes[j] = n

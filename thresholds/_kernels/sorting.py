@@ -136,14 +136,14 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
     none = keys.dtype.type(0)
     step, nothing = np.int64(0), np.int64(0)
     for j in range(n_labels):
-        n_positives = 0
+        n_positives = np.int64(0)
         for i in range(n):  # Branch-free: always write, advance on a positive.
             positives[n_positives] = keys[j, i]
             n_positives += truth[j, i]
         if n_positives > 0:
             hits, _ = _radix_sort(positives[:n_positives], no_rows, spare_positives[:n_positives], no_rows)
             lowest = hits[0]
-            n_kept, below = 0, none
+            n_kept, below = np.int64(0), none
             for i in range(n):
                 x = keys[j, i]
                 kept[n_kept] = x
@@ -241,14 +241,14 @@ def unit_aurocs(keys: Keys, truth: npt.NDArray[np.uint8]) -> npt.NDArray[np.floa
     kept, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
     no_rows = np.empty(0, np.int32)
     for j in range(n_labels):
-        n_positives = 0
+        n_positives = np.int64(0)
         for i in range(n):
             positives[n_positives] = keys[j, i]
             n_positives += truth[j, i]
         if n_positives == 0 or n_positives == n:
             continue
         hits, _ = _radix_sort(positives[:n_positives], no_rows, spare_positives[:n_positives], no_rows)
-        n_kept = 0
+        n_kept = np.int64(0)
         for i in range(n):
             kept[n_kept] = keys[j, i]
             n_kept += (keys[j, i] >= hits[0]) & (truth[j, i] == 0)
