@@ -671,6 +671,7 @@ def test_diagnose_json_equals_the_library(tmp_path: Path, capsys: pytest.Capture
         ("suspect=0", ["suspect is 1, expected at most 0"]),
         ("overpredicted=2", ["overpredicted is 3, expected at most 2"]),
         ("unsupported=0, platypus=1", ["unsupported is 1, expected at most 0"]),
+        ("backwards=0", []),
         ("share=0.5,platypus=0", ["share is 0.", "platypus is 1, expected at most 0"]),
     ],
 )
@@ -702,7 +703,7 @@ def test_the_share_is_that_of_predictions_on_flagged_labels(tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("", "'' is no condition, expected NAME=BOUND, NAME in platypus, suspect, overpredicted, unsupported, share"),
+        ("", "'' is no condition, expected NAME=BOUND, NAME in backwards, platypus, suspect, overpredicted,"),
         ("platypus", "'platypus' is no condition"),
         ("platypuses=0", "'platypuses=0' is no condition"),
         ("platypus=0,,share=1", "'' is no condition"),
