@@ -16,6 +16,7 @@ from thresholds.rule.decisions import decide_on_device, like, positives_only
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.saving import Saved, from_json, header, to_json
+from thresholds.tables import counted
 
 Floats = npt.NDArray[np.float64]
 
@@ -279,6 +280,8 @@ class ThresholdRule(Saved):
             reached = "thresholds changed by hand"
         else:
             of_labels = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
+            if self.guard_report is not None and self.guard_report.n_fell_back:
+                of_labels += f", fell back on always for {counted(self.guard_report.n_fell_back, 'label')}"
             kinds = {None: of_labels, "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
             alone = "" if self.expected is None else ", from probabilities alone"
             reached = f"objective {self.objective:.4f} ({kinds[self.expected]}{alone})"
