@@ -98,7 +98,7 @@ def standardised(difference: Fraction, variance: Fraction | float) -> float:
 
 
 def p_rank(truth: Array, scores: Array, *, lower: bool = False) -> float:
-    """One-sided Mann-Whitney, positives score higher (lower), given how many lie outside a tie group of over a tenth."""
+    """One-sided Mann-Whitney, positives score higher (lower), given those outside a tie group of over a tenth."""
     given = p_rank_given_ties if 10 * max(groups(scores)) > len(scores) else p_rank_normal
     return given(truth, scores, lower=lower)
 

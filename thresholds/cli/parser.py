@@ -162,8 +162,8 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         type=conditions,
         metavar="NAME=BOUND,...",
         help="exit with status 3 if more than BOUND labels are backwards, platypus, suspect, overpredicted (whatever"
-        " else they are) or unsupported, or if a larger share of all predictions falls on backwards, platypus and suspect"
-        " labels: platypus=0,share=0.3",
+        " else they are) or unsupported, or if a larger share of all predictions falls on backwards, platypus and"
+        " suspect labels: platypus=0,share=0.3",
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)

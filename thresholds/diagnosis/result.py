@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, tables
-from thresholds.diagnosis.by_state import by_state
+from thresholds.diagnosis.by_state import by_state, named, of_platypuses
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
 from thresholds.rule import ThresholdRule
@@ -104,6 +104,11 @@ class Diagnosis(tables.ReadOnly):
         """Labels whose predictions are not to be trusted."""
         return np.isin(self.state, FLAGGED)
 
+    @property
+    def _n_tested(self) -> int:
+        """How many labels have enough positives, and negatives, to be shown to rank backwards."""
+        return int((~np.isnan(self.table["p_backwards"])).sum())
+
     def most_predicted(self, k: int = 8) -> "MostPredicted":
         """Give the k labels predicted most: how often, the highest F1 on these rows, and the threshold.
 
@@ -148,6 +153,17 @@ class Diagnosis(tables.ReadOnly):
         head, body = self._flagged(_checks.count(k, "k", 0))
         return f"{text}\n\n{tables.as_text(head, body, left=(0, 1))}" if body else text
 
+    def in_brief(self, k: int = 3) -> str:
+        """Name the labels that rank backwards and the platypuses, k of each, in a line each; "" if there are none."""
+        k = _checks.count(k, "k", 1)
+        lines = []
+        if self.backwards.any():
+            names = self.table["name"][self.backwards]
+            lines.append(of_backwards(names.size, self._n_tested, named(names, k)))
+        if self.platypus.any():
+            lines.append(of_platypuses(self.table, "over-predicted, and the scores know little or nothing of it", k))
+        return "\n".join(lines)
+
     def __str__(self) -> str:
         """Give `to_text()`."""
         return self.to_text()
@@ -160,7 +176,7 @@ class Diagnosis(tables.ReadOnly):
 
     def _about(self) -> str:
         """Say what was judged; if most labels rank backwards, that first."""
-        backwards, tested = int(self.backwards.sum()), int((~np.isnan(self.table["p_backwards"])).sum())
+        backwards, tested = int(self.backwards.sum()), self._n_tested
         first = f"{of_backwards(backwards, tested)}. " if are_many(backwards, tested) else ""
         return (
             f"{first}{self.n_labels:,} labels judged on {self.n_samples:,} rows; over-predicted is more than"
@@ -263,13 +279,13 @@ def are_many(backwards: int, tested: int) -> bool:
     return 2 * backwards > tested
 
 
-def of_backwards(backwards: int, tested: int) -> str:
-    """Say how many labels rank backwards, and what that looks like."""
-    labels = f"{backwards:,} of {tables.counted(tested, 'label')}"
-    said = f"{labels} with at least {FEWEST} positives {'ranks' if backwards == 1 else 'rank'} backwards"
+def of_backwards(backwards: int, tested: int, names: str = "") -> str:
+    """Say how many labels rank backwards, which, and what that looks like."""
+    labels = f"{backwards:,} of {tables.counted(tested, 'label')} with at least {FEWEST} positives"
+    said = f"{labels} {'ranks' if backwards == 1 else 'rank'} backwards{names and f' ({names})'}"
     if are_many(backwards, tested):
         return f"{said}: y_score looks negated (higher should mean more likely)"
-    return f"{said}: their positives score lower than the rest"
+    return f"{said}: positives score lower than the rest"
 
 
 def frozen(array: Rows) -> Rows:
