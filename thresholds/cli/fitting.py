@@ -37,8 +37,9 @@ def _on_labels(options: argparse.Namespace) -> None:
         raise InputError("--exact is given without --expected, expected both")
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
-    rule, figures = _fitted(options, data, rows)
-    found = _diagnosed(reading.taken(data.y_true, rows), reading.taken(data.y_score, rows), rule)
+    truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
+    rule, figures = _fitted(options, data, rows, truth, scores)
+    found = _diagnosed(truth, scores, rule)
     rule.save(options.output)
     print(f"{reading.title(data)}\nfitted on {which}\n{rule}")
     print(figures)
@@ -70,9 +71,10 @@ def _warn(found: str, options: argparse.Namespace) -> None:
         print(f"{found}\nfor more: {command}")
 
 
-def _fitted(options: argparse.Namespace, data: "LabelledFile", rows: "Rows") -> tuple["ThresholdRule", str]:
+def _fitted(
+    options: argparse.Namespace, data: "LabelledFile", rows: "Rows", truth: Matrix, scores: Matrix
+) -> tuple["ThresholdRule", str]:
     """Fit a rule on all rows, and cross-fit it unless told not to; say what it reaches."""
-    truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
     settings: dict[str, Any] = reading.settings(options) | reading.guard(options)
     settings |= {"per_label": not options.shared, "label_names": data.label_names}
     groups = None if data.groups is None else data.groups[rows]
