@@ -18,7 +18,7 @@ from scipy.stats import norm
 DECIDED_BY_RANKS = 1e-12  # p_rank up to which p_max_f is left at 1
 ENOUGH = 5  # positives, and negatives, for the test against a least AUROC
 NAN = math.nan
-STATES = ("platypus", "suspect", "unsupported", "overpredicted", "ok")
+STATES = ("backwards", "platypus", "suspect", "unsupported", "overpredicted", "ok")
 Row = dict[str, float | bool | str]
 
 
@@ -97,19 +97,20 @@ def standardised(difference: Fraction, variance: Fraction | float) -> float:
     return float(difference) / math.sqrt(variance)
 
 
-def p_rank(truth: Array, scores: Array) -> float:
-    """One-sided Mann-Whitney, positives score higher, given how many lie outside a tie group of over a tenth."""
-    return p_rank_given_ties(truth, scores) if 10 * max(groups(scores)) > len(scores) else p_rank_normal(truth, scores)
+def p_rank(truth: Array, scores: Array, *, lower: bool = False) -> float:
+    """One-sided Mann-Whitney, positives score higher (lower), given those outside a tie group of over a tenth."""
+    given = p_rank_given_ties if 10 * max(groups(scores)) > len(scores) else p_rank_normal
+    return given(truth, scores, lower=lower)
 
 
-def p_rank_normal(truth: Array, scores: Array) -> float:
+def p_rank_normal(truth: Array, scores: Array, *, lower: bool = False) -> float:
     """The normal approximation with tie and continuity correction."""
     positives, negatives = by_truth(truth, scores)
     p, q = len(positives), len(negatives)
     n = p + q
     ties = sum((Fraction(t**3 - t) for t in groups(scores)), Fraction(0))
     variance = Fraction(p * q, 12) * (n + 1 - ties / (n * (n - 1)))
-    excess = auroc(truth, scores) * p * q - Fraction(p * q, 2) - Fraction(1, 2)
+    excess = (auroc(truth, scores) * p * q - Fraction(p * q, 2)) * (-1 if lower else 1) - Fraction(1, 2)
     return float(norm.sf(standardised(excess, variance)))
 
 
@@ -119,8 +120,8 @@ def mid_ranks(scores: Array) -> list[Fraction]:
     return [Fraction(2 * sum(s < x for s in values) + values.count(x) + 1, 2) for x in values]
 
 
-def p_rank_given_ties(truth: Array, scores: Array) -> float:
-    """P(rank sum of the positives >= the observed one), normal given how many lie outside the largest tie group.
+def p_rank_given_ties(truth: Array, scores: Array, *, lower: bool = False) -> float:
+    """P(rank sum of the positives >= the observed one, or <=), normal given how many lie outside the largest tie group.
 
     Their number k is hypergeometric. The k ranks are drawn without replacement from the ranks outside the group, the
     lowest of the largest groups; the other positives have the group's rank.
@@ -136,10 +137,11 @@ def p_rank_given_ties(truth: Array, scores: Array) -> float:
     for k in range(max(0, p - (n - m)), min(p, m) + 1):
         weight = Fraction(math.comb(m, k) * math.comb(n - m, p - k), math.comb(n, p))
         expected, spread = k * mean + (p - k) * tied, variance * k * (1 - Fraction(k, max(m, 1)))
+        excess = (expected - observed) if lower else (observed - expected)
         if spread == 0:
-            chance += float(weight) * (observed <= expected)
+            chance += float(weight) * (excess <= 0)
         else:
-            z = standardised(observed - expected - Fraction(1, 2), spread)
+            z = standardised(excess - Fraction(1, 2), spread)
             chance += float(weight) * float(norm.sf(z))
     return chance
 
@@ -187,6 +189,13 @@ def p_uninformative(truth: Array, scores: Array, least: float) -> float:
     return max(p_delong(truth, scores, least), p_hanley_mcneil(truth, scores, least))
 
 
+def p_backwards(truth: Array, scores: Array) -> float:
+    """Two-sided, AUROC = 1/2: twice the larger of ranks and DeLong, of the lower tail; NaN with fewer than 5."""
+    if min(len(side) for side in by_truth(truth, scores)) < ENOUGH:
+        return NAN
+    return min(1.0, 2 * max(p_rank(truth, scores, lower=True), p_delong(truth, scores, 0.5)))
+
+
 def rejected(p_values: Sequence[float], alpha: float) -> list[bool]:
     """Benjamini and Hochberg 1995 over the defined p-values: all up to the largest with p <= alpha rank / number."""
     defined = sorted(p for p in p_values if not math.isnan(p))
@@ -197,8 +206,12 @@ def rejected(p_values: Sequence[float], alpha: float) -> list[bool]:
 # The table
 
 
-def state_of(positives: int, overpredicted: bool, informative: bool, uninformative: bool) -> str:
+def state_of(
+    positives: int, overpredicted: bool, informative: bool, uninformative: bool, backwards: bool = False
+) -> str:
     """The first state that applies."""
+    if backwards and not informative:
+        return "backwards"
     if overpredicted and uninformative and not informative:
         return "platypus"
     if overpredicted and (positives < ENOUGH or not (informative or uninformative)):
@@ -240,6 +253,7 @@ def tested(truth: Array, scores: Array, min_auroc: float) -> Row:
         "auroc": float(auroc(truth, scores)) if both else NAN,
         "p_informative": p_informative(truth, scores),
         "p_uninformative": p_uninformative(truth, scores, min_auroc),
+        "p_backwards": p_backwards(truth, scores),
     }
 
 
@@ -247,10 +261,11 @@ def concluded(rows: Sequence[Row], alpha: float, overprediction: float) -> list[
     """The columns that follow from the others."""
     informative = rejected([row["p_informative"] for row in rows], alpha)
     uninformative = rejected([row["p_uninformative"] for row in rows], alpha)
+    backwards = rejected([row["p_backwards"] for row in rows], alpha)
     found = []
-    for row, useful, useless in zip(rows, informative, uninformative, strict=True):
+    for row, useful, useless, lower in zip(rows, informative, uninformative, backwards, strict=True):
         over = is_overpredicted(row["predicted_positive"], row["n_positives"], overprediction)
-        found.append({"informative": useful, "state": state_of(int(row["n_positives"]), over, useful, useless)})
+        found.append({"informative": useful, "state": state_of(int(row["n_positives"]), over, useful, useless, lower)})
     return found
 
 

@@ -325,7 +325,34 @@ def shrink(
         else:
             t = next_above(scores.max(), cells.dtype)
         thresholds.append(max(t, next_above(missing, cells.dtype)) if keep_sparse else t)
+    if mean_f(cells, thresholds, beta) >= mean_f(cells, [-math.inf] * len(thresholds), beta):
+        return thresholds
+    for j, t in enumerate(thresholds):
+        lowest = lowest_cut(cells, j, missing, keep_sparse)
+        if f_of(cells, j, lowest, beta) > f_of(cells, j, t, beta):
+            thresholds[j] = lowest
     return thresholds
+
+
+def f_of(cells: Cells, j: int, threshold: float, beta: float) -> Fraction | float:
+    """F of a label at a threshold; 0/0 is 0."""
+    counts = naive.counts(cells.truth[:, j], cells.scores[:, j] >= threshold, cells.exact_weights)
+    return naive.f_beta(*counts, beta, 0.0)
+
+
+def mean_f(cells: Cells, thresholds: Sequence[float], beta: float) -> float:
+    """Mean of the labels' F."""
+    return float(np.mean([float(f_of(cells, j, t, beta)) for j, t in enumerate(thresholds)]))
+
+
+def lowest_cut(cells: Cells, j: int, missing: float, keep_sparse: bool) -> float:
+    """The lowest score, so that all is predicted; not that of masked cells, nor of several that are missing."""
+    column = cells.scores[:, j]
+    absent = sum(weight for score, weight in zip(column, cells.exact_weights, strict=True) if score == missing)
+    shown = column[column > -math.inf]
+    if keep_sparse or (shown.size and shown.min() == missing and absent > 1):
+        shown = shown[shown > missing]
+    return float(shown.min()) if shown.size else NEVER
 
 
 # Limits of one label

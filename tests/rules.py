@@ -6,7 +6,7 @@ import numpy as np
 
 import thresholds
 from thresholds import FixedRule, InstanceRule, RegionRule, ThresholdRule, TopKRule, fit_empirical, fit_expected
-from thresholds.rule import FittedOn, Rule
+from thresholds.rule import FittedOn, OutOfFold, Rule
 
 inf = float("inf")
 TINY = float(np.finfo(np.float64).smallest_subnormal)
@@ -21,6 +21,7 @@ AWKWARD = ThresholdRule(
     missing=-inf,
     placement="mid",
     fitted_on=FittedOn(3, (1.0, 2**-62) + (0.0,) * 8, "float32", (-1e-310, 0.1, 0.1, 0.2), "0.1.0"),
+    out_of_fold=OutOfFold(1 / 3, 5, "naïve", 7),
 )
 
 

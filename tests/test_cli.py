@@ -671,6 +671,7 @@ def test_diagnose_json_equals_the_library(tmp_path: Path, capsys: pytest.Capture
         ("suspect=0", ["suspect is 1, expected at most 0"]),
         ("overpredicted=2", ["overpredicted is 3, expected at most 2"]),
         ("unsupported=0, platypus=1", ["unsupported is 1, expected at most 0"]),
+        ("backwards=0", []),
         ("share=0.5,platypus=0", ["share is 0.", "platypus is 1, expected at most 0"]),
     ],
 )
@@ -702,7 +703,7 @@ def test_the_share_is_that_of_predictions_on_flagged_labels(tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("", "'' is no condition, expected NAME=BOUND, NAME in platypus, suspect, overpredicted, unsupported, share"),
+        ("", "'' is no condition, expected NAME=BOUND, NAME in backwards, platypus, suspect, overpredicted,"),
         ("platypus", "'platypus' is no condition"),
         ("platypuses=0", "'platypuses=0' is no condition"),
         ("platypus=0,,share=1", "'' is no condition"),
@@ -853,3 +854,85 @@ def test_missing_reaches_the_fit(tmp_path: Path) -> None:
     saved = str(tmp_path / "rule.json")
     assert cli.main(["fit", str(tmp_path / "scores.npz"), "--missing", "-1", "--cv", "0", "-o", saved]) == 0
     assert thresholds.load_rule(saved).missing == -1.0
+
+
+# Labels to look at, said at the end of a fit and at the head of a comparison
+
+
+def known_and_not(path: Path, n_backwards: int, n_useless: int = 0) -> Path:
+    """Write scores of 800 rows and 12 labels, the first of which rank backwards, the next of which are useless."""
+    rng = np.random.default_rng(12)
+    truth = (rng.random((800, 12)) < 0.05).astype(np.uint8)
+    known = 3 * np.where(np.arange(12) < n_backwards, -1, np.arange(12) >= n_backwards + n_useless)
+    scores = rng.standard_normal(truth.shape) + truth * known
+    np.savez(path, y_true=truth, y_score=scores, label_names=np.array([f"label {j}" for j in range(12)]))
+    return path
+
+
+LOOKS_NEGATED = "rank backwards: y_score looks negated (higher should mean more likely)"
+
+
+def test_fit_names_labels_that_rank_backwards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = known_and_not(tmp_path / "of a fit.npz", 12), tmp_path / "rule.json"
+    assert run("fit", path, "-o", rule) == 0
+    saved, said, more = capsys.readouterr().out.splitlines()[-3:]
+    assert saved == f"saved as {rule}"
+    assert said == (
+        "12 of 12 labels with at least 5 positives rank backwards (label 0, label 1, label 2 and 9 others): y_score"
+        " looks negated (higher should mean more likely)"
+    )
+    assert more == f"for more: thresholds diagnose '{path}' --rule {rule}"
+    assert run("diagnose", path, "--rule", rule, "--fail-on", "backwards=11") == 3
+    out, err = capsys.readouterr()
+    assert f"12 of 12 labels with at least 5 positives {LOOKS_NEGATED}" in out
+    assert "backwards is 12, expected at most 11" in err
+
+
+def test_fit_names_the_platypuses_it_has_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, file = known_and_not(tmp_path / "s.npz", 1, 9), tmp_path / "rule.json"
+    assert run("fit", path, "--guard", "none", "-o", file) == 0
+    backwards, platypuses = capsys.readouterr().out.splitlines()[-3:-1]
+    assert backwards.startswith(
+        "1 of 12 labels with at least 5 positives ranks backwards (label 0): positives score lower"
+    )
+    data, rule = np.load(path), thresholds.load_rule(file)
+    found = thresholds.diagnose(data["y_true"], data["y_score"], rule)
+    predicted = rule.predict(data["y_score"]).sum(axis=0)
+    share, n = predicted[found.platypus].sum() / predicted.sum(), found.platypus.sum()
+    assert n >= 3
+    assert platypuses.startswith(f"{n} platypuses take {share:.1%} of all predictions (over-predicted, and the scores")
+    worst = np.flatnonzero(found.platypus)[np.argmax(predicted[found.platypus])]
+    assert f"): label {worst} ({predicted[worst] / 800:.1%} of the rows), label" in platypuses
+    assert platypuses.count("of the rows") == 3
+
+
+def test_fit_is_silent_where_there_is_nothing_to_look_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, rule = known_and_not(tmp_path / "s.npz", 0), tmp_path / "rule.json"
+    assert run("fit", path, "-o", rule) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"saved as {rule}"
+
+
+def test_a_fit_without_labels_says_what_the_model_believes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    p = np.full((1000, 2), 0.001)
+    p[:100, 0] = 0.9
+    path, rule = tmp_path / "p.npz", tmp_path / "rule.json"
+    np.savez(path, y_score=p, label_names=np.array(["cat", "yak"]))
+    assert run("fit", path, "--expected", "-o", rule) == 0
+    said = capsys.readouterr().out.splitlines()[-2]
+    assert said == (
+        "1 platypus takes 90.9% of all predictions (over-predicted, by the model's own belief):"
+        " yak (100.0% of the rows)"
+    )
+
+
+def test_compare_says_first_how_many_labels_rank_backwards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for n_backwards, said in ((12, LOOKS_NEGATED), (2, "rank backwards: positives score lower than the rest"), (0, "")):
+        path = known_and_not(tmp_path / "s.npz", n_backwards)
+        assert run("compare", path) == 0
+        out = capsys.readouterr().out
+        assert said in out
+        assert ("backwards" in out) == (n_backwards > 0)
+        assert out.index("backwards" if said else "macro") < out.index("platypus")
+        assert run("compare", path, "--json") == 0
+        printed = strict_json(capsys.readouterr().out)
+        assert (printed["labels_backwards"], printed["labels_tested"]) == (n_backwards, 12)

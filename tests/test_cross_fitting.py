@@ -1,9 +1,11 @@
 """`cross_fit` against rules fitted and judged by hand, fold by fold; what it says, and what it is for."""
 
 import dataclasses
+import json
 import math
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,17 @@ from scipy.stats import norm
 from sklearn.metrics import f1_score, fbeta_score
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
-from thresholds import InputError, SCutFBR, Shrink, cross_fit, fit_empirical, metrics, multilabel_folds
+from thresholds import (
+    InputError,
+    SCutFBR,
+    Shrink,
+    cross_fit,
+    diagnose,
+    fit_empirical,
+    load_rule,
+    metrics,
+    multilabel_folds,
+)
 from thresholds.cross_fitting import CrossFit
 
 Array = NDArray[np.generic]
@@ -667,3 +679,43 @@ def test_guards_and_limits_elsewhere_are_refused(average: str, options: Options,
 def test_flags_that_are_arrays_are_refused() -> None:
     with pytest.raises(InputError, match=r"^keep_sparse is .*, expected True or False$"):
         cross_fit(Y, S, keep_sparse=np.array([True, False]))
+
+
+# What the rule keeps of it
+
+
+def test_the_rule_keeps_the_figure_out_of_fold(tmp_path: Path) -> None:
+    groups = np.arange(len(Y)) // 2
+    found = cross_fit(Y, S, cv=4, groups=groups, random_state=2)
+    kept = found.rule.out_of_fold
+    assert (kept.f, kept.n_folds, kept.how, kept.random_state) == (found.out_of_fold, 4, found.how, 2)
+    assert "of groups" in kept.how
+    found.rule.save(tmp_path / "rule.json")
+    loaded = load_rule(tmp_path / "rule.json")
+    assert loaded.out_of_fold == kept
+    assert f", out of fold {found.out_of_fold:.4f} (4 folds)" in str(loaded)
+    assert cross_fit(Y, S, cv=FOLDS, random_state=3).rule.out_of_fold.random_state is None, "folds that are given"
+    assert cross_fit(Y, S, random_state=np.int64(3)).rule.out_of_fold.to_dict()["random_state"] == 3
+    assert fit_empirical(Y, S).out_of_fold is None
+    assert "out of fold" not in str(fit_empirical(Y, S))
+
+
+def test_changed_thresholds_have_no_figure_out_of_fold() -> None:
+    rule = cross_fit(Y, S, random_state=0).rule
+    assert rule.replace({0: 0.25}).out_of_fold is None
+    found = diagnose(Y, S, rule.replace({0: -np.inf}), overprediction=0.01)
+    mended = found.repair(rule, "cap")
+    assert mended.changes.size
+    assert mended.rule.out_of_fold is None
+    names = tuple(f"label {j}" for j in range(Y.shape[1]))
+    assert dataclasses.replace(rule, label_names=names).out_of_fold == rule.out_of_fold, "other names decide alike"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("f", None), ("f", "0.5"), ("n_folds", 0), ("how", 3), ("random_state", -1)]
+)
+def test_a_file_with_a_bad_figure_out_of_fold_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    values = cross_fit(Y, S, random_state=0).rule.to_dict()
+    (tmp_path / "rule.json").write_text(json.dumps(values | {"out_of_fold": values["out_of_fold"] | {name: value}}))
+    with pytest.raises(InputError, match=f"{name} "):
+        load_rule(tmp_path / "rule.json")

@@ -26,7 +26,7 @@ inf, nan = math.inf, math.nan
 
 COUNTED = ("n_positives", "predicted_positive")
 RATIOS = ("base_rate", "predicted_rate", "overprediction", "precision", "recall", "f", "f_predict_all", "lift")
-TESTED = ("best_f", "auroc", "p_informative", "p_uninformative")
+TESTED = ("best_f", "auroc", "p_informative", "p_uninformative", "p_backwards")
 KINDS = [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix]
 
 
@@ -446,14 +446,14 @@ def test_nothing_is_flagged_where_nothing_is_predicted() -> None:
     for seed, cut in product(range(3), (inf,)):
         truth, scores = draw(seed)
         found = diagnose(truth, scores, FixedRule(cut, truth.shape[1]))
-        assert set(found.state.tolist()) <= {"ok", "unsupported"}
+        assert set(found.state.tolist()) <= {"ok", "unsupported", "backwards"}
 
 
 def test_the_table_has_its_columns_in_order() -> None:
     truth, scores, rule = five_labels()
     found = diagnose(truth, scores, rule)
     columns = "name n_positives base_rate threshold predicted_positive predicted_rate overprediction precision recall f"
-    more = "f_predict_all lift best_f auroc p_informative p_uninformative informative state reason"
+    more = "f_predict_all lift best_f auroc p_informative p_uninformative p_backwards informative state reason"
     assert found.table.dtype.names == tuple(f"{columns} {more}".split())
     frame = found.to_frame()
     assert list(frame.columns) == list(found.table.dtype.names)
@@ -815,3 +815,143 @@ def test_compare_counts_what_diagnose_flags(weighted: bool, kind: type) -> None:
     found = [diagnose(truth, kind(scores), rule) for rule in rules.values()]
     assert flags == [(one.platypus.sum(), one.suspect.sum()) for one in found]
     assert sum(map(sum, flags)) > 5
+
+
+# Scores that rank backwards
+
+
+def backwards(n_backwards: int, n_labels: int, seed: int = 0) -> tuple[Array, Floats]:
+    """2,000 rows of labels whose scores know them well, but negated for the first."""
+    rng = np.random.default_rng([31, seed])
+    truth = (rng.random((2000, n_labels)) < 0.05).astype(np.uint8)
+    scores = rng.standard_normal(truth.shape) + 3 * truth
+    scores[:, :n_backwards] *= -1
+    return truth, scores
+
+
+def test_negated_scores_are_said_to_be_so_before_all_else() -> None:
+    truth, scores = backwards(12, 12)
+    for guard in (None, "shrink"):
+        found = diagnose(truth, scores, fit_empirical(truth, scores, guard=guard))
+        assert found.state.tolist() == ["backwards"] * 12
+        assert found.backwards.all()
+        said = (
+            "12 of 12 labels with at least 5 positives rank backwards: y_score looks negated (higher should mean more"
+            " likely)"
+        )
+        assert str(found).startswith(said)
+        assert said in found._repr_html_()
+    assert not diagnose(truth, -scores, fit_empirical(truth, -scores)).backwards.any()
+
+
+def test_labels_that_rank_backwards_are_told_from_others() -> None:
+    truth, scores = backwards(2, 12)
+    found = diagnose(truth, scores, fit_empirical(truth, scores))
+    assert found.state.tolist() == ["backwards"] * 2 + ["ok"] * 10
+    lines = str(found).splitlines()
+    assert lines[0].startswith("12 labels judged")
+    assert lines[4].split()[:3] == ["backwards", "2", "16.7%"]
+    assert found.table["reason"][0].startswith("18.5 times as often as true; AUROC 0.0168")
+    assert "below 1/2 (p < 1e-15): negated scores would rank better" in found.table["reason"][0]
+    assert found.flagged_share == found.table["predicted_positive"][:2].sum() / found.table["predicted_positive"].sum()
+    of_others = diagnose(truth[:, 2:], scores[:, 2:], fit_empirical(truth[:, 2:], scores[:, 2:]))
+    assert "backwards" not in str(of_others)
+
+
+def test_scores_rank_backwards_whatever_is_predicted() -> None:
+    truth, scores = backwards(1, 1)
+    for cut in (-inf, 0.0, inf):
+        assert diagnose(truth, scores, FixedRule(cut, 1)).state.tolist() == ["backwards"]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_negated_scores_are_as_defined(seed: int) -> None:
+    """With ties, in lists that leave many scores out (below the rest, or above them all), and masked."""
+    truth, scores = draw(900 + seed)
+    shape, rng = truth.shape, np.random.default_rng(seed)
+    listed = np.where(rng.random(shape) < 0.4, -scores, (0, -9, -inf)[seed % 3])
+    for given in (-scores, listed):
+        rule = fit_empirical(truth, given)
+        found = diagnose(truth, given, rule)
+        assert_as_defined(found, truth, given, rule.predict(given))
+
+
+def test_many_negated_rows() -> None:
+    """The probability of ranks as low is that of ranks as high, of the scores as they were."""
+    rng = np.random.default_rng(6)
+    truth = (np.arange(500)[:, np.newaxis] < [50, 20, 60, 100, 5]).astype(np.uint8)
+    scores = np.round(rng.standard_normal((500, 5)) + truth * [0.0, 0.6, 0.6, 1.0, 2.0], 3)
+    scores[:, 1:3] = np.where(scores[:, 1:3] > 1, scores[:, 1:3], -5)
+    found = diagnose(truth, -scores, FixedRule(inf, 5))
+    ranks = [witness.p_rank(y, s) for y, s in zip(truth.T, scores.T, strict=True)]
+    delong = [witness.p_delong(y, -s, 0.5) for y, s in zip(truth.T, scores.T, strict=True)]
+    np.testing.assert_allclose(found.table["p_backwards"], np.minimum(1, 2 * np.maximum(ranks, delong)), rtol=1e-9)
+    assert (np.sort(found.table["p_backwards"])[:3] < 0.05).all()
+
+
+def test_neither_a_few_positives_nor_a_few_negatives_show_it() -> None:
+    """Four rows at the very bottom may be errors of the truth; the fifth settles it."""
+    for positives, state in (([997, 998, 999, 1000], "ok"), ([996, 997, 998, 999, 1000], "backwards")):
+        truth, scores = column(positives, 1000)
+        found = diagnose(truth, scores, FixedRule(inf, 1))
+        assert found.state.tolist() == [state]
+        assert np.isnan(found.table["p_backwards"][0]) == (state == "ok")
+        found = diagnose(1 - truth, -scores, FixedRule(-inf, 1))
+        assert found.state.tolist() == ["ok"], "the same cells, ranked right"
+        assert diagnose(1 - truth, scores, FixedRule(-inf, 1)).state.tolist() == [
+            "ok" if state == "ok" else "backwards"
+        ]
+
+
+def test_scores_that_know_some_positives_are_not_backwards() -> None:
+    """30 of 100 positives at the very top, the others somewhat lower than the rest: AUROC below 1/2."""
+    truth, scores = column([*range(1, 31), *range(1000, 2000, 15)], 2000)
+    table = diagnose(truth, scores, FixedRule(inf, 1)).table
+    assert table["auroc"][0] < 0.5
+    assert table["informative"][0]
+    assert table["state"][0] == "ok"
+
+
+def test_labels_that_rank_backwards_are_never_predicted_again() -> None:
+    """Not by a cap either, which would keep what is least likely; and no threshold suits them, which is said."""
+    truth, scores = backwards(2, 5)
+    rule = fit_empirical(truth, scores)
+    found = diagnose(truth, scores, rule)
+    for action in ("never", "cap"):
+        mended = found.repair(rule, action)
+        assert np.isposinf(mended.rule.thresholds).tolist() == [True, True, False, False, False]
+        assert mended.changes["predicted_after"].tolist() == [0, 0]
+        assert "2 rank backwards: no threshold suits these, negate their scores and fit again" in str(mended)
+    assert not found.repair(rule, states=("platypus",)).changes.size
+    guarded = rule.replace({0: 1.0})  # too high: predicted about as often as true, on the wrong rows
+    found = diagnose(truth, scores, guarded)
+    assert not found.overpredicted[0]
+    assert np.isposinf(found.repair(guarded).rule.thresholds[0])
+
+
+def test_a_common_label_that_ranks_backwards_may_be_predicted_always() -> None:
+    truth, scores = column(range(301, 901), 900)
+    rule = fit_empirical(truth, scores)
+    found = diagnose(truth, scores, rule)
+    assert found.state.tolist() == ["backwards"]
+    assert found.table["lift"][0] == 1
+    assert not found.repair(rule).changes.size
+    assert not found.repair(rule, "cap").changes.size
+
+
+@pytest.mark.parametrize("n_positives", [5, 12, 60])
+@pytest.mark.parametrize(
+    ("spread", "decimals", "listed"), [(1.0, 17, 1.0), (3.0, 1, 1.0), (0.3, 17, 1.0), (1.0, 1, 0.1)]
+)
+def test_scores_that_say_nothing_seldom_rank_backwards(
+    n_positives: int, spread: float, decimals: int, listed: float
+) -> None:
+    """P(p <= x) <= x where AUROC is 1/2, in lists, too; at .05 also if the positives are spread more, or less."""
+    rng = np.random.default_rng([9, n_positives, int(10 * spread), int(10 * listed)])
+    n, m = 400, 1500
+    truth = np.zeros((n, m), np.uint8)
+    truth[:n_positives] = 1
+    scores = np.round(rng.standard_normal((n, m)) * np.where(truth, spread, 1), decimals)
+    p = diagnose(truth, np.where(rng.random((n, m)) < listed, scores, -5.0), FixedRule(inf, m)).table["p_backwards"]
+    for level in (0.002, 0.01, 0.05, 0.2) if spread == 1 else (0.05, 0.2):
+        assert np.mean(p <= level) <= level + 4 * np.sqrt(level * (1 - level) / m)

@@ -227,6 +227,19 @@ def test_flags_of_planted_labels_are_shown_as_they_were_counted() -> None:
     assert f"at most {100 * worst:.1f} % of such flags were wrong" in re.sub(r"\s+", " ", README)
 
 
+def test_labels_that_rank_backwards_are_shown_as_they_were_counted() -> None:
+    found = json.loads((ROOT / "experiments" / "diagnosis" / "planted.json").read_text())["backwards"]
+    shown = GUARDS_PAGE[GUARDS_PAGE.index("| negated; scores that say nothing") :].splitlines()[2:8]
+    for line, (title, figures) in zip(shown, found.items(), strict=True):
+        wrong, any_wrong, share = (figures[name][0] for name in ("false", "any false", "found"))
+        n = title.split(", ")[1].removesuffix(" rows")
+        if title.startswith("nothing known"):
+            expected = [n, "", "", f"{100 * any_wrong:.0f} %"]
+        else:
+            expected = [n, f"{100 * share:.0f} %", f"{100 * wrong:.1f} %", f"{100 * any_wrong:.0f} %"]
+        assert [cell.strip() for cell in line.strip("|").split("|")][1:] == expected, title
+
+
 def test_out_of_fold_figures_are_shown_as_they_were_measured() -> None:
     text = (ROOT / "experiments" / "guards" / "out_of_fold.txt").read_text()
     shown = cells_of(GUARDS_PAGE, "| macro-F1 minus that on the other half")

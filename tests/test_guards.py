@@ -654,3 +654,129 @@ def test_a_report_counts_millions_in_full() -> None:
     before, after = np.array([2_000_000]), np.array([1_234_567])
     report = thresholds.GuardReport("shrink", *np.zeros((2, 1)), before, after, *np.zeros((2, 1)), np.array([""]))
     assert "predicts 1,234,567 instead of 2,000,000" in str(report)
+
+
+# Scores that know next to nothing, or rank backwards
+
+
+def reversed_order(problem: Problem, upwards: bool = False) -> Problem:
+    """The same problem with scores negated, or taken from above the highest; those masked or `missing` stay."""
+    scores = problem.y_score.astype(np.float64)
+    kept = (scores == problem.missing) | np.isneginf(scores)
+    turned = np.where(kept, scores, (scores.max() + 0.25 if upwards else 0.0) - scores).astype(problem.y_score.dtype)
+    return Problem(f"{problem.name}, negated", problem.y_true, turned, problem.sample_weight, problem.beta)
+
+
+NEGATED = [
+    reversed_order(problem, upwards=number % 2 == 1)
+    for number, problem in enumerate(problems(84, seed=20261122))
+    if problem.y_score.dtype.kind == "f" and problem.y_score.dtype.itemsize > 2 and len(problem.y_true) >= 5
+]
+
+
+def test_negated_scores_are_predicted_always_and_it_is_said() -> None:
+    """To predict about as many as are true would be wrong in every cell, and claim 0."""
+    rng = np.random.default_rng(21)
+    truth = (rng.random((800, 6)) < 0.04).astype(np.uint8)
+    scores = 1 / (1 + np.exp(6.0 * truth - 2 - rng.standard_normal(truth.shape)))
+    rule = fit_empirical(truth, scores, guard="shrink")
+    base = truth.mean(axis=0)
+    assert rule.objective == pytest.approx((2 * base / (1 + base)).mean(), rel=1e-12)
+    assert rule.predict(scores).all()
+    fell_back = rule.guard_report.n_fell_back
+    assert fell_back >= 5, "the guard itself predicts one of them always"
+    assert f"guard shrink, fell back on always for {fell_back} labels" in str(rule)
+    said = f"falls back on predicting always for {fell_back}, as it reaches less than that does"
+    assert said in str(rule.guard_report)
+    right = fit_empirical(truth, -scores, guard="shrink")
+    assert not right.guard_report.fell_back.any()
+    assert "always" not in f"{right} {right.guard_report}"
+
+
+def test_a_label_that_ranks_backwards_among_others_is_left_to_the_diagnosis() -> None:
+    """The guard as a whole does well: to predict one more label always is not worth it."""
+    rng = np.random.default_rng(22)
+    truth = (rng.random((800, 6)) < 0.04).astype(np.uint8)
+    scores = rng.standard_normal(truth.shape) + 3 * truth * [-1, 1, 1, 1, 1, 1]
+    rule = fit_empirical(truth, scores, guard="shrink")
+    assert not rule.guard_report.fell_back.any()
+    assert thresholds.diagnose(truth, scores, rule).state.tolist() == ["backwards", *5 * ["ok"]]
+
+
+def test_labels_that_are_known_keep_the_guard_where_most_are_not() -> None:
+    rng = np.random.default_rng(23)
+    truth = (rng.random((800, 8)) < [0.02, *7 * [0.05]]).astype(np.uint8)
+    scores = rng.standard_normal(truth.shape) + truth * [2, *7 * [-5]]
+    rule = fit_empirical(truth, scores, guard="shrink")
+    assert not rule.guard_report.fell_back[0]
+    assert rule.predict(scores)[:, 0].mean() < 0.1
+    assert rule.predict(scores)[:, 1:].all()
+    assert rule.guard_report.n_fell_back >= 5, "the guard itself predicts some of them always"
+
+
+def test_where_scores_say_little_the_guard_does_no_worse_on_other_rows_than_the_plain_optimum() -> None:
+    """AUROC .47 at 300 rows: .3 points of macro-F1 worse without the fall-back, .7 better with it."""
+    gained = []
+    for seed in range(12):
+        rng = np.random.default_rng([24, seed])
+        rates = np.exp(rng.uniform(np.log(0.01), np.log(0.1), 30))
+        sample, rest = ((rng.random((n, 30)) < rates).astype(np.uint8) for n in (300, 4000))
+        scores, fresh = (rng.standard_normal(truth.shape) - 0.106 * truth for truth in (sample, rest))
+        guarded, plain = (
+            thresholds.metrics.f1_score(
+                rest, fit_empirical(sample, scores, guard=guard).predict(fresh), average="macro", zero_division=0
+            )
+            for guard in ("shrink", None)
+        )
+        gained.append(guarded - plain)
+    assert np.mean(gained) > 0.002
+
+
+@pytest.mark.parametrize("keep_sparse", [False, True])
+def test_the_fall_back_equals_its_twin(keep_sparse: bool) -> None:
+    """Ties, masks, missing scores, weights, beta; on dense and sparse scores alike."""
+    fell_back = 0
+    for problem in NEGATED if keep_sparse else NEGATED[::2]:
+        if is_level(problem):
+            continue
+        given = problem.sparse() if keep_sparse else problem.y_score
+        rule = fit_empirical(problem.y_true, given, guard="shrink", keep_sparse=keep_sparse, **problem.options)
+        expected = twin.shrink(problem.y_true, problem.y_score, keep_sparse=keep_sparse, **problem.options)
+        weights = np.ones(len(problem.y_true)) if problem.sample_weight is None else problem.sample_weight
+        scores = problem.y_score[weights > 0].astype(np.float64)
+        np.testing.assert_array_equal(scores >= rule.thresholds, scores >= expected, problem.name)
+        check_claim(problem, rule)
+        fell_back += rule.guard_report.n_fell_back
+        if not keep_sparse:
+            check_report(problem, rule)
+            lists = fit_empirical(problem.y_true, problem.sparse(), guard="shrink", **problem.options)
+            np.testing.assert_array_equal(lists.thresholds, rule.thresholds, problem.name)
+        if keep_sparse:
+            assert (rule.thresholds > problem.missing).all()
+    assert fell_back > 5
+
+
+def test_limits_hold_for_what_falls_back() -> None:
+    for problem in NEGATED[::3]:
+        for limits in ({"max_overprediction": 1.5}, {"min_precision": 0.2}, {"min_recall": 0.5}):
+            rule = shrunk(problem, **limits)
+            weights = np.ones(len(problem.y_true)) if problem.sample_weight is None else problem.sample_weight
+            decided = rule.predict(problem.y_score)
+            positives, predicted, tp = (
+                weights @ cells for cells in (problem.y_true, decided, problem.y_true * decided)
+            )
+            if "max_overprediction" in limits:
+                assert (predicted <= 1.5 * positives * (1 + 1e-9)).all()
+            if "min_precision" in limits:
+                assert (tp >= 0.2 * predicted * (1 - 1e-9)).all()
+            if "min_recall" in limits:
+                assert ((tp >= 0.5 * positives * (1 - 1e-9)) | (predicted == 0)).all()
+
+
+def test_the_fall_back_depends_on_neither_rows_nor_threads() -> None:
+    problem = reversed_order(large())
+    expected = shrunk(problem, n_jobs=1)
+    assert expected.guard_report.n_fell_back > 40
+    order = np.random.default_rng(25).permutation(len(problem.y_true))
+    check_same(shrunk(Problem("", problem.y_true[order], problem.y_score[order])), expected)
+    check_same(shrunk(problem, n_jobs=3), expected)

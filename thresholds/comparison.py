@@ -13,7 +13,8 @@ from thresholds._checks import Average, InputError, Matrix
 from thresholds.calibration import AnyRule, CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
-from thresholds.diagnosis.verdicts import missing_of, states_of
+from thresholds.diagnosis.result import of_backwards
+from thresholds.diagnosis.verdicts import are_backwards, missing_of, states_of
 from thresholds.empirical import fit_empirical
 from thresholds.expected import fit_expected
 from thresholds.guards import Guard
@@ -57,13 +58,15 @@ class Comparison:
     n_supported: int  # labels with positives
     gold_per_row: float
     labels_gold_often: int  # labels that are positive on more than a third of the rows
+    labels_backwards: int  # labels that `diagnose` calls so, whatever the rule: AUROC shown to be below 1/2
+    labels_tested: int  # labels with enough positives, and negatives, for that
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
-        """Lay the measures out in a table."""
+        """Lay the measures out in a table; labels that rank backwards first, which no rule mends."""
         f = f"F{self.beta:g}"
         head = [
             ("", "", "rule"),
@@ -89,7 +92,10 @@ class Comparison:
         ]
         if any("".join(cells[-2:]) for cells in body):
             head += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
-        return tables.as_text([*zip(*head, strict=True)], [cells[: len(head)] for cells in body])
+        table = tables.as_text([*zip(*head, strict=True)], [cells[: len(head)] for cells in body])
+        if not self.labels_backwards:
+            return table
+        return f"{of_backwards(self.labels_backwards, self.labels_tested)}\n\n{table}"
 
 
 def compare(
@@ -135,6 +141,7 @@ def compare(
     gold = count_by_label(problem.truth, problem.truth, problem.measured)
     of_scores = cache(lambda: _measured_scores(problem))
     evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
+    of_labels = evidence(missing_of(next(iter(rules.values()))))
     return Comparison(
         measures=tuple(_measure(name, rule, problem, beta, of_scores, evidence) for name, rule in rules.items()),
         beta=beta,
@@ -143,6 +150,8 @@ def compare(
         n_supported=int(np.count_nonzero(gold.positives)),
         gold_per_row=float(gold.positives.sum() / gold.total),
         labels_gold_often=int(np.count_nonzero(gold.positives > _OFTEN * gold.total)),
+        labels_backwards=int(np.count_nonzero(are_backwards(of_labels, Criteria()))),
+        labels_tested=int(np.count_nonzero(~np.isnan(of_labels.p_backwards))),
     )
 
 

@@ -4,7 +4,7 @@ The first figure is too high: the best of many thresholds on a sample is best in
 section 8, the winner's curse). So rules are fitted on all folds but one, and each decides the rows of the one left out.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,12 @@ import numpy.typing as npt
 from thresholds import _checks, tables
 from thresholds._checks import Average, InputError, Placement
 from thresholds.empirical import FitSettings, fit_problem
-from thresholds.folds import split_rows
+from thresholds.folds import STRATIFIED, split_rows
 from thresholds.guards import Guard
 from thresholds.judging import Judged, f_measure, judge
 from thresholds.metrics.counts import stacked
 from thresholds.problem import Problem
-from thresholds.rule import ThresholdRule
+from thresholds.rule import OutOfFold, ThresholdRule
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ class CrossFit(tables.ReadOnly):
 
     Attributes
     ----------
-    rule : ThresholdRule, fitted on all rows
+    rule : ThresholdRule, fitted on all rows; its `out_of_fold` has the figure below, and is saved with it
     in_sample : its objective, on those rows
     out_of_fold : the same F-measure of all decisions about rows that the deciding rule was not fitted on, counted
         together. Such a rule had fewer rows, and cannot know a label all of whose positives are in the fold left
@@ -211,10 +211,12 @@ def cross_fit(
         folds[test] = k
     measured = None if problem.measured is None else problem.measured[judged_rows]
     fold_thresholds = np.stack([of_fold.thresholds for of_fold in fold_rules])
+    out_of_fold = f_measure(together, measured, average, rule.beta, rule.zero_division)
+    seed = random_state if how.startswith(STRATIFIED) else None  # Folds that are given have none.
     return CrossFit(
-        rule=rule,
+        rule=replace(rule, out_of_fold=OutOfFold(out_of_fold, len(pairs), how, seed)),
         in_sample=rule.objective,
-        out_of_fold=f_measure(together, measured, average, rule.beta, rule.zero_division),
+        out_of_fold=out_of_fold,
         folds=folds,
         fold_thresholds=fold_thresholds,
         spread=_spread(problem, rule, fold_thresholds),

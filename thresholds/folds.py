@@ -15,6 +15,8 @@ from thresholds.tables import counted
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+STRATIFIED = "by iterative stratification"
+
 
 class _Labelled(NamedTuple):
     """Which unit (a row, or a group of rows) has which label how often; sorted by unit."""
@@ -108,7 +110,7 @@ def split_rows(
         return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
     if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
         folds = _stratified(truth, weighted, _checks.count(cv, "cv", 2), groups, random_state)
-        kind = "by iterative stratification" + ("" if groups is None else " of groups")
+        kind = STRATIFIED + ("" if groups is None else " of groups")
         return list(_of_numbers(folds)), kind
     if groups is not None:
         raise InputError("groups is given with folds in cv, expected None: the folds are made already")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 STATUS = 3  # the exit status where a condition is broken
 
-_COUNTS = ("platypus", "suspect", "overpredicted", "unsupported")
+_COUNTS = ("backwards", "platypus", "suspect", "overpredicted", "unsupported")
 _SHARE = "share"
 
 
@@ -34,7 +34,7 @@ def figures(found: "Diagnosis") -> dict[str, float]:
     """Give what conditions are about.
 
     Numbers of labels, those over-predicted whatever their state, the others by state; and the share of all predictions
-    that fall on platypus and suspect labels.
+    that fall on backwards, platypus and suspect labels.
     """
     counts = {name: int((found.state == name).sum()) for name in _COUNTS}
     return counts | {"overpredicted": int(found.overpredicted.sum()), _SHARE: found.flagged_share}

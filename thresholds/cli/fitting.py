@@ -1,16 +1,17 @@
 """The command `fit`: a rule is fitted and saved."""
 
 import argparse
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
-from thresholds._checks import InputError, is_sparse
+from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.cli import reading
 from thresholds.tables import counted
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, Rows
-    from thresholds.rule import ThresholdRule
+    from thresholds.rule import Rule, ThresholdRule
 
 _FOLDS = 5
 _OF_LABELS = {  # options that only a fit on labels has a use for, with what they are if not given
@@ -36,7 +37,9 @@ def _on_labels(options: argparse.Namespace) -> None:
         raise InputError("--exact is given without --expected, expected both")
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
-    rule, figures = _fitted(options, data, rows)
+    truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
+    rule, figures = _fitted(options, data, rows, truth, scores)
+    found = _diagnosed(truth, scores, rule)
     rule.save(options.output)
     print(f"{reading.title(data)}\nfitted on {which}\n{rule}")
     print(figures)
@@ -46,11 +49,32 @@ def _on_labels(options: argparse.Namespace) -> None:
     if without:
         print(f"{counted(without, 'label')} without positives in these rows")
     print(f"saved as {options.output}")
+    _warn(found, options)
 
 
-def _fitted(options: argparse.Namespace, data: "LabelledFile", rows: "Rows") -> tuple["ThresholdRule", str]:
+def _diagnosed(truth: Matrix | None, scores: Matrix, rule: "Rule") -> str:
+    """Name the labels to look at, on the rows of the fit: by labels if there are any, else by the model's belief."""
+    from thresholds.diagnosis import diagnose, diagnose_expected
+    from thresholds.rule import ThresholdRule
+
+    if not isinstance(rule, ThresholdRule):
+        return ""
+    if truth is None:
+        return diagnose_expected(scores, rule).in_brief()
+    return diagnose(truth, scores, rule, progress=sys.stderr.isatty()).in_brief()
+
+
+def _warn(found: str, options: argparse.Namespace) -> None:
+    """Print what is to be looked at, and how."""
+    if found:
+        command = shlex.join(["thresholds", "diagnose", str(options.file), "--rule", str(options.output)])
+        print(f"{found}\nfor more: {command}")
+
+
+def _fitted(
+    options: argparse.Namespace, data: "LabelledFile", rows: "Rows", truth: Matrix, scores: Matrix
+) -> tuple["ThresholdRule", str]:
     """Fit a rule on all rows, and cross-fit it unless told not to; say what it reaches."""
-    truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
     settings: dict[str, Any] = reading.settings(options) | reading.guard(options)
     settings |= {"per_label": not options.shared, "label_names": data.label_names}
     groups = None if data.groups is None else data.groups[rows]
@@ -95,13 +119,16 @@ def _on_expectation(options: argparse.Namespace) -> None:
         label_names=data.label_names,
         progress=sys.stderr.isatty(),
     )
+    truth = None if data.y_true is None else reading.taken(data.y_true, rows)
+    found = _diagnosed(truth, scores, rule)
     rule.save(options.output)
     print(f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}")
-    if data.y_true is not None:
-        found = measure_calibration(reading.taken(data.y_true, rows), scores)
+    if truth is not None:
+        measured = measure_calibration(truth, scores)
         absent = "; absent entries count as 0" if is_sparse(data.y_score) else ""
         print(
-            f"on these rows, probabilities add up to {found.sum_over_positives:.2f} of the positives, calibration slope"
-            f" {found.slope:.2f} (both 1 if calibrated{absent})"
+            f"on these rows, probabilities add up to {measured.sum_over_positives:.2f} of the positives, calibration"
+            f" slope {measured.slope:.2f} (both 1 if calibrated{absent})"
         )
     print(f"saved as {options.output}")
+    _warn(found, options)

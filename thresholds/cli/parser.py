@@ -131,7 +131,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         type=float,
         default=0.05,
         metavar="X",
-        help="false discovery rate of each of the two tests (default: 0.05)",
+        help="false discovery rate of each of the three tests (default: 0.05)",
     )
     command.add_argument(
         "--min-auroc",
@@ -154,16 +154,16 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--action",
         choices=("never", "cap"),
-        help="how to mend: never predict platypus labels (default), or cap platypus and suspect labels at"
+        help="how to mend: never predict backwards and platypus labels (default), or cap platypus and suspect labels at"
         " --overprediction times their positives",
     )
     command.add_argument(
         "--fail-on",
         type=conditions,
         metavar="NAME=BOUND,...",
-        help="exit with status 3 if more than BOUND labels are platypus, suspect, overpredicted (whatever else they"
-        " are) or unsupported, or if a larger share of all predictions falls on platypus and suspect labels:"
-        " platypus=0,share=0.3",
+        help="exit with status 3 if more than BOUND labels are backwards, platypus, suspect, overpredicted (whatever"
+        " else they are) or unsupported, or if a larger share of all predictions falls on backwards, platypus and"
+        " suspect labels: platypus=0,share=0.3",
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)

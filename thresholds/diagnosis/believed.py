@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, tables
 from thresholds._checks import InputError, is_sparse
-from thresholds.diagnosis.by_state import by_state
+from thresholds.diagnosis.by_state import by_state, of_platypuses
 from thresholds.rule import Rule
 
 _MEANINGS = {
@@ -46,6 +46,12 @@ class ExpectedDiagnosis(tables.ReadOnly):
     def to_frame(self) -> Any:
         """Give the table as a pandas DataFrame."""
         return tables.as_frame(self.table)
+
+    def in_brief(self, k: int = 3) -> str:
+        """Name k of the platypuses, in a line; "" if there are none."""
+        if not (self.state == "platypus").any():
+            return ""
+        return of_platypuses(self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1))
 
     def __str__(self) -> str:
         """Sum up by state."""

@@ -1,12 +1,12 @@
-"""Labels, and their share of all predictions, by state: what every diagnosis opens with."""
+"""Labels, and their share of all predictions, by state: what every diagnosis opens with, and what it says in brief."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.tables import Lines
+from thresholds.tables import Lines, counted
 
 
 def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> tuple[Lines, Lines]:
@@ -18,3 +18,21 @@ def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> tuple[Line
         shares = (f"{n / table.size:.1%}", f"{count:,}", f"{count / max(predicted.sum(), 1):.1%}")
         body.append((state, f"{n:,}", *shares, meaning))
     return [("state", "labels", "", "predictions", "share", "")], body
+
+
+def of_platypuses(table: npt.NDArray[Any], meaning: str, k: int) -> str:
+    """Say how many platypuses there are, what share of all predictions they take, and name those predicted most."""
+    flagged, predicted = table[table["state"] == "platypus"], table["predicted_positive"]
+    share = flagged["predicted_positive"].sum() / max(predicted.sum(), 1)
+    order = np.argsort(-flagged["predicted_positive"], kind="stable")
+    most = [f"{row['name']} ({row['predicted_rate']:.1%} of the rows)" for row in flagged[order]]
+    these = "1 platypus takes" if flagged.size == 1 else f"{flagged.size:,} platypuses take"
+    return f"{these} {share:.1%} of all predictions ({meaning}): {named(most, k)}"
+
+
+def named(names: Collection[str], k: int) -> str:
+    """List the first k names, and say how many more there are."""
+    shown, more = list(names)[:k], len(names) - k
+    return ", ".join(" ".join(str(name).split()) for name in shown) + (
+        f" and {counted(more, 'other')}" if more > 0 else ""
+    )

@@ -1,4 +1,4 @@
-"""What the scores know of each label, whatever the rule: AUROC, and two tests.
+"""What the scores know of each label, whatever the rule: AUROC, and three tests.
 
 Is a label informative, that is, do its positives score higher than chance would have it? Two tests, as each is blind
 where the other sees: Mann and Whitney's of ranks, for a shift of all positives, and the best F1 over all cuts, for a
@@ -8,6 +8,11 @@ ways to place the positives on the rows, ties as they are, is followed row by ro
 Is it uninformative? Not to find a label informative proves nothing. So the hypothesis that AUROC is at least
 `min_auroc` must be rejected, with the variance of DeLong, DeLong and Clarke-Pearson 1988 as well as that of Hanley and
 McNeil 1982. With fewer than 5 positives or negatives no such test is valid: NaN.
+
+Does it rank backwards, that is, is AUROC below 1/2? The other tail of Mann and Whitney's test, as careful of ties as
+the first. That variance holds if truth falls on the rows by chance; positives of AUROC 1/2 that score both higher and
+lower than the rest have a larger one, that of DeLong et al. So p = min(1, 2 max of both), two-sided, and NaN with
+fewer than 5 positives or negatives: one row or two may be errors of the truth.
 """
 
 from typing import NamedTuple
@@ -53,6 +58,7 @@ class Evidence(NamedTuple):
     auroc: Floats
     p_informative: Floats  # NaN without positives or without negatives
     p_uninformative: Floats
+    p_backwards: Floats
     best_f: Floats  # the highest F1 of any cut; NaN without positives
     cap_score: Floats  # of the lowest cut that predicts at most a given multiple of the positives; +inf for none
     cap_lower: Floats  # the next lower score, NaN without one
@@ -79,6 +85,7 @@ def _weigh(problem: Problem, first: int, last: int, criteria: Criteria) -> Evide
     statistics = rank_statistics(offsets, hit, weight)
     tp, predicted, cap, cap_predicted = best_cuts(offsets, hit, weight, positives, criteria.overprediction)
     of_ranks = _p_of_ranks(statistics, positives, problem.n_samples)
+    of_lower_ranks = _p_of_ranks(_reversed(statistics, problem.n_samples), positives, problem.n_samples)
     of_f = np.ones(positives.size)
     for j in np.flatnonzero(of_ranks > _DECIDED):
         counts = positives[j], tp[j], predicted[j]
@@ -92,6 +99,7 @@ def _weigh(problem: Problem, first: int, last: int, criteria: Criteria) -> Evide
         auroc=statistics[0],
         p_informative=np.minimum(2 * np.minimum(of_ranks, of_f), 1.0),
         p_uninformative=_p_of_auroc(statistics, positives, problem.n_samples, criteria.min_auroc),
+        p_backwards=_p_backwards(statistics, of_lower_ranks, positives, problem.n_samples),
         best_f=f_of_counts(tp, predicted, positives, 1.0, np.nan),
         cap_score=np.where(cap >= 0, scores[cap], np.inf),
         cap_lower=scores[below],
@@ -130,10 +138,22 @@ def _p_of_ranks(statistics: Floats, positives: Ints, n: int) -> Floats:
     return np.where(np.isnan(auroc), np.nan, p)
 
 
+def _reversed(statistics: Floats, n: int) -> Floats:
+    """Give the statistics of the negated scores, those of ranks alone."""
+    auroc, of_positives, of_negatives, cubes, tied, tied_rank, mean, variance = statistics
+    return np.stack([1 - auroc, of_positives, of_negatives, cubes, tied, n + 1 - tied_rank, n + 1 - mean, variance])
+
+
+def _p_backwards(statistics: Floats, of_ranks: Floats, positives: Ints, n: int) -> Floats:
+    """Test, two-sided, that positives score lower: the larger p-value of ranks and of the variance of DeLong et al."""
+    auroc, of_positives, of_negatives = statistics[:3]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        delong = _p_below(auroc, of_positives / positives + of_negatives / (n - positives), 0.5)
+    return _where_testable(np.minimum(2 * np.maximum(of_ranks, delong), 1.0), positives, n)
+
+
 def _p_of_auroc(statistics: Floats, positives: Ints, n: int, least: float) -> Floats:
     """Test that AUROC is below `least`: the larger p-value of two variances, as each is too small somewhere."""
-    from scipy.special import ndtr
-
     auroc, of_positives, of_negatives = statistics[:3]
     negatives = n - positives
     q1, q2 = least / (2 - least), 2 * least**2 / (1 + least)  # as Hanley and McNeil call them
@@ -141,9 +161,21 @@ def _p_of_auroc(statistics: Floats, positives: Ints, n: int, least: float) -> Fl
         pairs = (positives - 1) * (q1 - least**2) + (negatives - 1) * (q2 - least**2)
         hanley = (least * (1 - least) + pairs) / (positives * negatives)
         variances = np.stack([of_positives / positives + of_negatives / negatives, hanley])
-        z = np.where((auroc == least) & (variances == 0), 0, (auroc - least) / np.sqrt(np.maximum(variances, 0)))
-        p = np.asarray(ndtr(z.max(axis=0)))
-    return np.where((positives < FEWEST) | (negatives < FEWEST), np.nan, p)
+    return _where_testable(_p_below(auroc, variances, least).max(axis=0), positives, n)
+
+
+def _p_below(auroc: Floats, variance: Floats, least: float) -> Floats:
+    """Give the normal p-value of an AUROC below `least`."""
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where((auroc == least) & (variance == 0), 0, (auroc - least) / np.sqrt(np.maximum(variance, 0)))
+    return np.asarray(ndtr(z))
+
+
+def _where_testable(p: Floats, positives: Ints, n: int) -> Floats:
+    """Give NaN where positives or negatives are too few for a test of AUROC."""
+    return np.where((positives < FEWEST) | (n - positives < FEWEST), np.nan, p)
 
 
 def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from thresholds.diagnosis.result import Diagnosis
 
 _SHOWN = 8  # changes in the text
+_MENDED = ("backwards", "platypus", "suspect")  # states whose thresholds may be changed
 
 
 class Repair(NamedTuple):
@@ -30,6 +31,9 @@ class Repair(NamedTuple):
         before, after = (int(changes[name].sum()) for name in ("predicted_before", "predicted_after"))
         of_all = f"{changes.size:,} of {self.rule.n_labels:,} thresholds"
         first = f"repaired {of_all}: {after:,} predictions of these labels instead of {before:,}"
+        backwards = np.count_nonzero(changes["state"] == "backwards")
+        if backwards:
+            first += f"; {backwards:,} rank backwards: no threshold suits these, negate their scores and fit again"
         order = np.argsort(changes["predicted_after"] - changes["predicted_before"], kind="stable")[:_SHOWN]
         body = [
             (
@@ -59,14 +63,18 @@ def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: objec
         raise InputError("rule has other label names than those diagnosed, expected the same, in order")
     action = _checks.option(action, "action", ("never", "cap"))
     if states is None:
-        states = ("platypus", "suspect") if action == "cap" else ("platypus",)
+        states = _MENDED if action == "cap" else ("backwards", "platypus")
     if not isinstance(states, tuple | list) or not states:
-        raise InputError(f"states is {_checks.shown(states)}, expected some of 'platypus' and 'suspect'")
-    wanted = [_checks.option(state, "states", ("platypus", "suspect")) for state in states]
+        raise InputError(f"states is {_checks.shown(states)}, expected some of {', '.join(map(repr, _MENDED))}")
+    wanted = [_checks.option(state, "states", _MENDED) for state in states]
     table, old = diagnosis.table, rule.thresholds
-    new = diagnosis.caps if action == "cap" else np.full(old.size, np.inf)
-    changed = np.flatnonzero(np.isin(diagnosis.state, wanted) & (new > old))
-    predicted = diagnosis.cap_predicted if action == "cap" else np.zeros(old.size, np.int64)
+    # A cap of scores that rank backwards would keep the rows that are least likely.
+    capped = (action == "cap") & ~diagnosis.backwards
+    new = np.where(capped, diagnosis.caps, np.inf)
+    predicted = np.where(capped, diagnosis.cap_predicted, 0)
+    # A common label that is predicted (nearly) everywhere: no cut does better.
+    spared = diagnosis.backwards & ~diagnosis.overpredicted & (table["lift"] >= 1)
+    changed = np.flatnonzero(np.isin(diagnosis.state, wanted) & (new > old) & ~spared)
     columns = {
         "name": table["name"],
         "state": table["state"],

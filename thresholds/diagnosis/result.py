@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, tables
-from thresholds.diagnosis.by_state import by_state
+from thresholds.diagnosis.by_state import by_state, named, of_platypuses
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
 from thresholds.rule import ThresholdRule
@@ -16,16 +16,18 @@ from thresholds.rule import ThresholdRule
 COLUMNS = (
     "name", "n_positives", "base_rate", "threshold", "predicted_positive", "predicted_rate", "overprediction",
     "precision", "recall", "f", "f_predict_all", "lift", "best_f", "auroc", "p_informative", "p_uninformative",
-    "informative", "state", "reason",
+    "p_backwards", "informative", "state", "reason",
 )  # fmt: skip
 
 _MEANINGS = {
+    "backwards": "positives score lower: negated scores would rank better",
     "platypus": "over-predicted, and the scores know little or nothing of it",
     "suspect": "over-predicted; undetermined here, or fewer than 5 positives",
     "unsupported": "no positives here, and not predicted",
     "overpredicted": "over-predicted, though the scores know something of it",
     "ok": "",
 }
+FLAGGED = ("backwards", "platypus", "suspect")
 STATES = tuple(_MEANINGS)  # in the order in which they apply
 _SHOWN = 8  # flagged labels in HTML
 
@@ -43,7 +45,8 @@ class Diagnosis(tables.ReadOnly):
         name, n_positives, base_rate, threshold (NaN for rules without one for each label), predicted_positive,
         predicted_rate, overprediction (predictions over positives, inf without positives), precision, recall, f (F1),
         f_predict_all (2 b / (1 + b) for base rate b), lift (f / f_predict_all), best_f (the highest F1 that any
-        threshold has on these rows), auroc, p_informative, p_uninformative, informative, state, reason. 0/0 is NaN.
+        threshold has on these rows), auroc, p_informative, p_uninformative, p_backwards, informative, state, reason.
+        0/0 is NaN.
     alpha, min_auroc, overprediction : as asked for
     n_samples : rows judged on
     label_names : tuple of str, or None
@@ -71,6 +74,11 @@ class Diagnosis(tables.ReadOnly):
         return np.asarray(self.table["state"])
 
     @property
+    def backwards(self) -> Mask:
+        """Labels in state "backwards"."""
+        return frozen(self.state == "backwards")
+
+    @property
     def platypus(self) -> Mask:
         """Labels in state "platypus"."""
         return frozen(self.state == "platypus")
@@ -87,9 +95,19 @@ class Diagnosis(tables.ReadOnly):
 
     @property
     def flagged_share(self) -> float:
-        """Share of all predictions that fall on platypus and suspect labels; 0 without predictions."""
+        """Share of all predictions that fall on backwards, platypus and suspect labels; 0 without predictions."""
         predicted = self.table["predicted_positive"]
-        return float(predicted[self.platypus | self.suspect].sum() / max(predicted.sum(), 1))
+        return float(predicted[self._is_flagged].sum() / max(predicted.sum(), 1))
+
+    @property
+    def _is_flagged(self) -> Mask:
+        """Labels whose predictions are not to be trusted."""
+        return np.isin(self.state, FLAGGED)
+
+    @property
+    def _n_tested(self) -> int:
+        """How many labels have enough positives, and negatives, to be shown to rank backwards."""
+        return int((~np.isnan(self.table["p_backwards"])).sum())
 
     def most_predicted(self, k: int = 8) -> "MostPredicted":
         """Give the k labels predicted most: how often, the highest F1 on these rows, and the threshold.
@@ -107,8 +125,12 @@ class Diagnosis(tables.ReadOnly):
         rule : ThresholdRule, as a rule the one that was diagnosed
         action : "never" does not predict them any more; "cap" raises their thresholds until they predict at most
             `overprediction` times the positives of these rows (never, if all those scores are equal or none is true)
-        states : which labels, some of "platypus" and "suspect"; None for platypuses, and with "cap" suspects, too:
-            never to predict a label again takes proof, a cap costs little
+            Labels that rank backwards are never predicted again by either, as a cap would keep the rows that are least
+            likely; only one that is so common, and predicted so often, that to predict it on every row is not
+            over-predicting either, and not better, stays as it is. No threshold suits such labels: negate their
+            scores and fit again.
+        states : which labels, some of "backwards", "platypus" and "suspect"; None for the first two, and with "cap" for
+            all three: never to predict a label again takes proof, a cap costs little
 
         Returns
         -------
@@ -126,10 +148,21 @@ class Diagnosis(tables.ReadOnly):
         return tables.as_frame(self.table)
 
     def to_text(self, k: int = 8) -> str:
-        """Sum up by state, then list the k most predicted of the flagged labels, platypuses first."""
-        text = f"{self._about()}\n\n{tables.as_text(*by_state(self.table, _MEANINGS), left=(0, 5))}"
+        """Sum up by state, then list the k most predicted of the flagged labels: backwards, platypus, suspect."""
+        text = f"{self._about()}\n\n{tables.as_text(*self._by_state(), left=(0, 5))}"
         head, body = self._flagged(_checks.count(k, "k", 0))
         return f"{text}\n\n{tables.as_text(head, body, left=(0, 1))}" if body else text
+
+    def in_brief(self, k: int = 3) -> str:
+        """Name the labels that rank backwards and the platypuses, k of each, in a line each; "" if there are none."""
+        k = _checks.count(k, "k", 1)
+        lines = []
+        if self.backwards.any():
+            names = self.table["name"][self.backwards]
+            lines.append(of_backwards(names.size, self._n_tested, named(names, k)))
+        if self.platypus.any():
+            lines.append(of_platypuses(self.table, "over-predicted, and the scores know little or nothing of it", k))
+        return "\n".join(lines)
 
     def __str__(self) -> str:
         """Give `to_text()`."""
@@ -137,21 +170,29 @@ class Diagnosis(tables.ReadOnly):
 
     def _repr_html_(self) -> str:
         """Sum up by state, then list the most predicted flagged labels."""
-        parts = [f"<p>{self._about()}</p>", tables.as_html(*by_state(self.table, _MEANINGS))]
+        parts = [f"<p>{self._about()}</p>", tables.as_html(*self._by_state())]
         head, body = self._flagged(_SHOWN)
         return "".join([*parts, tables.as_html(head, body)] if body else parts)
 
     def _about(self) -> str:
-        """Say what was judged."""
+        """Say what was judged; if most labels rank backwards, that first."""
+        backwards, tested = int(self.backwards.sum()), self._n_tested
+        first = f"{of_backwards(backwards, tested)}. " if are_many(backwards, tested) else ""
         return (
-            f"{self.n_labels:,} labels judged on {self.n_samples:,} rows; over-predicted is more than"
+            f"{first}{self.n_labels:,} labels judged on {self.n_samples:,} rows; over-predicted is more than"
             f" {self.overprediction:g} times as often as true, false discovery rate {self.alpha:g}"
         )
 
+    def _by_state(self) -> tuple[tables.Lines, tables.Lines]:
+        """Lay out labels and predictions by state; a line for labels that rank backwards only if there are any."""
+        absent = () if self.backwards.any() else ("backwards",)
+        return by_state(self.table, {state: said for state, said in _MEANINGS.items() if state not in absent})
+
     def _flagged(self, k: int) -> tuple[tables.Lines, tables.Lines]:
-        """Lay out the most predicted of the platypus and suspect labels."""
-        flagged = self.table[self.platypus | self.suspect]
-        order = np.lexsort((-flagged["predicted_positive"], flagged["state"] != "platypus"))[:k]
+        """Lay out the most predicted of the flagged labels."""
+        flagged = self.table[self._is_flagged]
+        place = np.array([FLAGGED.index(state) for state in flagged["state"]], np.int64)
+        order = np.lexsort((-flagged["predicted_positive"], place))[:k]
         head = [
             ("most predicted", "", "predicted", "true", "", "", "p-value of", "p-value of"),
             (
@@ -223,11 +264,28 @@ def reason(columns: Mapping[str, Rows], j: int, min_auroc: float) -> str:
         return few if positives else "predicted, but never true here"
     if np.isnan(columns["p_informative"][j]):
         return f"{often}, hardly any negatives: nothing can be told"
+    if state == "backwards":
+        auroc, backwards = columns["auroc"][j], columns["p_backwards"][j]
+        return f"{often}; AUROC {auroc:.3g}, below 1/2 (p {_p(backwards)}): negated scores would rank better"
     low, chance = columns["p_uninformative"][j], columns["p_informative"][j]
     if state == "platypus":
         return f"{often}; AUROC below {min_auroc:g} (p {_p(low)}), not shown better than chance (p {_p(chance)})"
     tested = "" if np.isnan(low) else f", nor AUROC below {min_auroc:g} (p {_p(low)})"
     return f"{often}; not shown better than chance (p {_p(chance)}){tested}"
+
+
+def are_many(backwards: int, tested: int) -> bool:
+    """Tell whether most of the labels that could be tested rank backwards."""
+    return 2 * backwards > tested
+
+
+def of_backwards(backwards: int, tested: int, names: str = "") -> str:
+    """Say how many labels rank backwards, which, and what that looks like."""
+    labels = f"{backwards:,} of {tables.counted(tested, 'label')} with at least {FEWEST} positives"
+    said = f"{labels} {'ranks' if backwards == 1 else 'rank'} backwards{names and f' ({names})'}"
+    if are_many(backwards, tested):
+        return f"{said}: y_score looks negated (higher should mean more likely)"
+    return f"{said}: positives score lower than the rest"
 
 
 def frozen(array: Rows) -> Rows:

@@ -38,10 +38,12 @@ def diagnose(
 
     - over-predicted: predicted more than `overprediction` times as often as it is true;
     - informative: its positives score higher than chance would have it;
-    - uninformative: its AUROC is shown to be below `min_auroc`.
+    - uninformative: its AUROC is shown to be below `min_auroc`;
+    - backwards: its AUROC is shown to be below 1/2, and it is not informative.
 
     and the first of these states applies:
 
+    - "backwards": its positives score lower than the rest, whatever is predicted: negated scores would rank better;
     - "platypus": over-predicted, uninformative and not informative;
     - "suspect": over-predicted and, on these rows, neither shown informative nor shown uninformative; also any
       over-predicted label with fewer than 5 positives, too few to test AUROC, even if it is shown informative;
@@ -56,7 +58,7 @@ def diagnose(
         scores and truth, not about the rule. Rows count as independent: of repeats, and of groups such as images of
         one patient, give one each, else p-values are too small.
     rule : any rule; absent entries of a sparse `y_score` get its `missing`
-    alpha : in (0, 1), the false discovery rate of both verdicts, over all labels that can be tested
+    alpha : in (0, 1), the false discovery rate of each verdict, over all labels that can be tested
         In simulations with 20 % useless labels, fewer than `alpha` of the labels flagged "platypus" were useful ones
         (experiments/diagnosis). Where scores are lists of the top few, cutting them off lowers the AUROC itself, and
         more flags are about labels that complete scores would know: ask for a lower `min_auroc` there.
@@ -88,6 +90,11 @@ def diagnose(
     uninformative: the same on p_uninformative, the larger of two one-sided p-values for AUROC >= `min_auroc`, with the
     variances of DeLong et al. 1988 and of Hanley & McNeil 1982; undetermined (NaN) with fewer than 5 positives or
     negatives, where neither holds.
+
+    backwards: the same on p_backwards, two-sided: twice the larger of two one-sided p-values for AUROC >= 1/2, that of
+    ranks and that with the variance of DeLong et al. 1988; undetermined (NaN) with fewer than 5 positives or negatives.
+    Each verdict has its own false discovery rate: where no label is known at all, some label is called informative with
+    a probability of at most `alpha`, and some label backwards with one of at most `alpha` / 2.
 
     References
     ----------
@@ -152,12 +159,18 @@ def states_of(counts: ConfusionCounts, evidence: Evidence, criteria: Criteria) -
     informative, uninformative = (
         rejected(p, criteria.alpha) for p in (evidence.p_informative, evidence.p_uninformative)
     )
+    backwards = are_backwards(evidence, criteria)
     _, predicted, positives = counts.sums
     with np.errstate(divide="ignore", invalid="ignore"):
         over = predicted / positives > criteria.overprediction
     unclear = (positives < FEWEST) | ~(informative | uninformative)
     useless = uninformative & ~informative
-    return np.select([over & useless, over & unclear, positives == 0, over], STATES[:-1], STATES[-1])
+    return np.select([backwards, over & useless, over & unclear, positives == 0, over], STATES[:-1], STATES[-1])
+
+
+def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool_]:
+    """Tell which labels are shown to rank backwards, and not shown to have some positives at the top all the same."""
+    return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(evidence.p_informative, criteria.alpha)
 
 
 def _columns(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:
@@ -181,6 +194,7 @@ def _columns(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, n
             "auroc": evidence.auroc,
             "p_informative": evidence.p_informative,
             "p_uninformative": evidence.p_uninformative,
+            "p_backwards": evidence.p_backwards,
         }
 
 

@@ -23,7 +23,7 @@ Words = npt.NDArray[np.str_]
 
 _ROUNDING = 1e-12  # of ranks, where the unit of weights is no row
 
-SHRUNK, TIED, NO_POSITIVES, LIMITED = "shrunk", "tied scores", "no positives", "limits"
+SHRUNK, TIED, NO_POSITIVES, LIMITED, ALWAYS = "shrunk", "tied scores", "no positives", "limits", "always"
 
 
 class GuardedCuts(NamedTuple):
@@ -62,6 +62,7 @@ class Guarded(NamedTuple):
             f_after=f_of_counts(self.made.tp, self.made.predicted, positives, beta, zero_division),
             reason=np.where(before == self.made.predicted, "", self.made.reason),
             label_names=problem.label_names,
+            fell_back=self.made.reason == ALWAYS,
         )
 
 
@@ -89,6 +90,25 @@ def cut_at_thresholds(
     above, hits_above, tied, hits_tied = _count_at(items, t, problem)
     cuts = GuardedCuts(t, hits_above + hits_tied, above + tied, reason)
     return within_limits(problem, items, cuts, limits, placement)
+
+
+def cut_below_all(
+    problem: Problem, items: Items, rows_per_unit: float, limits: Limits, placement: Placement
+) -> GuardedCuts:
+    """Cut each label at its lowest score: always, but for masked cells, and several that are `missing`, if lowest."""
+    present = _present(problem, items)
+    lowest = to_scores(keys_at_ranks(items.starts, items.keys, items.weights, np.stack([np.maximum(present, 0.5)] * 2)))
+    above, _, tied, _ = _count_at(items, lowest[0].astype(np.float64), problem)
+    left_out = (lowest[0] == problem.missing) & (tied * rows_per_unit > 1)
+    cuts = _lowest_within(problem, items, np.where(left_out, above, present).astype(np.float64))
+    found = GuardedCuts(cuts.placed(problem, placement), cuts.tp, cuts.predicted, np.full(present.size, ALWAYS))
+    return within_limits(problem, items, found, limits, placement)
+
+
+def higher_f(first: GuardedCuts, second: GuardedCuts, positives: Ints, beta: float) -> GuardedCuts:
+    """Take the cut of higher F-beta of each label; the first of equal ones."""
+    f, other = (f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0) for cuts in (first, second))
+    return _chosen(f >= other, first, second)
 
 
 def within_limits(

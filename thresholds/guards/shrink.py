@@ -14,6 +14,11 @@ decides; many, and the label itself does. One rank lower, since a positive that 
 it: leave it out, and it is accepted if it is among the c + 1 highest. A threshold never admits a tie group much larger
 than the rank, nor that of `missing` scores: where a rare label's scores are all 0, the sample says nothing.
 
+Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is to predict nearly
+always. So if the labels' mean F is below that of predicting each on every row, on the rows of the fit, where the guard
+does better than on others, each label takes the better of its cut and the lowest. (The plain optimum does worse than
+always there, on other rows.)
+
 The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower bounds for statistical
 estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010, "Large-Scale Inference", chapter 1.
 """
@@ -29,9 +34,10 @@ from thresholds._checks import Placement, is_sparse, row_blocks
 from thresholds._kernels.odds import expected_f_at_ratios
 from thresholds._kernels.ranks import f_at_ratios
 from thresholds.guards.choice import Shrink
-from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, joined
+from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, cut_below_all, higher_f, joined
 from thresholds.guards.limits import Limits
 from thresholds.guards.pooled import PooledCurve, fit_pooled_curve, keys_apart, narrow_keys
+from thresholds.metrics.counts import f_of_counts
 from thresholds.problem import Items, Problem
 from thresholds.staircase import Cuts
 
@@ -84,8 +90,24 @@ def fit_shrunk(
     def cut(first: int, last: int) -> GuardedCuts:
         return cut_at_ranks(problem, cells(first, last), ranks[first:last], rows_per_unit, limits, placement)
 
-    found = staircase.map_tiles(problem, cut, n_jobs=n_jobs, progress=progress, light=problem.plain)
-    return Guarded(joined(found), optimum)
+    def cut_always(first: int, last: int) -> GuardedCuts:
+        return cut_below_all(problem, cells(first, last), rows_per_unit, limits, placement)
+
+    found = joined(staircase.map_tiles(problem, cut, n_jobs=n_jobs, progress=progress, light=problem.plain))
+    if _is_below_always(problem, found, optimum.positives, beta):
+        always = staircase.map_tiles(problem, cut_always, n_jobs=n_jobs, progress=progress, light=problem.plain)
+        found = higher_f(found, joined(always), optimum.positives, beta)
+    return Guarded(found, optimum)
+
+
+def _is_below_always(problem: Problem, cuts: GuardedCuts, positives: Ints, beta: float) -> bool:
+    """Tell whether the labels' mean F-beta is below that of predicting each on every row."""
+    total = np.full_like(positives, problem.row_weights.sum())
+    reached, always = (
+        f_of_counts(tp, predicted, positives, beta, 0.0)[positives > 0].sum()
+        for tp, predicted in ((cuts.tp, cuts.predicted), (positives, total))
+    )
+    return bool(reached < always)
 
 
 def _rows_per_unit(problem: Problem) -> float:

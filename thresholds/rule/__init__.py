@@ -11,6 +11,7 @@ from thresholds.rule.fixed import FixedRule
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import Rule, load_rule
+from thresholds.rule.out_of_fold import OutOfFold
 from thresholds.rule.region import RegionRule
 from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import TopKRule
@@ -20,6 +21,7 @@ __all__ = [
     "FixedRule",
     "GuardReport",
     "InstanceRule",
+    "OutOfFold",
     "RegionRule",
     "Rule",
     "ScoreRangeWarning",

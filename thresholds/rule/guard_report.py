@@ -26,6 +26,8 @@ class GuardReport(ReadOnly):
     moved : bool (n_labels,), whether other rows are predicted there than by the optimum
     reason : (n_labels,) str, empty where nothing was moved
     label_names : tuple of str, or None
+    fell_back : bool (n_labels,), labels that are predicted always, as all that the guard reaches on these rows is less
+        than that of predicting every label always: the scores know next to nothing, or rank backwards; None for none
     """
 
     guard: str | None
@@ -37,6 +39,12 @@ class GuardReport(ReadOnly):
     f_after: Floats
     reason: npt.NDArray[np.str_]
     label_names: tuple[str, ...] | None = None
+    fell_back: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def n_fell_back(self) -> int:
+        """How many labels are predicted always instead."""
+        return 0 if self.fell_back is None else int(np.count_nonzero(self.fell_back))
 
     @property
     def moved(self) -> npt.NDArray[np.bool_]:
@@ -66,6 +74,8 @@ class GuardReport(ReadOnly):
             f"guard {self.guard}: moved {np.count_nonzero(moved):,} of {moved.size:,} thresholds, {fewer:,} to predict"
             f" less; predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
         )
+        if self.n_fell_back:
+            first += f"; falls back on predicting always for {self.n_fell_back:,}, as it reaches less than that does"
         if not moved.any():
             return first
         before, after = (np.maximum(counts, 0.5) for counts in (self.predicted_before, self.predicted_after))

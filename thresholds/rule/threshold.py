@@ -15,7 +15,9 @@ from thresholds.rule import settings
 from thresholds.rule.decisions import decide_on_device, like, positives_only
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport
+from thresholds.rule.out_of_fold import OutOfFold
 from thresholds.rule.saving import Saved, from_json, header, to_json
+from thresholds.tables import counted
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,6 +46,9 @@ class ThresholdRule(Saved):
     guard_report : GuardReport or None
         What a guard, or limits, moved in the fit, how far and why; it is not saved.
     fitted_on : FittedOn or None
+    out_of_fold : OutOfFold or None
+        What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
+        were made and their random_state. None once thresholds are changed.
     """
 
     thresholds: Floats
@@ -60,6 +65,7 @@ class ThresholdRule(Saved):
     fitted_on: FittedOn | None = None
     expected: str | None = None
     guard_report: GuardReport | None = field(default=None, repr=False)
+    out_of_fold: OutOfFold | None = None
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -217,7 +223,7 @@ class ThresholdRule(Saved):
         return positives_only(scores, hits)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
-        """Give a rule with some thresholds changed, by label name or position; its objective is unknown.
+        """Give a rule with some thresholds changed, by label name or position; what it reaches is unknown.
 
         Examples
         --------
@@ -230,9 +236,8 @@ class ThresholdRule(Saved):
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
         values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.init}
-        return ThresholdRule(
-            **values | {"thresholds": changed, "objective": None, "per_label": True, "guard_report": None}
-        )
+        unknown = {"objective": None, "guard_report": None, "out_of_fold": None}
+        return ThresholdRule(**values | unknown | {"thresholds": changed, "per_label": True})
 
     def index_of(self, label: str | int) -> int:
         """Give the position of a label."""
@@ -252,6 +257,7 @@ class ThresholdRule(Saved):
             "thresholds": [to_json(t) for t in self.thresholds.tolist()],
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
             "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
+            "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.to_dict(),
             **settings.written(self),
         }
 
@@ -268,6 +274,7 @@ class ThresholdRule(Saved):
             thresholds=np.array(thresholds),
             unsupported=unsupported,
             fitted_on=None if values["fitted_on"] is None else FittedOn.from_dict(values["fitted_on"]),
+            out_of_fold=None if values.get("out_of_fold") is None else OutOfFold.from_dict(values["out_of_fold"]),
             **settings.read(ThresholdRule, values),
         )
 
@@ -282,9 +289,13 @@ class ThresholdRule(Saved):
             reached = "thresholds changed by hand"
         else:
             of_labels = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
+            if self.guard_report is not None and self.guard_report.n_fell_back:
+                of_labels += f", fell back on always for {counted(self.guard_report.n_fell_back, 'label')}"
             kinds = {None: of_labels, "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
             alone = "" if self.expected is None else ", from probabilities alone"
             reached = f"objective {self.objective:.4f} ({kinds[self.expected]}{alone})"
+            if self.out_of_fold is not None:
+                reached += f", {self.out_of_fold}"
         return f"{name}, {shape} {self.n_labels:,} labels ({never:,} never predicted): {reached}"
 
     def _warn_if_out_of_range(self, scores: Any, stacklevel: int = 3) -> None:

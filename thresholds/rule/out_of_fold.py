@@ -1,0 +1,43 @@
+"""What a rule may be expected to reach on rows that it was not fitted on, and how that was found."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from thresholds import _checks
+from thresholds.tables import counted
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfFold:
+    """The F-measure of `cross_fit`: of all decisions about rows that the deciding rule was not fitted on."""
+
+    f: float  # of the rule's average and beta
+    n_folds: int
+    how: str  # where the folds come from
+    random_state: int | None  # seed of the folds, None also for folds that were given
+
+    def __post_init__(self) -> None:
+        """Check what may come from a file."""
+        seed = None if self.random_state is None else _checks.count(self.random_state, "random_state", 0)
+        checked = {
+            "f": float(_checks.finite(self.f, "the f of out_of_fold")),
+            "n_folds": _checks.count(self.n_folds, "n_folds", 1),
+            "how": _checks.text(self.how, "how"),
+            "random_state": seed,
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        """Give the figure and the number of folds."""
+        return f"out of fold {self.f:.4f} ({counted(self.n_folds, 'fold')})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, in the form of `rule.schema.json`."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "OutOfFold":
+        """Build it from what `to_dict` gave."""
+        return cls(**{name: values[name] for name in cls.__slots__})
