@@ -54,6 +54,11 @@ def weighted(weights: Any) -> Any:
         return fit(base, fit_params={"sample_weight": weights})
 
 
+def grouped(groups: Any = FOLDS, **options: Any) -> Any:
+    with config_context(enable_metadata_routing=True):
+        return fit(fit_params={"groups": groups}, **options)
+
+
 @dataclass(frozen=True)
 class Bad:
     what: str
@@ -145,6 +150,20 @@ BAD_SKLEARN = [
     Bad("fold numbers of other rows", lambda: fit(cv=FOLDS[:30]), "cv has 30 fold numbers, expected 40"),
     Bad("a fold judged on rows it is fitted on", lambda: fit(cv=[(FOLDS, FOLDS)]), "cv fits on row 0 and judges it"),
     Bad("repeated folds", lambda: fit(cv=RepeatedKFold(n_splits=2)), "cv judges row 0 in two folds"),
+    Bad(
+        "rows of a group on both sides",
+        lambda: grouped(cv=[(np.arange(20), np.arange(20, 40))]),
+        "cv splits the group of row 20, which fold 0 judges, expected all rows of a group in one fold",
+    ),
+    Bad(
+        "rows of a group in two folds",
+        lambda: grouped(cv=[(np.arange(1, 40, 4), [0]), (np.arange(1, 40, 4), [4])]),
+        "cv splits the group of row 4, which fold 1 judges",
+    ),
+    Bad("folds that ignore the groups", lambda: grouped(cv=KFold(2)), "cv splits the group of row 0, which fold 0 "),
+    Bad("fewer groups", lambda: grouped(FOLDS[:39], cv=2), "groups has 39 entries, expected 40, one for each row"),
+    Bad("fewer groups than folds", lambda: grouped(cv=5), "groups has 4 groups, expected at least n_folds=5"),
+    Bad("one group to hold out from", lambda: grouped(FOLDS * 0, cv=0.5), "groups has n_groups=1, expected at least 2"),
     Bad("a splitter for single labels", lambda: fit(cv=StratifiedKFold()), "Supported target types are"),
     Bad("several folds without refit", lambda: fit(refit=False), "refit is False with 5 folds in cv, expected True"),
     Bad("a splitter without refit", lambda: fit(cv=KFold(3), refit=False), "refit is False with 3 folds in cv"),
