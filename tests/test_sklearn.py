@@ -17,6 +17,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -433,6 +434,25 @@ def test_the_rule_is_saved_and_diagnosed(tmp_path: Path) -> None:
     assert np.array_equal(loaded.predict(found.label_scores(X)), found.predict(X))
     diagnosis = thresholds.diagnose(Y, found.cv_results_["y_score"], found.rule_)
     assert diagnosis.table["name"].tolist() == NAMES
+
+
+def test_thresholds_are_those_of_the_rule_that_decides() -> None:
+    found = fitted(y=pd.DataFrame(Y, columns=NAMES))
+    figures = found.best_score_, found.cross_fitted_score_
+    found.rule_ = found.rule_.replace({"dog": np.inf})
+    for model in (found, pickle.loads(pickle.dumps(found))):
+        assert model.thresholds_[1] == np.inf
+        assert np.array_equal(model.predict(X), model.label_scores(X) >= model.thresholds_)
+    assert (found.best_score_, found.cross_fitted_score_) == figures  # of the fit, whatever decides now
+    with pytest.raises(AttributeError, match="thresholds_"):
+        found.thresholds_ = np.zeros(4)
+
+
+def test_there_are_no_thresholds_before_a_fit() -> None:
+    unfitted = clone(plain())
+    assert not hasattr(unfitted, "thresholds_")
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        _ = unfitted.thresholds_
 
 
 # Metadata routing

@@ -65,9 +65,10 @@ class MultilabelThresholdClassifierCV(Wrapper):
     Attributes
     ----------
     estimator_ : the fitted classifier
-    rule_ : ThresholdRule, which `save`, `diagnose` and `compare` take
+    rule_ : ThresholdRule, which `save`, `diagnose` and `compare` take, and which may be replaced, as by a repaired one
+        `best_score_`, `cross_fitted_score_` and `cv_results_` stay those of the rule that was fitted.
     thresholds_ : float64 (n_labels,), those of `rule_`; a label is predicted iff score >= threshold
-    best_score_ : the F-measure that `rule_` reaches on the pooled scores, on which it was fitted: too high
+    best_score_ : the F-measure that the rule reaches on the pooled scores, on which it was fitted: too high
     cross_fitted_score_ : the same F-measure with each fold decided by thresholds of the other folds
         What to expect on new rows (`cross_fit`). Where a single part is judged, that part is divided into 5 folds for
         it; NaN if that has a single row.
@@ -237,7 +238,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         options = {"beta": self.beta, "per_label": self.per_label, "guard": self.guard}
         jobs = effective_n_jobs(self.n_jobs)
         self.rule_, found = fit_thresholds(target, pooled, weights, groups, seed, self.average, n_jobs=jobs, **options)
-        self.thresholds_, self.best_score_ = self.rule_.thresholds, self.rule_.objective
+        self.best_score_ = self.rule_.objective
         self.cross_fitted_score_ = np.nan if found is None else found.out_of_fold
         if self.store_cv_results:
             self.cv_results_ = {"rows": pooled.rows, "y_score": pooled.scores}
@@ -253,6 +254,12 @@ class MultilabelThresholdClassifierCV(Wrapper):
         self.classes_ = several if target.classes is None else target.classes
         if target.label_names is not None:
             self.label_names_in_ = np.array(target.label_names, dtype=object)
+
+    @property
+    def thresholds_(self) -> npt.NDArray[np.float64]:
+        """Thresholds of the rule that decides."""
+        check_is_fitted(self)
+        return self.rule_.thresholds
 
     def label_scores(self, X: Any) -> npt.NDArray[Any]:
         """Score rows: what the thresholds are compared with, and what `diagnose` and `compare` take.
