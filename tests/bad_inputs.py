@@ -317,7 +317,8 @@ SHAPES = [
     BadInput(
         "predict: absent scores are positive",
         lambda: RULE.replace({"dog": 0.0}).predict(CSR(S)),
-        r"y_score is sparse, and the threshold 0.0 of label 'dog' is not above missing=0.0: .*; pass dense=True$",
+        r"y_score is sparse, and the threshold 0.0 of label 'dog' is not above missing=0.0, so that nearly all cells"
+        r" would be positive: raise the threshold, or pass dense=True for a dense answer of 8 bytes$",
     ),
     BadInput(
         "predict: absent scores are positive, no names",
@@ -643,7 +644,7 @@ LABEL_FREE_SHAPES = [
     BadInput(
         "RegionRule: absent scores are inside",
         lambda: thresholds.RegionRule([[0.5], [-1.0, 0.25]]).predict(CSR(S)),
-        r"y_score is sparse, and missing=0.0 lies in the region of label 1: .*; pass dense=True$",
+        r"y_score is sparse, and missing=0.0 lies in the region of label 1, .*: pass dense=True for .* of 8 bytes$",
     ),
     *(
         BadInput(

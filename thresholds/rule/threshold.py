@@ -12,7 +12,7 @@ from thresholds import _checks, devices
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.placement import rounded_up
 from thresholds.rule import settings
-from thresholds.rule.decisions import decide_on_device, like, positives_only
+from thresholds.rule.decisions import decide_on_device, dense_answer, like, positives_only
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.saving import Saved, from_json, header, to_json
@@ -204,10 +204,10 @@ class ThresholdRule(Saved):
         filled = np.flatnonzero(self.thresholds <= self.missing)
         if filled.size and not dense:
             name = filled[0] if self.label_names is None else repr(self.label_names[filled[0]])
-            raise InputError(
-                f"y_score is sparse, and the threshold {self.thresholds[filled[0]]} of label {name} is not above"
-                f" missing={self.missing}: nearly all cells would be positive; pass dense=True"
-            )
+            fitted = self.average is not None and self.expected is None
+            instead = "fit the rule with keep_sparse=True" if fitted else "raise the threshold"
+            why = f"the threshold {self.thresholds[filled[0]]} of label {name} is not above missing={self.missing}"
+            raise dense_answer(scores, why, f"{instead}, or ")
         hits = scores.data >= cut[scores.indices]
         if dense:
             decided = np.tile((self.thresholds <= self.missing).astype(np.uint8), (scores.shape[0], 1))
