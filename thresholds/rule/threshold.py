@@ -188,8 +188,7 @@ class ThresholdRule(Saved):
 
     def _check(self, scores: Matrix) -> None:
         """Refuse another number of labels."""
-        if scores.shape[1] != self.n_labels:
-            raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
+        _checks.label_count(scores.shape, self.n_labels, "rule")
 
     def _decide_on_device(self, scores: Any) -> Any:
         """Predict on checked scores that are not in host memory."""
