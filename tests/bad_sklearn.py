@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, RepeatedKFold, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
@@ -91,6 +96,19 @@ BAD_SKLEARN = [
         "scores of another number of rows",
         lambda: fit(Scoring(lambda x: np.ones((5, 2)))),
         "predict_proba of Scoring gives 5 rows, expected 8",
+    ),
+    *(
+        Bad(
+            f"a classifier of one label for two: {classifier}",
+            partial(fit, classifier, **options),
+            f"estimator {type(classifier).__name__} takes one label, and y has 2 .*, expected a classifier of several,"
+            r" such as OneVsRestClassifier\(estimator\) or MultiOutputClassifier\(estimator\)",
+        )
+        for classifier, options in (
+            (LogisticRegression(), {}),
+            (make_pipeline(StandardScaler(), LinearSVC()), {"cv": 0.5, "refit": False}),
+            (VotingClassifier([("bayes", GaussianNB())], voting="soft"), {}),
+        )
     ),
     Bad(
         "a fold without positives, for a classifier that needs both classes",
