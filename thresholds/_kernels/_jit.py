@@ -18,6 +18,8 @@ from functools import update_wrapper
 from importlib import import_module
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from thresholds._kernels.notice import tell_of_compilation
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -103,6 +105,7 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         # cache is no public part of Numba and may move; then kernels are compiled anew in each process.
         with contextlib.suppress(RuntimeError, ImportError, AttributeError):
             compiled._cache = _optional_cache(function)
+    tell_of_compilation()
     return compiled
 
 
