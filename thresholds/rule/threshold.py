@@ -1,5 +1,6 @@
 """One threshold for each label."""
 
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -18,6 +19,8 @@ from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
+
+_LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,6 +281,8 @@ class ThresholdRule(Saved):
             reached = "thresholds changed by hand"
         else:
             of_labels = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
+            if self.guard is not None and _LIMITS.search(self.guard):
+                of_labels += "; limits hold on the rows of the fit only"
             kinds = {None: of_labels, "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
             alone = "" if self.expected is None else ", from probabilities alone"
             reached = f"objective {self.objective:.4f} ({kinds[self.expected]}{alone})"
