@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from bad_matrices import (
     BAD_ANYWHERE,
     BAD_CHANCES,
@@ -309,7 +310,11 @@ SHAPES = [
     BadInput("fit: other rows, sparse", lambda: fit(CSR(Y), CSR(S)[:3]), r"y_score has shape \(3, 2\), expected"),
     BadInput("predict: too few labels", lambda: RULE.predict(S[:, :1]), "y_score has 1 labels, expected 2 as the rule"),
     BadInput("predict: too many labels", lambda: RULE.predict(np.ones((4, 3))), "y_score has 3 labels, expected 2"),
-    BadInput("predict: one row", lambda: RULE.predict(S[0]), "y_score has 1 labels, expected 2 as the rule has"),
+    BadInput(
+        "predict: a vector of another length",
+        lambda: RULE.predict(S[:, 0]),
+        "y_score has 1 labels, expected 2 as the rule has$",
+    ),
     BadInput("predict: too many labels, sparse", lambda: RULE.predict(CSR((4, 3))), "y_score has 3 labels, expected 2"),
     BadInput("predict: NaN in a label without name", lambda: RULE.predict([[0.5, 0.5, nan]]), NO_NAME),
     BadInput("TopKRule: too many labels", lambda: TOP.predict(np.ones((4, 3))), "y_score has 3 labels, expected 2"),
@@ -317,7 +322,8 @@ SHAPES = [
     BadInput(
         "predict: absent scores are positive",
         lambda: RULE.replace({"dog": 0.0}).predict(CSR(S)),
-        r"y_score is sparse, and the threshold 0.0 of label 'dog' is not above missing=0.0: .*; pass dense=True$",
+        r"y_score is sparse, and the threshold 0.0 of label 'dog' is not above missing=0.0, so that nearly all cells"
+        r" would be positive: raise the threshold, or pass dense=True for a dense answer of 8 bytes$",
     ),
     BadInput(
         "predict: absent scores are positive, no names",
@@ -605,6 +611,8 @@ OTHER_LABELS: list[tuple[str, Callable[[object], object], str]] = [
     ("CalibratedRule.predict", CALIBRATED.predict, "y_score has {} labels, expected 2 as the calibrator has"),
     ("RegionRule.predict", REGION.predict, "y_score has {} labels, expected 2 as the rule has"),
     ("InstanceRule.predict", INSTANCE.predict, "probabilities has {} labels, expected 2 as the rule has"),
+    ("ThresholdRule.predict", RULE.predict, "y_score has {} labels, expected 2 as the rule has"),
+    ("TopKRule.predict", TOP.predict, "y_score has {} labels, expected 2 as the rule has"),
 ]
 LABEL_FREE_SHAPES = [
     *(BadInput(f"{name}: other rows", call, f"y_score {ROWS} y_true has") for name, call in OTHER_ROWS.items()),
@@ -628,6 +636,15 @@ LABEL_FREE_SHAPES = [
         for given in (S[:, :1], TOO_WIDE)
         for form, make in {"dense": np.asarray, "sparse": CSR}.items()
     ),
+    *(
+        BadInput(
+            f"{name}: a row without its axis, {form}",
+            partial(call, make(S[0])),
+            message.format(1) + r"; a vector is one label, and as one row (y_score|probabilities)\[None\], or \[\1\]$",
+        )
+        for name, call, message in OTHER_LABELS
+        for form, make in {"dense": np.asarray, "list": list, "series": pd.Series}.items()
+    ),
     BadInput(
         "predict_from_joint: labels", lambda: predict_from_joint(np.eye(3) / 3), "P has 3 labels, expected 2 as the"
     ),
@@ -644,7 +661,7 @@ LABEL_FREE_SHAPES = [
     BadInput(
         "RegionRule: absent scores are inside",
         lambda: thresholds.RegionRule([[0.5], [-1.0, 0.25]]).predict(CSR(S)),
-        r"y_score is sparse, and missing=0.0 lies in the region of label 1: .*; pass dense=True$",
+        r"y_score is sparse, and missing=0.0 lies in the region of label 1, .*: pass dense=True for .* of 8 bytes$",
     ),
     *(
         BadInput(

@@ -2,18 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, RepeatedKFold, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
@@ -54,6 +59,11 @@ def weighted(weights: Any) -> Any:
         return fit(base, fit_params={"sample_weight": weights})
 
 
+def grouped(groups: Any = FOLDS, **options: Any) -> Any:
+    with config_context(enable_metadata_routing=True):
+        return fit(fit_params={"groups": groups}, **options)
+
+
 @dataclass(frozen=True)
 class Bad:
     what: str
@@ -86,6 +96,19 @@ BAD_SKLEARN = [
         "scores of another number of rows",
         lambda: fit(Scoring(lambda x: np.ones((5, 2)))),
         "predict_proba of Scoring gives 5 rows, expected 8",
+    ),
+    *(
+        Bad(
+            f"a classifier of one label for two: {classifier}",
+            partial(fit, classifier, **options),
+            f"estimator {type(classifier).__name__} takes one label, and y has 2 .*, expected a classifier of several,"
+            r" such as OneVsRestClassifier\(estimator\) or MultiOutputClassifier\(estimator\)",
+        )
+        for classifier, options in (
+            (LogisticRegression(), {}),
+            (make_pipeline(StandardScaler(), LinearSVC()), {"cv": 0.5, "refit": False}),
+            (VotingClassifier([("bayes", GaussianNB())], voting="soft"), {}),
+        )
     ),
     Bad(
         "a fold without positives, for a classifier that needs both classes",
@@ -145,6 +168,20 @@ BAD_SKLEARN = [
     Bad("fold numbers of other rows", lambda: fit(cv=FOLDS[:30]), "cv has 30 fold numbers, expected 40"),
     Bad("a fold judged on rows it is fitted on", lambda: fit(cv=[(FOLDS, FOLDS)]), "cv fits on row 0 and judges it"),
     Bad("repeated folds", lambda: fit(cv=RepeatedKFold(n_splits=2)), "cv judges row 0 in two folds"),
+    Bad(
+        "rows of a group on both sides",
+        lambda: grouped(cv=[(np.arange(20), np.arange(20, 40))]),
+        "cv splits the group of row 20, which fold 0 judges, expected all rows of a group in one fold",
+    ),
+    Bad(
+        "rows of a group in two folds",
+        lambda: grouped(cv=[(np.arange(1, 40, 4), [0]), (np.arange(1, 40, 4), [4])]),
+        "cv splits the group of row 4, which fold 1 judges",
+    ),
+    Bad("folds that ignore the groups", lambda: grouped(cv=KFold(2)), "cv splits the group of row 0, which fold 0 "),
+    Bad("fewer groups", lambda: grouped(FOLDS[:39], cv=2), "groups has 39 entries, expected 40, one for each row"),
+    Bad("fewer groups than folds", lambda: grouped(cv=5), "groups has 4 groups, expected at least n_folds=5"),
+    Bad("one group to hold out from", lambda: grouped(FOLDS * 0, cv=0.5), "groups has n_groups=1, expected at least 2"),
     Bad("a splitter for single labels", lambda: fit(cv=StratifiedKFold()), "Supported target types are"),
     Bad("several folds without refit", lambda: fit(refit=False), "refit is False with 5 folds in cv, expected True"),
     Bad("a splitter without refit", lambda: fit(cv=KFold(3), refit=False), "refit is False with 3 folds in cv"),

@@ -359,6 +359,15 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+def test_help_says_that_limits_hold_on_the_rows_of_the_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["fit", "--help"])
+    words = " ".join(capsys.readouterr().out.split())
+    for option in ("--max-overprediction X predict", "--min-precision X keep", "--min-recall X keep"):
+        _, of_option = words.split(option)
+        assert "on the rows of the fit" in of_option.split(" --")[0]
+
+
 # fit: guards, limits, both figures
 
 

@@ -211,6 +211,15 @@ def test_the_report_says_what_a_limit_did() -> None:
     assert str(limited.guard_report)
 
 
+@pytest.mark.parametrize("limit", Limits._fields)
+@pytest.mark.parametrize("guard", [None, "shrink", "fbr"])
+def test_a_rule_says_that_limits_hold_on_the_rows_of_the_fit(limit: str, guard: str | None) -> None:
+    truth, scores = np.array([[1, 1, 0, 0, 1, 0, 0, 1, 0]]).T, np.arange(9.0)
+    said = "; limits hold on the rows of the fit only"
+    assert said in str(fit_empirical(truth, scores, guard=guard, **{limit: 0.5}))
+    assert said not in str(fit_empirical(truth, scores, guard=guard))
+
+
 def test_the_nearest_step_is_nearest_in_ratio() -> None:
     truth = np.repeat([1, 0, 1], [2, 12, 26])[:, np.newaxis]
     scores = -np.arange(40.0)[:, np.newaxis]

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-from thresholds import FixedRule, ThresholdRule, TopKRule
+from thresholds import FixedRule, InputError, ThresholdRule, TopKRule, fit_empirical
 
 Array = NDArray[np.generic]
 inf = float("inf")
@@ -187,6 +187,18 @@ def test_absent_scores_are_worth_missing(missing: float) -> None:
     sparsely = ThresholdRule(np.where(cut > missing, cut, inf), missing=missing)
     np.testing.assert_array_equal(sparsely.predict(cells).toarray(), sparsely.predict(dense))
     np.testing.assert_array_equal(sparsely.predict(cells, dense=True), sparsely.predict(dense))
+
+
+def test_a_fit_whose_answer_would_be_dense_is_sent_to_keep_sparse_first() -> None:
+    truth, scores = np.ones((3, 1000), int), sparse.csr_array(np.eye(3, 1000))
+    message = (
+        "^y_score is sparse, and the threshold .* of label 0 is not above missing=0.0, so that nearly all cells would"
+        " be positive: fit the rule with keep_sparse=True, or pass dense=True for a dense answer of 2.0 GB$"
+    )
+    with pytest.raises(InputError, match=message):
+        fit_empirical(truth, scores).predict(sparse.csr_array((2_000_000, 1000)))
+    kept = fit_empirical(truth, scores, keep_sparse=True).predict(scores)
+    assert kept.toarray().tolist() == scores.toarray().tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8, np.bool_])

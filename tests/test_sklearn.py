@@ -17,11 +17,20 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import accuracy_score, f1_score, make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit, cross_val_predict, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    ShuffleSplit,
+    cross_val_predict,
+    cross_validate,
+)
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
@@ -50,10 +59,11 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def fitted(estimator: Any = BASE, x: Any = X, y: Any = Y, **options: Any) -> MultilabelThresholdClassifierCV:
-    return MultilabelThresholdClassifierCV(estimator, **{"random_state": 0, "store_cv_results": True} | options).fit(
-        x, y
-    )
+def fitted(
+    estimator: Any = BASE, x: Any = X, y: Any = Y, fit_params: Any = None, **options: Any
+) -> MultilabelThresholdClassifierCV:
+    meta = MultilabelThresholdClassifierCV(estimator, **{"random_state": 0, "store_cv_results": True} | options)
+    return meta.fit(x, y, **fit_params or {})
 
 
 @cache
@@ -426,6 +436,25 @@ def test_the_rule_is_saved_and_diagnosed(tmp_path: Path) -> None:
     assert diagnosis.table["name"].tolist() == NAMES
 
 
+def test_thresholds_are_those_of_the_rule_that_decides() -> None:
+    found = fitted(y=pd.DataFrame(Y, columns=NAMES))
+    figures = found.best_score_, found.cross_fitted_score_
+    found.rule_ = found.rule_.replace({"dog": np.inf})
+    for model in (found, pickle.loads(pickle.dumps(found))):
+        assert model.thresholds_[1] == np.inf
+        assert np.array_equal(model.predict(X), model.label_scores(X) >= model.thresholds_)
+    assert (found.best_score_, found.cross_fitted_score_) == figures  # of the fit, whatever decides now
+    with pytest.raises(AttributeError, match="thresholds_"):
+        found.thresholds_ = np.zeros(4)
+
+
+def test_there_are_no_thresholds_before_a_fit() -> None:
+    unfitted = clone(plain())
+    assert not hasattr(unfitted, "thresholds_")
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        _ = unfitted.thresholds_
+
+
 # Metadata routing
 
 
@@ -468,6 +497,78 @@ def test_groups_go_to_the_splitter() -> None:
         found = MultilabelThresholdClassifierCV(BASE, cv=GroupKFold(3), store_cv_results=True).fit(X, Y, groups=groups)
     folds = found.cv_results_["folds"]
     assert all(len(set(folds[groups == group])) == 1 for group in range(15))
+
+
+GROUPS = np.arange(150) // 6
+HALF = [(np.flatnonzero(GROUPS % 2 == 0), np.flatnonzero(GROUPS % 2))]
+
+
+def grouped(base: Any = BASE, groups: Any = GROUPS, name: str = "groups", **options: Any) -> Any:
+    with config_context(enable_metadata_routing=True):
+        return fitted(base, fit_params={name: groups}, **options)
+
+
+def folds_of_groups(found: Any, groups: Any = GROUPS) -> list[int]:
+    """In how many folds the judged rows of each group are."""
+    rows, folds = found.cv_results_["rows"], found.cv_results_["folds"]
+    return [len(set(folds[groups[rows] == group])) for group in np.unique(groups[rows])]
+
+
+@pytest.mark.parametrize(
+    ("cv", "n_judged"),
+    [
+        (GroupShuffleSplit(1, test_size=0.48, random_state=0), 12),
+        (HALF, 12),
+        (iter(HALF), 12),
+        (GroupKFold(3), 25),
+        (4, 25),
+        (None, 25),
+        (0.4, 10),
+    ],
+    ids=["one split", "a pair", "an iterator", "several splits", "a number", "default", "a share"],
+)
+def test_rows_of_a_group_stay_together(cv: Any, n_judged: int) -> None:
+    assert folds_of_groups(grouped(cv=cv)) == [1] * n_judged
+
+
+def test_groups_may_have_the_name_that_the_splitter_asks_for() -> None:
+    with config_context(enable_metadata_routing=True):
+        split = GroupShuffleSplit(1, test_size=0.48, random_state=0).set_split_request(groups="patient")
+    assert folds_of_groups(grouped(cv=split, name="patient")) == [1] * 12
+
+
+def test_groups_of_rows_for_thresholds_alone_stay_together() -> None:
+    assert folds_of_groups(grouped(clone(BASE).fit(X, Y), cv="prefit", groups=list(GROUPS))) == [1] * 25
+
+
+def test_a_part_of_few_groups_has_as_many_folds() -> None:
+    three, one = (np.minimum(GROUPS, most) for most in (2, 0))
+    prefit = clone(BASE).fit(X, Y)
+    assert len(grouped(prefit, three, cv="prefit").cv_results_["fold_thresholds"]) == 3
+    assert np.isnan(grouped(prefit, one, cv="prefit").cross_fitted_score_)
+    knn = KNeighborsClassifier().fit(X, Y)
+    with config_context(enable_metadata_routing=True):
+        weighted = {"groups": three, "sample_weight": (GROUPS > 0) * 1.0}
+        found = fitted(knn, cv="prefit", fit_params=weighted)
+    assert len(found.cv_results_["fold_thresholds"]) == 2
+
+
+def test_a_search_hands_on_its_groups() -> None:
+    with config_context(enable_metadata_routing=True):
+        meta = MultilabelThresholdClassifierCV(BASE, cv=3, random_state=0, store_cv_results=True)
+        scorer = make_scorer(f1_score, average="macro")
+        found = cross_validate(
+            meta,
+            X,
+            Y,
+            params={"groups": GROUPS},
+            cv=GroupKFold(2),
+            scoring=scorer,
+            return_estimator=True,
+            return_indices=True,
+        )
+    for inside, rows in zip(found["estimator"], found["indices"]["train"], strict=True):
+        assert set(folds_of_groups(inside, GROUPS[rows])) == {1}
 
 
 def test_weights_come_through_a_search() -> None:

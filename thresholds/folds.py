@@ -72,7 +72,7 @@ def multilabel_folds(
     seed = None if random_state is None else _checks.count(random_state, "random_state", 0)
     rng = np.random.default_rng(seed)
     n = truth.shape[0]
-    unit = np.arange(n) if groups is None else _numbered(groups, n)
+    unit = np.arange(n) if groups is None else group_numbers(groups, n)
     n_units = int(unit.max()) + 1
     if n_units < n_folds:
         kind, name = ("rows", "y_true") if groups is None else ("groups", "groups")
@@ -130,7 +130,7 @@ def _stratified(truth: Matrix, weighted: Mask | None, n_folds: int, groups: obje
     if weighted is None or weighted.all():
         return multilabel_folds(truth, n_folds, groups=groups, random_state=random_state)
     used, folds = np.flatnonzero(weighted), np.full(weighted.size, -1)
-    group = None if groups is None else _numbered(groups, weighted.size)[used]
+    group = None if groups is None else group_numbers(groups, weighted.size)[used]
     folds[used] = multilabel_folds(truth[used], n_folds, groups=group, random_state=random_state)
     return folds
 
@@ -192,7 +192,7 @@ def _labelled(truth: Matrix, unit: Ints | None) -> _Labelled:
     return _Labelled(cells // truth.shape[1], cells % truth.shape[1], times)
 
 
-def _numbered(groups: Any, n: int) -> Ints:
+def group_numbers(groups: Any, n: int) -> Ints:
     """Number the groups in the order in which they appear."""
     groups = _checks.from_tensor(groups, "groups")
     values = groups.tolist() if isinstance(groups, np.ndarray) else groups

@@ -109,6 +109,10 @@ def test_the_range_of_scores_is_watched_there_too() -> None:
         (lambda: RULES[0].predict(on_device([[0.1, np.nan, 0.2, 0.3]])), "y_score has NaN at row 0, label 'dog'"),
         (lambda: RULES[0].predict(on_device([[0.1, 0.2]])), "y_score has 2 labels, expected 4 as the rule has"),
         (
+            lambda: RULES[0].predict(on_device([0.1, 0.2, 0.3, 0.4])),
+            r"y_score has 1 labels, expected 4 as the rule has; a vector is one label, and as one row y_score",
+        ),
+        (
             lambda: RULES[6].predict(on_device([[0.1, 1.5]])),
             r"probabilities has 1.5 at row 0, label 1, expected values in",
         ),

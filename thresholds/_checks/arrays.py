@@ -127,6 +127,14 @@ def same_shape(first: Matrix, first_name: str, second: Matrix, second_name: str)
         raise InputError(f"{second_name} has shape {second.shape}, expected {first.shape} as {first_name} has")
 
 
+def label_count(shape: tuple[int, ...], expected: int, owner: str, name: str = "y_score") -> None:
+    """Refuse a matrix of another number of labels; of what may have been a row, say how to give one."""
+    if shape[-1] == expected:
+        return
+    row = f"; a vector is one label, and as one row {name}[None], or [{name}]" if shape == (expected, 1) else ""
+    raise InputError(f"{name} has {shape[-1]} labels, expected {expected} as the {owner} has{row}")
+
+
 def weights(
     value: object, n_samples: int, n_labels: int, *, coarse: bool = True
 ) -> tuple[npt.NDArray[np.int64] | None, float]:

@@ -20,6 +20,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from thresholds._kernels.notice import tell_of_compilation
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -107,6 +109,7 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         # cache is no public part of Numba and may move; then kernels are compiled anew in each process.
         with contextlib.suppress(RuntimeError, ImportError, AttributeError):
             compiled._cache = _optional_cache(function)
+    tell_of_compilation()
     return compiled
 
 

@@ -149,8 +149,7 @@ class Calibrator:
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to transform."""
         scores = _checks.scores(y_score, label_names=self.label_names)
-        if scores.shape[1] != self.n_labels:
-            raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the calibrator has")
+        _checks.label_count(scores.shape, self.n_labels, "calibrator")
         if self._curves.of_shares:
             self._check_range(scores)
         return scores

@@ -10,7 +10,7 @@ from thresholds import _checks
 from thresholds._checks import Matrix, is_sparse
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
-from thresholds.rule.decisions import like, positives_only
+from thresholds.rule.decisions import dense_answer, like, positives_only
 
 
 @dataclass(frozen=True)
@@ -84,10 +84,7 @@ class CalibratedRule:
             return self.rule._decide(self.calibrator.transform(scores, dense=True))
         absent = self._of_absent()
         if absent.any():
-            raise _checks.InputError(
-                f"y_score is sparse, and what it leaves out is predicted for label {int(absent.argmax())}:"
-                " nearly all cells would be positive; pass dense=True"
-            )
+            raise dense_answer(scores, f"what it leaves out is predicted for label {int(absent.argmax())}")
         probabilities = self.calibrator.transform(scores)
         return positives_only(probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices])
 

@@ -73,13 +73,13 @@ def _fit(command: argparse.ArgumentParser) -> None:
     _add_split(command, "rows to fit on (default: calib_idx, else all but test_idx)")
     command.add_argument("-o", "--output", required=True, metavar="RULE.json", help="where to save the rule")
     command.add_argument("--guard", choices=_GUARDS, default="auto", help=f"{_GUARD} (default: auto)")
-    command.add_argument(
-        "--max-overprediction", type=float, metavar="X", help="predict a label on at most X times its positives"
-    )
-    command.add_argument(
-        "--min-precision", type=float, metavar="X", help="keep the precision of each label at X or above"
-    )
-    command.add_argument("--min-recall", type=float, metavar="X", help="keep the recall of each label at X or above")
+    for limit, kept in (
+        ("--max-overprediction", "predict a label on at most X times its positives"),
+        ("--min-precision", "keep the precision of each label at X or above"),
+        ("--min-recall", "keep the recall of each label at X or above"),
+    ):
+        said = f"{kept}, on the rows of the fit: new rows may break it"
+        command.add_argument(limit, type=float, metavar="X", help=said)
     command.add_argument(
         "--cv",
         type=_count,

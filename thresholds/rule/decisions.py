@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._checks import Matrix, is_sparse
+from thresholds._checks import InputError, Matrix, is_sparse
 
 
 class Decides(Protocol):
@@ -41,6 +41,16 @@ def decide_on_device(rule: DecidesOnDevice, y_score: Any) -> Any:
     rule._check(scores)
     decided = rule._decide_on_device(scores)
     return decided[:, 0] if y_score.ndim == 1 else decided
+
+
+def dense_answer(scores: Any, why: str, instead: str = "") -> InputError:
+    """Say why an answer about sparse scores would be dense, how large it would be, and what else could be done."""
+    n_bytes = scores.shape[0] * scores.shape[1]  # one for each cell
+    size = f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes:,} bytes"
+    return InputError(
+        f"y_score is sparse, and {why}, so that nearly all cells would be positive: {instead}pass dense=True for a"
+        f" dense answer of {size}"
+    )
 
 
 def positives_only(scores: Any, hits: npt.NDArray[np.bool_]) -> Any:

@@ -113,7 +113,7 @@ class InstanceRule(Saved):
             _checks.workers(n_jobs)  # Refuses what is no number of threads.
             return self._predict_on_device(probabilities, tail)
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
-        self._check_count(matrix.shape[1], "probabilities")
+        self._check_count(matrix.shape, "probabilities")
         tail = _checks.aligned_rows(tail, "tail", probabilities=probabilities)
         tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
         decided = self._decide(matrix, tails, dense=dense, n_jobs=n_jobs, progress=progress)
@@ -126,7 +126,7 @@ class InstanceRule(Saved):
                 f"tail is given with probabilities on {probabilities.device}, expected them in host memory"
             )
         cells = devices.checked_probabilities(probabilities, label_names=self.label_names)
-        self._check_count(cells.shape[1], "probabilities")
+        self._check_count(cells.shape, "probabilities")
         decided, _ = devices.best_sets(cells, self.beta, self.zero_division)
         return decided if probabilities.ndim == 2 else decided[:, 0]
 
@@ -165,7 +165,7 @@ class InstanceRule(Saved):
         from thresholds.joint import best_set
 
         joint, none = _checks.joint_probabilities(P, p_none)
-        self._check_count(joint.shape[1], "P")
+        self._check_count(joint.shape[1:2], "P")
         sizes = np.arange(1.0, joint.shape[2] + 1)
         found = [best_set(cells, sizes, p, self.beta, self.zero_division) for cells, p in zip(joint, none, strict=True)]
         return np.stack(found) if np.ndim(P) == 3 else found[0]  # type: ignore[arg-type]
@@ -198,7 +198,7 @@ class InstanceRule(Saved):
         from thresholds.joint import best_set_of_draws
 
         draws = _checks.draws(label_draws)
-        self._check_count(draws.shape[2], "label_draws")
+        self._check_count(draws.shape, "label_draws")
 
         def decide(row: int) -> Any:
             return best_set_of_draws(draws[:, row] != 0, self.beta, self.zero_division)
@@ -207,14 +207,14 @@ class InstanceRule(Saved):
         return np.stack(engines.run(decide, rows, n_jobs=n_jobs, progress=progress, title="rows"))
 
     def _check(self, scores: Matrix) -> None:
-        """Refuse another number of labels, where the rule has names for them, and scores that are no probabilities."""
-        self._check_count(scores.shape[1], "y_score")
+        """Refuse another number of labels, and scores that are no probabilities."""
+        self._check_count(scores.shape, "y_score")
         _checks.probabilities(scores, "y_score", self.label_names)
 
-    def _check_count(self, n_labels: int, name: str) -> None:
-        """Refuse another number of labels."""
-        if self.label_names is not None and n_labels != len(self.label_names):
-            raise InputError(f"{name} has {n_labels} labels, expected {len(self.label_names)} as the rule has")
+    def _check_count(self, shape: tuple[int, ...], name: str) -> None:
+        """Refuse another number of labels, where the rule has names for them."""
+        if self.label_names is not None:
+            _checks.label_count(shape, len(self.label_names), "rule", name)
 
     def _decide(
         self,

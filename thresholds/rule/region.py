@@ -10,7 +10,7 @@ import numpy.typing as npt
 from thresholds import _checks, devices
 from thresholds._checks import InputError, Matrix, is_sparse
 from thresholds.rule import settings
-from thresholds.rule.decisions import decide_on_device, like, positives_only
+from thresholds.rule.decisions import decide_on_device, dense_answer, like, positives_only
 from thresholds.rule.saving import Saved, from_json, header, to_json
 
 Floats = npt.NDArray[np.float64]
@@ -88,8 +88,7 @@ class RegionRule(Saved):
 
     def _check(self, scores: Matrix) -> None:
         """Refuse another number of labels."""
-        if scores.shape[1] != self.n_labels:
-            raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
+        _checks.label_count(scores.shape, self.n_labels, "rule")
 
     def _decide_on_device(self, scores: Any) -> Any:
         """Predict on checked scores that are not in host memory."""
@@ -101,10 +100,7 @@ class RegionRule(Saved):
             return np.stack([self._inside(j, scores[:, j]) for j in range(self.n_labels)], axis=1).view(np.uint8)
         absent = self._of_missing()
         if absent.any() and not dense:
-            raise InputError(
-                f"y_score is sparse, and missing={self.missing} lies in the region of label {int(absent.argmax())}:"
-                " nearly all cells would be positive; pass dense=True"
-            )
+            raise dense_answer(scores, f"missing={self.missing} lies in the region of label {int(absent.argmax())}")
         hits, order = np.zeros(scores.nnz, np.bool_), np.argsort(scores.indices, kind="stable")
         bounds = np.searchsorted(scores.indices[order], np.arange(self.n_labels + 1))
         for j in np.flatnonzero(np.diff(bounds)).tolist():

@@ -1,5 +1,6 @@
 """One threshold for each label."""
 
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -12,7 +13,7 @@ from thresholds import _checks, devices
 from thresholds._checks import InputError, Matrix, is_sparse, shown
 from thresholds.placement import rounded_up
 from thresholds.rule import settings
-from thresholds.rule.decisions import decide_on_device, like, positives_only
+from thresholds.rule.decisions import decide_on_device, dense_answer, like, positives_only
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.out_of_fold import OutOfFold
@@ -20,6 +21,8 @@ from thresholds.rule.saving import Saved, from_json, header, to_json
 from thresholds.tables import counted
 
 Floats = npt.NDArray[np.float64]
+
+_LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,8 +198,7 @@ class ThresholdRule(Saved):
 
     def _check(self, scores: Matrix) -> None:
         """Refuse another number of labels."""
-        if scores.shape[1] != self.n_labels:
-            raise InputError(f"y_score has {scores.shape[1]} labels, expected {self.n_labels} as the rule has")
+        _checks.label_count(scores.shape, self.n_labels, "rule")
 
     def _decide_on_device(self, scores: Any) -> Any:
         """Predict on checked scores that are not in host memory."""
@@ -211,10 +213,10 @@ class ThresholdRule(Saved):
         filled = np.flatnonzero(self.thresholds <= self.missing)
         if filled.size and not dense:
             name = filled[0] if self.label_names is None else repr(self.label_names[filled[0]])
-            raise InputError(
-                f"y_score is sparse, and the threshold {self.thresholds[filled[0]]} of label {name} is not above"
-                f" missing={self.missing}: nearly all cells would be positive; pass dense=True"
-            )
+            fitted = self.average is not None and self.expected is None
+            instead = "fit the rule with keep_sparse=True" if fitted else "raise the threshold"
+            why = f"the threshold {self.thresholds[filled[0]]} of label {name} is not above missing={self.missing}"
+            raise dense_answer(scores, why, f"{instead}, or ")
         hits = scores.data >= cut[scores.indices]
         if dense:
             decided = np.tile((self.thresholds <= self.missing).astype(np.uint8), (scores.shape[0], 1))
@@ -291,6 +293,8 @@ class ThresholdRule(Saved):
             of_labels = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
             if self.guard_report is not None and self.guard_report.n_fell_back:
                 of_labels += f", fell back on always for {counted(self.guard_report.n_fell_back, 'label')}"
+            if self.guard is not None and _LIMITS.search(self.guard):
+                of_labels += "; limits hold on the rows of the fit only"
             kinds = {None: of_labels, "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
             alone = "" if self.expected is None else ", from probabilities alone"
             reached = f"objective {self.objective:.4f} ({kinds[self.expected]}{alone})"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._checks import Dense, InputError, Matrix, is_sparse
+from thresholds._checks import Dense, Matrix, is_sparse
 from thresholds.rule import settings
 from thresholds.rule.decisions import decide_on_device, like
 from thresholds.rule.saving import Saved, header
@@ -65,8 +65,8 @@ class TopKRule(Saved):
 
     def _check(self, scores: Matrix) -> None:
         """Refuse another number of labels, where the rule has names for them."""
-        if self.label_names is not None and scores.shape[1] != len(self.label_names):
-            raise InputError(f"y_score has {scores.shape[1]} labels, expected {len(self.label_names)}")
+        if self.label_names is not None:
+            _checks.label_count(scores.shape, len(self.label_names), "rule")
 
     def _decide_on_device(self, scores: Any) -> Any:
         """Predict on checked scores that are not in host memory."""

@@ -32,7 +32,7 @@ from thresholds.guards import SCutFBR, Shrink
 from thresholds.sklearn.fitting import Fold, fit_fold
 from thresholds.sklearn.outputs import METHODS, method_of, scores_of
 from thresholds.sklearn.pooling import Pooled, fit_thresholds, pool
-from thresholds.sklearn.splits import make_splits, seed_of
+from thresholds.sklearn.splits import groups_of, make_splits, seed_of
 from thresholds.sklearn.targets import Target, as_predictions
 from thresholds.sklearn.wrapper import Wrapper
 
@@ -65,9 +65,10 @@ class MultilabelThresholdClassifierCV(Wrapper):
     Attributes
     ----------
     estimator_ : the fitted classifier
-    rule_ : ThresholdRule, which `save`, `diagnose` and `compare` take
+    rule_ : ThresholdRule, which `save`, `diagnose` and `compare` take, and which may be replaced, as by a repaired one
+        `best_score_`, `cross_fitted_score_` and `cv_results_` stay those of the rule that was fitted.
     thresholds_ : float64 (n_labels,), those of `rule_`; a label is predicted iff score >= threshold
-    best_score_ : the F-measure that `rule_` reaches on the pooled scores, on which it was fitted: too high
+    best_score_ : the F-measure that the rule reaches on the pooled scores, on which it was fitted: too high
     cross_fitted_score_ : the same F-measure with each fold decided by thresholds of the other folds
         What to expect on new rows (`cross_fit`). Where a single part is judged, that part is divided into 5 folds for
         it; NaN if that has a single row.
@@ -153,7 +154,8 @@ class MultilabelThresholdClassifierCV(Wrapper):
         y : (n_samples, n_labels) 0/1 or bool, dense, frame or scipy.sparse; (n_samples,) for two classes
         **params : with metadata routing, what `estimator.fit` and `cv.split` request
             And sample_weight, (n_samples,) non-negative: thresholds count rows by it, whether or not the classifier
-            requests it.
+            requests it. And groups, (n_samples,) names or numbers: rows of a group stay in one fold, also in the folds
+            of `cross_fitted_score_`.
 
         Returns
         -------
@@ -176,9 +178,10 @@ class MultilabelThresholdClassifierCV(Wrapper):
         weights = None if weights is None else _check_sample_weight(weights, X, ensure_non_negative=True)
         self._method = method_of(self.estimator, self.response_method)
         seed = seed_of(self.random_state)
-        folds = self._folds(X, target, weights, routed.splitter.split, seed)
+        groups = groups_of(params, routed.splitter.split, target.truth.shape[0])
+        folds = self._folds(X, target, weights, groups, routed.splitter.split, seed)
         pooled = self._fit_folds(X, target, folds, routed.estimator.fit)
-        self._fit_thresholds(target, pooled, weights, seed)
+        self._fit_thresholds(target, pooled, weights, groups, seed)
         self._describe(target)
         return self
 
@@ -204,13 +207,13 @@ class MultilabelThresholdClassifierCV(Wrapper):
         return isinstance(self.cv, str)
 
     def _folds(
-        self, X: Any, target: Target, weights: Any, split_params: dict[str, Any], seed: int | None
+        self, X: Any, target: Target, weights: Any, groups: Any, split_params: dict[str, Any], seed: int | None
     ) -> list[Fold]:
         """Make all splits, once; last of all, the fit on all rows."""
         every = np.arange(target.truth.shape[0])
         if self._prefit:
             return [Fold(None, every, "the rows of y", keep=True)]
-        splits = make_splits(self.cv, X, target.y, target.truth, weights, split_params, seed)
+        splits = make_splits(self.cv, X, target.y, target.truth, weights, groups, split_params, seed)
         if len(splits) > 1 and not self.refit:
             raise InputError(f"refit is False with {len(splits)} folds in cv, expected True, or a single split")
         judged = np.concatenate([test for _, test in splits])
@@ -230,12 +233,12 @@ class MultilabelThresholdClassifierCV(Wrapper):
         self.estimator_ = results[-1][0]
         return pool([scores for _, scores in results if scores is not None], target, folds, self._method)
 
-    def _fit_thresholds(self, target: Target, pooled: Pooled, weights: Any, seed: int | None) -> None:
+    def _fit_thresholds(self, target: Target, pooled: Pooled, weights: Any, groups: Any, seed: int | None) -> None:
         """Fit thresholds on the pooled scores, and estimate what they reach on other rows."""
         options = {"beta": self.beta, "per_label": self.per_label, "guard": self.guard}
         jobs = effective_n_jobs(self.n_jobs)
-        self.rule_, found = fit_thresholds(target, pooled, weights, seed, self.average, n_jobs=jobs, **options)
-        self.thresholds_, self.best_score_ = self.rule_.thresholds, self.rule_.objective
+        self.rule_, found = fit_thresholds(target, pooled, weights, groups, seed, self.average, n_jobs=jobs, **options)
+        self.best_score_ = self.rule_.objective
         self.cross_fitted_score_ = np.nan if found is None else found.out_of_fold
         if self.store_cv_results:
             self.cv_results_ = {"rows": pooled.rows, "y_score": pooled.scores}
@@ -251,6 +254,12 @@ class MultilabelThresholdClassifierCV(Wrapper):
         self.classes_ = several if target.classes is None else target.classes
         if target.label_names is not None:
             self.label_names_in_ = np.array(target.label_names, dtype=object)
+
+    @property
+    def thresholds_(self) -> npt.NDArray[np.float64]:
+        """Thresholds of the rule that decides."""
+        check_is_fitted(self)
+        return self.rule_.thresholds
 
     def label_scores(self, X: Any) -> npt.NDArray[Any]:
         """Score rows: what the thresholds are compared with, and what `diagnose` and `compare` take.

@@ -17,6 +17,7 @@ from thresholds.sklearn.targets import Target
 Ints = npt.NDArray[np.int64]
 
 _CONSTANT_LABEL = r"Label .* is present in all training examples"  # OneVsRestClassifier, of each such label
+_OF_ONE_LABEL = re.compile(r"1d array|Multilabel and multi-output")  # Complaints about a y of several labels.
 _OF_CLASSES = re.compile(r"\bclass(es)?\b|out of bounds|unique")  # Complaints about a label of one value.
 
 
@@ -45,7 +46,7 @@ def fit_fold(
             return estimator, None
         X_test, _ = _safe_split(estimator, X, None, fold.test, fold.train)
         scores = scores_of(estimator, X_test, method, target.n_labels, target.positive)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, NotImplementedError) as error:
         _explain(error, estimator, target, fold)
         raise
     if scores.shape[0] != fold.test.size:
@@ -60,8 +61,16 @@ def is_constant(positives: Ints, n_rows: int) -> npt.NDArray[np.bool_]:
 
 
 def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> None:
-    """Say so if a classifier fails where a label has one value only, which many cannot be fitted on."""
-    if fold.train is None or not _OF_CLASSES.search(str(error)):
+    """Say so if a classifier takes one label only, or fails where a label has one value only, as many do."""
+    if fold.train is None:
+        return
+    name = type(estimator).__name__
+    if target.classes is None and _OF_ONE_LABEL.search(str(error)):
+        raise InputError(
+            f"estimator {name} takes one label, and y has {target.n_labels} ({_one_line(error)}), expected a classifier"
+            " of several, such as OneVsRestClassifier(estimator) or MultiOutputClassifier(estimator)"
+        ) from error
+    if not _OF_CLASSES.search(str(error)):
         return
     here, all_rows = target.positives(fold.train), target.positives(slice(None))
     constant = is_constant(here, fold.train.size)
@@ -72,7 +81,7 @@ def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> No
     label = int(constant.argmax())
     kind = "positives" if here[label] == 0 else "negatives"
     raise InputError(
-        f"estimator {type(estimator).__name__} fails on {fold.name}, where {target.name_of(label)} has no {kind}"
+        f"estimator {name} fails on {fold.name}, where {target.name_of(label)} has no {kind}"
         f" ({_one_line(error)}); expected one that takes labels of one class, such as"
         " OneVsRestClassifier, or rows with both"
     ) from error

@@ -56,17 +56,24 @@ def _fill_unlearned(pooled: Pooled, target: Target, folds: list[Fold]) -> None:
 
 
 def fit_thresholds(
-    target: Target, pooled: Pooled, weights: Any, seed: int | None, average: Average, **options: Any
+    target: Target,
+    pooled: Pooled,
+    weights: Any,
+    groups: Ints | None,
+    seed: int | None,
+    average: Average,
+    **options: Any,
 ) -> tuple[ThresholdRule, CrossFit | None]:
     """Fit a rule, and cross-fit it over the folds of the scores; over new ones, if these are a single part."""
     truth = target.truth[pooled.rows]
     weights = None if weights is None else weights[pooled.rows]
+    groups = None if groups is None else groups[pooled.rows]
     options |= {"sample_weight": weights, "label_names": target.label_names}
     if pooled.folds.any():
         found = cross_fit(truth, pooled.scores, average, cv=pooled.folds, **options)
         return found.rule, found
-    n_folds = fold_count(len(pooled.rows) if weights is None else int(np.count_nonzero(weights)))
+    n_folds = fold_count(len(pooled.rows), weights, groups)
     if n_folds < 2:
         return fit_empirical(truth, pooled.scores, average, **options), None
-    found = cross_fit(truth, pooled.scores, average, cv=n_folds, random_state=seed, **options)
+    found = cross_fit(truth, pooled.scores, average, cv=n_folds, groups=groups, random_state=seed, **options)
     return found.rule, found

@@ -16,7 +16,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
     estimator: Any
     cv: Any
 
-    __metadata_request__fit = {"sample_weight": None}  # noqa: RUF012
+    __metadata_request__fit = {"sample_weight": None, "groups": True}  # noqa: RUF012
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
