@@ -145,6 +145,8 @@ def test_zero_division_1_turns_theorem_5_4_round() -> None:
     assert best_set((TENTH,), 1) == ((), Fraction(9, 10))
     assert best_set((TENTH,) * 3, 0) == ((0, 1, 2), Fraction(1441, 10000))
     assert best_set((TENTH,) * 3, 1) == ((), Fraction(729, 1000))
+    b = Fraction(1, 100)
+    assert [(1 - b) ** n > of_all(n, b) for n in (1, 364, 365, 390, 391)] == [True, True, True, True, False]
     for b in (TENTH, Fraction(1, 5), HALF):
         for n in range(1, 7):
             chosen, _ = best_set((b,) * n, 1)
@@ -239,6 +241,20 @@ def test_expected_skill_is_no_matter_of_one_half() -> None:
     expected = {c: sum(w * skill(y, c) for y, w in outcomes(p)) for k in range(4) for c in combinations(range(3), k)}
     assert expected[()] == 0
     assert expected[(0,)] == max(expected.values()) == Fraction(32, 125)
+
+
+def test_labels_without_skill_have_no_threshold() -> None:
+    """Section 9: macro skill is the same at every threshold of a label that no cut predicts more often rightly than not."""
+    for n, positives in ((6, 1), (6, 2), (7, 3)):
+        for chosen in combinations(range(n), positives):
+            truth = np.isin(np.arange(n), chosen).astype(int)  # rows in the order of their scores
+            leads = np.cumsum(2 * truth - 1)  # rows predicted rightly, less those predicted wrongly, at each cut
+            skills = [skill_score(truth[:, None], (np.arange(n) <= k)[:, None].astype(int))[0] for k in range(n)]
+            assert skills == pytest.approx(np.maximum(leads, 0) / positives, **CLOSE)
+            assert skills[-1] == 0
+            assert (max(skills) == 0) == (leads.max() <= 0)
+            never, always = accuracy_score(truth, 0 * truth), accuracy_score(truth, 0 * truth + 1)
+            assert (never - always) * n == pytest.approx(n - 2 * positives)
 
 
 def test_the_ratio_of_section_6_1() -> None:

@@ -42,7 +42,7 @@ def numbers(text: str) -> list[float]:
 
 def verdicts(found: dict[str, Any]) -> list[list[str]]:
     """What a quick run has in common with a full one."""
-    common = ("source", "says", "printed", "verdict")
+    common = ("source", "says", "printed", "verdict", "by_construction")
     return [[claim[key] for key in common] for claim in found["claims"] if not claim["of_files"]]
 
 
@@ -94,3 +94,32 @@ def test_statements_are_judged_by_what_held() -> None:
     for correct, verdict in ((True, "wrong; right: x"), (False, "does not hold")):
         assert claims.statement("a", "b", "c", holds=False, right=("x", correct)).verdict == verdict
     assert claims.statement("a", "b", "c", holds=False).verdict == "does not hold"
+
+
+def test_a_statement_is_not_applicable_where_what_it_presumes_is_absent() -> None:
+    for holds in (True, False):
+        for missing, verdict in ((True, "not applicable: no x"), (False, "holds" if holds else "does not hold")):
+            assert claims.statement("a", "b", "c", holds=holds, absent=("no x", missing)).verdict == verdict
+
+
+def test_what_cannot_fail_is_told_from_what_was_measured() -> None:
+    fixed = claims.statement("a", "b", "c", holds=True, by_construction="x is y")
+    assert (fixed.verdict, fixed.found) == ("holds by construction", "c; could not come out otherwise: x is y")
+    assert claims.statement("a", "b", "c", holds=False, by_construction="x is y").verdict == "does not hold"
+
+
+def test_the_summary_counts_what_cannot_fail_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [
+        claims.statement("a", "b", "c", holds=True),
+        claims.statement("a", "b", "c", holds=True, by_construction="x is y"),
+        claims.statement("a", "b", "c", holds=False, right=("x", True), by_construction="x is y"),
+        claims.statement("a", "b", "c", holds=True, absent=("no x", True)),
+        claims.statement("Library", "b", "c", holds=True),
+    ]
+    monkeypatch.setattr(table, "RESULTS", tmp_path)
+    (tmp_path / "one.json").write_text(json.dumps({"claims": [claims.asdict(claim) for claim in found]}))
+    assert table.tally(["one"]) == (
+        "4 claims of the sources. 1 were judged by what could have come out otherwise: 1 holds. 2 could not fail: 1"
+        " holds by construction, 1 wrong, with what is right. 1 are not applicable to the data. Beside them 1 of the"
+        " library: 1 holds."
+    )
