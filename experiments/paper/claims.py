@@ -28,6 +28,10 @@ from pictures import save, styled
 Item = TypeVar("Item")
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 AS_PRINTED, DIFFERS, HOLDS, FAILS = "as printed", "differs", "holds", "does not hold"
+# Words for which a source gives no number are judged by these; experiments/README.md has the reasons.
+STRONGLY = 0.5  # "depends strongly on": by more than half of the range that the measure has
+CLOSE = 0.05  # "close to": within a twentieth
+VERY_LIKELY = 0.9  # of all cases
 BY_CONSTRUCTION, NOT_APPLICABLE = "holds by construction", "not applicable"
 
 

@@ -24,7 +24,7 @@ from scipy.stats import binom
 from thresholds import FixedRule, fit_empirical
 from thresholds.metrics import confusion_counts, f1_score, macro_auroc, macro_skill_score, skill_score
 
-from claims import Claim, Options, Results, main, short, statement
+from claims import STRONGLY, Claim, Options, Results, main, short, statement
 from decisions import decided_files
 from pictures import BLUE, GREEN, GREY, LIGHT_GREY, ORANGE, PAGE, figure
 
@@ -32,7 +32,6 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SMALL = 1e-12  # of sums in floating point
 BASE_RATES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
-STRONGLY = 0.5  # more than half of the range that a measure has: what is left to chance or skill is the lesser part
 KINK = "Section 2.2: skill is not linear in accuracy, and 0/0 where a label has one class"
 
 
