@@ -244,7 +244,7 @@ def test_expected_skill_is_no_matter_of_one_half() -> None:
 
 
 def test_labels_without_skill_have_no_threshold() -> None:
-    """Section 9: macro skill is the same at every threshold of a label that no cut predicts more often rightly than not."""
+    """Section 9: where no cut has precision above 1/2, skill is 0 at every threshold."""
     for n, positives in ((6, 1), (6, 2), (7, 3)):
         for chosen in combinations(range(n), positives):
             truth = np.isin(np.arange(n), chosen).astype(int)  # rows in the order of their scores
@@ -498,6 +498,17 @@ def test_the_values_of_version_1_3_0_are_not_returned() -> None:
     assert f1_score([0, 1], [1, 0], average="macro", zero_division=nan) == 0
     assert f1_of_version_1_3_0(*CYCLIC, 1.0) == [1] * 5
     assert f1_score(*CYCLIC, average=None, zero_division=1.0).tolist() == [0] * 5
+
+
+def test_the_rule_that_detects_the_mistake() -> None:
+    """The rule that detects the mistake misses F1 that is nan beside a precision or recall of nan."""
+    pair = [0, 0], [1, 1]
+    p, r = (score(*pair, average=None, zero_division=nan) for score in (precision_score, recall_score))
+    np.testing.assert_array_equal([p, r], [[nan, 0], [0, nan]])  # no class has both 0: the rule is silent
+    assert np.isnan(f1_of_version_1_3_0(*pair, nan)).all()
+    assert f1_score(*pair, average="macro", zero_division=nan) == 0
+    assert f1_of_version_1_3_0([0, 1, 2], [1, 0, 2], 1.0) == [1, 1, 1]  # flagged, and macro F1 is wrong
+    assert f1_score([0, 1, 2], [1, 0, 2], average="micro") == pytest.approx(1 / 3, **CLOSE)  # micro F1 never was
 
 
 @pytest.mark.parametrize("pair", [CYCLIC, FOOTNOTE], ids=["cyclic", "footnote 2"])

@@ -119,7 +119,7 @@ def test_the_summary_counts_what_cannot_fail_apart(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(table, "RESULTS", tmp_path)
     (tmp_path / "one.json").write_text(json.dumps({"claims": [claims.asdict(claim) for claim in found]}))
     assert table.tally(["one"]) == (
-        "4 claims of the sources. 1 were judged by what could have come out otherwise: 1 holds. 2 could not fail: 1"
-        " holds by construction, 1 wrong, with what is right. 1 are not applicable to the data. Beside them 1 of the"
+        "4 claims of the sources. Judged by what could have come out otherwise, 1: 1 holds. Fixed by construction, 2: 1"
+        " holds by construction, 1 wrong, with what is right. Not applicable to the data, 1. Beside them 1 of the"
         " library: 1 holds."
     )

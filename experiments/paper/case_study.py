@@ -6,9 +6,9 @@ The demo data and every score matrix of the files are cases. Rules are fitted on
 other. Claims, for each case:
 
 - Figure 8: thresholds are half of the highest F1, of scores as they are and calibrated on labels.
-- Section 1: rules for macro- and micro-F1 predict markedly dissimilar cells if most of what either predicts is predicted
-  by one alone, and more than where the same rule is fitted on other rows. Judged on all cases together, since this "can"
-  be.
+- Section 1: rules for macro- and micro-F1 predict markedly dissimilar cells if most of what either predicts is
+  predicted by one alone, and more than where the same rule is fitted on other rows. Judged on all cases together, since
+  this "can" be.
 - Section 7: very rare labels (base rate below 2 %) are predicted for more than a third of the rows under macro-F1, not
   under micro-F1, nor with a guard; decisions depend on the average; restricting the rank makes it worse. Sections 7 and
   7.1 presume that rare labels are left of which the scores say nothing: not shown better than chance, p > .05.
@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from half_of_f1 import best_by_sorting, half_lies_at_the_cut
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -32,7 +33,6 @@ from thresholds import Diagnosis, InstanceRule, ThresholdRule, calibrate, diagno
 from thresholds.metrics import auroc, f1_score
 
 from claims import Claim, LabelledFile, Options, Results, dense, main, progress, short, statement
-from half_of_f1 import best_by_sorting, half_lies_at_the_cut
 from pictures import BLUE, COLUMN, GREY, LIGHT_GREY, ORANGE, PAGE, figure
 
 Cells = npt.NDArray[Any]
@@ -56,8 +56,8 @@ SAYS = {  # source and claim
     "own": ("Section 7", "three plug-in rules maximise macro-, micro- and per-instance F1, each its own (within 2 SE)"),
     "dissimilar": (
         "Section 1",
-        "the same beliefs can produce markedly dissimilar predictions, depending on the metric (macro and micro share less"
-        " than half of what either predicts, and less than each with itself fitted on other rows)",
+        "the same beliefs can produce markedly dissimilar predictions, depending on the metric (macro and micro share"
+        " less than half of what either predicts, and less than each with itself fitted on other rows)",
     ),
     "rank": ("Section 7", "restricting the rank loses signals of rare labels: more are over-predicted under macro-F1"),
 }
@@ -146,7 +146,8 @@ def half_of_the_best(case: Case) -> Judged:
     shown = ", ".join(
         f"{case.found.table['name'][j]} {short(best[j])} ({short(following[j])} to {short(last[j])})" for j in top
     )
-    found = f"in {there.sum():,} of {there.size:,} labels; F1 of the most predicted, and the scores next to the cut: {shown}"
+    found = f"in {there.sum():,} of {there.size:,} labels; F1 of the most predicted, and the scores on either side"
+    found += f" of the cut: {shown}"
     return [claim(case, "half", found, holds=bool(there.all()))], {"labels with half of F1 at the cut": there.sum()}
 
 
@@ -186,7 +187,9 @@ def irregular(case: Case) -> Judged:
     shown = "; ".join(f"{case.found.table['name'][j]} (true {base[j]:.2%}, predicted {share[j]:.1%})" for j in order)
     change, error = paired(case.f1("shrink") - case.f1("macro"))
     note = "" if kept == macro else f"; {kept[0]} and {kept[1]} if what lists leave out is never predicted"
-    of_macro = f"{macro[0]} of {rare.sum():,} labels below 2 %, {macro[1]} on the other half{note}; {case.unknown.sum()}"
+    of_macro = (
+        f"{macro[0]} of {rare.sum():,} labels below 2 %, {macro[1]} on the other half{note}; {case.unknown.sum()}"
+    )
     of_macro += f" of them not shown better than chance; most: {shown}"
     of_micro, of_guard = (f"{counts[x][0]}, and {counts[x][1]} on the other half" for x in ("micro", "shrink"))
     of_guard += f"; macro-F1 {change:+.4f} (SE {error:.4f})"
@@ -265,7 +268,8 @@ def dissimilar(found: dict[str, dict[str, Any]]) -> Claim:
     same = {name: behind["shared by each with itself refitted"] for name, behind in found.items()}
     markedly = [name for name in found if between[name] < min(0.5, *same[name].values())]
     shown = "; ".join(
-        f"{between[name]:.0%}, refitted {same[name]['macro']:.0%} and {same[name]['micro']:.0%} ({name})" for name in found
+        f"{between[name]:.0%}, refitted {same[name]['macro']:.0%} and {same[name]['micro']:.0%} ({name})"
+        for name in found
     )
     source, says = SAYS["dissimilar"]
     told = f"in {len(markedly)} of {len(found)} cases: macro and micro share {shown}"

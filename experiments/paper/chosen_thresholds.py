@@ -244,7 +244,8 @@ def cost_claims(runs: list[Runs]) -> list[Claim]:
     return [
         statement(
             "Section 8",
-            "the threshold that predicts all has an empirical F1 close to 2b/(1+b) (standard deviation at most .05 of it)",
+            "the threshold that predicts all has an empirical F1 close to 2b/(1+b) (standard deviation at most .05 of"
+            " it)",
             f"the mean is {short(min(c['predict all'] for c in costs.values()))} to"
             f" {short(max(c['predict all'] for c in costs.values()))} times that; standard deviation"
             f" {short(costs[0.1]['predict all deviation'])} of it at b = .1,"

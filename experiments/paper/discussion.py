@@ -2,8 +2,8 @@
 
     python experiments/paper/discussion.py [FILE ...] [--quick] [--output FOLDER]
 
-- 9 and 10: which labels lose macro skill if they are predicted on every row (or on none, where most are positive) instead
-  of at their most accurate cut, of simulated scores of many base rates and qualities, and of score files.
+- 9 and 10: which labels lose macro skill if they are predicted on every row (or on none, where most are positive)
+  instead of at their most accurate cut, of simulated scores of many base rates and qualities, and of score files.
 - 10: whether F1 says less than precision and recall; AUROC of trivial scores at all base rates.
 - 10, on score files, rules fitted on one half of the rows and judged on the other: rare labels whose scores say
   nothing (below 2 %, not shown better than chance on the fitted half, p > .05) under macro- and micro-F1; which labels
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from thresholds import diagnose, fit_empirical
-from thresholds.metrics import auroc, confusion_counts, f1_score, macro_skill_score, skill_score
+from thresholds.metrics import auroc, confusion_counts, macro_skill_score, skill_score
 
 from claims import Claim, Options, Results, dense, main, progress, short, statement
 from pictures import BLUE, COLOURS, PAGE, figure
@@ -37,7 +37,7 @@ RADICALLY = 10  # times as often predicted: an order of magnitude
 LARGE = 10_000  # rows of simulated labels
 APART, RATES = (0.0, 0.5, 1.0, 2.0, 3.0), (0.3, 0.1, 0.05, 0.02, 0.01)  # of simulated labels
 BASE_RATES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99])
-OPEN = "Section 9: macro skill is the same at every threshold of a label that no cut predicts more often rightly than not"
+OPEN = "Section 9: where no cut has precision above 1/2, skill is 0 at every threshold"
 
 
 def at_most_accurate_cuts(truth: Cells, scores: Cells) -> tuple[Cells, Cells]:
@@ -98,14 +98,14 @@ def simulated_labels(n: int) -> tuple[Cells, Floats]:
 
 
 def incentives(source: str, cases: dict[str, Everywhere], *, of_files: bool = False) -> Claim:
-    """Sections 9 and 10: macro skill alters no incentive if every label loses by having its minority class everywhere."""
+    """Sections 9 and 10: macro skill alters no incentive if every label loses by its minority class everywhere."""
     shares = [case.share for case in cases.values()]
     most = max(cases, key=lambda name: cases[name].share)
     known = all(np.array_equal(case.unharmed, case.lead <= 0) for case in cases.values())
     change = max(abs(case.skill[1] - case.skill[0]) for case in cases.values())
     at_half = [case.none_at_half for case in cases.values()]
     found = f"{span(shares)} of the labels" + (f" (median {short(float(np.median(shares)))})" if len(cases) > 1 else "")
-    found += f" lose no skill if predicted on every row instead of at their most accurate cut: all of them so predicted,"
+    found += " lose no skill if predicted on every row instead of at their most accurate cut: all of them so predicted,"
     found += f" macro skill changes by {short(change)}, the cells predicted from {cases[most].cells[0]:.1%} to"
     found += f" {cases[most].cells[1]:.0%}" + (f" ({most})" if len(cases) > 1 else "")
     if max(shares) > 0:
@@ -131,7 +131,7 @@ def more_informative(most: int) -> Claim:
     """Section 10: do precision and recall tell F1, and F1 them? On all counts with hits."""
     counts = np.array(list(product(range(1, most + 1), range(most + 1), range(most + 1))))
     tp, fp, fn = counts.T
-    # Each pair of quotients, and each F1, is one number; whole numbers this small have equal quotients iff equal floats.
+    # Quotients of whole numbers this small are equal iff they are equal as floats.
     pairs = np.column_stack([tp / (tp + fp), tp / (tp + fn)])
     values = 2 * tp / (2 * tp + fp + fn)
     of_pairs, of_f1 = (len(np.unique(x, axis=0)) for x in (pairs, values))
@@ -227,8 +227,8 @@ def extremes(files: dict[str, Rules]) -> list[Claim]:
         statement(
             "Section 10",
             "micro-F1 is less likely to result in extreme thresholding than macro-F1",
-            f"{sum(often['micro']):,} labels predicted over three times too often, {sum(often['macro']):,} under macro-F1;"
-            f" fewer on {fewer} of {len(some)} score matrices, more on {more}",
+            f"{sum(often['micro']):,} labels predicted over three times too often, {sum(often['macro']):,} under"
+            f" macro-F1; fewer on {fewer} of {len(some)} score matrices, more on {more}",
             holds=fewer > 0 == more,
             only_if=("what is meant is the number over all files", sum(often["micro"]) < sum(often["macro"])),
             absent=("no label is predicted over three times too often", not any(often["macro"] + often["micro"])),

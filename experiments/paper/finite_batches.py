@@ -113,7 +113,8 @@ def among_halves(sizes: list[int]) -> tuple[list[Claim], dict[str, list[float]]]
         statement(
             "Section 5.2",
             "probability .1 is predicted if it is the highest of its batch",
-            f"alone, E(F1) is {short(lone)} predicted and {short(left)} not; if 0/0 counts as 1, {short(left_as_1)} not",
+            f"alone, E(F1) is {short(lone)} predicted and {short(left)} not; if 0/0 counts as 1,"
+            f" {short(left_as_1)} not",
             holds=bool(effect.predicted[0, 0]) and predicted_alone(1.0),
             only_if=("0/0 counts as 0", bool(effect.predicted[0, 0])),
             erratum="Theorem 5.4: predicting everything is best only if 0/0 counts as 0",

@@ -142,7 +142,7 @@ def on_models() -> tuple[list[Claim], dict[str, dict[str, float]]]:
 
 
 def by_cost(costs: tuple[float, ...] = (0.25, 0.5, 1.0)) -> tuple[Claim, dict[str, Any]]:
-    """Section 5: the ratio where the cost is lowest is a constant; that where F1 is highest depends on the classifier."""
+    """Section 5: the ratio at the lowest cost is a constant; that at the highest F1 depends on the classifier."""
     ratios = {cost: [float(model.ratio(model.cheapest(cost))) for model in MODELS] for cost in costs}
     error = max(abs(ratio / cost - 1) for cost, of_models in ratios.items() for ratio in of_models)
     of_f1 = [float(model.ratio(model.best())) for model in MODELS]
@@ -302,7 +302,9 @@ def run(options: Options) -> Results:
     constant, of_costs = by_cost()
     claims += [constant, *sampled, region(2_000 if options.quick else 20_000), proof()]
     claims.append(share_of_positives(20_000 if options.quick else 1_000_000))
-    return Results(claims, {"models": found, "costs": of_costs, "samples": distance}, {"theorem_5_1.svg": draw(distance)})
+    return Results(
+        claims, {"models": found, "costs": of_costs, "samples": distance}, {"theorem_5_1.svg": draw(distance)}
+    )
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from half_of_f1 import best_by_sorting, half_lies_at_the_cut
 from matplotlib.figure import Figure
 from scipy.sparse import csr_array
 from scipy.stats import norm
@@ -30,7 +31,6 @@ from scipy.stats import norm
 from thresholds import InstanceRule, diagnose, diagnose_expected, expected_f, fit_empirical, fit_expected
 
 from claims import Claim, Options, Results, main, printed_number, progress, short, statement
-from half_of_f1 import best_by_sorting, half_lies_at_the_cut
 from pictures import BLUE, GREEN, GREY, LIGHT_GREY, ORANGE, PAGE, figure
 
 Floats = npt.NDArray[Any]
@@ -117,7 +117,8 @@ def printed_table() -> tuple[list[Claim], dict[str, Any]]:
         ),
         statement(
             "Figure 8",
-            "the classifiers of the labels in bold are uninformative",
+            "the classifiers of the labels in bold are uninformative (what they predict is hardly above the threshold, by less"
+            " than a hundredth of what it is for others)",
             f"what is predicted is on average at most {bold:.2%} more probable than the threshold (others, at least"
             f" {others:.0%}): nearly equal probabilities",
             holds=bool(bold < 0.01 * others),
@@ -198,7 +199,7 @@ def macro_rule(headings: Headings, p: Floats) -> tuple[list[Claim], dict[str, An
 
 
 def other_rules(headings: Headings, p: Floats) -> list[Claim]:
-    """What rules for micro- and per-instance F1 predict on the same batch, and what they share with that for macro-F1."""
+    """What rules for micro- and per-instance F1 predict on the same batch, and share with that for macro-F1."""
     claims, macro, shared = [], fit_expected(p).predict(p), {}
     for name, rule in {"micro-F1": fit_expected(p, "micro"), "per-instance F1": InstanceRule()}.items():
         decided = rule.predict(p)
@@ -210,8 +211,8 @@ def other_rules(headings: Headings, p: Floats) -> list[Claim]:
     claims.append(
         statement(
             "Section 1, simulated",
-            "the same beliefs can produce markedly dissimilar predictions (macro-F1 shares less than half of what either"
-            " predicts)",
+            "the same beliefs can produce markedly dissimilar predictions (macro-F1 shares less than half of what"
+            " either predicts)",
             ", ".join(f"{x:.1%} with {name}" for name, x in shared.items()),
             holds=max(shared.values()) < 0.5,
         )

@@ -121,7 +121,7 @@ def ranges(n: int) -> tuple[list[Claim], dict[str, Floats]]:
             "from a trivial to a perfect classifier, skill varies equally for all labels, whatever the base rate",
             f"skill gains {text['skill']} {where}, accuracy {text['accuracy']}",
             holds=bool(np.ptp(gain["skill"]) < SMALL < np.ptp(gain["accuracy"])),
-            by_construction="skill is defined as 0 for the majority class, the best trivial answer, and 1 for the truth",
+            by_construction="skill is defined as 0 for the majority class, the best trivial guess, and 1 for truth",
         ),
         statement(
             "Section 1",

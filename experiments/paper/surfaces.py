@@ -2,7 +2,8 @@
 
     python experiments/paper/surfaces.py [--quick] [--output FOLDER]
 
-- Equation (1) against the harmonic mean of precision and recall, and the two degrees of freedom that a fixed base rate leaves (figure 2).
+- Equation (1) against the harmonic mean of precision and recall, and the two degrees of freedom that a fixed base rate
+  leaves (figure 2).
 - Marginal returns by second differences over all counts: F1 in tp (figure 3), accuracy in tp (figure 4), F1 in tn
   (figure 5).
 - Sections 1 and 4: F1 and accuracy of decisions and truth against those of their complements.

@@ -70,9 +70,9 @@ def tally(names: Sequence[str]) -> str:
     fixed = [c for c in of_sources if c["by_construction"] and c not in unfit]
     measured = [c for c in of_sources if c not in fixed and c not in unfit]
     return (
-        f"{len(of_sources)} claims of the sources. {len(measured)} were judged by what could have come out otherwise:"
-        f" {listed(measured)}. {len(fixed)} could not fail: {listed(fixed)}. {len(unfit)} are not applicable to the"
-        f" data. Beside them {len(ours)} of the library: {listed(ours)}."
+        f"{len(of_sources)} claims of the sources. Judged by what could have come out otherwise, {len(measured)}:"
+        f" {listed(measured)}. Fixed by construction, {len(fixed)}: {listed(fixed)}. Not applicable to the data,"
+        f" {len(unfit)}. Beside them {len(ours)} of the library: {listed(ours)}."
     )
 
 

@@ -84,7 +84,11 @@ def theorem(sizes: npt.NDArray[np.int64], base_rates: Floats) -> tuple[list[Clai
             by_construction="the only other threshold has F1 0",
         ),
     ]
-    return claims, {"n": sizes.tolist(), "nothing_is_best_up_to_base_rate": nothing_at_most, "nothing_is_best_up_to_n": last}
+    return claims, {
+        "n": sizes.tolist(),
+        "nothing_is_best_up_to_base_rate": nothing_at_most,
+        "nothing_is_best_up_to_n": last,
+    }
 
 
 def proof(n: int) -> list[Claim]:
