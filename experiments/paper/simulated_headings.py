@@ -117,7 +117,7 @@ def printed_table() -> tuple[list[Claim], dict[str, Any]]:
         ),
         statement(
             "Figure 8",
-            "the classifiers of the labels in bold are uninformative (what they predict is hardly above the threshold, by less"
+            "the classifiers of the labels in bold are uninformative (what they predict is above the threshold by less"
             " than a hundredth of what it is for others)",
             f"what is predicted is on average at most {bold:.2%} more probable than the threshold (others, at least"
             f" {others:.0%}): nearly equal probabilities",
