@@ -145,6 +145,8 @@ def test_zero_division_1_turns_theorem_5_4_round() -> None:
     assert best_set((TENTH,), 1) == ((), Fraction(9, 10))
     assert best_set((TENTH,) * 3, 0) == ((0, 1, 2), Fraction(1441, 10000))
     assert best_set((TENTH,) * 3, 1) == ((), Fraction(729, 1000))
+    b = Fraction(1, 100)
+    assert [(1 - b) ** n > of_all(n, b) for n in (1, 364, 365, 390, 391)] == [True, True, True, True, False]
     for b in (TENTH, Fraction(1, 5), HALF):
         for n in range(1, 7):
             chosen, _ = best_set((b,) * n, 1)
@@ -239,6 +241,20 @@ def test_expected_skill_is_no_matter_of_one_half() -> None:
     expected = {c: sum(w * skill(y, c) for y, w in outcomes(p)) for k in range(4) for c in combinations(range(3), k)}
     assert expected[()] == 0
     assert expected[(0,)] == max(expected.values()) == Fraction(32, 125)
+
+
+def test_labels_without_skill_have_no_threshold() -> None:
+    """Section 9: where no cut has precision above 1/2, skill is 0 at every threshold."""
+    for n, positives in ((6, 1), (6, 2), (7, 3)):
+        for chosen in combinations(range(n), positives):
+            truth = np.isin(np.arange(n), chosen).astype(int)  # rows in the order of their scores
+            leads = np.cumsum(2 * truth - 1)  # rows predicted rightly, less those predicted wrongly, at each cut
+            skills = [skill_score(truth[:, None], (np.arange(n) <= k)[:, None].astype(int))[0] for k in range(n)]
+            assert skills == pytest.approx(np.maximum(leads, 0) / positives, **CLOSE)
+            assert skills[-1] == 0
+            assert (max(skills) == 0) == (leads.max() <= 0)
+            never, always = accuracy_score(truth, 0 * truth), accuracy_score(truth, 0 * truth + 1)
+            assert (never - always) * n == pytest.approx(n - 2 * positives)
 
 
 def test_the_ratio_of_section_6_1() -> None:
@@ -482,6 +498,17 @@ def test_the_values_of_version_1_3_0_are_not_returned() -> None:
     assert f1_score([0, 1], [1, 0], average="macro", zero_division=nan) == 0
     assert f1_of_version_1_3_0(*CYCLIC, 1.0) == [1] * 5
     assert f1_score(*CYCLIC, average=None, zero_division=1.0).tolist() == [0] * 5
+
+
+def test_the_rule_that_detects_the_mistake() -> None:
+    """The rule that detects the mistake misses F1 that is nan beside a precision or recall of nan."""
+    pair = [0, 0], [1, 1]
+    p, r = (score(*pair, average=None, zero_division=nan) for score in (precision_score, recall_score))
+    np.testing.assert_array_equal([p, r], [[nan, 0], [0, nan]])  # no class has both 0: the rule is silent
+    assert np.isnan(f1_of_version_1_3_0(*pair, nan)).all()
+    assert f1_score(*pair, average="macro", zero_division=nan) == 0
+    assert f1_of_version_1_3_0([0, 1, 2], [1, 0, 2], 1.0) == [1, 1, 1]  # flagged, and macro F1 is wrong
+    assert f1_score([0, 1, 2], [1, 0, 2], average="micro") == pytest.approx(1 / 3, **CLOSE)  # micro F1 never was
 
 
 @pytest.mark.parametrize("pair", [CYCLIC, FOOTNOTE], ids=["cyclic", "footnote 2"])

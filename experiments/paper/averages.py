@@ -84,7 +84,7 @@ def binary_is_refused() -> Claim:
 
 
 def kolena() -> list[Claim]:
-    """Every number of the page; that its counts are those of the ten samples is the first claim."""
+    """Every number of the page; the first claim is that ten samples can have its counts."""
     page, pair = "Kolena", KOLENA
     counts = confusion_counts(*pair)
     rows = np.array([counts.positives, counts.tp, counts.fp, counts.fn]).T
@@ -95,6 +95,7 @@ def kolena() -> list[Claim]:
             "samples, true positives, false positives, false negatives of each class and in total (10, 6, 4, 4)",
             "; ".join(" ".join(map(str, x)) for x in found),
             holds=found == [*(list(x) for x, _ in TABLE.values()), [10, 6, 4, 4]],
+            by_construction="the page has no samples; ours were chosen to have these counts",
         )
     ]
     figures = {"precision": counts.precision(), "recall": counts.recall(), "F1": counts.f_score()}
@@ -132,7 +133,7 @@ def of_single_classes(runs: int) -> dict[str, float]:
         others = {
             "precision": precision_score(*pair, average="micro"),
             "recall": recall_score(*pair, average="micro"),
-            "accuracy": accuracy_score(*pair),
+            "accuracy": np.mean(np.equal(*pair)),
             "samples": f1_score(*map(one_hot, pair), average="samples"),
         }
         found = {name: max(found.get(name, 0.0), abs(x - micro)) for name, x in others.items()}

@@ -6,8 +6,12 @@ The demo data and every score matrix of the files are cases. Rules are fitted on
 other. Claims, for each case:
 
 - Figure 8: thresholds are half of the highest F1, of scores as they are and calibrated on labels.
+- Section 1: rules for macro- and micro-F1 predict markedly dissimilar cells if most of what either predicts is
+  predicted by one alone, and more than where the same rule is fitted on other rows. Judged on all cases together, since
+  this "can" be.
 - Section 7: very rare labels (base rate below 2 %) are predicted for more than a third of the rows under macro-F1, not
-  under micro-F1, nor with a guard; decisions depend on the average; restricting the rank makes it worse.
+  under micro-F1, nor with a guard; decisions depend on the average; restricting the rank makes it worse. Sections 7 and
+  7.1 presume that rare labels are left of which the scores say nothing: not shown better than chance, p > .05.
 - Section 6.3: rare labels with poor scores (both below the median label) are over-predicted, compared with micro-F1.
 - Section 7.1: macro-F1 conceals the labels that `diagnose` flags on the fitted half (platypus or suspect).
 
@@ -21,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from half_of_f1 import best_by_sorting, half_lies_at_the_cut
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -34,7 +39,7 @@ Cells = npt.NDArray[Any]
 Judged = tuple[list[Claim], Any]  # claims, and the numbers behind them
 
 SAYS = {  # source and claim
-    "half": ("Figure 8", "the threshold of each label is half of its highest F1 (scores taken for probabilities)"),
+    "half": ("Figure 8", "half of its highest F1 lies at the best cut of each label (scores taken for probabilities)"),
     "calibrated": ("Corollary 5.2", "on labelled data, calibrated scores are predicted from half of the highest F1"),
     "macro": (
         "Section 7",
@@ -51,12 +56,14 @@ SAYS = {  # source and claim
     "own": ("Section 7", "three plug-in rules maximise macro-, micro- and per-instance F1, each its own (within 2 SE)"),
     "dissimilar": (
         "Section 1",
-        "the same beliefs can produce markedly dissimilar predictions, depending on the metric",
+        "the same beliefs can produce markedly dissimilar predictions, depending on the metric (macro and micro share"
+        " less than half of what either predicts, and less than each with itself fitted on other rows)",
     ),
     "rank": ("Section 7", "restricting the rank loses signals of rare labels: more are over-predicted under macro-F1"),
 }
 
 VERY_RARE, OFTEN, ONE_POINT = 0.02, 1 / 3, 0.01
+LEVEL = 0.05  # of the test that shows scores better than chance
 OWN = {"macro": "macro", "micro": "micro", "samples": "rows"}  # the rule that is to maximise each average
 
 
@@ -72,6 +79,17 @@ class Case:
     decided: dict[str, tuple[Cells, Cells]]
     found: Diagnosis  # of the macro rule, on the fitted half
     flagged: Cells  # labels found to be a platypus or suspect
+
+    @property
+    def unknown(self) -> Cells:
+        """Labels of very low base rate whose scores are not shown better than chance, on the fitted half."""
+        some = self.truth[0].any(axis=0) & (self.truth[0].mean(axis=0) < VERY_RARE)
+        return some & (self.found.table["p_informative"] > LEVEL)
+
+    @property
+    def all_known(self) -> tuple[str, bool]:
+        """What sections 7 and 7.1 presume, if it is absent."""
+        return "no label below 2 % whose scores say nothing", not self.unknown.any()
 
     def f1(self, rule: str, average: str | None = None) -> Any:
         """F1 on the other half."""
@@ -120,16 +138,17 @@ def case_of(data: LabelledFile) -> Case:
 
 
 def half_of_the_best(case: Case) -> Judged:
-    """Hold thresholds from probabilities alone beside the best F1 over all cuts, found by sorting."""
-    p = case.scores[0].astype(np.float64)
-    cuts = fit_expected(p).thresholds
-    hits = np.cumsum(-np.sort(-p, axis=0), axis=0)
-    best = np.max(2 * hits / (p.sum(axis=0) + np.arange(1, len(p) + 1)[:, None]), axis=0)
-    error = np.abs(2 * cuts[best > 0] / best[best > 0] - 1)
-    top = np.argsort(-np.sum(p >= cuts, axis=0), kind="stable")[:3]
-    shown = ", ".join(f"{case.found.table['name'][j]} {short(best[j])} and {short(cuts[j])}" for j in top)
-    found = f"F1 and threshold of the most predicted: {shown}; largest relative difference {error.max():.0e}"
-    return [claim(case, "half", found, holds=bool(error.max() < 1e-12))], {"largest relative difference": error.max()}
+    """Hold half of the best F1 over all cuts, found by sorting, beside the scores next to the best cut."""
+    p = case.scores[0]
+    best, last, following = best_by_sorting(p)
+    there = half_lies_at_the_cut(best, last, following)
+    top = np.argsort(-np.sum(p >= last, axis=0), kind="stable")[:3]
+    shown = ", ".join(
+        f"{case.found.table['name'][j]} {short(best[j])} ({short(following[j])} to {short(last[j])})" for j in top
+    )
+    found = f"in {there.sum():,} of {there.size:,} labels; F1 of the most predicted, and the scores on either side"
+    found += f" of the cut: {shown}"
+    return [claim(case, "half", found, holds=bool(there.all()))], {"labels with half of F1 at the cut": there.sum()}
 
 
 def most_predicted(case: Case) -> list[dict[str, Any]]:
@@ -168,13 +187,16 @@ def irregular(case: Case) -> Judged:
     shown = "; ".join(f"{case.found.table['name'][j]} (true {base[j]:.2%}, predicted {share[j]:.1%})" for j in order)
     change, error = paired(case.f1("shrink") - case.f1("macro"))
     note = "" if kept == macro else f"; {kept[0]} and {kept[1]} if what lists leave out is never predicted"
-    of_macro = f"{macro[0]} of {rare.sum():,} labels below 2 %, {macro[1]} on the other half{note}; most: {shown}"
+    of_macro = (
+        f"{macro[0]} of {rare.sum():,} labels below 2 %, {macro[1]} on the other half{note}; {case.unknown.sum()}"
+    )
+    of_macro += f" of them not shown better than chance; most: {shown}"
     of_micro, of_guard = (f"{counts[x][0]}, and {counts[x][1]} on the other half" for x in ("micro", "shrink"))
     of_guard += f"; macro-F1 {change:+.4f} (SE {error:.4f})"
     as_tie = ("scores that lists leave out count as one tie", min(macro) > 0)
     claims = [
-        claim(case, "macro", of_macro, holds=min(kept) > 0, only_if=as_tie),
-        claim(case, "micro", of_micro, holds=max(counts["micro"]) == 0),
+        claim(case, "macro", of_macro, holds=min(kept) > 0, only_if=as_tie, absent=case.all_known),
+        claim(case, "micro", of_micro, holds=max(counts["micro"]) == 0, absent=case.all_known),
         claim(case, "guard", of_guard, holds=max(counts["shrink"]) == 0 and change >= -2 * error),
     ]
     return claims, counts
@@ -210,7 +232,8 @@ def concealed(case: Case) -> Judged:
     counted = ", ".join(f"{np.sum(found.state == state)} {state}" for state in np.unique(found.state))
     of_states = f"{counted}; {missed} not flagged" + (f"; upper end of mean AUROC {upper:.3f}" if ranks.size else "")
     hidden = share > flagged.mean() and abs(change["never"]["macro"]) < min(ONE_POINT, change["never"]["micro"])
-    claims = [claim(case, "concealed", shown if flagged.any() else "no label is flagged", holds=bool(hidden))]
+    shown = shown if flagged.any() else "no label is flagged"
+    claims = [claim(case, "concealed", shown, holds=bool(hidden), absent=case.all_known)]
     if flagged.any() or missed:
         claims.append(claim(case, "diagnosis", of_states, holds=bool(missed == 0 and upper < 0.7)))
     return claims, {"flagged": flagged.sum(), "share of predictions": share, "change of F1": change}
@@ -235,14 +258,22 @@ def three_rules(case: Case) -> Judged:
     between = np.sum(decided["macro"] & decided["micro"]) / np.sum(decided["macro"] | decided["micro"])
     refitted = {a: fit_empirical(truth, case.scores[1], a).predict(case.scores[1]) for a in ("macro", "micro")}
     same = {a: np.sum(decided[a] & h) / np.sum(decided[a] | h) for a, h in refitted.items()}
-    found = f"macro and micro share {between:.0%} of what either predicts; each, fitted on either half, shares"
-    found += f" {same['macro']:.0%} and {same['micro']:.0%}"
     own = claim(case, "own", f"F1 of the three on other rows: {shown}", holds=all(a > -2 * se for a, se in leads))
-    return [own, claim(case, "dissimilar", found, holds=bool(between < min(same.values())))], {
-        "F1": table,
-        "overlap of macro and micro": between,
-        "overlap of the same rule fitted on either half": same,
-    }
+    return [own], {"F1": table, "shared by macro and micro": between, "shared by each with itself refitted": same}
+
+
+def dissimilar(found: dict[str, dict[str, Any]]) -> Claim:
+    """Judge on all cases whether macro- and micro-F1 can lead to markedly dissimilar predictions."""
+    between = {name: behind["shared by macro and micro"] for name, behind in found.items()}
+    same = {name: behind["shared by each with itself refitted"] for name, behind in found.items()}
+    markedly = [name for name in found if between[name] < min(0.5, *same[name].values())]
+    shown = "; ".join(
+        f"{between[name]:.0%}, refitted {same[name]['macro']:.0%} and {same[name]['micro']:.0%} ({name})"
+        for name in found
+    )
+    source, says = SAYS["dissimilar"]
+    told = f"in {len(markedly)} of {len(found)} cases: macro and micro share {shown}"
+    return statement(source, says, told, holds=bool(markedly), of_files=True)
 
 
 def rank_restriction(ordinary: Case, restricted: Case) -> Judged:
@@ -298,6 +329,7 @@ def run(options: Options) -> Results:
     for name in [name for name in cases if f"{name}_weak" in cases]:
         some, numbers[f"{name}, rank restriction"] = rank_restriction(cases[name], cases[f"{name}_weak"])
         claims += [replace(one, of_files=True) for one in some]
+    claims.append(dissimilar({name: numbers[name]["three_rules"] for name in cases}))
     drawn = {"figure_8.svg": draw(list(cases.values())[bool(files) :])}
     return Results(
         claims,

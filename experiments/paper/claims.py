@@ -28,13 +28,19 @@ from pictures import save, styled
 Item = TypeVar("Item")
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 AS_PRINTED, DIFFERS, HOLDS, FAILS = "as printed", "differs", "holds", "does not hold"
+# Words for which a source gives no number are judged by these; experiments/README.md has the reasons.
+STRONGLY = 0.5  # "depends strongly on": by more than half of the range that the measure has
+CLOSE = 0.05  # "close to": within a twentieth
+VERY_LIKELY = 0.9  # of all cases
+BY_CONSTRUCTION, NOT_APPLICABLE = "holds by construction", "not applicable"
 
 
 @dataclass(frozen=True)
 class Claim:
     """One claim of a source and what became of it.
 
-    `erratum` is the title of its entry in docs/errata.md; `of_files` says that it was judged on the score files given.
+    `erratum` is the title of its entry in docs/errata.md; `of_files` says that it was judged on the score files given;
+    `by_construction` says why what was found could not come out otherwise, and is empty for all that was measured.
     """
 
     source: str
@@ -44,6 +50,7 @@ class Claim:
     verdict: str
     erratum: str | None = None
     of_files: bool = False
+    by_construction: str = ""
 
 
 def printed_number(
@@ -64,6 +71,8 @@ def statement(
     holds: bool,
     only_if: tuple[str, bool] | None = None,
     right: tuple[str, bool] | None = None,
+    absent: tuple[str, bool] | None = None,
+    by_construction: str = "",
     printed: str = "",
     erratum: str | None = None,
     of_files: bool = False,
@@ -71,16 +80,22 @@ def statement(
     """Judge a statement by whether it held wherever it was tried.
 
     If not: "only if" a named condition, where it did hold; or wrong, if what is named in its place was found right.
+    It is not applicable, whatever was found, where what it presumes is `absent`. A statement that holds by definition,
+    or that is tested by the formula that it states, holds `by_construction`, for the reason given: nothing was learned.
     """
-    if holds:
-        verdict = HOLDS
+    if absent is not None and absent[1]:
+        verdict = f"{NOT_APPLICABLE}: {absent[0]}"
+    elif holds:
+        verdict = BY_CONSTRUCTION if by_construction else HOLDS
     elif right is not None and right[1]:
         verdict = f"wrong; right: {right[0]}"
     elif only_if is not None and only_if[1]:
         verdict = f"only if {only_if[0]}"
     else:
         verdict = FAILS
-    return Claim(source, says, printed, without_zeros(found), verdict, erratum, of_files)
+    if by_construction:
+        found += f"; could not come out otherwise: {by_construction}"
+    return Claim(source, says, printed, without_zeros(found), verdict, erratum, of_files, by_construction)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
     python experiments/paper/common_and_rare.py [--quick] [--output FOLDER]
 
 - 2.1: how often true positives count in micro-F1.
-- 6.1: what a perfect rare label does to micro-F1, as a formula and by counting.
+- 6.1: what a perfect rare label does to micro-F1, as a formula and by counting, and what predicting it everywhere does
+  to false positives.
 - 6.2: two labels, base rates 1/2 and 1/10, without information, and with either of them made perfect.
 - 6.3: a label without information beside others, at many base rates: is it predicted nowhere by micro-F1, everywhere by
   macro-F1?
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from thresholds import fit_empirical
-from thresholds.metrics import f1_score
+from thresholds.metrics import confusion_counts, f1_score
 
 from claims import Claim, Options, Results, main, printed_number, short, statement
 from pictures import BLUE, GREY, ORANGE, PAGE, figure, percent
@@ -57,7 +58,8 @@ def washed_out(quick: bool) -> tuple[list[Claim], dict[str, float]]:
     """Section 6.1: the ratio of micro-F1 with a perfect rare label to micro-F1 without any of it."""
     n, rare = 1000, 10
     sizes = (1, 30, 300) if quick else (1, 3, 10, 30, 100, 300)
-    largest_error, smallest, a_and_c_at_least, by_hits = 0.0, np.inf, True, {}
+    largest_error, smallest, by_hits = 0.0, np.inf, {}
+    sums, grown = [], []  # a + c beside the sum of base rates; what fp grows by and what micro-F1 falls to, of before
     for tp, fp, fn in product(sizes, (0, 30, 300), (0, 30, 300)):
         truth, decided = column(n, 0, tp + fn), column(n, fn, fn + tp + fp)
         rare_truth = column(n, 0, rare)
@@ -70,7 +72,11 @@ def washed_out(quick: bool) -> tuple[list[Claim], dict[str, float]]:
         largest_error = max(largest_error, abs(perfect / none / formula - 1))
         smallest = min(smallest, perfect / none)
         by_hits[tp] = max(by_hits.get(tp, 0.0), perfect / none)
-        a_and_c_at_least &= bool(a_and_c >= n * truth.mean())
+        sums.append((int(a_and_c), float(truth.mean())))
+        before, after = (np.c_[decided, rare_decided] for rare_decided in (0 * rare_truth, 0 * rare_truth + 1))
+        fp = [int(confusion_counts(np.c_[truth, rare_truth], x).pooled().fp[0]) for x in (before, after)]
+        of_all = f1_score(np.c_[truth, rare_truth], after, average="micro")
+        grown.append((fp[1] - fp[0], of_all / none))
     erratum = "Section 6.1: the ratio is close to 1 rather than small, and only if bn is small against tp"
     most_hits = max(by_hits)
     claims = [
@@ -83,19 +89,29 @@ def washed_out(quick: bool) -> tuple[list[Claim], dict[str, float]]:
         statement(
             "Section 6.1",
             "a + c ≤ Σ bᵢ",
-            "a + c ≥ n Σ bᵢ in every case" if a_and_c_at_least else "neither",
-            holds=not a_and_c_at_least,
-            right=("a + c ≥ a = n Σ bᵢ", a_and_c_at_least),
+            f"a + c is at most Σ bᵢ in {sum(x <= b for x, b in sums)} of {len(sums)} cases, at least n Σ bᵢ in"
+            f" {sum(x >= n * b for x, b in sums)}",
+            holds=all(x <= b for x, b in sums),
+            right=("a + c ≥ a = n Σ bᵢ", all(x >= n * b for x, b in sums)),
             erratum=erratum,
         ),
         statement(
             "Section 6.1",
-            "if b is far below Σ bᵢ, the ratio is small: a rare label is washed out",
+            "if b is far below Σ bᵢ, the ratio is small: a rare label is washed out (below 1; near 1: to a tenth)",
             f"between {short(smallest)} and {short(by_hits[most_hits])} where tp is {most_hits / rare:g} bn,"
             f" up to {short(by_hits[1])} where tp = 1",
             holds=max(by_hits.values()) < 1,
             right=("near 1, if bn is far below tp", smallest >= 1 and by_hits[most_hits] < 1.1),
             erratum=erratum,
+        ),
+        statement(
+            "Section 6.1",
+            "predicting all positive for a rare label will increase fp by a large amount β = n - ε (ε = bn)",
+            f"by {' or '.join(map(str, sorted({more for more, _ in grown})))} of n = {n} rows where ε = {rare}, in"
+            f" {len(grown)} cases; micro-F1 becomes {short(min(x for _, x in grown))} to"
+            f" {short(max(x for _, x in grown))} times what it is without",
+            holds=all(more == n - rare for more, _ in grown),
+            by_construction="what is predicted and not positive is a false positive",
         ),
     ]
     return claims, {str(tp): ratio for tp, ratio in by_hits.items()}
@@ -169,6 +185,7 @@ def nowhere_and_everywhere(quick: bool) -> tuple[list[Claim], list[dict[str, flo
             "while macro-F1 is optimized by predicting all positive",
             f"on all rows in {sum(case['macro'] == 1 for case in rare)} of {len(rare)} cases",
             holds=all(case["macro"] == 1 for case in rare),
+            by_construction="its scores are equal, and the only other threshold has F1 0",
         ),
     ]
     return claims, cases

@@ -5,7 +5,7 @@
 - Five continuous models, whose best threshold is found without the theorem, by searching F1 of the four integrals of
   section 5; and samples of them, whose thresholds `fit_empirical` finds.
 - Positives at both ends and negatives between them: the theorem's region is no threshold (`fit_regions`).
-- Other beta: which index the ratio equals.
+- Other beta: which index the ratio equals. Costs instead of F1: whether the ratio is then the same for every model.
 - The proof's condition before the limit, on small counts, and which class b is the share of.
 
 `theorem_5_1.svg`, left: the likelihood ratio of each model against the score, and its index; they meet where F1 is
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +76,19 @@ class Model:
         )
         return float(found.x)
 
+    @cache  # noqa: B019
+    def cheapest(self, cost: float) -> float:
+        """The threshold of lowest cost, false negatives costing 1 and false positives `cost`; found as `best` is."""
+        grid = np.linspace(self.negatives.ppf(1e-6), self.positives.ppf(1 - 1e-6), 2001)
+
+        def total(threshold: Value) -> Value:
+            _, fp, fn = self.counts(threshold)
+            return cost * fp + fn
+
+        k = int(np.clip(np.argmin(total(grid)), 1, grid.size - 2))
+        found = minimize_scalar(total, bounds=(grid[k - 1], grid[k + 1]), method="bounded", options={"xatol": 1e-10})
+        return float(found.x)
+
     def sample(self, n: int, rng: np.random.Generator) -> tuple[npt.NDArray[np.bool_], Floats]:
         """Truth and scores of n instances."""
         truth = rng.random(n) < self.base_rate
@@ -127,6 +141,30 @@ def on_models() -> tuple[list[Claim], dict[str, dict[str, float]]]:
     return claims, found
 
 
+def by_cost(costs: tuple[float, ...] = (0.25, 0.5, 1.0)) -> tuple[Claim, dict[str, Any]]:
+    """Section 5: the ratio at the lowest cost is a constant; that at the highest F1 depends on the classifier."""
+    ratios = {cost: [float(model.ratio(model.cheapest(cost))) for model in MODELS] for cost in costs}
+    error = max(abs(ratio / cost - 1) for cost, of_models in ratios.items() for ratio in of_models)
+    of_f1 = [float(model.ratio(model.best())) for model in MODELS]
+    # What a cut where the ratio is one constant loses of each model's best F1, for the constant that loses least.
+    constants = np.geomspace(min(of_f1), max(of_f1), 201)
+    grids = [np.linspace(model.negatives.ppf(1e-6), model.positives.ppf(1 - 1e-6), 4001) for model in MODELS]
+    cuts = [
+        np.interp(np.log(constants), np.log(model.ratio(grid)), grid) for model, grid in zip(MODELS, grids, strict=True)
+    ]
+    lost = np.max([model.f(model.best()) - model.f(cut) for model, cut in zip(MODELS, cuts, strict=True)], axis=0)
+    claim = statement(
+        "Section 5",
+        "in cost-sensitive decisions J is replaced by a constant λ, which does not depend on the performance of the"
+        " classifier on the given batch",
+        f"where cost is lowest the ratio is λ = {', '.join(map(short, costs))} in all {len(MODELS)} models, at most"
+        f" {error:.0g} off; where F1 is highest, {', '.join(map(short, of_f1))}; the best one constant for all loses up"
+        f" to {short(float(lost.min()))} of F1",
+        holds=error < 1e-4 < lost.min(),
+    )
+    return claim, {"ratio at lowest cost": ratios, "ratio at highest F1": of_f1, "lost by one constant": lost.min()}
+
+
 def on_samples(sizes: list[int], runs: int) -> tuple[list[Claim], dict[str, dict[str, list[float]]]]:
     """Root mean square distance of sampled thresholds from the best, by sample size."""
     rng = np.random.default_rng(51)
@@ -142,7 +180,7 @@ def on_samples(sizes: list[int], runs: int) -> tuple[list[Claim], dict[str, dict
     rates = [float(np.polyfit(np.log(sizes), np.log(curve), 1)[0]) for curve in curves]
     claim = statement(
         "Theorem 5.1",
-        "the empirical version: thresholds found on samples approach that of the model",
+        "the empirical version: thresholds found on samples approach that of the model (as a power of n below -.1)",
         f"up to {max(curve[0] for curve in curves):.2f} standard deviations away for n = {sizes[0]:,},"
         f" {max(curve[-1] for curve in curves):.2f} for n = {sizes[-1]:,}: as n to the power {min(rates):.2f} to"
         f" {max(rates):.2f}",
@@ -261,9 +299,12 @@ def run(options: Options) -> Results:
     claims, found = on_models()
     sizes, runs = ([1_000, 30_000], 15) if options.quick else ([1_000, 3_000, 10_000, 30_000, 100_000, 1_000_000], 40)
     sampled, distance = on_samples(sizes, runs)
-    claims += [*sampled, region(2_000 if options.quick else 20_000), proof()]
+    constant, of_costs = by_cost()
+    claims += [constant, *sampled, region(2_000 if options.quick else 20_000), proof()]
     claims.append(share_of_positives(20_000 if options.quick else 1_000_000))
-    return Results(claims, {"models": found, "samples": distance}, {"theorem_5_1.svg": draw(distance)})
+    return Results(
+        claims, {"models": found, "costs": of_costs, "samples": distance}, {"theorem_5_1.svg": draw(distance)}
+    )
 
 
 if __name__ == "__main__":

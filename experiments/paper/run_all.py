@@ -20,6 +20,7 @@ from table import write_table
 
 # In the order of the paper; then the other sources.
 SCRIPTS = (
+    "definitions",
     "surfaces",
     "optimal_threshold",
     "half_of_f1",
@@ -32,11 +33,13 @@ SCRIPTS = (
     "chosen_thresholds",
     "sample_size",
     "skill",
+    "discussion",
     "f_of_averages",
     "zero_division",
+    "detection_rule",
     "averages",
 )
-ON_FILES = ("half_of_f1", "skill", "f_of_averages", "zero_division", "averages")
+ON_FILES = ("half_of_f1", "skill", "discussion", "f_of_averages", "zero_division", "averages")
 QUICK = RESULTS / "quick.json"
 
 

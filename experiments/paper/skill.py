@@ -1,13 +1,12 @@
-"""Sections 2.2, 9 and 10: macro skill and AUROC beside macro-F1: what they reward, and at which threshold.
+"""Sections 2.2, 9 and 10: macro skill beside macro-F1: what they reward, and at which threshold.
 
     python experiments/paper/skill.py [FILE ...] [--quick] [--output FOLDER]
 
 - 2.2: skill as a function of accuracy, on every outcome of small samples of one label.
 - 9: what lies between a trivial and a perfect classifier at each base rate; what a perfect label adds to each average;
-  whether .5 is the best threshold, on labelled data of exactly calibrated scores and in expectation over a batch;
-  what happens to a rare label that nothing is known about.
-- 10: AUROC of trivial scores; which of seven rules macro-F1 and macro skill prefer on score files, on which rules are
-  fitted on one half of the rows and judged on the other.
+  whether .5 is the best threshold, on labelled data of exactly calibrated scores and in expectation over a batch.
+- 10: which of seven rules macro-F1 and macro skill prefer on score files, on which rules are fitted on one half of the
+  rows and judged on the other.
 
 `skill.svg`, left: what is to be gained, from the best trivial classifier to a perfect one, in F1, accuracy and skill,
 over the base rate. Right: macro-F1 and macro skill of every rule on every file; a line joins the rule that macro-F1
@@ -23,9 +22,9 @@ from matplotlib.figure import Figure
 from scipy.stats import binom
 
 from thresholds import FixedRule, fit_empirical
-from thresholds.metrics import auroc, confusion_counts, f1_score, macro_auroc, macro_skill_score, skill_score
+from thresholds.metrics import confusion_counts, f1_score, macro_auroc, macro_skill_score, skill_score
 
-from claims import Claim, Options, Results, main, progress, short, statement
+from claims import STRONGLY, Claim, Options, Results, main, short, statement
 from decisions import decided_files
 from pictures import BLUE, GREEN, GREY, LIGHT_GREY, ORANGE, PAGE, figure
 
@@ -122,12 +121,13 @@ def ranges(n: int) -> tuple[list[Claim], dict[str, Floats]]:
             "from a trivial to a perfect classifier, skill varies equally for all labels, whatever the base rate",
             f"skill gains {text['skill']} {where}, accuracy {text['accuracy']}",
             holds=bool(np.ptp(gain["skill"]) < SMALL < np.ptp(gain["accuracy"])),
+            by_construction="skill is defined as 0 for the majority class, the best trivial guess, and 1 for truth",
         ),
         statement(
             "Section 1",
-            "in F1, that difference depends strongly on the base rate",
+            "in F1, that difference depends strongly on the base rate (by more than half of the range of F1)",
             f"F1 gains {text['F1']} {where}",
-            holds=bool(np.all(np.diff(gain["F1"]) < 0) and np.ptp(gain["F1"]) > 0.9),
+            holds=bool(np.all(np.diff(gain["F1"]) < 0) and np.ptp(gain["F1"]) > STRONGLY),
         ),
     ], gain
 
@@ -147,6 +147,7 @@ def equal_weight(n: int = 1000) -> Claim:
         "a perfect label at base rate .5, and one at .1, add "
         + "; ".join(f"{short(x[0])}, {short(x[1])} of {name}" for name, x in added.items()),
         holds=bool(np.ptp(added["skill"]) < SMALL < min(np.ptp(added["accuracy"]), np.ptp(added["macro-F1"]))),
+        by_construction="a mean over labels, each of which goes from 0 to 1",
     )
 
 
@@ -197,39 +198,6 @@ def same_threshold() -> tuple[Claim, dict[str, Any]]:
     )
     most = [int(np.argmax(values)) for values in batches.values()]
     return claim, {"rows": list(batches), "lost by .5": regret, "best to predict": most}
-
-
-def rare_and_unknown(n: int = 10_000, b: float = 0.01) -> Claim:
-    """Section 9: incentives on a rare label whose calibrated probability is the base rate everywhere."""
-    truth, scores = columns(n, [round(b * n)]), np.full((n, 1), b)
-    by_f1, by_half = fit_empirical(truth, scores).predict(scores), FixedRule(0.5, 1).predict(scores)
-    f1 = [f1_score(truth, x, average="macro") for x in (by_f1, by_half)]
-    skill = [macro_skill_score(truth, x) for x in (by_f1, by_half)]
-    return statement(
-        "Section 9",
-        "macro skill does not alter threshold incentives",
-        f"a label at base rate {short(b)} without information: macro-F1 predicts it on {by_f1.mean():.0%} of rows (F1"
-        f" {short(f1[0])} against {short(f1[1])}), .5 on {by_half.mean():.0%}; skill is {short(skill[0])} and"
-        f" {short(skill[1])}",
-        holds=bool(f1[0] > f1[1] and skill[0] <= skill[1] and not by_half.any()),
-    )
-
-
-def trivial_auroc(n: int, draws: int) -> Claim:
-    """Section 10: equal and random scores, at every base rate; four standard errors of all draws together."""
-    rng, truth = np.random.default_rng(0), columns(n, np.round(BASE_RATES * n))
-    equal = auroc(truth, np.zeros(truth.shape))
-    random = np.mean([auroc(truth, rng.random(truth.shape)) for _ in progress(range(draws), "draws")], axis=0)
-    positives = truth.sum(axis=0)
-    error = np.sqrt((n + 1) / (12 * positives * (n - positives)) / draws)
-    return statement(
-        "Section 10",
-        "a trivial classifier has AUROC .5 at any base rate",
-        f"equal scores {short(equal.min())} to {short(equal.max())}, random scores {short(random.min())} to"
-        f" {short(random.max())} in the mean (within {np.max(np.abs(random - 0.5) / error):.1f} standard errors)",
-        printed=".5",
-        holds=bool(np.all(equal == 0.5) and np.all(np.abs(random - 0.5) < 4 * error)),
-    )
 
 
 def on_real_scores(options: Options) -> dict[str, dict[str, Any]]:
@@ -287,12 +255,11 @@ def draw(gain: dict[str, Floats], real: dict[str, dict[str, Any]]) -> Figure:
 
 
 def run(options: Options) -> Results:
-    """Judge the claims on skill and AUROC, and draw them beside F1."""
+    """Judge the claims on skill, and draw it beside F1."""
     n = 1_000 if options.quick else 10_000
     (of_ranges, gain), (threshold, regret) = ranges(n), same_threshold()
     real = on_real_scores(options)
-    claims = [*as_a_function(8 if options.quick else 20), *of_ranges, equal_weight(), threshold, rare_and_unknown()]
-    claims += [trivial_auroc(n, 5 if options.quick else 50), preferences(real)]
+    claims = [*as_a_function(8 if options.quick else 20), *of_ranges, equal_weight(), threshold, preferences(real)]
     numbers = {"base rates": BASE_RATES, "gain": gain, "expected skill": regret, "real decisions": real}
     return Results(claims, numbers, {"skill.svg": draw(gain, real)})
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from claims import AS_PRINTED, HOLDS, RESULTS, short
+from claims import AS_PRINTED, HOLDS, NOT_APPLICABLE, RESULTS, short
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
@@ -63,18 +63,30 @@ def anchor(title: str) -> str:
 
 
 def tally(names: Sequence[str]) -> str:
-    """How often each verdict was reached on what the sources claim."""
+    """How often each verdict was reached on what the sources claim; what could not come out otherwise counts apart."""
     claims = [c for name in names for c in json.loads((RESULTS / f"{name}.json").read_text("utf-8"))["claims"]]
-    ours = sum(claim["source"].startswith("Library") for claim in claims)
-    kinds = Counter(kind(c["verdict"]) for c in claims if not c["source"].startswith("Library"))
-    listed = ", ".join(f"{count} {name}" for name, count in kinds.most_common())
-    return f"{len(claims) - ours} claims of the sources: {listed}. Beside them {ours} of the library."
+    ours, of_sources = ([c for c in claims if c["source"].startswith("Library") == mine] for mine in (True, False))
+    unfit = [c for c in of_sources if kind(c["verdict"]) == NOT_APPLICABLE]
+    fixed = [c for c in of_sources if c["by_construction"] and c not in unfit]
+    measured = [c for c in of_sources if c not in fixed and c not in unfit]
+    return (
+        f"{len(of_sources)} claims of the sources. Judged by what could have come out otherwise, {len(measured)}:"
+        f" {listed(measured)}. Fixed by construction, {len(fixed)}: {listed(fixed)}. Not applicable to the data,"
+        f" {len(unfit)}. Beside them {len(ours)} of the library: {listed(ours)}."
+    )
+
+
+def listed(claims: list[dict[str, Any]]) -> str:
+    """How many claims have each kind of verdict, the commonest first."""
+    return ", ".join(f"{count} {name}" for name, count in Counter(kind(c["verdict"]) for c in claims).most_common())
 
 
 def kind(verdict: str) -> str:
     """What is counted together."""
     if verdict.startswith("only if"):
         return "only under a condition"
+    if verdict.startswith(NOT_APPLICABLE):
+        return NOT_APPLICABLE
     return "wrong, with what is right" if verdict.startswith("wrong") else verdict
 
 

@@ -128,18 +128,16 @@ def reports() -> list[Claim]:
 
 
 def tally_of(n: int) -> dict[str, int]:
-    """How many classes, of all vectors of three classes and up to n samples, have precision 0, recall 0 or F1 0/0."""
+    """How many classes, of all vectors of three classes and up to n samples, have recall 0 or F1 0/0."""
     pairs = [(list(y[:k]), list(y[k:])) for k in range(1, n + 1) for y in product(range(3), repeat=2 * k)]
     totals: dict[str, int] = {}
     for pair in progress(pairs, "vectors"):
         counts = confusion_counts(*pair, labels=[0, 1, 2])
         values = [f1_score(*pair, labels=[0, 1, 2], average=None, zero_division=x) for x in CONVENTIONS.values()]
         missed, empty = counts.recall() == 0, counts.predicted + counts.positives == 0
-        zero, depends = missed & (counts.precision() == 0), values[0] != values[1]
+        depends = values[0] != values[1]
         found = {
             "classes": missed | True,
-            "both 0": zero,
-            "F1 then not 0": zero & np.any(values, axis=0),
             "0/0": empty,
             "by convention": depends,
             "one without the other": depends != empty,
@@ -151,14 +149,8 @@ def tally_of(n: int) -> dict[str, int]:
 
 
 def what_the_page_says(tally: dict[str, int]) -> list[Claim]:
-    """Precision 0, recall 0 and F1 0/0, on each class of all short vectors."""
+    """Recall 0 and F1 0/0, on each class of all short vectors."""
     return [
-        statement(
-            PAGE,
-            "if precision and recall are both 0, F1 is 0, whatever zero_division is",
-            f"in {tally['both 0'] - tally['F1 then not 0']:,} of {tally['both 0']:,} such classes",
-            holds=tally["F1 then not 0"] == 0 < tally["both 0"],
-        ),
         statement(
             PAGE,
             "for F1, the division by zero is not controversial: the convention decides nothing",

@@ -83,7 +83,9 @@ def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None)
         skill = max(0, (accuracy - v) / (1 - v)),    v = share of the majority class of y_true
 
     In [0, 1], whatever the base rate: 0 for predicting one class everywhere, 1 for perfection. 0/0 where y_true has
-    one class only; it is NaN there. Source: Lipton et al. 2013, sections 2.2 and 9 (which call it linear in the
+    one class only; it is NaN there. Warning: 0 also stands for all that is less accurate than the majority class, so a
+    label of which no threshold predicts more rows rightly than wrongly has skill 0 at every threshold, and nothing is
+    lost by predicting it everywhere. Source: Lipton et al. 2013, sections 2.2 and 9 (which call it linear in the
     accuracy; it is so above 0).
 
     Parameters
@@ -125,7 +127,9 @@ def macro_skill_score(
         1/k sum_j skill_j over the k labels where skill_j is not 0/0
 
     In [0, 1]; NaN if every label has one class only. Every label counts the same, like in macro-F1, but a label that
-    the model knows nothing about gains nothing by being predicted everywhere. Source: Lipton et al. 2013, section 9.
+    the model knows nothing about gains nothing by being predicted everywhere. Warning: it loses nothing either (see
+    `skill_score`), so thresholds cannot be chosen by this mean; `multilabel_accuracy` tells such predictions apart.
+    Source: Lipton et al. 2013, section 9.
 
     Parameters
     ----------
@@ -147,6 +151,9 @@ def macro_skill_score(
     >>> y_true, y_pred = [[0, 0], [0, 0], [1, 0], [1, 0]], [[0, 0], [0, 0], [0, 0], [1, 1]]
     >>> macro_skill_score(y_true, y_pred, return_undefined=True)
     (0.5, 1)
+    >>> y_true = [[1, 1], [0, 0], [0, 0]]
+    >>> macro_skill_score(y_true, [[1, 0], [0, 0], [0, 0]]), macro_skill_score(y_true, [[1, 1], [0, 1], [0, 1]])
+    (0.5, 0.5)
     """
     _checks.option(return_undefined, "return_undefined", (True, False))
     skill = targets.read_matrices(y_true, y_pred, sample_weight).by_label().skill()
