@@ -7,6 +7,7 @@ from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import InputError
+from thresholds.files.boundary import reading
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.region import RegionRule
 from thresholds.rule.saving import FORMAT, FORMAT_VERSION
@@ -24,6 +25,12 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
     InputError
         If the file is not such a rule: truncated, a pickle, of a newer format, or with impossible values.
     """
+    with reading(path):
+        return _read(path)
+
+
+def _read(path: str | os.PathLike[str]) -> Rule:
+    """Read a rule."""
     try:
         values = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:
