@@ -5,7 +5,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from thresholds._checks import InputError, is_sparse
-from thresholds.cli import reading
+from thresholds.cli import printing, reading
 from thresholds.tables import counted
 
 if TYPE_CHECKING:
@@ -37,15 +37,13 @@ def _on_labels(options: argparse.Namespace) -> None:
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
     rule, figures = _fitted(options, data, rows)
-    rule.save(options.output)
-    print(f"{reading.title(data)}\nfitted on {which}\n{rule}")
-    print(figures)
+    said = [f"{reading.title(data)}\nfitted on {which}\n{rule}", figures]
     if rule.guard_report is not None:
-        print(str(rule.guard_report).splitlines()[0])
+        said.append(str(rule.guard_report).splitlines()[0])
     without = int(rule.unsupported.sum())
     if without:
-        print(f"{counted(without, 'label')} without positives in these rows")
-    print(f"saved as {options.output}")
+        said.append(f"{counted(without, 'label')} without positives in these rows")
+    printing.saved(rule, options.output, said)
 
 
 def _fitted(options: argparse.Namespace, data: "LabelledFile", rows: "Rows") -> tuple["ThresholdRule", str]:
@@ -95,13 +93,12 @@ def _on_expectation(options: argparse.Namespace) -> None:
         label_names=data.label_names,
         progress=sys.stderr.isatty(),
     )
-    rule.save(options.output)
-    print(f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}")
+    said = [f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}"]
     if data.y_true is not None:
         found = measure_calibration(reading.taken(data.y_true, rows), scores)
         absent = "; absent entries count as 0" if is_sparse(data.y_score) else ""
-        print(
+        said.append(
             f"on these rows, probabilities add up to {found.sum_over_positives:.2f} of the positives, calibration slope"
             f" {found.slope:.2f} (both 1 if calibrated{absent})"
         )
-    print(f"saved as {options.output}")
+    printing.saved(rule, options.output, said)

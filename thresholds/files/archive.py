@@ -8,6 +8,7 @@ import io
 import math
 import struct
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,15 +17,17 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from thresholds._checks import InputError, Matrix
+from thresholds._checks import InputError, Matrix, shown
 from thresholds.files.boundary import unreadable
+from thresholds.files.columns import listed
 from thresholds.files.source import Array, row_slices
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
-_ENCRYPTED, _SIZES_FOLLOW = 1, 8  # bits of a member's flags
+_ENCRYPTED, _SIZES_FOLLOW, _UTF_8 = 1, 8, 0x800  # bits of a member's flags
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # compressions of which Python unpacks no more than asked for
 _COMPRESSIONS = (*_BOUNDED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _MOST_INFLATED = 1032  # bytes that one byte of deflate can stand for
+_MARK = b"PK\x03\x04"  # that a member's header in the archive begins with
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")  # of a member in the archive, before its name and extra field
 _IN_EXTRA = 2**32 - 1  # a size that stands in the extra field, where there is room for it
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
@@ -58,15 +61,15 @@ class Archive:
         with open(path, "rb") as stream:
             if stream.read(6) == npy.MAGIC_PREFIX:
                 raise InputError(f"{path} is a single array, expected an archive of arrays")
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-        if any(member.flag_bits & _ENCRYPTED or member.compress_type not in _COMPRESSIONS for member in members):
-            raise self._damaged("it is encrypted, or compressed in a way that Python does not know")
-        self._members = {member.filename: member for member in members}
-        if len(self._members) < len(members):
-            names = [member.filename for member in members]
-            doubled = next(name for name in names if names.count(name) > 1)
-            raise self._damaged(f"it has {doubled} twice, expected each array once")
+            with zipfile.ZipFile(stream) as archive:
+                members = archive.infolist()
+            if any(member.flag_bits & _ENCRYPTED or member.compress_type not in _COMPRESSIONS for member in members):
+                raise self._damaged("it is encrypted, or compressed in a way that Python does not know")
+            doubled = [name for name, times in Counter(member.filename for member in members).items() if times > 1]
+            if doubled:
+                raise self._damaged(f"it has {listed(doubled)} twice, expected each array once")
+            self._members = {member.filename: member for member in members}
+            self._starts = {member.filename: self._start(member, stream) for member in members}
         self.files = [name.removesuffix(".npy") for name in self._members if name.endswith(".npy")]
 
     def array(self, key: str) -> Array:
@@ -176,8 +179,7 @@ class Archive:
     @contextmanager
     def _opened(self, key: str) -> Iterator[_Member]:
         """Open a member, and read the header of its array, which must fill the member."""
-        info = self._members[f"{key}.npy"]
-        start = self._checked_start(info)
+        info, start = self._members[f"{key}.npy"], self._starts[f"{key}.npy"]
         with zipfile.ZipFile(self._path) as archive, archive.open(info) as stream:
             header = self._header(stream)
             n_bytes = stream.tell() + math.prod(header.shape) * header.dtype.itemsize
@@ -216,23 +218,25 @@ class Archive:
             left = left[len(piece) :]
         return array
 
-    def _checked_start(self, info: zipfile.ZipInfo) -> int:
+    def _start(self, info: zipfile.ZipInfo, stream: IO[bytes]) -> int:
         """Find where the bytes of a member begin; the header there must agree with the directory, and be possible."""
-        with open(self._path, "rb") as stream:
-            stream.seek(info.header_offset)
-            fields = stream.read(_LOCAL_HEADER.size)
-            if len(fields) < _LOCAL_HEADER.size:
-                raise self._damaged(f"{info.filename} begins beyond its end")
-            _, _, flags, compression, _, _, *sizes, n_name, n_extra = _LOCAL_HEADER.unpack(fields)
-            extra = stream.read(n_name + n_extra)[n_name:]
+        name = shown(info.filename)
+        stream.seek(info.header_offset)
+        fields = stream.read(_LOCAL_HEADER.size)
+        if len(fields) < _LOCAL_HEADER.size or not fields.startswith(_MARK):
+            raise self._damaged(f"the header of {name} is not where the directory says")
+        _, _, flags, compression, _, _, *sizes, n_name, n_extra = _LOCAL_HEADER.unpack(fields)
+        own_name, extra = stream.read(n_name), stream.read(n_extra)
+        if own_name != info.orig_filename.encode("utf-8" if flags & _UTF_8 else "cp437"):
+            raise self._damaged(f"the directory names {name}, and the header there {shown(own_name)}")
         if _IN_EXTRA in sizes[1:]:
             sizes[1:] = _long_sizes(extra) or sizes[1:]
-        if compression != info.compress_type or (flags ^ info.flag_bits) & _ENCRYPTED:
-            raise self._damaged(f"the header of {info.filename} and the directory differ in how it is compressed")
+        if compression != info.compress_type:
+            raise self._damaged(f"the header of {name} and the directory differ in how it is compressed")
         if not flags & _SIZES_FOLLOW and sizes != [info.CRC, info.compress_size, info.file_size]:
-            raise self._damaged(f"the header of {info.filename} and the directory differ in sizes or checksum")
+            raise self._damaged(f"the header of {name} and the directory differ in sizes or checksum")
         if info.compress_type == zipfile.ZIP_DEFLATED and info.file_size > _MOST_INFLATED * info.compress_size + 64:
-            raise self._damaged(f"{info.filename} says to have {info.file_size:,} bytes, more than it can hold")
+            raise self._damaged(f"{name} says to have {info.file_size:,} bytes, more than it can hold")
         return info.header_offset + _LOCAL_HEADER.size + n_name + n_extra
 
     def _whole(self, key: str, numbers: Array) -> Array:
