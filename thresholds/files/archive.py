@@ -31,6 +31,7 @@ _MARK = b"PK\x03\x04"  # that a member's header in the archive begins with
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")  # of a member in the archive, before its name and extra field
 _IN_EXTRA = 2**32 - 1  # a size that stands in the extra field, where there is room for it
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
+_LONGEST_TEXT = 2**16  # of a name or key, in bytes
 _CHUNK = 2**20  # bytes that are read at once
 _PACKED_CHUNK = 2**12  # of bzip2 and LZMA, where that may stand for 80 MB
 _MOST_EMPTY = 2**22  # labels without a stored entry that a CSR matrix may have: its shape costs it nothing
@@ -202,6 +203,8 @@ class Archive:
             raise self._damaged("it holds pickled objects")
         if header.dtype.kind == "V" or not header.dtype.itemsize:
             raise self._damaged(f"it holds an array of dtype {header.dtype}, expected numbers or text")
+        if header.dtype.kind in "US" and header.dtype.itemsize > _LONGEST_TEXT:
+            raise self._damaged(f"it holds text of dtype {header.dtype}, expected at most {_LONGEST_TEXT:,} bytes each")
         if any(length < 0 for length in header.shape):
             raise self._damaged(f"it holds an array of shape {header.shape}")
         return header

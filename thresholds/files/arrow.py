@@ -21,7 +21,7 @@ from thresholds.files.source import LONGEST_LINE, rows_per_block
 _BUFFER_BYTES = 2**16  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
 _BLOCK_BYTES = 2**20  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
 _ROWS_IN_BLOCK = 8
-_MOST_COLUMNS = 2**17  # of a csv: pyarrow takes kilobytes for each
+_MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -173,7 +173,7 @@ def _block_size(path: Path) -> int:
     if longest > LONGEST_LINE:
         raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that")
     if header.count(b",") >= _MOST_COLUMNS:
-        raise InputError(f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}")
+        raise InputError(f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}, or lists")
     try:
         header.decode()
     except UnicodeDecodeError:
