@@ -4,6 +4,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -150,6 +151,13 @@ class _Growing:
             self._chunks = [joined]
         return self._chunks[0][: self._size] if self._chunks else np.empty(0, self.dtype)
 
+    def _chunk(self) -> Array:
+        """Make room for as much as is expected, if that is possible: files may say what they like."""
+        usual = _CHUNK_BYTES // self.dtype.itemsize
+        with suppress(MemoryError, ValueError):
+            return np.empty(max(self._room, usual), self.dtype)
+        return np.empty(usual, self.dtype)
+
     def _put(self, piece: Array) -> int:
         """Write cells behind the last, as many as there is room for, and tell how many."""
         if self._file is not None:
@@ -164,7 +172,7 @@ class _Growing:
                 break
             start += chunk.size
         else:
-            chunk = np.empty(max(self._room, _CHUNK_BYTES // self.dtype.itemsize), self.dtype)
+            chunk = self._chunk()
             self._chunks.append(chunk)
         part = chunk[self._size - start :][: piece.size]
         part[:] = piece[: part.size]

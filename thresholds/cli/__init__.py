@@ -1,6 +1,7 @@
 """The command line: parses, calls, prints.
 
 Exit status: 0 done, 1 bad input (one line on stderr), 2 wrong usage, 3 a condition of `diagnose --fail-on` is broken.
+A stream that is closed from the start is not missed: nobody wants what would be printed there.
 """
 
 import io
@@ -10,15 +11,19 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from thresholds._checks import InputError
+from thresholds.cli import printing
 from thresholds.cli.parser import parser
+
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status."""
+    _replace_closed_streams()
     options = parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -30,12 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError as error:
         if error.filename is not None:
             return _fail(f"{error.filename}: its reader has gone")
-        # The reader of what is printed, `head` perhaps, has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()  # The reader of what is printed, `head` perhaps, has seen enough.
     except InputError as error:
         return _fail(str(error))
     except OSError as error:
+        if error.filename is None:
+            _print_no_more()
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}")
+    except MemoryError:
+        return _fail("this takes more memory than there is")
     except KeyboardInterrupt:
         return _fail("interrupted", status=130)
     return int(options.status)
@@ -43,31 +51,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _as_a_program() -> Iterator[None]:
-    """Print warnings in one line, and end on SIGTERM as on an error, so that no temporary file is left."""
+    """Print warnings in one line, and end on a signal as on an error, so that no temporary file is left."""
     shown = warnings.showwarning
     warnings.showwarning = _one_line_warning
     alone = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _end) if alone else None
+    before = {number: signal.getsignal(number) for number in _ENDS} if alone else {}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:  # as it is for SIGHUP under nohup
+            signal.signal(number, _end)
     try:
         yield
     finally:
         warnings.showwarning = shown
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end(number: int, _: object) -> None:
-    """End with the status that a signal gives a process."""
+    """End with the status that a signal gives a process; another must not disturb that."""
+    for other in _ENDS:
+        signal.signal(other, signal.SIG_IGN)
     raise SystemExit(128 + number)
+
+
+def _replace_closed_streams() -> None:
+    """Put streams that lead nowhere in the place of closed ones, whose numbers the next files to be opened would take."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+
+
+def _print_no_more() -> None:
+    """Let what is still to be printed go nowhere; Python would try again at its end, and fail."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning without the line of code that raised it."""
     hint = "; --logits reads a file of logits" if type(message).__name__ == "ScoreRangeWarning" else ""
-    print(f"thresholds: warning: {message}{hint}", file=sys.stderr)
+    printing.print_error(f"thresholds: warning: {message}{hint}")
 
 
 def _fail(message: str, status: int = 1) -> int:
     """Print one line on stderr and give the exit status."""
-    print(f"thresholds: error: {' '.join(message.split())}", file=sys.stderr)
+    printing.print_error(f"thresholds: error: {' '.join(message.split())}")
     return status

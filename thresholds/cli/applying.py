@@ -26,8 +26,7 @@ def predict(options: argparse.Namespace) -> None:
     names = rule.label_names or source.label_names
     write_blocks(options.output, deciding.blocks(), source.n_labels, names, options.key)
     deciding.warn()
-    print(reading.described(source, deciding.n_rows, source.n_labels, deciding.kind))
-    print(f"{deciding.n_predicted / deciding.n_rows:.2f} labels per row; written to {options.output}")
+    print(f"{deciding.said}; written to {options.output}")
 
 
 class _Deciding:
@@ -37,20 +36,23 @@ class _Deciding:
         self.rule, self.source = rule, source
         self.order = reading.order_of(source, rule, path)
         self.n_rows = self.n_predicted = 0
-        self.kind = ""
+        self.said = ""
         self._outside = 0.0
+        self._warning: str | None = None
 
     def blocks(self) -> Iterator["Decided"]:
-        """Decide all blocks."""
+        """Decide all blocks; when the last is written, all that is to be said is known."""
         from thresholds.files import Decided, dtype_of
+        from thresholds.rule import ThresholdRule
 
+        kind = ""
         step = reading.progress(self.source, "predicting")
         for block in self.source.blocks(truth=False):
             scores = block.y_score if self.order is None else block.y_score[:, self.order]
             names = self.rule.label_names or self.source.label_names
             _refuse_bad(scores, self.rule, self.source.score_key, self.n_rows, names)
             decided = self._decide(scores)
-            self.kind = dtype_of(scores)
+            kind = dtype_of(scores)
             self.n_rows += scores.shape[0]
             self.n_predicted += int(decided.sum())
             if step is not None:
@@ -58,15 +60,17 @@ class _Deciding:
             yield Decided(decided, block.keys)
         if not self.n_rows:
             raise InputError(f"{self.source.name} has no rows, expected at least one")
+        described = reading.described(self.source, self.n_rows, self.source.n_labels, kind)
+        self.said = f"{described}\n{self.n_predicted / self.n_rows:.2f} labels per row"
+        if isinstance(self.rule, ThresholdRule) and self.rule.fitted_on is not None:
+            self._warning = self.rule.fitted_on.out_of_range(self._outside / self.n_rows)
 
     def warn(self) -> None:
         """Say that most scores lie outside the range of the fit; of one block alone that may mean little."""
-        from thresholds.rule import ScoreRangeWarning, ThresholdRule
+        from thresholds.rule import ScoreRangeWarning
 
-        if isinstance(self.rule, ThresholdRule) and self.rule.fitted_on is not None:
-            words = self.rule.fitted_on.out_of_range(self._outside / self.n_rows)
-            if words is not None:
-                warnings.warn(words, ScoreRangeWarning, stacklevel=2)
+        if self._warning is not None:
+            warnings.warn(self._warning, ScoreRangeWarning, stacklevel=2)
 
     def _decide(self, scores: "Matrix") -> "Matrix":
         """Decide one block; its share of scores outside the range of the fit is noted."""
@@ -118,6 +122,6 @@ def diff(options: argparse.Namespace) -> None:
     if options.json:
         about = {"old": options.old, "new": options.new, "file": None if data is None else data.name}
         about |= {"notes": [] if data is None else list(data.notes)}
-        printing.print_json(about | difference.to_dict())
+        print(printing.as_json(about | difference.to_dict()))
     else:
         print("\n".join([*(data.notes if data is not None else ()), difference.to_text(options.top)]))

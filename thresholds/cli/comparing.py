@@ -18,7 +18,7 @@ def compare(options: argparse.Namespace) -> None:
         about = {"file": data.name, "score_key": data.score_key, "placement": options.placement, "split": split}
         about |= {"notes": list(data.notes)}
         rows = {"n_fitted": len(calibration), "n_judged": len(test)}
-        printing.print_json(about | rows | result.to_dict())
+        print(printing.as_json(about | rows | result.to_dict()))
         return
     print(f"{reading.title(data)}\nfitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}")
     print("label-free rules take absent entries for 0, and so does their sum of p\n" if is_sparse(data.y_score) else "")

@@ -53,11 +53,14 @@ def diagnose(options: argparse.Namespace) -> None:
         about = {"file": data.name, "score_key": data.score_key, "rule": options.rule, "rows": case.said}
         about |= {"notes": list(data.notes)}
         changes = None if repair is None else objects_of(repair.changes)
-        printing.print_json(about | _values(found) | {"repair": changes, "broken": broken})
+        said = printing.as_json(about | _values(found) | {"repair": changes, "broken": broken})
     else:
-        print(f"{reading.title(data)}\n{case.said}\n{rule}\n\n{_text(found, options.top)}")
+        said = f"{reading.title(data)}\n{case.said}\n{rule}\n\n{_text(found, options.top)}"
         if repair is not None:
-            print(f"\n{repair}\nsaved as {options.repair}")
+            said += f"\n\n{repair}\nsaved as {options.repair}"
+    if repair is not None:
+        repair.rule.save(options.repair)
+    print(said)
     failing.report(broken)
 
 
@@ -91,14 +94,12 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
 
 
 def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> "Repair":
-    """Mend the rule, and save it."""
+    """Mend the rule."""
     from thresholds.rule import ThresholdRule
 
     if not isinstance(rule, ThresholdRule):
         raise InputError(f"--repair is given with a rule of the kind {rule.kind!r}, expected one of thresholds")
-    repair = found.repair(rule, action=options.action or "never")
-    repair.rule.save(options.repair)
-    return repair
+    return found.repair(rule, action=options.action or "never")
 
 
 def _text(found: "Diagnosis", top: int) -> str:

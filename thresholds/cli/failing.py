@@ -5,6 +5,8 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from thresholds.cli.printing import print_error
+
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis
 
@@ -54,7 +56,7 @@ def report(lines: list[str]) -> None:
     """Print broken conditions on stderr, after all else."""
     sys.stdout.flush()
     for line in lines:
-        print(f"thresholds: failed: {line}", file=sys.stderr)
+        print_error(f"thresholds: failed: {line}")
 
 
 def _bound(name: str, text: str) -> float:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from thresholds._checks import InputError, Matrix, is_sparse
-from thresholds.cli import reading
+from thresholds.cli import printing, reading
 from thresholds.tables import counted
 
 if TYPE_CHECKING:
@@ -40,16 +40,13 @@ def _on_labels(options: argparse.Namespace) -> None:
     truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
     rule, figures = _fitted(options, data, rows, truth, scores)
     found = _diagnosed(truth, scores, rule)
-    rule.save(options.output)
-    print(f"{reading.title(data)}\nfitted on {which}\n{rule}")
-    print(figures)
+    said = [f"{reading.title(data)}\nfitted on {which}\n{rule}", figures]
     if rule.guard_report is not None:
-        print(str(rule.guard_report).splitlines()[0])
+        said.append(str(rule.guard_report).splitlines()[0])
     without = int(rule.unsupported.sum())
     if without:
-        print(f"{counted(without, 'label')} without positives in these rows")
-    print(f"saved as {options.output}")
-    _warn(found, options)
+        said.append(f"{counted(without, 'label')} without positives in these rows")
+    printing.saved(rule, options.output, said, _warning(found, options))
 
 
 def _diagnosed(truth: Matrix | None, scores: Matrix, rule: "Rule") -> str:
@@ -64,11 +61,12 @@ def _diagnosed(truth: Matrix | None, scores: Matrix, rule: "Rule") -> str:
     return diagnose(truth, scores, rule, progress=sys.stderr.isatty()).in_brief()
 
 
-def _warn(found: str, options: argparse.Namespace) -> None:
-    """Print what is to be looked at, and how."""
-    if found:
-        command = shlex.join(["thresholds", "diagnose", str(options.file), "--rule", str(options.output)])
-        print(f"{found}\nfor more: {command}")
+def _warning(found: str, options: argparse.Namespace) -> list[str]:
+    """Say what is to be looked at, and how."""
+    if not found:
+        return []
+    command = shlex.join(["thresholds", "diagnose", str(options.file), "--rule", str(options.output)])
+    return [found, f"for more: {command}"]
 
 
 def _fitted(
@@ -121,14 +119,12 @@ def _on_expectation(options: argparse.Namespace) -> None:
     )
     truth = None if data.y_true is None else reading.taken(data.y_true, rows)
     found = _diagnosed(truth, scores, rule)
-    rule.save(options.output)
-    print(f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}")
+    said = [f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}"]
     if truth is not None:
         measured = measure_calibration(truth, scores)
         absent = "; absent entries count as 0" if is_sparse(data.y_score) else ""
-        print(
+        said.append(
             f"on these rows, probabilities add up to {measured.sum_over_positives:.2f} of the positives, calibration"
             f" slope {measured.slope:.2f} (both 1 if calibrated{absent})"
         )
-    print(f"saved as {options.output}")
-    _warn(found, options)
+    printing.saved(rule, options.output, said, _warning(found, options))

@@ -5,22 +5,22 @@
 
 import gzip
 import os
-import zlib
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from thresholds._checks import InputError, read_json
+from thresholds._checks import InputError, shown
 from thresholds.files.arrow_columns import class_names, described, features_in, index_columns, names_in, values_of
+from thresholds.files.boundary import reading, reading_json
 from thresholds.files.columns import Array, Batch, Kind, Lists, NoValue, Table, listed
-from thresholds.files.source import rows_per_block
+from thresholds.files.source import LONGEST_LINE, rows_per_block
 
 _BUFFER_BYTES = 2**16  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
 _BLOCK_BYTES = 2**20  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
 _ROWS_IN_BLOCK = 8
-_LONGEST_LINE = 2**28
+_MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -66,8 +66,6 @@ class ArrowTable(Table):
                     part = batch.slice(start, step)
                     yield self._plain(part, columns, first)
                     first += part.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(self._path, error) from None
         finally:
             pa.default_memory_pool().release_unused()  # 0.1 GB, measured, that a fit would have beside its own
 
@@ -98,13 +96,10 @@ class ParquetTable(ArrowTable):
     @staticmethod
     def _open(path: Path) -> Any:
         """Open the file; little is read ahead."""
-        pa = pyarrow(path.name)
+        pyarrow(path.name)
         from pyarrow import parquet
 
-        try:
-            return parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(path, error) from None
+        return parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 
 class CsvTable(ArrowTable):
@@ -136,29 +131,17 @@ class CsvTable(ArrowTable):
 
     def _open(self, path: Path, columns: list[str] | None = None) -> Any:
         """Open the file."""
-        import pyarrow as pa
         from pyarrow import csv
 
         convert = csv.ConvertOptions(column_types=self._types, include_columns=columns, strings_can_be_null=False)
-        try:
-            read = csv.ReadOptions(block_size=max(_BLOCK_BYTES, _ROWS_IN_BLOCK * _longest(path)))
-            return csv.open_csv(os.fspath(path), read, convert_options=convert)
-        except UnicodeDecodeError:
-            raise InputError(f"{path} cannot be read: its header is not UTF-8, expected that encoding") from None
-        except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-            raise unreadable(path, error) from None
+        return csv.open_csv(os.fspath(path), csv.ReadOptions(block_size=_block_size(path)), convert_options=convert)
 
 
 class DatasetTable(ArrowTable):
     """A dataset that Hugging Face's `save_to_disk` wrote: Arrow streams, mapped into memory."""
 
     def __init__(self, path: Path) -> None:
-        parts = _json(path / "state.json").get("_data_files")
-        if parts == []:
-            raise InputError(f"{path.name} has no rows, expected at least one")
-        if not parts:
-            raise InputError(f"{path.name} has no data files in state.json, expected a dataset that save_to_disk wrote")
-        self._streams = [path / part["filename"] for part in parts]
+        self._streams = [path / name for name in _data_files(path)]
         info = path / "dataset_info.json"
         features = _json(info).get("features") if info.exists() else None
         with self._open(self._streams[0]) as reader:
@@ -166,19 +149,19 @@ class DatasetTable(ArrowTable):
         self.n_rows = sum(self._count(stream) for stream in self._streams)
 
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
-        """Read all streams."""
+        """Read all streams, of which nothing is believed: that batches lie in their bytes is checked."""
         for stream in self._streams:
             with self._open(stream) as reader:
-                yield from (batch.select(list(columns)) for batch in reader)
+                for batch in reader:
+                    part = batch.select(list(columns))
+                    part.validate(full=True)
+                    yield part
 
     @staticmethod
     def _open(path: Path) -> Any:
         """Open one stream."""
         pa = pyarrow(path.name)
-        try:
-            return pa.ipc.open_stream(pa.memory_map(os.fspath(path)))
-        except (pa.ArrowException, OSError) as error:
-            raise unreadable(path, error) from None
+        return pa.ipc.open_stream(pa.memory_map(os.fspath(path)))
 
     def _count(self, path: Path) -> int:
         """Count the rows of one stream, from its headers."""
@@ -186,12 +169,21 @@ class DatasetTable(ArrowTable):
             return sum(batch.num_rows for batch in reader)
 
 
-def _longest(path: Path) -> int:
-    """Give the length of the header of a csv, which must be UTF-8, or of its first row if that is longer."""
+def _block_size(path: Path) -> int:
+    """Give the bytes of a csv that are to be read at once: room for its header, which is UTF-8, and for any row."""
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rb") as lines:
-        header, row = (lines.readline(_LONGEST_LINE) for _ in range(2))
-    return max(len(header.decode().encode()), len(row))
+        header, row = (lines.readline(LONGEST_LINE + 1) for _ in range(2))
+    longest = max(len(header), len(row))
+    if longest > LONGEST_LINE:
+        raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that")
+    if header.count(b",") >= _MOST_COLUMNS:
+        raise InputError(f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}, or lists")
+    try:
+        header.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} cannot be read: its header is not UTF-8, expected that encoding") from None
+    return max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE))
 
 
 def dataset_splits(path: Path) -> list[str] | None:
@@ -200,15 +192,21 @@ def dataset_splits(path: Path) -> list[str] | None:
     return [str(split) for split in _json(file).get("splits", [])] if file.exists() else None
 
 
-def unreadable(path: Path, error: Exception) -> InputError:
-    """Say that a file is damaged, or is not what its name says."""
-    return InputError(f"{path} cannot be read: {' '.join(str(error).split())}")
+def _data_files(folder: Path) -> list[str]:
+    """Give the names of a dataset's files, each in its own folder: nothing else is read, whatever the names say."""
+    parts = _json(folder / "state.json").get("_data_files")
+    if parts == []:
+        raise InputError(f"{folder.name} has no rows, expected at least one")
+    names = [part.get("filename") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    if not names or len(names) != len(parts):
+        raise InputError(f"{folder.name} has no data files in state.json, expected a dataset that save_to_disk wrote")
+    for name in names:
+        if not isinstance(name, str) or name in ("", ".", "..") or PureWindowsPath(name).name != name:
+            raise InputError(f"state.json of {folder.name} names {shown(name)}, expected files of its own folder")
+    return names
 
 
 def _json(path: Path) -> dict[str, Any]:
     """Read an object."""
-    try:
-        found = read_json(path.read_bytes(), constants=True)
-    except InputError as error:
-        raise unreadable(path, error) from None
+    found = reading_json(path, constants=True)
     return found if isinstance(found, dict) else {}

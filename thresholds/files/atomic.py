@@ -5,29 +5,36 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
+
+_NOT_SYNCED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)  # what file systems say that cannot
+_SHOWN = 48  # characters of a name, so that a temporary one is not too long where the name is not
 
 
 def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill a temporary file beside `path`, then move it there; on an error nothing is left.
 
+    The file is on the disk before it takes the place of another, so that a loss of power leaves one of the two, whole.
     What is no regular file, a pipe or a device, is written to as it is.
     """
-    target = Path(os.path.realpath(path))
-    if target.is_dir() or os.fspath(path).endswith(os.sep):
+    if os.path.isdir(path) or os.fspath(path).endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, "is a folder, expected a file", os.fspath(path))
-    if target.exists() and not target.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         try:
-            with open(target, "wb") as stream:
+            with open(path, "wb") as stream:
                 write(stream)
         except BrokenPipeError as error:
             raise BrokenPipeError(error.errno, error.strerror, os.fspath(path)) from None
         return
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:_SHOWN]}.{secrets.token_hex(8)}")
     try:
         with open(temporary, "xb") as stream:
             write(stream)
+            stream.flush()
+            _sync(stream.fileno())
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
@@ -36,3 +43,23 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
         if isinstance(error, OSError) and str(error.filename) == str(temporary):
             raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
+    with suppress(OSError):  # The file is there; Windows opens no folders.
+        _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the name of a file in a folder on the disk."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        _sync(opened)
+    finally:
+        os.close(opened)
+
+
+def _sync(opened: int) -> None:
+    """Wait until a file is on the disk, where the file system can tell."""
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in _NOT_SYNCED:
+            raise

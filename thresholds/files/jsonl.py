@@ -1,7 +1,7 @@
 """Lines of JSON as a table: an object in each line, scores as a list or as {label: score}."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from thresholds._checks import InputError, read_json, shown
 from thresholds.files.columns import Array, Batch, Column, Form, Kind, Lists, NoValue, Table, listed
-from thresholds.files.source import rows_per_block
+from thresholds.files.source import LONGEST_LINE, rows_per_block
 
-_LOOKED_AT = 1000  # rows that tell what columns hold
+_LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
+_BLOCK_BYTES = 2**22  # of text that is read at once
 
 Row = dict[str, Any]
 
@@ -23,8 +24,8 @@ class JsonLines(Table):
 
     def __init__(self, path: Path) -> None:
         self.name, self._path = path.name, path
-        rows = [row for _, row in islice(self._rows(), _LOOKED_AT)]
-        self.columns = {}
+        rows = [row for _, row in next(self._parts(_LOOKED_AT), [])]
+        self.columns, self._n_looked_at = {}, len(rows)
         if not rows:
             self.n_rows = 0
         for key in dict.fromkeys(chain.from_iterable(rows)):
@@ -33,17 +34,31 @@ class JsonLines(Table):
 
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read some thousand lines at a time."""
-        rows, first = self._rows(), 0
-        while part := list(islice(rows, rows_per_block(n_labels))):
+        first = 0
+        for part in self._parts(rows_per_block(n_labels)):
             self._refuse_late_numbers(part)
             found = {key: self._column(key, part, first) for key in columns}
             yield Batch(self.name, first, found)
             first += len(part)
 
-    def _rows(self) -> Iterator[tuple[int, Row]]:
-        """Read objects, with the numbers of their lines."""
+    def _parts(self, n_rows: int) -> Iterator[list[tuple[int, Row]]]:
+        """Read so many rows at a time, or fewer where these are long: numbers take some ten times their text."""
+        part, n_bytes = list[tuple[int, Row]](), 0
+        for number, line, row in self._rows():
+            part.append((number, row))
+            n_bytes += len(line)
+            if len(part) == n_rows or n_bytes > _BLOCK_BYTES:
+                yield part
+                part, n_bytes = [], 0
+        if part:
+            yield part
+
+    def _rows(self) -> Iterator[tuple[int, bytes, Row]]:
+        """Read objects, with the numbers of their lines, and these."""
         with open(self._path, "rb") as lines:
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), b""), 1):
+                if len(line) > LONGEST_LINE:
+                    raise InputError(f"{self._path} has more than {LONGEST_LINE:,} bytes in line {number}, expected fewer")
                 if not line.strip():
                     continue
                 try:
@@ -52,7 +67,7 @@ class JsonLines(Table):
                     raise InputError(f"{self._path} has no JSON in line {number}: {error}") from None
                 if not isinstance(row, dict):
                     raise InputError(f"{self._path} has {shown(row)} in line {number}, expected an object")
-                yield number, row
+                yield number, line, row
 
     def _refuse_late_numbers(self, rows: list[tuple[int, Row]]) -> None:
         """Refuse numbers under a key that the first rows do not have: they may be a label."""
@@ -60,7 +75,7 @@ class JsonLines(Table):
             for key in row.keys() - self.columns.keys():
                 if isinstance(row[key], int | float):
                     raise InputError(
-                        f"{self._path} has the key {shown(key)} in line {number} and not in the first {_LOOKED_AT:,},"
+                        f"{self._path} has the key {shown(key)} in line {number} and not in the first {self._n_looked_at:,},"
                         " expected all keys of numbers there"
                     )
 

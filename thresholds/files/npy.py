@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.lib import format as npy
 
 from thresholds._checks import InputError
 from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers, row_slices
@@ -14,12 +15,9 @@ class NpySource(Source):
 
     def __init__(self, path: Path, wanted: Wanted) -> None:
         self.name, self.score_key = path.name, path.stem
-        try:
-            cells = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise InputError(f"{path} cannot be read as a .npy file: {error}") from None
-        if not isinstance(cells, np.ndarray) or cells.ndim not in (1, 2):
-            raise InputError(f"{path} has shape {np.shape(cells)}, expected (n_samples, n_labels)")
+        cells = npy.open_memmap(path, mode="r")
+        if cells.ndim not in (1, 2) or not cells.size:
+            raise InputError(f"{path} has shape {cells.shape}, expected (n_samples, n_labels), at least one of each")
         refuse_other_numbers(path.name, self.score_key, cells.dtype)
         for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
             if column is not None:

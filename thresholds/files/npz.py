@@ -97,7 +97,12 @@ def _label_names(name: str, archive: Archive, wanted: Wanted, n_labels: int) -> 
     """Give the label names: asked for, or the file's own."""
     names = wanted.label_names
     if names is None and "label_names" in archive.files:
-        names = _checks.names_of_labels(archive.array("label_names"))
+        shape = archive.header("label_names").shape
+        if len(shape) != 1:
+            raise InputError(f"label_names of {name} has shape {shape}, expected {(n_labels,)}")
+        if shape[0] == n_labels:
+            return _checks.names_of_labels(archive.array("label_names"))
+        raise InputError(f"label_names of {name} has {shape[0]} names, expected {n_labels}")
     if names is not None and len(names) != n_labels:
         raise InputError(f"label_names of {name} has {len(names)} names, expected {n_labels}")
     return names
@@ -119,7 +124,7 @@ def _vector(name: str, archive: Archive, key: str, n_samples: int, what: str) ->
     """Read the groups, or the keys, of the rows."""
     if key not in archive.files:
         raise InputError(f"{name} has no array {key!r}, expected the {what} of each row")
-    values = archive.array(key)
-    if values.shape != (n_samples,):
-        raise InputError(f"{key} of {name} has shape {values.shape}, expected {(n_samples,)}, one {what} for each row")
-    return values
+    shape = archive.header(key).shape
+    if shape != (n_samples,):
+        raise InputError(f"{key} of {name} has shape {shape}, expected {(n_samples,)}, one {what} for each row")
+    return archive.array(key)

@@ -6,7 +6,8 @@ from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
 
-from thresholds._checks import InputError, names_of_labels, read_json
+from thresholds._checks import InputError, names_of_labels
+from thresholds.files.boundary import Guarded, reading, reading_json
 from thresholds.files.columns import Table
 from thresholds.files.converting import FromLogits
 from thresholds.files.joining import Joined, TruthFile
@@ -46,11 +47,11 @@ def read_labelled(path: StrPath, score_key: str | None = None, groups_key: str |
 def read_label_names(path: StrPath) -> tuple[str, ...]:
     """Read label names: a text file with one in each line, or a JSON list."""
     path = Path(path)
-    try:
-        text = path.read_text("utf-8-sig")
-        names = read_json(text) if path.suffix == ".json" else [line.strip() for line in text.splitlines()]
-    except ValueError as error:
-        raise InputError(f"{path} cannot be read as label names: {error}") from None
+    if path.suffix == ".json":
+        names = reading_json(path, "label names")
+    else:
+        with reading(path, "label names"):
+            names = [line.strip() for line in path.read_text("utf-8-sig").splitlines()]
     if not isinstance(names, list):
         raise InputError(f"{path} is no list, expected label names in order")
     while names and names[-1] == "":
@@ -71,21 +72,24 @@ def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
 def _open(path: str, wanted: Wanted) -> Source:
     """Open scores, and truth that stands beside them."""
     suffix = "" if _is_pattern(path) else _suffix(path)
-    if suffix == ".npz":
-        return NpzSource(Path(path), wanted)
-    if suffix == ".npy":
-        return NpySource(Path(path), wanted)
-    return TableSource(_open_table(path, wanted), wanted)
+    with reading(path):
+        if suffix == ".npz":
+            return Guarded(NpzSource(Path(path), wanted), path)
+        if suffix == ".npy":
+            return Guarded(NpySource(Path(path), wanted), path)
+        return Guarded(TableSource(_open_table(path, wanted), wanted), path)
 
 
 def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
     """Open a file for its truth alone."""
     suffix, of_truth = "" if _is_pattern(path) else _suffix(path), Wanted(truth=wanted.truth, key=wanted.key)
-    if suffix == ".npz":
-        return TruthFile.of_source(NpzSource(Path(path), of_truth, truth_only=True), scores, wanted.key)
-    if suffix == ".npy":
-        return TruthFile.of_source(NpySource(Path(path), of_truth), scores, wanted.key)
-    return TruthFile.of_table(_open_table(path, of_truth), replace(of_truth, label_names=wanted.label_names), scores)
+    of_table = replace(of_truth, label_names=wanted.label_names)
+    with reading(path):
+        if suffix == ".npz":
+            return TruthFile.of_source(NpzSource(Path(path), of_truth, truth_only=True), scores, wanted.key)
+        if suffix == ".npy":
+            return TruthFile.of_source(NpySource(Path(path), of_truth), scores, wanted.key)
+        return TruthFile.of_table(_open_table(path, of_truth), of_table, scores)
 
 
 def _open_table(path: str, wanted: Wanted) -> Table:

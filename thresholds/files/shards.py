@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from thresholds._checks import InputError
+from thresholds.files.boundary import reading
 from thresholds.files.columns import Batch, Table, differences
 
 
@@ -17,7 +18,8 @@ class Shards(Table):
         self.name, self._open, self._paths = name, open_table, list[Path]()
         self.columns, self.n_rows = {}, 0
         for path in paths:
-            shard = open_table(path)
+            with reading(path):
+                shard = open_table(path)
             if shard.columns or shard.n_rows != 0:
                 self._add(path, shard)
         self.about = f"{len(paths)} shard{'s' if len(paths) > 1 else ''}"
@@ -25,9 +27,10 @@ class Shards(Table):
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read columns of one shard after another."""
         for path in self._paths:
-            shard = self._open(path)
-            self._refuse_other(shard, columns)
-            yield from shard.batches(columns, n_labels)
+            with reading(path):
+                shard = self._open(path)
+                self._refuse_other(shard, columns)
+                yield from shard.batches(columns, n_labels)
 
     def _add(self, path: Path, shard: Table) -> None:
         """Take in a shard; the first tells what columns there are."""

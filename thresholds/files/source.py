@@ -16,6 +16,7 @@ Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
 
 BLOCK_CELLS = 2**21  # of scores: a few megabytes
+LONGEST_LINE = 2**24  # bytes of a row of text
 _MOST_ROWS = 2**16
 
 

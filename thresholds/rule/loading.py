@@ -6,6 +6,7 @@ from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import InputError
+from thresholds.files.boundary import reading
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.region import RegionRule
 from thresholds.rule.saving import FORMAT, FORMAT_VERSION
@@ -24,6 +25,12 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         If the file is not such a rule: truncated, a pickle, of a newer format, with impossible values, unknown fields,
         or a key twice.
     """
+    with reading(path):
+        return _read(path)
+
+
+def _read(path: str | os.PathLike[str]) -> Rule:
+    """Read a rule."""
     try:
         values = _checks.read_json(Path(path).read_bytes())
     except InputError as error:
