@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
-METADATA := pyproject.toml thresholds/__init__.py
+METADATA := pyproject.toml hatch_build.py thresholds/__init__.py
 CONSTRAINTS := tests/integrations/constraints.txt
 
 .PHONY: help demo test test-integrations experiments clean
