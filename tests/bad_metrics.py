@@ -10,12 +10,12 @@ from operator import add
 
 import numpy as np
 from bad_inputs import (
-    BAD_BETAS,
     BAD_FLAGS,
     BAD_JOBS,
     BAD_MISSING,
     BAD_TWO_NAMES,
     BAD_WEIGHTS,
+    BETAS_OF_NOTHING,
     HUGE,
     MATRIX,
     NO_WEIGHT,
@@ -345,7 +345,7 @@ WEIGHTED = MATRICES | BY_ROW | CLASSES | AUROC
 OPTIONS = [
     *every(WEIGHTED, "sample_weight", BAD_WEIGHTS),
     *every({name: f for name, f in WEIGHTED.items() if "counts" not in name}, "sample_weight", NO_WEIGHT),
-    *every(BETA, "beta", BAD_BETAS),
+    *every(BETA, "beta", BETAS_OF_NOTHING),
     *each(figures(Y, None), "zero_division", NO_VALUE, "zero_division is .*, expected 'warn', 0, 1 or nan"),
     *each(REPORT, "zero_division", [*NO_VALUE, "warn", "x" * 500], "zero_division is .{1,70}, expected 0, 1 or nan"),
     *each(ONE_FIGURE, "warn_for", NO_FIGURES, f"warn_for is .*, {SOME_FIGURES}"),

@@ -18,7 +18,7 @@ Array = NDArray[np.generic]
 KINDS = ("multilabel", "multiclass", "binary")
 SHAPES = [(1, 2), (2, 2), (3, 5), (8, 3), (40, 7), (200, 2), (25, 60)]
 LENGTHS = [1, 2, 3, 5, 8, 30, 200]
-BETAS = [1.0, 0.5, 2.0, 1.37, 0.01, 30.0]
+BETAS = [1.0, 0.5, 2.0, 1.37, 0.01, 30.0, 0.0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -232,7 +232,7 @@ BAD: dict[str, tuple[dict[str, object], str]] = {
     "a half": ({"zero_division": 0.5}, "zero_division is 0.5"),
     "too few names": ({"label_names": NAMES[:2]}, "label_names has 2 names, expected 3"),
     "names for all of a part": ({"label_names": NAMES, "labels": [0]}, "label_names has 3 names, expected 1"),
-    "beta": ({"beta": 0}, "beta"),
+    "beta": ({"beta": -1}, "beta"),
     "labels": ({"labels": [3]}, "labels"),
 }
 
@@ -247,3 +247,11 @@ def test_refusals(bad: str) -> None:
 def test_an_unknown_average_is_a_key_error() -> None:
     with pytest.raises(KeyError):
         averages_report(*THREE)["median"]
+
+
+def test_f_of_beta_0_is_precision() -> None:
+    report = averages_report(*THREE, beta=0, zero_division=1)
+    for row in (*report.labels, *report.averages):
+        assert row.name in ("f_of_averages", "weighted") or row.f == row.precision
+    assert [row.formula for row in report.labels] == ["tp / (tp + fp)"] * 3
+    assert "F0" in str(report)

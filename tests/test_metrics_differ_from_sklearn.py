@@ -104,12 +104,11 @@ def test_duplicated_or_empty_labels_are_refused(y: list[object], labels: list[in
     assert len(other(y, y, labels=np.array(labels, int), average=None)) == len(labels)
 
 
-@pytest.mark.parametrize("beta", [0.0, inf])
-def test_beta_is_positive_and_finite(beta: float) -> None:
+def test_beta_is_finite() -> None:
     for name in ("fbeta_score", "precision_recall_fscore_support"):
         mine, other = both(name)
-        assert refuses(mine, [0, 1, 1], [0, 1, 0], beta=beta)
-        assert not refuses(other, [0, 1, 1], [0, 1, 0], beta=beta)
+        assert refuses(mine, [0, 1, 1], [0, 1, 0], beta=inf)
+        assert not refuses(other, [0, 1, 1], [0, 1, 0], beta=inf)
 
 
 @pytest.mark.parametrize(("y", "labels"), [([0, 1, 1], ["a"]), (["a", "b", "a"], [0]), (["a", "b", "a"], ["a", 1])])

@@ -19,7 +19,7 @@ from thresholds import metrics as ours
 Array = NDArray[np.generic]
 CLOSE = 1e-12
 ULP = 2.0**-52
-BETAS = [1.0, 0.5, 2.0, 1.37]
+BETAS = [1.0, 0.5, 2.0, 1.37, 0.0]
 UNDEFINED: dict[float, Value] = {0: Fraction(0), 1: Fraction(1), np.nan: None}
 AVERAGES = (None, "micro", "macro", "weighted")
 ALPHABETS: list[tuple[object, ...]] = [(0, 1), (0, 1, 2), (-7, 3, 10**12, 4), ("b", "a"), ("x", "", "z", "y")]

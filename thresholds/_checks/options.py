@@ -51,10 +51,15 @@ def a_list(value: object, name: str) -> list[Any]:
     return value
 
 
-def beta(value: object) -> float:
-    """Check the weight of recall in F-beta."""
-    number = real(value, "beta")
-    if not 0 < number <= _LARGEST_BETA:
+def beta(value: object, *, measures: bool = False) -> float:
+    """Check the weight of recall in F-beta: positive, or, where F only measures, also 0, which makes it precision."""
+    number = real(value, "beta") + 0.0  # -0.0 is 0.0.
+    if number == 0 and not measures:
+        raise InputError(
+            "beta is 0.0, expected a positive finite number: F-beta is precision then, which is highest where next to"
+            " nothing is predicted"
+        )
+    if not 0 <= number <= _LARGEST_BETA:
         raise InputError(f"beta is {number}, expected a positive finite number, at most {_LARGEST_BETA:g}")
     return number
 

@@ -111,10 +111,11 @@ class ConfusionCounts:
     def f_score(self, beta: float = 1.0) -> Floats:
         """Give (1 + b^2) tp / (b^2 (tp + fn) + tp + fp), b = beta, in [0, 1].
 
-        0/0 where tp + fp + fn = 0. It is 0, not 0/0, where precision and recall are both 0.
+        0/0 where tp + fp + fn = 0. It is 0, not 0/0, where precision and recall are both 0. With beta 0 it is
+        precision, 0/0 without predictions.
         """
         tp, predicted, positives = self.sums
-        return f_of_counts(tp, predicted, positives, _checks.beta(beta), np.nan)
+        return f_of_counts(tp, predicted, positives, _checks.beta(beta, measures=True), np.nan)
 
     def jaccard(self) -> Floats:
         """Give tp / (tp + fp + fn) = F1 / (2 - F1), in [0, 1]; 0/0 where tp + fp + fn = 0."""
@@ -146,7 +147,7 @@ def f_of_counts(tp: Numbers, predicted: Numbers, positives: Numbers, beta: float
     """Give F-beta of each group; every F that is reported comes from here."""
     b = beta * beta
     denominator = b * positives + predicted
-    undefined = (predicted == 0) & (positives == 0)
+    undefined = (predicted == 0) & ((positives == 0) | (beta == 0))
     f = (1.0 + b) * tp / np.where(denominator > 0, denominator, 1.0)
     return np.where(undefined, zero_division, np.minimum(f, 1.0))  # Rounding may exceed 1.
 

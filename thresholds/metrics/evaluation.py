@@ -41,7 +41,12 @@ class Evaluation:
         return self.found.in_weights(self.counts).positives
 
     def _warn(self, figure: Figure) -> None:
-        """Warn where a figure is 0/0; F of averages is made of precision and recall, so of theirs."""
+        """Warn where a figure is 0/0; F of averages is made of precision and recall, so of theirs.
+
+        Of F-beta with beta 0 scikit-learn does not warn: it gives precision, which has its own warning.
+        """
+        if figure.beta == 0 and self.average != "f_of_averages":
+            return
         counts = self.counts.pooled() if self.average == "micro" else self.counts
         parts = (PRECISION, RECALL) if self.average == "f_of_averages" and figure.beta is not None else (figure,)
         for part in parts:

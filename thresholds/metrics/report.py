@@ -122,7 +122,7 @@ def averages_report(
     >>> round(report["macro"].f, 4), round(report["f_of_averages"].f, 4)
     (0.4857, 0.6604)
     """
-    value, beta = undefined.value_of(zero_division, warns=False), _checks.beta(beta)
+    value, beta = undefined.value_of(zero_division, warns=False), _checks.beta(beta, measures=True)
     found = targets.read(y_true, y_pred, labels, sample_weight)
     if label_names is None and labels is None:
         label_names = _checks.aligned(y_pred, "y_pred", y_true, "y_true")[2]
@@ -192,7 +192,12 @@ class _Writer:
 
     def note(self) -> str:
         """Say how often which figure is 0/0, and what became of it."""
-        words = ("precision of {} (no predictions)", "recall of {} (no positives)", f"F{self.beta:g} of {{}} (neither)")
+        neither = "neither" if self.beta else "no predictions"
+        words = (
+            "precision of {} (no predictions)",
+            "recall of {} (no positives)",
+            f"F{self.beta:g} of {{}} ({neither})",
+        )
         times = (int(np.isnan(figure.ratio(self.counts)).sum()) for figure in self.figures)
         found = ", ".join(word.format(k) for word, k in zip(words, times, strict=True) if k)
         became = "left out of the means" if np.isnan(self.value) else f"counted as {self.value:g}"
@@ -231,6 +236,8 @@ def _fraction(beta: float) -> tuple[str, str]:
     """Give numerator and denominator of F in words."""
     if beta == 1:
         return "2 tp", "2 tp + fp + fn"
+    if beta == 0:
+        return "tp", "tp + fp"
     return f"(1 + {beta:g}^2) tp", f"{beta:g}^2 (tp + fn) + tp + fp"
 
 

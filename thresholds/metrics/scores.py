@@ -34,7 +34,7 @@ def precision_recall_fscore_support(
     y_true, y_pred :
         Matrices (n_samples, n_labels) of 0 and 1 or bool, dense or scipy.sparse, one label a column; or vectors
         (n_samples,) of classes: integers, bools or strings. A 0/1 vector has the two classes 0 and 1.
-    beta : positive; recall counts `beta` times as much as precision
+    beta : recall counts `beta` times as much as precision; with 0, F-beta is precision
     labels :
         The columns, or classes, that count, in the order of the results; None for all that occur. Classes that do not
         occur have no positives and no predictions. Without effect on "binary".
@@ -84,7 +84,7 @@ def precision_recall_fscore_support(
     listed = isinstance(warn_for, Collection) and not isinstance(warn_for, str)
     if not listed or not all(isinstance(name, str) and name in names for name in warn_for):
         raise InputError(f"warn_for is {_checks.shown(warn_for)}, expected some of {', '.join(names)}")
-    f = f_score(_checks.beta(beta))
+    f = f_score(_checks.beta(beta, measures=True))
     found = evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
     of_parts = average == "f_of_averages" and "f-score" in warn_for  # F then warns of both parts itself.
     precision = found.give(PRECISION, warn="precision" in warn_for and not of_parts)
@@ -140,8 +140,9 @@ def fbeta_score(
     """Compute F-beta = (1 + b^2) tp / (b^2 (tp + fn) + tp + fp), b = beta.
 
     In [0, 1]; 0/0, and then `zero_division`, where tp + fp + fn = 0 (van Rijsbergen 1979, chapter 7). Recall counts
-    `beta` times as much as precision. Arguments, averages and errors are those of `precision_recall_fscore_support`;
-    a float, or an array for `average=None`.
+    `beta` times as much as precision; with `beta=0` it is precision, 0/0 without predictions (of which, as in
+    scikit-learn, only precision itself warns). Arguments, averages and errors are those of
+    `precision_recall_fscore_support`; a float, or an array for `average=None`.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def fbeta_score(
     >>> round(fbeta_score([[1, 0], [0, 1]], [[1, 0], [1, 1]], beta=2.0, average="samples"), 4)
     0.9167
     """
-    f = f_score(_checks.beta(beta))
+    f = f_score(_checks.beta(beta, measures=True))
     return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(f)
 
 
