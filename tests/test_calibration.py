@@ -27,6 +27,7 @@ from thresholds import InputError
 from thresholds._kernels.choosing import upper_hulls
 from thresholds._kernels.interpolation import interpolate
 from thresholds.calibration import CalibrationMeasures, Calibrator, calibrate, measure_calibration
+from thresholds.calibration.cells import log_odds
 from thresholds.problem import Problem
 from thresholds.staircase import of_labels
 
@@ -769,3 +770,8 @@ def test_probabilities_of_any_dtype() -> None:
     for dtype in (np.float16, np.float32, ">f8"):
         same(measure_calibration(y_true.astype(bool), y_score.astype(dtype)), expected, 1e-12)
     assert measure_calibration(y_true, y_true).log_loss == 0
+
+
+def test_log_odds_near_a_half_keep_their_digits() -> None:
+    p = 0.5 + np.array([1e-16 * 2**k for k in range(1, 50, 3)]) * [[1], [-1]]
+    np.testing.assert_allclose(log_odds(p), np.arctanh(2 * p - 1) * 2, rtol=1e-14)

@@ -45,6 +45,11 @@ def test_labels_are_matched_by_name() -> None:
     assert found.to_frame()["new_threshold"].tolist() == [0.4, 0.5]
 
 
+def test_the_largest_change_comes_first_not_the_highest_threshold() -> None:
+    old, new = ThresholdRule([0.1, 0.5, 0.9, 0.2, 0.3]), ThresholdRule([0.2, 0.1, 0.95, 0.9, 0.3])
+    assert diff_rules(old, new).largest.tolist() == [3, 1, 0, 2]
+
+
 def test_decisions_of_the_old_rule_are_made_on_its_own_columns() -> None:
     found = diff_rules(OLD, NEW, SCORES)
     expected = by_hand(OLD, NEW, SCORES)

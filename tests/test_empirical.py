@@ -107,6 +107,13 @@ def test_top_k_equals_exhaustive_search(chunk: int) -> None:
 PLACEMENTS = ("low", "mid", "score")
 
 
+def test_of_equally_good_k_the_least_is_taken_though_sums_round() -> None:
+    """Sums over rows of F at 2 and at 3 are 1/2 + 4/5 + 2/3 and 4/5 + 2/3 + 1/2: floats of different last bits."""
+    truth = [[0, 1, 1, 0], [0, 0, 0, 0], [1, 0, 1, 1], [1, 0, 0, 0]]
+    scores = [[0.0, 0.1, 0.2, 0.3], [0.2, 0.0, 0.3, 0.1], [0.0, 0.1, 0.2, 0.3], [0.3, 0.1, 0.2, 0.0]]
+    assert thresholds.fit_top_k(truth, scores).k == 2
+
+
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_placed_thresholds_lie_in_their_gap(placement: str) -> None:
     """Each placement has half of the cases, of all flavours."""

@@ -18,6 +18,7 @@ from scipy import sparse
 
 import thresholds
 from thresholds import SCutFBR, Shrink, fit_empirical
+from thresholds._kernels.ranks import keys_at_ranks
 from thresholds.guards import shrink
 
 Array = NDArray[np.generic]
@@ -780,3 +781,17 @@ def test_the_fall_back_depends_on_neither_rows_nor_threads() -> None:
     order = np.random.default_rng(25).permutation(len(problem.y_true))
     check_same(shrunk(Problem("", problem.y_true[order], problem.y_score[order])), expected)
     check_same(shrunk(problem, n_jobs=3), expected)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_keys_at_ranks_are_those_of_sorted_rows(weighted: bool) -> None:
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.choice([1, 2, 9, 300]))
+        keys = rng.integers(1, int(rng.choice([3, 2**32])), (3, n), np.uint32)
+        weights = rng.integers(1, 5, (3, n))
+        laid_out = [np.sort(np.repeat(row, w if weighted else 1))[::-1] for row, w in zip(keys, weights, strict=True)]
+        first = np.array([rng.uniform(0, row.size) for row in laid_out]) + 1e-9
+        ranks = np.array([first, [min(rank + 1, row.size) for rank, row in zip(first, laid_out, strict=True)]])
+        given = weights.reshape(-1) if weighted else np.empty(0, np.int64)
+        found = keys_at_ranks(np.arange(4) * n, keys.reshape(-1), given, ranks)
+        at = np.ceil(ranks).astype(int) - 1
+        assert found.tolist() == [[int(row[k]) for row, k in zip(laid_out, ks, strict=True)] for ks in at]
