@@ -71,18 +71,6 @@ def joined(parts: Sequence[GuardedCuts]) -> GuardedCuts:
     return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def cut_at_ranks(
-    problem: Problem, items: Items, ranks: Floats, rows_per_unit: float, limits: Limits, placement: Placement
-) -> GuardedCuts:
-    """Cut at ranks, counted in rows from the top; 0 is above the highest score, -1 never.
-
-    `rows_per_unit` is what the unit of the weights is worth in rows. Positive iff score >= threshold; the tie group at
-    the threshold is left out if predicted rows with it, times those without it, exceed rank^2 (it is nearer to the
-    rank without it, in ratio), and if it is that of several `missing` scores.
-    """
-    return within_limits(problem, items, _at_ranks(problem, items, ranks, rows_per_unit), limits, placement)
-
-
 def cut_at_thresholds(
     problem: Problem, items: Items, t: Floats, reason: Words, limits: Limits, placement: Placement
 ) -> GuardedCuts:
@@ -92,17 +80,14 @@ def cut_at_thresholds(
     return within_limits(problem, items, cuts, limits, placement)
 
 
-def cut_below_all(
-    problem: Problem, items: Items, rows_per_unit: float, limits: Limits, placement: Placement
-) -> GuardedCuts:
+def cut_below_all(problem: Problem, items: Items, rows_per_unit: float, placement: Placement) -> GuardedCuts:
     """Cut each label at its lowest score: always, but for masked cells, and several that are `missing`, if lowest."""
     present = _present(problem, items)
     lowest = to_scores(keys_at_ranks(items.starts, items.keys, items.weights, np.stack([np.maximum(present, 0.5)] * 2)))
     above, _, tied, _ = _count_at(items, lowest[0].astype(np.float64), problem)
     left_out = (lowest[0] == problem.missing) & (tied * rows_per_unit > 1)
     cuts = _lowest_within(problem, items, np.where(left_out, above, present).astype(np.float64))
-    found = GuardedCuts(cuts.placed(problem, placement), cuts.tp, cuts.predicted, np.full(present.size, ALWAYS))
-    return within_limits(problem, items, found, limits, placement)
+    return GuardedCuts(cuts.placed(problem, placement), cuts.tp, cuts.predicted, np.full(present.size, ALWAYS))
 
 
 def higher_f(first: GuardedCuts, second: GuardedCuts, positives: Ints, beta: float) -> GuardedCuts:
@@ -162,8 +147,13 @@ def _lowest_within(problem: Problem, items: Items, most: Floats) -> Cuts:
     return Cuts(np.where(predicted > 0, upper, np.inf), lower, tp, predicted, np.zeros_like(tp))
 
 
-def _at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: float) -> GuardedCuts:
-    """Cut at ranks."""
+def cut_at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: float) -> GuardedCuts:
+    """Cut at ranks, counted in rows from the top; 0 is above the highest score, -1 never.
+
+    `rows_per_unit` is what the unit of the weights is worth in rows. Positive iff score >= threshold; the tie group at
+    the threshold is left out if predicted rows with it, times those without it, exceed rank^2 (it is nearer to the
+    rank without it, in ratio), and if it is that of several `missing` scores.
+    """
     dtype = threshold_dtype(problem.scores.dtype)
     present = _present(problem, items)
     wanted = np.clip(ranks, 1, np.maximum(present * rows_per_unit, 1))

@@ -17,14 +17,15 @@ than the rank, nor that of `missing` scores: where a rare label's scores are all
 Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is to predict nearly
 always. So if the labels' mean F is below that of predicting each on every row, on the rows of the fit, where the guard
 does better than on others, each label takes the better of its cut and the lowest. (The plain optimum does worse than
-always there, on other rows.)
+always there, on other rows.) Limits come last.
 
 The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower bounds for statistical
 estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010, "Large-Scale Inference", chapter 1.
 """
 
+from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ from thresholds._checks import Placement, is_sparse, row_blocks
 from thresholds._kernels.odds import expected_f_at_ratios
 from thresholds._kernels.ranks import f_at_ratios
 from thresholds.guards.choice import Shrink
-from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, cut_below_all, higher_f, joined
+from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, cut_below_all, higher_f, joined, within_limits
 from thresholds.guards.limits import Limits
 from thresholds.guards.pooled import PooledCurve, fit_pooled_curve, keys_apart, narrow_keys
 from thresholds.metrics.counts import f_of_counts
@@ -43,6 +44,8 @@ from thresholds.staircase import Cuts
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+Result = TypeVar("Result")
 
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # It has 1, which perfectly separated labels need.
 
@@ -87,17 +90,24 @@ def fit_shrunk(
     ranks = _ranks(own, None if curve is None else expected, positives, options.siblings)
     ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
 
-    def cut(first: int, last: int) -> GuardedCuts:
-        return cut_at_ranks(problem, cells(first, last), ranks[first:last], rows_per_unit, limits, placement)
+    def cut(first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
+        items = cells(first, last)
+        shrunk = cut_at_ranks(problem, items, ranks[first:last], rows_per_unit)
+        return shrunk, within_limits(problem, items, shrunk, limits, placement)
 
-    def cut_always(first: int, last: int) -> GuardedCuts:
-        return cut_below_all(problem, cells(first, last), rows_per_unit, limits, placement)
+    def fall_back(first: int, last: int) -> GuardedCuts:
+        items, of_tile = cells(first, last), GuardedCuts(*(values[first:last] for values in shrunk))
+        always = cut_below_all(problem, items, rows_per_unit, placement)
+        better = higher_f(of_tile, always, optimum.positives[first:last], beta)
+        return within_limits(problem, items, better, limits, placement)
 
-    found = joined(staircase.map_tiles(problem, cut, n_jobs=n_jobs, progress=progress, light=problem.plain))
-    if _is_below_always(problem, found, optimum.positives, beta):
-        always = staircase.map_tiles(problem, cut_always, n_jobs=n_jobs, progress=progress, light=problem.plain)
-        found = higher_f(found, joined(always), optimum.positives, beta)
-    return Guarded(found, optimum)
+    def over_tiles(function: Callable[[int, int], Result]) -> list[Result]:
+        return staircase.map_tiles(problem, function, n_jobs=n_jobs, progress=progress, light=problem.plain)
+
+    shrunk, limited = (joined(parts) for parts in zip(*over_tiles(cut), strict=True))
+    if _is_below_always(problem, shrunk, optimum.positives, beta):
+        limited = joined(over_tiles(fall_back))
+    return Guarded(limited, optimum)
 
 
 def _is_below_always(problem: Problem, cuts: GuardedCuts, positives: Ints, beta: float) -> bool:
