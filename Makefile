@@ -7,12 +7,16 @@ INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
 METADATA := pyproject.toml thresholds/__init__.py
 CONSTRAINTS := tests/integrations/constraints.txt
 
-.PHONY: help demo test test-integrations experiments clean
+N ?= 20000
+SEED ?= 1
+
+.PHONY: help demo test test-integrations fuzz experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
 	@echo "make test   set up .venv, then check style, types, import floors, and run the tests"
 	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
+	@echo "make fuzz   run N mutated files (20000) from a SEED (1) through every command: make fuzz N=1000 SEED=7"
 	@echo "make experiments  run every claim of the paper, and write experiments/README.md; FILES and HEADINGS name scores"
 	@echo "make clean  remove .venv and caches"
 
@@ -28,6 +32,9 @@ test: $(VENV)/.installed-test
 
 test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest -n auto -q tests/integrations
+
+fuzz: $(VENV)/.installed-integrations
+	PYTHONPATH=tests $(VENV)/bin/python tests/fuzz.py $(N) $(SEED)
 
 experiments: $(VENV)/.installed-experiments
 	$(VENV)/bin/python experiments/paper/run_all.py --files $(FILES) --headings $(HEADINGS)
