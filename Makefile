@@ -11,7 +11,10 @@ OLDEST_TESTS := thresholds docs $(addprefix tests/test_,empirical.py rule.py rul
 	sparse_input.py files.py files_bad.py metrics.py accumulator.py oldest.py sklearn.py sklearn_outputs.py) \
 	$(addprefix tests/integrations/test_,libraries.py label_list_columns.py arrow_files.py bad_tables.py)
 
-.PHONY: help demo test test-without-compilation test-integrations test-oldest experiments clean
+N ?= 20000
+SEED ?= 1
+
+.PHONY: help demo test test-without-compilation test-integrations test-oldest fuzz experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
@@ -19,6 +22,7 @@ help:
 	@echo "make test-without-compilation  every kernel, and fits of each kind, as Python: equal to the compiled ones"
 	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
 	@echo "make test-oldest  set up .venv-oldest with the oldest versions stated, and run core tests (Python 3.11 or 3.12)"
+	@echo "make fuzz   run N mutated files (20000) from a SEED (1) through every command: make fuzz N=1000 SEED=7"
 	@echo "make experiments  run every claim of the paper, and write experiments/README.md; FILES and HEADINGS name scores"
 	@echo "make clean  remove .venv, .venv-oldest and caches"
 
@@ -41,6 +45,9 @@ test-integrations: $(VENV)/.installed-integrations
 # Kernels in a folder of their own: Numba would replace those that the newest version compiled.
 test-oldest: $(OLDEST)/.installed
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -q --doctest-glob='*.md' $(OLDEST_TESTS)
+
+fuzz: $(VENV)/.installed-integrations
+	PYTHONPATH=tests $(VENV)/bin/python tests/fuzz.py $(N) $(SEED)
 
 experiments: $(VENV)/.installed-experiments
 	$(VENV)/bin/python experiments/paper/run_all.py --files $(FILES) --headings $(HEADINGS)

@@ -34,7 +34,9 @@ def main(n: int, seed: int, first: int = 0) -> int:
         for k, (read, write) in enumerate(ends):
             if os.fork() == 0:
                 os.close(read)
-                _supervised(cases, originals, seed, range(first + k, first + n, n_processes), Path(folder) / str(k), write)
+                _supervised(
+                    cases, originals, seed, range(first + k, first + n, n_processes), Path(folder) / str(k), write
+                )
                 os._exit(0)
             os.close(write)
         peak, bad = 0, []
@@ -50,7 +52,9 @@ def main(n: int, seed: int, first: int = 0) -> int:
             os.wait()
     for told in sorted(bad, key=lambda told: told["number"]):
         print(f"mutant {told['number']} ({told['what']}): {told['wrong']}\n")
-    print(f"{n:,} mutants, seed {seed}: {found['accepted']:,} accepted, {found['refused']:,} refused, {len(bad):,} failed")
+    print(
+        f"{n:,} mutants, seed {seed}: {found['accepted']:,} accepted, {found['refused']:,} refused, {len(bad):,} failed"
+    )
     print(f"peak memory of a process {peak / 2**20:.0f} MiB; {time.monotonic() - begun:.0f} seconds")
     return 1 if bad else 0
 

@@ -115,13 +115,16 @@ def commands(scores: str, *truth: str, names: str = "", groups: str = "", out: s
     """Every command on a file of scores; `truth` says where that is, `names` and `groups` where those are."""
     named = ("--label-names", names) if names else ()
     given, grouped = (*truth, *named), ("--groups", groups) if groups else ()
+    keyed = truth[truth.index("--key") :] if "--key" in truth else ()
     return (
         ("fit", scores, *given, *grouped, "-o", "out.json", "--cv", "2"),
         ("fit", scores, *given, "-o", "out.json", "--cv", "0", "--guard", "none", "--average", "micro"),
         ("fit", scores, *given, "--expected", "-o", "out.json"),
         ("compare", scores, *given, *grouped, "--json"),
         ("diagnose", scores, *given, "--rule", "rule.json", "--repair", "out.json", "--fail-on", "platypus=0"),
-        ("predict", "rule.json", scores, *named, "-o", out),
+        ("diagnose", scores, *given, *grouped, "--json"),
+        ("fit", scores, *given, "-o", "out.json", "--cv", "0", "--average", "samples", "--shared", "--logits"),
+        ("predict", "rule.json", scores, *named, *keyed, "-o", out),
         ("diff", "rule.json", "other.json", scores, *named),
     )
 
@@ -132,14 +135,21 @@ def core_cases() -> list[Case]:
     split = {"calib_idx": np.arange(12), "test_idx": np.arange(12, N_ROWS)}
     dense = {"y_score": scores, "y_true": truth, "label_names": np.array(NAMES)}
     stored = csr("y_score", scores) | csr("y_true", truth)
-    rows = [{"id": i, "p": p, "y": y} for i, p, y in zip(DATA["ids"].tolist(), scores.tolist(), truth.tolist(), strict=True)]
+    rows = [
+        {"id": i, "p": p, "y": y} for i, p, y in zip(DATA["ids"].tolist(), scores.tolist(), truth.tolist(), strict=True)
+    ]
     by_name = [{"id": r["id"], "p": dict(zip(NAMES, r["p"], strict=True))} for r in rows]
     tags = [{"id": r["id"], "tags": [n for n, y in zip(NAMES, r["y"], strict=True) if y]} for r in reversed(rows)]
     listed, named = "\n".join(NAMES).encode(), {"names": "names.txt"}
     joined = ("--truth", "t.jsonl", "--key", "id")
     found = [
         *(
-            Case(f"{name} of {kind}", known | {"s.npz": archive(how, **arrays)}, ("s.npz",), commands("s.npz", groups=who))
+            Case(
+                f"{name} of {kind}",
+                known | {"s.npz": archive(how, **arrays)},
+                ("s.npz",),
+                commands("s.npz", groups=who),
+            )
             for name, arrays, who in (
                 ("archive", dense | split, ""),
                 ("archive with groups", dense | {"who": DATA["groups"]}, "who"),
@@ -176,8 +186,7 @@ def core_cases() -> list[Case]:
         ),
         Case(
             "shards of JSON",
-            known
-            | {"shards/a.jsonl": lines(*rows[:10]), "shards/b.jsonl": lines(*rows[10:]), "names.txt": listed},
+            known | {"shards/a.jsonl": lines(*rows[:10]), "shards/b.jsonl": lines(*rows[10:]), "names.txt": listed},
             ("shards/a.jsonl", "shards/b.jsonl"),
             commands("shards", **named),
         ),
@@ -187,7 +196,11 @@ def core_cases() -> list[Case]:
     found.append(Case("rule", given, ("rule.json", "other.json"), rule_commands))
     for kind in (thresholds.TopKRule(2), thresholds.InstanceRule(), thresholds.fit_regions(truth, scores)):
         text = {"rule.json": (json.dumps(kind.to_dict(), indent=1) + "\n").encode()}
-        found.append(Case(f"rule, {kind.kind}", given | text, ("rule.json",), tuple(c for c in rule_commands if c[0] == "predict")))
+        found.append(
+            Case(
+                f"rule, {kind.kind}", given | text, ("rule.json",), tuple(c for c in rule_commands if c[0] == "predict")
+            )
+        )
     return found
 
 
@@ -233,16 +246,32 @@ def arrow_cases() -> list[Case]:
         Case("packed csv", known | {"s.csv.gz": gzip.compress(text)}, ("s.csv.gz",), commands("s.csv.gz")),
         Case(
             "csv joined by a key",
-            known | {"s.csv": keyed, "t.jsonl": lines(*({"id": i, "tags": t} for i, t in zip(DATA["ids"].tolist(), tags.to_pylist(), strict=True)))},
+            known
+            | {
+                "s.csv": keyed,
+                "t.jsonl": lines(
+                    *({"id": i, "tags": t} for i, t in zip(DATA["ids"].tolist(), tags.to_pylist(), strict=True))
+                ),
+            },
             ("s.csv",),
             commands("s.csv", "--truth", "t.jsonl", "--key", "id"),
         ),
         *(
-            Case(f"wide parquet, {how}", known | {"s.parquet": of(parquet.write_table, wide, compression=how)}, ("s.parquet",), commands("s.parquet"))
+            Case(
+                f"wide parquet, {how}",
+                known | {"s.parquet": of(parquet.write_table, wide, compression=how)},
+                ("s.parquet",),
+                commands("s.parquet"),
+            )
             for how in packed
         ),
         *(
-            Case(f"parquet of lists, {how}", known | listed | {"s.parquet": of(parquet.write_table, lists, compression=how)}, ("s.parquet",), commands("s.parquet", **named, groups="who"))
+            Case(
+                f"parquet of lists, {how}",
+                known | listed | {"s.parquet": of(parquet.write_table, lists, compression=how)},
+                ("s.parquet",),
+                commands("s.parquet", **named, groups="who"),
+            )
             for how in packed
         ),
         Case(
@@ -265,16 +294,23 @@ _TOKENS = (
     *("null", "true", '""', "[]", "{}", "[" * 3000, '{"a":' * 3000, '"\\ud800"', '"\\u0000"', "\x00", "\ud7ff", "'"),
     *("/etc/passwd", '"../../t"', "id", "cat", "y_score", "#", ",", "\n", "\r", '"', "-", "0x10", "1_000", "1,000"),
 )
+_VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e308, 2**31, 2**53 + 1, 2**63, 2**64, 10**400, -(10**400)),
+    *("", "cat", "\ud800", "\u0000", "-inf", "NaN", "x" * 70_000, [], {}, [[]], [None], {"a": 1}, ["cat", "cat"]),
+)
+_DTYPES = (
+    *("|O", "<f8", "<U9", "<U999999999", ">f4", "<M8[s]", "(2,3)<f4", "<f16", "<c8", "|V4", "|b1", "|S4", "<U0", ""),
+    *("<f4'), ('b', '<f4", "((((((", "|u1", "<i8", "<f2"),
+)
+_SHAPES = (
+    *("()", "(0, 3)", "(3, 0)", "(99999999999, 3)", "(-24, -3)", "(4294967296, 4294967296)", "(24, 3, 1)", "(True, 3)"),
+    *("(72,)", "(2.5, 3)", "(24, 2)", "(1000000000000, 0)", "(36, 2)", "24", "(3, 24)", "('24', 3)", "(24, 3, 0)"),
+)
 _HEADERS = (
-    (rb"'descr': '[^']*'", (b"'descr': '|O'", b"'descr': '<f8'", b"'descr': '<U9'", b"'descr': '<U999999999'", b"'descr': '>f4'",
-                           b"'descr': '<M8[s]'", b"'descr': [('a', '<f4')]", b"'descr': '(2,3)<f4'", b"'descr': '<f16'",
-                           b"'descr': '<c8'", b"'descr': '|V4'", b"'descr': '|b1'", b"'descr': ''", b"'descr': ((((((")),
-    (rb"'fortran_order': \w+", (b"'fortran_order': True", b"'fortran_order': 3", b"'fortran_order': ''")),
-    (rb"'shape': \([^)]*\)", (b"'shape': ()", b"'shape': (0, 3)", b"'shape': (3, 0)", b"'shape': (99999999999, 3)",
-                             b"'shape': (-24, -3)", b"'shape': (4294967296, 4294967296)", b"'shape': (24, 3, 1)",
-                             b"'shape': (True, 3)", b"'shape': (72,)", b"'shape': (2.5, 3)", b"'shape': (24, 2)",
-                             b"'shape': (1000000000000, 0)", b"'shape': (36, 2)", b"'shape': 24")),
-)  # fmt: skip
+    (rb"'descr': '[^']*'", tuple(f"'descr': '{dtype}'".encode() for dtype in _DTYPES)),
+    (rb"'fortran_order': \w+", tuple(f"'fortran_order': {order}".encode() for order in ("True", "3", "''"))),
+    (rb"'shape': \([^)]*\)", tuple(f"'shape': {shape}".encode() for shape in _SHAPES)),
+)
 
 
 def flipped(rng: Any, found: bytes) -> bytes:
@@ -335,6 +371,37 @@ def token(rng: Any, found: bytes) -> bytes:
         return junk(rng, found)
     (start, stop), word = places[int(rng.integers(0, len(places)))], str(rng.choice(_TOKENS))
     return found[:start] + word.encode(errors="surrogatepass") + found[stop:]
+
+
+def node(rng: Any, found: bytes) -> bytes:
+    """A value of JSON, in one of its lines or in all of it, is another, lost, or there under a second name."""
+    parts = found.splitlines(keepends=True)
+    whole = not parts[0].rstrip().endswith(b"}")
+    at = 0 if whole else int(rng.integers(0, len(parts)))
+    tree = json.loads(found if whole else parts[at])
+    places = list(_places(tree))
+    if not places:
+        return token(rng, found)
+    holder, key = places[int(rng.integers(0, len(places)))]
+    what = int(rng.integers(0, 4))
+    if what == 0:
+        del holder[key]
+    elif what == 1 and isinstance(holder, dict):
+        holder[str(rng.choice(("zzz", "", "y_true", "key\u0000", key.upper() + "2")))] = holder[key]
+    elif what == 2:
+        holder[key] = [holder[key]]
+    else:
+        holder[key] = _VALUES[int(rng.integers(0, len(_VALUES)))]
+    text = json.dumps(tree).encode()
+    return text if whole else b"".join([*parts[:at], text + b"\n", *parts[at + 1 :]])
+
+
+def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Every list or object of JSON, with each of its indices or keys."""
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in list(items):
+        yield tree, key
+        yield from _places(value)
 
 
 def line(rng: Any, found: bytes) -> bytes:
@@ -403,8 +470,8 @@ _BYTES = (flipped, flipped, cut, lost, repeated, spliced, junk, integer)
 _OF_SUFFIX: dict[str, tuple[Callable[[Any, bytes], bytes], ...]] = {
     ".npz": (*_BYTES, *4 * (member,), *4 * (zipped,)),
     ".npy": (*_BYTES, *4 * (header,)),
-    ".json": (*_BYTES, *6 * (token,), line, line),
-    ".jsonl": (*_BYTES, *6 * (token,), line, line),
+    ".json": (*_BYTES, *4 * (token,), *8 * (node,), line, line),
+    ".jsonl": (*_BYTES, *4 * (token,), *8 * (node,), line, line),
     ".txt": (*_BYTES, token, line, line),
     ".csv": (*_BYTES, *6 * (token,), line, line),
     ".gz": (*_BYTES, *8 * (unpacked,)),
@@ -419,6 +486,8 @@ def mutant(cases: Sequence[Case], seed: int, number: int) -> Mutant:
     changes = _OF_SUFFIX.get(Path(changed).suffix, _BYTES)
     change = changes[int(rng.integers(0, len(changes)))]
     found = change(rng, case.files[changed])
+    if rng.random() < 0.1 and found:
+        found = flipped(rng, found)
     command = case.commands[int(rng.integers(0, len(case.commands)))]
     return Mutant(case, case.files | {changed: found}, changed, command, change.__name__)
 
@@ -464,8 +533,8 @@ def _warnings_as_usual() -> Iterator[None]:
         yield
 
 
-def wrong(mutated: Mutant, outcome: Outcome, original: Outcome) -> str | None:
-    """Say what is wrong with what a command did."""
+def wrong(mutated: Mutant, outcome: Outcome, original: Outcome | None) -> str | None:
+    """Say what is wrong with what a command did; `original` is what it did on the files as they were."""
     if outcome.trace:
         return f"an exception: {outcome.trace}"
     if outcome.status not in (0, 1, 2, 3):
@@ -477,11 +546,21 @@ def wrong(mutated: Mutant, outcome: Outcome, original: Outcome) -> str | None:
         return f"not one line: {outcome.err!r}"
     if outcome.status in (1, 2) and (outcome.written is not None or outcome.out):
         return f"an output, or words, beside an error: {outcome.out!r} {outcome.err!r}"
-    if outcome.status in (0, 3) and (outcome.written is None) != (original.written is None):
-        return "no output"
-    if outcome.status in (0, 3) and mutated.changed.endswith(".npz"):
-        return _misread(mutated, outcome, original)
+    if outcome.status in (0, 3):
+        assert original is not None, "what is accepted is compared"
+        if (outcome.written is None) != (original.written is None):
+            return "no output"
+        return _misread(mutated, outcome, original) if mutated.changed.endswith(".npz") else None
     return None
+
+
+def misdeed(cases: Sequence[Case], seed: int, number: int, folder: Path) -> str | None:
+    """Run one mutant, and say what is wrong with what came of it."""
+    mutated = mutant(cases, seed, number)
+    outcome = run(mutated.files, mutated.command, folder)
+    original = run(mutated.case.files, mutated.command, folder) if outcome.status in (0, 3) else None
+    found = wrong(mutated, outcome, original)
+    return None if found is None else f"mutant {number}, {mutated.case.name}, {' '.join(mutated.command)}: {found}"
 
 
 def _misread(mutated: Mutant, outcome: Outcome, original: Outcome) -> str | None:
@@ -509,5 +588,3 @@ def _arrays(found: bytes, command: Command) -> dict[str, Any] | str:
                 return {key: arrays[key] for key in arrays.files if not key.startswith(tuple(unread))}
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-
-

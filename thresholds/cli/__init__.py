@@ -75,7 +75,7 @@ def _end(number: int, _: object) -> None:
 
 
 def _replace_closed_streams() -> None:
-    """Put streams that lead nowhere in the place of closed ones, whose numbers the next files to be opened would take."""
+    """Put streams that lead nowhere in the place of closed ones, whose numbers files that are opened would take."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115

@@ -76,8 +76,8 @@ class Archive:
     def array(self, key: str) -> Array:
         """Read an array, or map it into memory; its checksum is right."""
         with self._opened(key) as member:
-            header, order = member.header, "F" if member.header.fortran else "C"
-            size = math.prod(header.shape)
+            header, size = member.header, math.prod(member.header.shape)
+            order: Any = "F" if header.fortran else "C"
             if member.compression != zipfile.ZIP_STORED or not size:
                 return self._read(member, size).reshape(header.shape, order=order)
             while member.stream.read(_CHUNK):
@@ -212,12 +212,12 @@ class Archive:
     def _read(self, member: _Member, size: int) -> Array:
         """Read the next entries of a member; memory is taken for what is there, not for what is claimed."""
         array, bounded = np.empty(size, member.header.dtype), member.compression in _BOUNDED
-        left = memoryview(array.view(np.uint8))
-        while left:
-            piece = member.stream.read(min(len(left), _CHUNK if bounded else _PACKED_CHUNK))
+        left: Any = array.view(np.uint8)
+        while left.size:
+            piece = member.stream.read(min(left.size, _CHUNK if bounded else _PACKED_CHUNK))
             if not piece:
                 raise self._damaged("an array is cut short")
-            left[: len(piece)] = piece
+            left[: len(piece)] = np.frombuffer(piece, np.uint8)
             left = left[len(piece) :]
         return array
 
@@ -240,7 +240,7 @@ class Archive:
             raise self._damaged(f"the header of {name} and the directory differ in sizes or checksum")
         if info.compress_type == zipfile.ZIP_DEFLATED and info.file_size > _MOST_INFLATED * info.compress_size + 64:
             raise self._damaged(f"{name} says to have {info.file_size:,} bytes, more than it can hold")
-        return info.header_offset + _LOCAL_HEADER.size + n_name + n_extra
+        return int(info.header_offset + _LOCAL_HEADER.size + n_name + n_extra)
 
     def _whole(self, key: str, numbers: Array) -> Array:
         """Give whole numbers in the narrowest index dtype that SciPy knows and that holds them."""

@@ -197,12 +197,14 @@ def _data_files(folder: Path) -> list[str]:
     parts = _json(folder / "state.json").get("_data_files")
     if parts == []:
         raise InputError(f"{folder.name} has no rows, expected at least one")
-    names = [part.get("filename") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    if not names or len(names) != len(parts):
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         raise InputError(f"{folder.name} has no data files in state.json, expected a dataset that save_to_disk wrote")
-    for name in names:
+    names = list[str]()
+    for part in parts:
+        name = part.get("filename")
         if not isinstance(name, str) or name in ("", ".", "..") or PureWindowsPath(name).name != name:
             raise InputError(f"state.json of {folder.name} names {shown(name)}, expected files of its own folder")
+        names.append(name)
     return names
 
 

@@ -58,7 +58,9 @@ class JsonLines(Table):
         with open(self._path, "rb") as lines:
             for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), b""), 1):
                 if len(line) > LONGEST_LINE:
-                    raise InputError(f"{self._path} has more than {LONGEST_LINE:,} bytes in line {number}, expected fewer")
+                    raise InputError(
+                        f"{self._path} has more than {LONGEST_LINE:,} bytes in line {number}, expected fewer"
+                    )
                 if not line.strip():
                     continue
                 try:
