@@ -781,6 +781,8 @@ def test_the_fall_back_depends_on_neither_rows_nor_threads() -> None:
     order = np.random.default_rng(25).permutation(len(problem.y_true))
     check_same(shrunk(Problem("", problem.y_true[order], problem.y_score[order])), expected)
     check_same(shrunk(problem, n_jobs=3), expected)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_keys_at_ranks_are_those_of_sorted_rows(weighted: bool) -> None:
     for seed in range(40):

@@ -13,7 +13,7 @@ from typing import Any
 
 from thresholds._checks import InputError, shown
 from thresholds.files.arrow_columns import class_names, described, features_in, index_columns, names_in, values_of
-from thresholds.files.boundary import reading, reading_json
+from thresholds.files.boundary import reading_json
 from thresholds.files.columns import Array, Batch, Kind, Lists, NoValue, Table, listed
 from thresholds.files.source import LONGEST_LINE, rows_per_block
 

@@ -77,8 +77,8 @@ class JsonLines(Table):
             for key in row.keys() - self.columns.keys():
                 if isinstance(row[key], int | float):
                     raise InputError(
-                        f"{self._path} has the key {shown(key)} in line {number} and not in the first {self._n_looked_at:,},"
-                        " expected all keys of numbers there"
+                        f"{self._path} has the key {shown(key)} in line {number} and not in the first"
+                        f" {self._n_looked_at:,}, expected all keys of numbers there"
                     )
 
     def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Array | Lists:
