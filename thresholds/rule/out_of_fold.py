@@ -1,10 +1,11 @@
 """What a rule may be expected to reach on rows that it was not fitted on, and how that was found."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from thresholds import _checks
+from thresholds.rule.saving import refuse_unknown
 from thresholds.tables import counted
 
 
@@ -40,4 +41,6 @@ class OutOfFold:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "OutOfFold":
         """Build it from what `to_dict` gave."""
-        return cls(**{name: values[name] for name in cls.__slots__})
+        names = [item.name for item in fields(cls)]
+        refuse_unknown(values, names)
+        return cls(**{name: values[name] for name in names})

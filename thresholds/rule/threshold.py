@@ -72,7 +72,7 @@ class ThresholdRule(Saved):
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
-    own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "fitted_on")
+    own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "fitted_on", "out_of_fold")
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
