@@ -37,12 +37,13 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def data() -> tuple[Array, Array, Array]:
-    """Truth, probabilities and weights that rise by a half from row to row."""
+    """Truth, probabilities, and weights that rise by a half from row to row, some of them 0."""
     rng = np.random.default_rng(19)
     truth = (rng.random((N_SAMPLES, N_LABELS)) < np.linspace(0.05, 0.6, N_LABELS)).astype(np.uint8)
     scores = np.round(1 / (1 + np.exp(-rng.normal(size=truth.shape) - truth)), 2)
     drifting = np.linspace(0.8, 1, N_SAMPLES)[:, np.newaxis]  # Blocks differ in scores, too.
-    return truth, scores * drifting, 0.5 + 0.5 * np.arange(N_SAMPLES)
+    weights = np.where(rng.random(N_SAMPLES) < 0.1, 0, 0.5 + 0.5 * np.arange(N_SAMPLES))
+    return truth, scores * drifting, weights
 
 
 def of_rule(rule: Any, scores: Any) -> list[Any]:
@@ -96,6 +97,8 @@ def counted(truth: Array, scores: Array, weights: Array) -> list[Any]:
 
 def calibrated(method: Any) -> Callable[..., list[Any]]:
     def found(truth: Array, scores: Array, weights: Array) -> list[Any]:
+        left_out = np.random.default_rng(5).random(scores.shape) < 0.2  # So labels have different rows.
+        scores = np.where(left_out, -np.inf, scores)
         calibrator = thresholds.calibrate(truth, scores, method, sample_weight=weights)
         probabilities = calibrator.transform(scores)
         measures = thresholds.measure_calibration(truth, probabilities, sample_weight=weights)
@@ -122,6 +125,12 @@ def expected_of_sets(truth: Array, scores: Array, weights: Array) -> list[Any]:
 def expected_of_sparse(truth: Array, scores: Array, weights: Array) -> list[Any]:
     listed = sparse.csr_array(np.where(scores > 0.4, scores, 0))
     return of_rule(thresholds.fit_expected(listed, sample_weight=weights), listed)
+
+
+def from_draws(truth: Array, scores: Array, weights: Array) -> list[Any]:
+    """One set of labels for each of two rows, from 65 draws of their truth."""
+    rule = thresholds.InstanceRule()
+    return [rule.predict_from_samples(truth.reshape(2, -1, N_LABELS)), rule.predict_from_samples(truth[np.newaxis])]
 
 
 def cross_fitted(truth: Array, scores: Array, weights: Array) -> list[Any]:
@@ -163,6 +172,7 @@ WORK: dict[str, Callable[..., list[Any]]] = {
     "expected micro": expected("micro"),
     "expected of sets": expected_of_sets,
     "expected of sparse": expected_of_sparse,
+    "draws": from_draws,
     "cross-fit": cross_fitted,
     "diagnosis": diagnosed,
     "regions": regions,

@@ -817,6 +817,13 @@ def test_compare_counts_what_diagnose_flags(weighted: bool, kind: type) -> None:
     assert sum(map(sum, flags)) > 5
 
 
+def test_a_comparison_averages_over_labels_with_positives_and_over_all() -> None:
+    truth = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 1]])
+    scores = np.array([[0.9, 0.1, 0.2], [0.8, 0.2, 0.1], [0.1, 0.3, 0.7]])
+    (half,) = thresholds.compare({"half": FixedRule(0.5, 3)}, truth, scores).measures
+    assert (half.macro_supported, half.macro) == ((1 + 2 / 3) / 2, (1 + 2 / 3) / 3)
+
+
 # Scores that rank backwards
 
 

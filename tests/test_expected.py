@@ -358,6 +358,12 @@ def test_one_possible_cell_is_predicted_however_improbable(beta: float) -> None:
             assert not rule.unsupported[0]
 
 
+def test_the_objective_is_that_of_the_decisions_where_f_is_too_small_for_a_float() -> None:
+    p = np.array([[5e-324], *9 * [[0.0]]])
+    rule = fit_expected(p)
+    assert rule.objective == expected_f(p, rule.predict(p), exact=False) == 1e-323
+
+
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @pytest.mark.parametrize("per_label", [True, False])

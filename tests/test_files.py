@@ -118,10 +118,10 @@ def test_a_stream_that_is_damaged_is_refused_without_output(tmp_path: Path, caps
 
 
 def test_an_array_that_claims_more_than_the_file_holds_is_not_mapped(tmp_path: Path) -> None:
-    np.savez(tmp_path / "scores.npz", y_true=TRUTH, y_score=SCORES)
+    np.savez(tmp_path / "scores.npz", y_true=np.zeros((5000, 3), np.uint8), y_score=np.zeros((5000, 3), np.float32))
     content = (tmp_path / "scores.npz").read_bytes()
-    before, after = content.rsplit(b"(50, 3), }  ", 1)
-    (tmp_path / "scores.npz").write_bytes(before + b"(1050, 3), }" + after)
+    before, after = content.rsplit(b"(5000, 3), }  ", 1)
+    (tmp_path / "scores.npz").write_bytes(before + b"(7000, 3), }  " + after)
     with pytest.raises(InputError, match=r"cannot be read as a \.npz file"):
         gather(open_scores(tmp_path / "scores.npz"))
 

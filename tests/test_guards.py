@@ -791,7 +791,7 @@ def test_keys_at_ranks_are_those_of_sorted_rows(weighted: bool) -> None:
         keys = rng.integers(1, int(rng.choice([3, 2**32])), (3, n), np.uint32)
         weights = rng.integers(1, 5, (3, n))
         laid_out = [np.sort(np.repeat(row, w if weighted else 1))[::-1] for row, w in zip(keys, weights, strict=True)]
-        first = np.array([rng.uniform(0, row.size) for row in laid_out]) + 1e-9
+        first = np.array([rng.integers(1, 2 * row.size + 1) / 2 for row in laid_out])  # whole ranks, and between
         ranks = np.array([first, [min(rank + 1, row.size) for rank, row in zip(first, laid_out, strict=True)]])
         given = weights.reshape(-1) if weighted else np.empty(0, np.int64)
         found = keys_at_ranks(np.arange(4) * n, keys.reshape(-1), given, ranks)

@@ -129,3 +129,12 @@ def test_many_classes_with_fine_weights_are_pooled() -> None:
     assert pooled.accuracy() == pooled.precision() == 1
     assert pooled.tn[0] == pytest.approx(39 * weights.sum(), rel=1e-14)
     assert pooled.skill() == 1
+
+
+@pytest.mark.parametrize("beta", [1.33, 1.38, 2.8])
+def test_the_f_of_averages_is_at_most_1_though_it_is_rounded(beta: float) -> None:
+    truth, predicted, weights = np.array([[1], [0]]), np.array([[1], [1]]), [1, 2.0**-52]
+    b, precision = beta * beta, 1 / (1 + 2.0**-52)
+    assert (1 + b) * precision / (b * precision + 1) > 1
+    options = {"average": "f_of_averages", "sample_weight": weights}
+    assert metrics.fbeta_score(truth, predicted, beta=beta, **options) == 1

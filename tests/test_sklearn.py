@@ -620,3 +620,9 @@ def test_probabilities_of_an_unlearned_label_are_those_of_the_classifier() -> No
 def test_the_seed_is_that_of_the_folds_of_a_single_part(seed: int) -> None:
     found = fitted(clone(BASE).fit(X, Y), cv="prefit", random_state=seed).cv_results_["folds"]
     assert found.tolist() == thresholds.multilabel_folds(Y, 5, random_state=seed).tolist()
+
+
+def test_truth_without_any_positive_is_fitted_on() -> None:
+    X = np.random.default_rng(4).normal(size=(60, 3))
+    model = MultilabelThresholdClassifierCV(KNeighborsClassifier()).fit(X, np.zeros((60, 2), int))
+    assert not model.predict(X).any()
