@@ -36,7 +36,8 @@ test-integrations: $(VENV)/.installed-integrations
 
 # Kernels in a folder of their own: Numba would replace those that the newest version compiled.
 test-oldest: $(OLDEST)/.installed
-	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels OMP_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q --doctest-glob='*.md' $(OLDEST_TESTS)
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels OMP_NUM_THREADS=1 \
+		$(OLDEST)/bin/python -m pytest -q --doctest-glob='*.md' $(OLDEST_TESTS)
 
 experiments: $(VENV)/.installed-experiments
 	$(VENV)/bin/python experiments/paper/run_all.py --files $(FILES) --headings $(HEADINGS)
