@@ -240,6 +240,12 @@ def test_labels_that_rank_backwards_are_shown_as_they_were_counted() -> None:
         assert [cell.strip() for cell in line.strip("|").split("|")][1:] == expected, title
 
 
+def test_joint_and_shared_thresholds_are_shown_as_they_were_measured() -> None:
+    lines = (ROOT / "experiments" / "guards" / "joint_or_shared.txt").read_text().splitlines()[3:]
+    shown = GUARDS_PAGE[GUARDS_PAGE.index("| micro-F1 | rows |") :].splitlines()[2 : 2 + len(lines)]
+    assert [line.strip("| ").split(" | ") for line in shown] == [line.split() for line in lines]
+
+
 def test_out_of_fold_figures_are_shown_as_they_were_measured() -> None:
     text = (ROOT / "experiments" / "guards" / "out_of_fold.txt").read_text()
     shown = cells_of(GUARDS_PAGE, "| macro-F1 minus that on the other half")

@@ -17,6 +17,12 @@ naive rules, as means over the runs with their standard errors:
 - false, AUROC >= .7: the same, counting only those of AUROC .7 or more. Others are what the test is meant to reject;
 - found: over-predicted planted labels flagged / over-predicted planted labels.
 
+Then some labels are negated, so that they rank backwards, and counted is what `diagnose` calls "backwards":
+
+- false: labels called so that are not negated / labels called so, 0 without any;
+- any false: whether there is such a label;
+- found: negated labels called so / negated labels with at least 5 positives.
+
 It fails if `diagnose` misses a bound by more than two standard errors; a quick run checks none.
 
     python experiments/diagnosis/planted.py [--runs N] [--seed N] [--quick] [--json FILE]
@@ -28,6 +34,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +53,8 @@ Floats = npt.NDArray[np.float64]
 N_LABELS = 400
 MIN_AUROC, OVERPREDICTION = 0.7, 3.0
 DIAGNOSED, FIGURES = "diagnose: platypus", ("false", "false, AUROC >= .7", "found", "flagged")
-STATES = ("platypus", "suspect", "unsupported", "overpredicted", "ok")
+STATES = ("backwards", "platypus", "suspect", "unsupported", "overpredicted", "ok")
+OF_BACKWARDS = ("false", "any false", "found")
 FOUND = {3000: 0.5, 20_000: 0.75}  # by number of rows, the least of the found
 
 
@@ -71,6 +79,18 @@ MIXES = (
     Mix("few", 0.02, 0.6, 0.99, all_count=False, finds=False),
     Mix("listed", 0.2, 0.6, 0.99, listed=0.1, all_count=False, finds=False),
 )
+
+
+@dataclass(frozen=True)
+class Negated:
+    """How many labels are negated, of those that are not planted, and how many are planted."""
+
+    name: str
+    negated: float
+    planted: float
+
+
+NEGATED = (Negated("nothing known", 0.0, 1.0), Negated("a tenth negated", 0.1, 0.2), Negated("most negated", 0.7, 0.2))
 
 
 @dataclass(frozen=True)
@@ -174,6 +194,18 @@ def one_run(mix: Mix, n_samples: int, seed: int) -> dict[str, Any]:
     }
 
 
+def one_negated_run(how: Negated, n_samples: int, seed: int) -> tuple[float, ...]:
+    """Draw as in "mixed", negate some labels, diagnose; the figures of `OF_BACKWARDS`."""
+    rng = np.random.default_rng([seed, n_samples, len(MIXES) + NEGATED.index(how)])
+    drawn = draw(Mix(how.name, how.planted, 0.6, 0.99), n_samples, rng)
+    negated = ~drawn.planted & (np.arange(N_LABELS) >= round((1 - how.negated) * N_LABELS))
+    scores = np.where(negated, -drawn.scores, drawn.scores)
+    found = thresholds.diagnose(drawn.truth, scores, thresholds.FixedRule(np.inf, N_LABELS), n_jobs=1)
+    testable = ~np.isnan(found.table["p_backwards"])
+    wrong = found.backwards & ~negated
+    return share(wrong, found.backwards), float(wrong.any()), share(found.backwards, negated & testable)
+
+
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     """Mean over the runs, and its standard error."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
@@ -218,6 +250,12 @@ def show(mix: Mix, n_samples: int, n_runs: int, found: dict[str, Any]) -> None:
     print("\n" + as_text([("state", *STATES)], states), flush=True)
 
 
+def show_negated(title: str, found: dict[str, Any]) -> None:
+    """Print one line of what is called backwards."""
+    figures = (f"{name} {mean:.3f} ({error:.3f})" for name, (mean, error) in found.items())
+    print(f"backwards, {title}: {', '.join(figures)}", flush=True)
+
+
 def show_bounds(required: Sequence[Bound]) -> None:
     """Print what is required and whether it holds."""
     body = [
@@ -241,6 +279,7 @@ def main() -> int:
         parser.error("--runs must be at least 2, --seed at least 0")
     sizes, n_runs = ((3000,), 5) if options.quick else (tuple(FOUND), options.runs)
     results: dict[str, Any] = {}
+    of_backwards: dict[str, Any] = {}
     required: list[Bound] = []
     for n_samples in sizes:
         for mix in MIXES:
@@ -250,11 +289,26 @@ def main() -> int:
             results[title] = found = summary(runs)
             show(mix, n_samples, n_runs, found)
             required += [] if options.quick else bounds(mix, n_samples, found)
+    print()
+    for n_samples, how in product(sizes, NEGATED):
+        seeds, title = range(options.seed, options.seed + n_runs), f"{how.name}, {n_samples:,} rows"
+        figures = engines.run(partial(one_negated_run, how, n_samples), seeds, title=title)
+        of_backwards[title] = dict(zip(OF_BACKWARDS, map(mean_and_error, zip(*figures, strict=True)), strict=True))
+        show_negated(title, of_backwards[title])
+        if not options.quick:
+            mean, error = of_backwards[title]["false"]
+            required.append(Bound(f"backwards, {title}: false", mean, error, "<= 0.05", mean - 2 * error <= 0.05))
     if required:
         show_bounds(required)
     if options.json:
         bounded = [vars(line) for line in required]
-        report = {"runs": n_runs, "seed": options.seed, "results": results, "bounds": bounded}
+        report = {
+            "runs": n_runs,
+            "seed": options.seed,
+            "results": results,
+            "backwards": of_backwards,
+            "bounds": bounded,
+        }
         options.json.write_text(json.dumps(report, indent=1) + "\n")
     return 0 if all(line.holds for line in required) else 1
 

@@ -96,7 +96,7 @@ def fit_shrunk(
         return shrunk, within_limits(problem, items, shrunk, limits, placement)
 
     def fall_back(first: int, last: int) -> GuardedCuts:
-        items, of_tile = cells(first, last), GuardedCuts(*(values[first:last] for values in shrunk))
+        items, of_tile = cells(first, last), GuardedCuts._make(values[first:last] for values in shrunk)
         always = cut_below_all(problem, items, rows_per_unit, placement)
         better = higher_f(of_tile, always, optimum.positives[first:last], beta)
         return within_limits(problem, items, better, limits, placement)
