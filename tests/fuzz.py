@@ -37,7 +37,7 @@ def main(n: int, seed: int, first: int = 0) -> int:
                 os._exit(0)
         for _ in range(n_processes):
             os.wait()
-        told = [json.loads(text) for k in range(n_processes) for text in open(Path(folder) / f"told-{k}")]
+        told = [json.loads(text) for k in range(n_processes) for text in _lines(Path(folder) / f"told-{k}")]
     found, bad = Counter(one["kind"] for one in told), [one for one in told if one["wrong"]]
     peak = max(one["peak"] for one in told)
     for one in sorted(bad, key=lambda one: one["number"]):
@@ -71,11 +71,16 @@ def _supervised(cases, originals, seed, numbers, folder, told):
                 faulthandler.cancel_dump_traceback_later()
             os._exit(0)
         _, status = os.waitpid(process, 0)
-        done = {json.loads(text)["number"] for text in open(told)} if told.exists() else set()
+        done = {json.loads(text)["number"] for text in _lines(told)}
         numbers = [number for number in numbers if number not in done]
         if numbers:
             mutated = mutants.mutant(cases, seed, numbers[0])
             _add(told, _told(mutated, numbers.pop(0), "died", f"the process died or hung: {status}"))
+
+
+def _lines(path):
+    """Give the lines of a file, none where it is not there."""
+    return path.read_text().splitlines() if path.exists() else []
 
 
 def _add(path, told):
