@@ -26,32 +26,22 @@ def main(n: int, seed: int, first: int = 0) -> int:
         cases += mutants.arrow_cases()
     except ImportError:
         print("pyarrow is not installed: parquet, csv and datasets are left out")
-    begun, found = time.monotonic(), Counter()
+    begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         originals = _originals(cases, Path(folder) / "originals")
         n_processes = min(n, len(os.sched_getaffinity(0)))
-        ends = [os.pipe() for _ in range(n_processes)]
-        for k, (read, write) in enumerate(ends):
+        for k in range(n_processes):
             if os.fork() == 0:
-                os.close(read)
-                _supervised(
-                    cases, originals, seed, range(first + k, first + n, n_processes), Path(folder) / str(k), write
-                )
+                numbers = list(range(first + k, first + n, n_processes))
+                _supervised(cases, originals, seed, numbers, Path(folder) / f"run-{k}", Path(folder) / f"told-{k}")
                 os._exit(0)
-            os.close(write)
-        peak, bad = 0, []
-        for read, _ in ends:
-            with open(read) as stream:
-                for text in stream:
-                    told = json.loads(text)
-                    found[told["kind"]] += 1
-                    peak = max(peak, told["peak"])
-                    if told["wrong"]:
-                        bad.append(told)
-        for _ in ends:
+        for _ in range(n_processes):
             os.wait()
-    for told in sorted(bad, key=lambda told: told["number"]):
-        print(f"mutant {told['number']} ({told['what']}): {told['wrong']}\n")
+        told = [json.loads(text) for k in range(n_processes) for text in _lines(Path(folder) / f"told-{k}")]
+    found, bad = Counter(one["kind"] for one in told), [one for one in told if one["wrong"]]
+    peak = max(one["peak"] for one in told)
+    for one in sorted(bad, key=lambda one: one["number"]):
+        print(f"mutant {one['number']} ({one['what']}): {one['wrong']}\n")
     print(
         f"{n:,} mutants, seed {seed}: {found['accepted']:,} accepted, {found['refused']:,} refused, {len(bad):,} failed"
     )
@@ -70,29 +60,33 @@ def _originals(cases, folder):
     return found
 
 
-def _supervised(cases, originals, seed, numbers, folder, write):
-    """Run mutants in a process that may die, and go on in another."""
-    numbers = list(numbers)
+def _supervised(cases, originals, seed, numbers, folder, told):
+    """Run mutants in a process that may die, and go on in another; a line of JSON for each is added to a file."""
     while numbers:
-        read, told = os.pipe()
         if (process := os.fork()) == 0:
-            os.close(read)
             resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
             for number in numbers:
                 faulthandler.dump_traceback_later(_SECONDS, exit=True)
-                os.write(told, (json.dumps(_judged(cases, originals, seed, number, folder)) + "\n").encode())
+                _add(told, _judged(cases, originals, seed, number, folder))
                 faulthandler.cancel_dump_traceback_later()
             os._exit(0)
-        os.close(told)
-        with open(read) as stream:
-            for text in stream:
-                os.write(write, text.encode())
-                numbers.pop(0)
         _, status = os.waitpid(process, 0)
+        done = {json.loads(text)["number"] for text in _lines(told)}
+        numbers = [number for number in numbers if number not in done]
         if numbers:
             mutated = mutants.mutant(cases, seed, numbers[0])
-            said = f"the process died or hung: {status}"
-            os.write(write, (json.dumps(_told(mutated, numbers.pop(0), "died", said)) + "\n").encode())
+            _add(told, _told(mutated, numbers.pop(0), "died", f"the process died or hung: {status}"))
+
+
+def _lines(path):
+    """Give the lines of a file, none where it is not there."""
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _add(path, told):
+    """Add a line of JSON to a file."""
+    with open(path, "a") as stream:
+        stream.write(json.dumps(told) + "\n")
 
 
 def _judged(cases, originals, seed, number, folder):
@@ -111,4 +105,5 @@ def _told(mutated, number, kind, wrong):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*(int(argument) for argument in (*sys.argv[1:], "2000", "0")[: max(2, len(sys.argv) - 1)])))
+    given = [int(argument) for argument in sys.argv[1:]]
+    sys.exit(main(*given, *(2000, 0)[len(given) :]))

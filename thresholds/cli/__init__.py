@@ -57,14 +57,15 @@ def _as_a_program() -> Iterator[None]:
     alone = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in _ENDS} if alone else {}
     for number, handler in before.items():
-        if handler != signal.SIG_IGN:  # as it is for SIGHUP under nohup
+        if handler not in (signal.SIG_IGN, None):  # Under nohup SIGHUP is ignored; None is none of Python's.
             signal.signal(number, _end)
     try:
         yield
     finally:
         warnings.showwarning = shown
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if handler is not None:
+                signal.signal(number, handler)
 
 
 def _end(number: int, _: object) -> None:
