@@ -735,8 +735,8 @@ DIAGNOSES = [
     *each({"repair": repair}, "rule", [fixed(n_labels=3)], "rule has 3 labels, expected 2 as were diagnosed"),
     *each({"repair": repair}, "rule", [rule(label_names=("dog", "cat"))], "rule has other label names than those diag"),
     *each({"repair": repair}, "action", ["remove", None, True, 0, TWO], "action is .*, expected 'never' or 'cap'"),
-    *each({"repair": repair}, "states", [(), "platypus", 3, {"platypus": 1}], "states is .*, expected some of 'platyp"),
-    *each({"repair": repair}, "states", [("ok",), ("platypus", None), [["suspect"]]], "states is .*, expected 'platy"),
+    *each({"repair": repair}, "states", [(), "platypus", 3, {"platypus": 1}], "states is .*, expected some of 'backw"),
+    *each({"repair": repair}, "states", [("ok",), ("platypus", None), [["suspect"]]], "states is .*, expected 'backw"),
     *each(
         {"most_predicted": lambda k: diagnose().most_predicted(k)}, "k", [0, *WHOLE], "k is .*, expected a whole num"
     ),
