@@ -418,6 +418,19 @@ def test_truth_beside_the_scores_is_left_out_where_another_file_has_it(tmp_path:
     )
 
 
+def test_arrays_without_a_role_are_left_out(tmp_path: Path) -> None:
+    own = csr("y_score", sparse.csr_array(SCORES)) | csr("y_score_weak", sparse.csr_array(SCORES))
+    np.savez(tmp_path / "s.npz", **own, y_true=TRUTH, id=KEYS, who=KEYS, odd_data=KEYS)
+    np.savez(tmp_path / "t.npz", y_true=TRUTH, id=KEYS, calib_idx=[0])
+    alone = open_scores(tmp_path / "s.npz", Wanted(groups="who", key="id"))
+    assert alone.notes == ("left out: 'odd_data' (<U6), 'y_score_weak' (CSR)",)
+    source = open_scores(tmp_path / "s.npz", Wanted(key="id"), truth_path=tmp_path / "t.npz")
+    assert source.notes == (
+        "left out: 'odd_data' (<U6), 'who' (<U6), 'y_score_weak' (CSR), 'y_true' (uint8)",
+        "left out of t.npz: 'calib_idx' (int64)",
+    )
+
+
 def test_a_label_of_the_rule_that_is_text_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines(tmp_path / "s.jsonl", [{"cat": 0.5, "dog": "high"}])
     thresholds.FixedRule(0.5, 2, label_names=["cat", "dog"]).save(tmp_path / "rule.json")

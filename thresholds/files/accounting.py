@@ -114,7 +114,7 @@ def noted(left: Mapping[str, str], of: str = "") -> tuple[str, ...]:
     if not left:
         return ()
     first = ", ".join(f"{shown(key)} ({shown_type})" for key, shown_type in list(left.items())[:_SHOWN])
-    more = f" and {len(left) - _SHOWN:,} more columns" if len(left) > _SHOWN else ""
+    more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
     return (f"left out{of}: {first}{more}",)
 
 

@@ -48,7 +48,8 @@ class TruthFile:
         names = source.label_names, scores.label_names
         if None not in names and names[0] != names[1]:
             raise InputError(f"label names of {source.name} differ from those of {scores.name}, expected the same")
-        return cls(source.name, source.score_key, found.y_score, None if key is None else source.keys())
+        keys = None if key is None else source.keys()
+        return cls(source.name, source.score_key, found.y_score, keys, source.notes)
 
 
 def _refuse_other_labels(table: Table, part: Part, left: Mapping[str, str], scores: Source) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._checks import InputError
+from thresholds.files.accounting import noted
 from thresholds.files.archive import CSR_PARTS, Archive
 from thresholds.files.keys import check_array
 from thresholds.files.source import Array, Block, Rows, Source, Wanted, refuse_other_numbers
@@ -40,6 +41,9 @@ class NpzSource(Source):
         if wanted.key is not None:
             check_array(path.name, wanted.key, self.keys())
         self._archive = archive
+        roles = {self.score_key, self._truth, wanted.groups, wanted.key, "label_names"}
+        self.left_out = _left_out(archive, roles if truth_only else roles | {"calib_idx", "test_idx"})
+        self.notes = noted(self.left_out, f" of {path.name}" if truth_only else "")
 
     def whole(self) -> Block:
         """Read all; dense arrays that are not compressed are mapped into memory."""
@@ -68,6 +72,15 @@ def _matrices(archive: Archive, prefix: str) -> list[str]:
     keys = {key for key in archive.files if key.startswith(prefix)}
     dense = {key for key in keys if not key.endswith(suffixes)}
     return sorted(dense | {key.removesuffix("_indptr") for key in keys if key.endswith("_indptr")})
+
+
+def _left_out(archive: Archive, used: set[str | None]) -> dict[str, str]:
+    """Give the arrays without a role, with their dtypes; the four of a CSR matrix count as one."""
+    sparse = [key for key in _matrices(archive, "") if key not in archive.files]
+    parts = {f"{key}_{part}" for key in sparse for part in CSR_PARTS}
+    kinds = {key: str(archive.header(key).dtype) for key in archive.files if key not in parts}
+    kinds |= dict.fromkeys(sparse, "CSR")
+    return {key: kinds[key] for key in sorted(kinds) if key not in used}
 
 
 def _choose_key(name: str, archive: Archive, wanted: str | None, usual: str) -> str:
