@@ -27,13 +27,12 @@ from thresholds._kernels._jit import StandIns, _quiet
 COMPILES = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 SEEDS = range(5)
 
-# Sums in any order, or the logarithm of the gamma function, which Python and Numba each have their own of.
+# Sums in any order.
 NEARLY = {
     "expectation.best_prefixes": 1e-13,
     "expectation.expected_f_of_sets": 1e-13,
     "expectation.log_chances": 1e-13,
     "expectation.expected_share": 1e-13,
-    "evidence.chance_of_ranks": 1e-10,
 }
 # Products and differences that may be infinite, as these loops expect.
 OVERFLOWING = {"codes.code_by_value", "interpolation.interpolate"}

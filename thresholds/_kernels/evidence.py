@@ -181,6 +181,20 @@ def chance_of_f(weights: Ints, positives: int, tp: int, predicted: int, enough: 
 
 
 @kernel
+def _log_factorial(n: int) -> float:
+    """Give ln n!, from 16 on by Stirling's series; `math.lgamma` has other last bits where Numba compiles it."""
+    if n < 16:
+        product = 1.0
+        for factor in range(2, n + 1):
+            product *= factor
+        return math.log(product)
+    inverse = 1.0 / n
+    square = inverse * inverse
+    series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
+    return (n + 0.5) * math.log(n) - n + 0.5 * math.log(2.0 * math.pi) + series
+
+
+@kernel
 def chance_of_ranks(
     n: int, positives: int, rank_sum: float, tied: int, tied_rank: float, mean: float, variance: float
 ) -> float:
@@ -190,11 +204,11 @@ def chance_of_ranks(
     """
     others = n - tied
     total = 0.0
-    start = math.lgamma(others + 1.0) + math.lgamma(tied + 1.0) - math.lgamma(n + 1.0)
-    start += math.lgamma(positives + 1.0) + math.lgamma(n - positives + 1.0)
+    start = _log_factorial(others) + _log_factorial(tied) - _log_factorial(n)
+    start += _log_factorial(positives) + _log_factorial(n - positives)
     for k in range(max(0, positives - tied), min(positives, others) + 1):
-        log_p = start - math.lgamma(k + 1.0) - math.lgamma(others - k + 1.0)
-        log_p -= math.lgamma(positives - k + 1.0) + math.lgamma(tied - positives + k + 1.0)
+        log_p = start - _log_factorial(k) - _log_factorial(others - k)
+        log_p -= _log_factorial(positives - k) + _log_factorial(tied - positives + k)
         if log_p < -80.0:
             continue
         expected = k * mean + (positives - k) * tied_rank

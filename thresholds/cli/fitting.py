@@ -3,6 +3,7 @@
 import argparse
 import shlex
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thresholds._checks import InputError, Matrix, is_sparse
@@ -40,13 +41,14 @@ def _on_labels(options: argparse.Namespace) -> None:
     truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
     rule, figures = _fitted(options, data, rows, truth, scores)
     found = _diagnosed(truth, scores, rule)
-    said = [f"{reading.title(data)}\nfitted on {which}\n{rule}", figures]
+    in_sample = replace(rule, out_of_fold=None)  # What that is stands among the figures.
+    said = [f"{reading.title(data)}\nfitted on {which}\n{in_sample}", figures]
     if rule.guard_report is not None:
         said.append(str(rule.guard_report).splitlines()[0])
     without = int(rule.unsupported.sum())
     if without:
         said.append(f"{counted(without, 'label')} without positives in these rows")
-    printing.saved(rule, options.output, said, _warning(found, options))
+    printing.saved(rule, options.output, said, _warning(found, options, labelled=True))
 
 
 def _diagnosed(truth: Matrix | None, scores: Matrix, rule: "Rule") -> str:
@@ -61,12 +63,23 @@ def _diagnosed(truth: Matrix | None, scores: Matrix, rule: "Rule") -> str:
     return diagnose(truth, scores, rule, progress=sys.stderr.isatty()).in_brief()
 
 
-def _warning(found: str, options: argparse.Namespace) -> list[str]:
-    """Say what is to be looked at, and how."""
+def _warning(found: str, options: argparse.Namespace, labelled: bool) -> list[str]:
+    """Say what is to be looked at, and how: by a command that reads the same scores and truth."""
     if not found:
         return []
-    command = shlex.join(["thresholds", "diagnose", str(options.file), "--rule", str(options.output)])
-    return [found, f"for more: {command}"]
+    if not labelled:
+        return [found, "for more: thresholds.diagnose_expected, in Python"]
+    command = ["thresholds", "diagnose", options.file, "--rule", options.output]
+    for option, value in (
+        ("--score-column", options.score_key),
+        ("--truth", options.truth),
+        ("--truth-column", options.truth_column),
+        ("--key", options.key),
+        ("--label-names", options.label_names),
+    ):
+        command += [] if value is None else [option, value]
+    command += ["--logits"] if options.logits else []
+    return [found, f"for more: {shlex.join(map(str, command))}"]
 
 
 def _fitted(
@@ -127,4 +140,4 @@ def _on_expectation(options: argparse.Namespace) -> None:
             f"on these rows, probabilities add up to {measured.sum_over_positives:.2f} of the positives, calibration"
             f" slope {measured.slope:.2f} (both 1 if calibrated{absent})"
         )
-    printing.saved(rule, options.output, said, _warning(found, options))
+    printing.saved(rule, options.output, said, _warning(found, options, labelled=truth is not None))
