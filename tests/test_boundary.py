@@ -381,7 +381,7 @@ def test_streams_that_lead_nowhere_keep_no_file_from_being_written(streams: str,
     ran = shell(f"THRESHOLDS fit s.npz --cv 0 -o new.json {streams}", tmp_path)
     assert ran.returncode == status
     assert isinstance(thresholds.load_rule(tmp_path / "new.json"), thresholds.ThresholdRule)
-    assert ran.stderr == ("" if status == 0 else "thresholds: error: output: No space left on device\n")
+    assert ran.stderr == ("" if status == 0 else "thresholds: error: standard output: No space left on device\n")
 
 
 def test_an_error_that_cannot_be_said_has_its_status(tmp_path: Path) -> None:

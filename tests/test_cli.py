@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -214,7 +215,7 @@ def test_a_single_other_score_key_is_taken(tmp_path: Path, capsys: pytest.Captur
 BAD_FILES: dict[str, tuple[dict[str, Any], str]] = {
     "NaN": ({"y_score": np.full((60, 4), np.nan)}, "y_score has NaN at row 0, label 'cat'"),
     "not 0/1": ({"y_true": np.full((60, 4), 2)}, "y_true has 2 at row 0"),
-    "shapes": ({"y_true": np.zeros((59, 4), np.uint8)}, "y_score has shape"),
+    "shapes": ({"y_true": np.zeros((59, 4), np.uint8)}, "truth 'y_true' of s.npz has shape (59, 4), expected (60, 4)"),
     "no truth": ({"y_true": None}, "has no y_true"),
     "no scores": ({"y_score": None}, "has no y_score"),
     "names": ({"label_names": np.array(["a", "b"])}, "label_names of s.npz has 2 names, expected 4"),
@@ -895,6 +896,32 @@ def test_fit_names_labels_that_rank_backwards(tmp_path: Path, capsys: pytest.Cap
     out, err = capsys.readouterr()
     assert f"12 of 12 labels with at least 5 positives {LOOKS_NEGATED}" in out
     assert "backwards is 12, expected at most 11" in err
+
+
+def test_the_command_that_fit_names_judges_the_same_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with np.load(known_and_not(tmp_path / "all.npz", 12)) as data:
+        scores, truth, names = data["y_score"], data["y_true"], data["label_names"]
+    np.savez(tmp_path / "s.npz", y_score=-scores, y_score_weak=scores, id=np.arange(800))
+    np.savez(tmp_path / "t.npz", gold=truth[::-1], id=np.arange(800)[::-1])
+    (tmp_path / "names.txt").write_text("\n".join(names))
+    files = ["--truth", tmp_path / "t.npz", "--truth-column", "gold", "--key", "id"]
+    read = ["--score-column", "y_score_weak", *files, "--label-names", tmp_path / "names.txt", "--logits"]
+    assert run("fit", tmp_path / "s.npz", *read, "-o", tmp_path / "rule.json") == 0
+    *_, said, more = capsys.readouterr().out.splitlines()
+    assert "looks negated" in said
+    _, *command = shlex.split(more.removeprefix("for more: "))
+    assert run(*command) == 0
+    assert LOOKS_NEGATED in capsys.readouterr().out
+
+
+def test_without_truth_fit_names_no_command_that_needs_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    p = np.full((1000, 2), 0.001)
+    p[:100, 0] = 0.9
+    np.savez(tmp_path / "s.npz", y_score=p)
+    assert run("fit", tmp_path / "s.npz", "--expected", "-o", tmp_path / "rule.json") == 0
+    *_, said, more = capsys.readouterr().out.splitlines()
+    assert said.startswith("1 platypus takes")
+    assert more == "for more: thresholds.diagnose_expected, in Python"
 
 
 def test_fit_names_the_platypuses_it_has_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -589,3 +589,53 @@ def test_logits_that_are_no_numbers_are_refused_like_other_scores(
 def test_label_names_from_a_file(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, "utf-8", newline="")
     assert files.read_label_names(tmp_path / name) == NAMES
+
+
+@pytest.mark.parametrize("n_rows", [40, 60])
+def test_truth_of_other_rows_is_refused_where_labels_are_not_looked_at_too(
+    n_rows: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez(tmp_path / "s.npz", y_score=SCORES, y_true=np.resize(TRUTH, (n_rows, 3)))
+    for more in ([], ["--expected"]):
+        assert run("fit", tmp_path / "s.npz", *more, "-o", tmp_path / "rule.json") == 1
+        said = f"truth 'y_true' of s.npz has shape ({n_rows}, 3), expected (50, 3), that of the scores 'y_score'"
+        assert capsys.readouterr().err == f"thresholds: error: {said}\n"
+    assert not (tmp_path / "rule.json").exists()
+
+
+def test_no_file_that_is_read_is_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "s.npz", y_score=SCORES, y_true=TRUTH)
+    (tmp_path / "names.jsonl").write_text("cat\ndog\nemu\n")
+    (tmp_path / "names.json").write_text('["cat", "dog", "emu"]')
+    thresholds.FixedRule(0.5, 3).save(tmp_path / "rule.jsonl")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    fit, predict = ("fit", tmp_path / "s.npz"), ("predict", tmp_path / "rule.jsonl", tmp_path / "s.npz")
+    for command, name in ((fit, "names.json"), (predict, "names.jsonl")):
+        assert run(*command, "--label-names", tmp_path / name, "-o", tmp_path / name) == 1
+        assert "which is read, expected another output" in capsys.readouterr().err
+    assert run(*predict, "-o", tmp_path / "rule.jsonl") == 1
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_lines_of_label_names_end_with_a_line_feed(tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_bytes("a\x0cx\r\nb\u2028c\r\n".encode())
+    assert files.read_label_names(tmp_path / "names.txt") == ("a\x0cx", "b\u2028c")
+
+
+def test_long_names_of_labels_are_shortened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = np.array(["n" * 5000, "o" * 5000, "p" * 5000])
+    np.savez(tmp_path / "s.npz", y_score=SCORES, label_names=names)
+    thresholds.FixedRule(0.5, 3, label_names=["cat", "dog", "emu"]).save(tmp_path / "rule.json")
+    assert run("predict", tmp_path / "rule.json", tmp_path / "s.npz", "-o", tmp_path / "out.npz") == 1
+    assert len(capsys.readouterr().err) < 1000
+    with pytest.raises(InputError, match="a label that label_names does not know") as refused:
+        thresholds.from_label_lists([["q" * 5000]], ["cat"])
+    assert len(str(refused.value)) < 1000
+
+
+def test_a_full_disk_is_named_by_the_file_that_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "s.npz", y_score=SCORES)
+    thresholds.FixedRule(0.5, 3).save(tmp_path / "rule.json")
+    (tmp_path / "out.jsonl").symlink_to("/dev/full")
+    assert run("predict", tmp_path / "rule.json", tmp_path / "s.npz", "-o", tmp_path / "out.jsonl") == 1
+    assert capsys.readouterr().err == f"thresholds: error: {tmp_path / 'out.jsonl'}: No space left on device\n"

@@ -144,7 +144,7 @@ def refuse_unknown(positions: Ints, words: Sequence[str], name: str, known_by: s
     """Refuse labels whose position is -1, and show the first few."""
     unknown = list(dict.fromkeys(words[place] for place in np.flatnonzero(positions < 0).tolist()))
     if unknown:
-        shown_names = ", ".join(map(repr, unknown[:_NAMES_SHOWN])) + (", ..." if len(unknown) > _NAMES_SHOWN else "")
+        shown_names = ", ".join(map(shown, unknown[:_NAMES_SHOWN])) + (", ..." if len(unknown) > _NAMES_SHOWN else "")
         kinds = "a label" if len(unknown) == 1 else f"{len(unknown):,} labels"
         raise InputError(f"{name} has {kinds} that {known_by} does not know, {shown_names}; expected names from there")
 

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None:
             _print_no_more()
-        return _fail(f"{error.filename or 'output'}: {error.strerror or error}")
+        return _fail(f"{error.filename or 'standard output'}: {error.strerror or error}")
     except MemoryError:
         return _fail("this takes more memory than there is")
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from thresholds._checks import InputError, is_sparse, row_of_entries
+from thresholds._checks import InputError, is_sparse, row_of_entries, shown
 from thresholds.cli import printing, reading
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _refuse_bad(scores: "Matrix", rule: "Rule", name: str, first: int, label_nam
     if is_sparse(scores):
         row, label = int(row_of_entries(scores)[at]), int(scores.indices[at])
     word = "NaN" if np.isnan(cells[at]) else "+inf" if np.isposinf(cells[at]) else str(cells[at])
-    named = label if label_names is None else repr(label_names[label])
+    named = label if label_names is None else shown(label_names[label])
     expected = "values in [0, 1] (--logits turns logits into probabilities)" if chances else "real scores"
     raise InputError(f"{name} has {word} at row {first + row}, label {named}, expected {expected}")
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from thresholds._checks import InputError, Matrix
+from thresholds._checks import InputError, Matrix, shown
 
 _NARROW = ("float16", "float32")
 _SPLIT_SEED = 0
-_NAMES_SHOWN = 3
+_NAMES_SHOWN = 5
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile, Rows, ScoreFile, Source
@@ -26,7 +26,9 @@ def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
     named = vars(options)
     output, truth = named.get("output") or named.get("repair"), named.get("truth")
     if output is not None:
-        refuse_overwriting(output, options.file, *(() if truth is None else (truth,)))
+        read = [options.file, truth, options.label_names]
+        read += [named["rule"]] if "output" in named and "rule" in named else []  # A repair may replace its rule.
+        refuse_overwriting(output, *(path for path in read if path is not None))
     wanted = Wanted(
         scores=options.score_key,
         truth=named.get("truth_column"),
@@ -158,15 +160,18 @@ def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Rows | N
     """Give the places of a rule's labels in a file, by name; None where they are in order, or one has no names."""
     import numpy as np
 
+    from thresholds.files.columns import listed
+
     names, name = source.label_names, source.name
     if names is None or rule.label_names is None or names == rule.label_names:
         return None
     if set(names) != set(rule.label_names):
         apart = [
-            _some(set(first) - set(second)) for first, second in ((names, rule.label_names), (rule.label_names, names))
+            listed(sorted(set(first) - set(second)))
+            for first, second in ((names, rule.label_names), (rule.label_names, names))
         ]
         because = "".join(
-            f"; column {label!r} of {name} is {source.left_out[label]}"
+            f"; column {shown(label)} of {name} is {source.left_out[label]}"
             for label in sorted(set(rule.label_names) & set(source.left_out))[:_NAMES_SHOWN]
         )
         raise InputError(
@@ -211,9 +216,3 @@ def described(data: "ScoreFile | Source", n_samples: int, n_labels: int, kind: s
         "" if truth is None else f"truth {truth!r}",
     ]
     return "\n".join([f"{data.name}: {', '.join(filter(None, parts))}", *data.notes])
-
-
-def _some(labels: set[str]) -> str:
-    """List a few labels, in order."""
-    found = sorted(labels)
-    return (", ".join(map(repr, found[:_NAMES_SHOWN])) or "none") + (", ..." if len(found) > _NAMES_SHOWN else "")

@@ -4,8 +4,8 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -22,29 +22,41 @@ def write_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], 
     if os.path.isdir(path) or os.fspath(path).endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, "is a folder, expected a file", os.fspath(path))
     if os.path.exists(path) and not os.path.isfile(path):
-        try:
-            with open(path, "wb") as stream:
-                write(stream)
-        except BrokenPipeError as error:
-            raise BrokenPipeError(error.errno, error.strerror, os.fspath(path)) from None
+        with _naming(path), open(path, "wb") as stream:
+            write(stream)
         return
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:_SHOWN]}.{secrets.token_hex(8)}")
+    temporary = target.with_name(f"{_hidden(target)}{secrets.token_hex(8)}")
     try:
-        with open(temporary, "xb") as stream:
+        with _naming(target), open(temporary, "xb") as stream:
             write(stream)
             stream.flush()
             _sync(stream.fileno())
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
-    except BaseException as error:
+    except BaseException:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and str(error.filename) == str(temporary):
-            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
     with suppress(OSError):  # The file is there; Windows opens no folders.
         _sync_folder(target.parent)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have what the system says of a file that is written name `path`; other files keep their names."""
+    try:
+        yield
+    except OSError as error:
+        ours = error.filename is None or os.path.basename(error.filename).startswith(_hidden(path))
+        if error.errno is None or not ours:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+
+
+def _hidden(path: str | os.PathLike[str]) -> str:
+    """Give what the name of a temporary file beside `path` begins with."""
+    return f".{Path(path).name[:_SHOWN]}."
 
 
 def _sync_folder(folder: Path) -> None:

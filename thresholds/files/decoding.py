@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import label_lists
-from thresholds._checks import InputError, Matrix
+from thresholds._checks import InputError, Matrix, shown
 from thresholds.files.columns import Batch, Lists
 
 Array = npt.NDArray[Any]
@@ -49,7 +49,7 @@ def indicator(cells: Array, what: str, first: int, label_names: Sequence[str] | 
     bad = (cells != 0) & (cells != 1)
     if bad.any():
         row, place = (int(number) for number in np.argwhere(bad)[0])
-        label = place if label_names is None else repr(label_names[place])
+        label = place if label_names is None else shown(label_names[place])
         raise InputError(f"{what} has {cells[row, place]} at row {first + row}, label {label}, expected only 0 and 1")
     return cells.astype(np.uint8)
 

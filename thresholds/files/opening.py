@@ -51,7 +51,7 @@ def read_label_names(path: StrPath) -> tuple[str, ...]:
         names = reading_json(path, "label names")
     else:
         with reading(path, "label names"):
-            names = [line.strip() for line in path.read_text("utf-8-sig").splitlines()]
+            names = [line.strip() for line in path.read_text("utf-8-sig").split("\n")]
     if not isinstance(names, list):
         raise InputError(f"{path} is no list, expected label names in order")
     while names and names[-1] == "":

@@ -119,6 +119,11 @@ class LabelledFile(ScoreFile):
 def gather(source: Source, step: Callable[[int], object] | None = None) -> ScoreFile:
     """Read all rows; `step` is told how many rows each block had."""
     found = source.whole() or _gathered(source, step)
+    if found.y_true is not None and found.y_true.shape != found.y_score.shape:
+        raise InputError(
+            f"truth {source.truth_key!r} of {source.name} has shape {found.y_true.shape}, expected"
+            f" {found.y_score.shape}, that of the scores {source.score_key!r}"
+        )
     return ScoreFile(
         name=source.name,
         score_key=source.score_key,
