@@ -125,6 +125,11 @@ def split_rows(
     return _checked(cv, n), "as given"
 
 
+def seed_of_folds(how: str, random_state: int | None) -> int | None:
+    """Give the seed that folds were made with; None for folds that were given, which have none that is known."""
+    return random_state if how.startswith(STRATIFIED) else None
+
+
 def _stratified(truth: Matrix, weighted: Mask | None, n_folds: int, groups: object, random_state: int | None) -> Ints:
     """Give folds of the rows that have weight; the others, which count nowhere, are in none."""
     if weighted is None or weighted.all():
