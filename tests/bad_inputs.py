@@ -754,7 +754,7 @@ BAD_GROUPS: Values = [
         [[0, None, 1, 2], [0, nan, 1, 2], [[1]] * 4, [{}] * 4, np.eye(4), np.ma.array([1] * 4, mask=[0, 0, 1, 0])],
         "has .* at row ., expected a name or number",
     ),
-    ([[0] * 4, ["a"] * 4], "has 1 groups, expected at least n_folds=2"),
+    ([[0] * 4, ["a"] * 4], "has 1 group, expected at least n_folds=2"),
 ]
 BAD_FOLDS: Values = [
     ([0, 1, -1, 2.0, None, True, nan, 1j], "is .*, expected a whole number of at least 2"),
@@ -797,7 +797,7 @@ CROSS_FITS = [
     BadInput(
         "cross_fit: too few groups",
         lambda: cross_fit(groups=[0] * 4),
-        "groups has 1 groups, expected at least n_folds=2",
+        "groups has 1 group, expected at least n_folds=2",
     ),
     BadInput(
         "cross_fit: no weight to fit on",

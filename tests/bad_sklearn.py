@@ -181,7 +181,9 @@ BAD_SKLEARN = [
     Bad("folds that ignore the groups", lambda: grouped(cv=KFold(2)), "cv splits the group of row 0, which fold 0 "),
     Bad("fewer groups", lambda: grouped(FOLDS[:39], cv=2), "groups has 39 entries, expected 40, one for each row"),
     Bad("fewer groups than folds", lambda: grouped(cv=5), "groups has 4 groups, expected at least n_folds=5"),
-    Bad("one group to hold out from", lambda: grouped(FOLDS * 0, cv=0.5), "groups has n_groups=1, expected at least 2"),
+    Bad(
+        "one group to hold out from", lambda: grouped(FOLDS * 0, cv=0.5), "groups has 1 group, expected at least 2, to"
+    ),
     Bad("a splitter for single labels", lambda: fit(cv=StratifiedKFold()), "Supported target types are"),
     Bad("several folds without refit", lambda: fit(refit=False), "refit is False with 5 folds in cv, expected True"),
     Bad("a splitter without refit", lambda: fit(cv=KFold(3), refit=False), "refit is False with 3 folds in cv"),

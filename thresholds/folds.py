@@ -75,8 +75,8 @@ def multilabel_folds(
     unit = np.arange(n) if groups is None else group_numbers(groups, n)
     n_units = int(unit.max()) + 1
     if n_units < n_folds:
-        kind, name = ("rows", "y_true") if groups is None else ("groups", "groups")
-        raise InputError(f"{name} has {n_units} {kind}, expected at least n_folds={n_folds}")
+        kind, name = ("row", "y_true") if groups is None else ("group", "groups")
+        raise InputError(f"{name} has {counted(n_units, kind)}, expected at least n_folds={n_folds}")
     found = _labelled(truth, None if groups is None else unit)
     sizes, turn = np.bincount(unit, minlength=n_units), rng.permutation(n_units)
     first = rng.integers(n_folds, size=n_units)

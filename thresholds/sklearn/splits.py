@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from thresholds._checks import InputError, Matrix
 from thresholds.folds import STRATIFIED, group_numbers, multilabel_folds, split_rows
+from thresholds.tables import counted
 
 Ints = npt.NDArray[np.int64]
 Pairs = list[tuple[Ints, Ints]]
@@ -85,7 +86,7 @@ def _held_out(share: float, truth: Matrix, groups: Ints | None, seed: int | None
     """Hold out a share of the rows, of each label alike: some of many folds."""
     n = truth.shape[0] if groups is None else int(groups.max()) + 1
     if n < 2:
-        found = f"y has n_samples={n}" if groups is None else f"groups has n_groups={n}"
+        found = f"y has n_samples={n}" if groups is None else f"groups has {counted(n, 'group')}"
         raise InputError(f"{found}, expected at least 2, to hold some out")
     finest = min(_FINEST, n)
     part = Fraction(share).limit_denominator(finest)
