@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
@@ -109,6 +110,17 @@ BAD_SKLEARN = [
             (make_pipeline(StandardScaler(), LinearSVC()), {"cv": 0.5, "refit": False}),
             (VotingClassifier([("bayes", GaussianNB())], voting="soft"), {}),
         )
+    ),
+    Bad(
+        "sparse labels for a classifier of one",
+        lambda: fit(LogisticRegression(), y=sparse.csr_matrix(Y)),
+        "estimator LogisticRegression takes one label, and y has 2 .*, expected a classifier of several,"
+        r" such as OneVsRestClassifier\(estimator\) or MultiOutputClassifier\(estimator\)",
+    ),
+    Bad(
+        "sparse labels for a classifier of dense ones",
+        lambda: fit(MultiOutputClassifier(LogisticRegression()), y=sparse.csr_matrix(Y)),
+        r"estimator MultiOutputClassifier takes no sparse y \(.*\), expected a dense one, y.toarray\(\)",
     ),
     Bad(
         "a fold without positives, for a classifier that needs both classes",
