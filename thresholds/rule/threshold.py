@@ -225,7 +225,7 @@ class ThresholdRule(Saved):
         return positives_only(scores, hits)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
-        """Give a rule with some thresholds changed, by label name or position; what it reaches is unknown.
+        """Give a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
 
         Examples
         --------
@@ -238,6 +238,8 @@ class ThresholdRule(Saved):
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
         values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.init}
+        if np.array_equal(changed, self.thresholds):
+            return ThresholdRule(**values)
         unknown = {"objective": None, "guard_report": None, "out_of_fold": None}
         return ThresholdRule(**values | unknown | {"thresholds": changed, "per_label": True})
 
