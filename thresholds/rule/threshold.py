@@ -213,8 +213,8 @@ class ThresholdRule(Saved):
         filled = np.flatnonzero(self.thresholds <= self.missing)
         if filled.size and not dense:
             name = filled[0] if self.label_names is None else repr(self.label_names[filled[0]])
-            fitted = self.average is not None and self.expected is None
-            instead = "fit the rule with keep_sparse=True" if fitted else "raise the threshold"
+            by_fit = self.objective is not None and self.expected is None  # Thresholds changed by hand have none.
+            instead = "fit the rule with keep_sparse=True" if by_fit else "raise the threshold"
             why = f"the threshold {self.thresholds[filled[0]]} of label {name} is not above missing={self.missing}"
             raise dense_answer(scores, why, f"{instead}, or ")
         hits = scores.data >= cut[scores.indices]
