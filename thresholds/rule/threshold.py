@@ -51,7 +51,7 @@ class ThresholdRule(Saved):
     fitted_on : FittedOn or None
     out_of_fold : OutOfFold or None
         What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
-        were made and their random_state. None once thresholds are changed.
+        were made and their random_state. None once `replace` has changed a threshold.
     """
 
     thresholds: Floats
