@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier, VotingClassifier
@@ -111,6 +112,17 @@ BAD_SKLEARN = [
         )
     ),
     Bad(
+        "sparse labels for a classifier of one",
+        lambda: fit(LogisticRegression(), y=sparse.csr_matrix(Y)),
+        "estimator LogisticRegression takes one label, and y has 2 .*, expected a classifier of several,"
+        r" such as OneVsRestClassifier\(estimator\) or MultiOutputClassifier\(estimator\)",
+    ),
+    Bad(
+        "sparse labels for a classifier of dense ones",
+        lambda: fit(MultiOutputClassifier(LogisticRegression()), y=sparse.csr_matrix(Y)),
+        r"estimator MultiOutputClassifier takes no sparse y \(.*\), expected a dense one, y.toarray\(\)",
+    ),
+    Bad(
         "a fold without positives, for a classifier that needs both classes",
         lambda: fit(MultiOutputClassifier(LogisticRegression()), y=ONE_POSITIVE),
         "estimator MultiOutputClassifier fails on fold . of cv, where label 1 has no positives .*"
@@ -181,7 +193,9 @@ BAD_SKLEARN = [
     Bad("folds that ignore the groups", lambda: grouped(cv=KFold(2)), "cv splits the group of row 0, which fold 0 "),
     Bad("fewer groups", lambda: grouped(FOLDS[:39], cv=2), "groups has 39 entries, expected 40, one for each row"),
     Bad("fewer groups than folds", lambda: grouped(cv=5), "groups has 4 groups, expected at least n_folds=5"),
-    Bad("one group to hold out from", lambda: grouped(FOLDS * 0, cv=0.5), "groups has n_groups=1, expected at least 2"),
+    Bad(
+        "one group to hold out from", lambda: grouped(FOLDS * 0, cv=0.5), "groups has 1 group, expected at least 2, to"
+    ),
     Bad("a splitter for single labels", lambda: fit(cv=StratifiedKFold()), "Supported target types are"),
     Bad("several folds without refit", lambda: fit(refit=False), "refit is False with 5 folds in cv, expected True"),
     Bad("a splitter without refit", lambda: fit(cv=KFold(3), refit=False), "refit is False with 3 folds in cv"),

@@ -962,7 +962,11 @@ def test_a_fit_without_labels_says_what_the_model_believes(tmp_path: Path, capsy
 
 
 def test_compare_says_first_how_many_labels_rank_backwards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for n_backwards, said in ((12, LOOKS_NEGATED), (2, "rank backwards: positives score lower than the rest"), (0, "")):
+    for n_backwards, said in (
+        (12, f"rank backwards (label 0, label 1, label 2 and 9 others): {LOOKS_NEGATED.partition(': ')[2]}"),
+        (2, "rank backwards (label 0, label 1): positives score lower than the rest"),
+        (0, ""),
+    ):
         path = known_and_not(tmp_path / "s.npz", n_backwards)
         assert run("compare", path) == 0
         out = capsys.readouterr().out
@@ -972,3 +976,4 @@ def test_compare_says_first_how_many_labels_rank_backwards(tmp_path: Path, capsy
         assert run("compare", path, "--json") == 0
         printed = strict_json(capsys.readouterr().out)
         assert (printed["labels_backwards"], printed["labels_tested"]) == (n_backwards, 12)
+        assert printed["backwards"] == [f"label {j}" for j in range(n_backwards)]

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from scipy.stats import norm
 from sklearn.metrics import f1_score, fbeta_score
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
+import thresholds
 from thresholds import (
     InputError,
     SCutFBR,
@@ -712,10 +714,14 @@ def test_changed_thresholds_have_no_figure_out_of_fold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("f", None), ("f", "0.5"), ("n_folds", 0), ("how", 3), ("random_state", -1)]
+    ("name", "value"),
+    [("f", None), ("f", "0.5"), ("f", 5.0), ("f", -0.1), ("n_folds", 0), ("how", 3), ("how", ""), ("random_state", -1)],
 )
 def test_a_file_with_a_bad_figure_out_of_fold_is_refused(name: str, value: object, tmp_path: Path) -> None:
     values = cross_fit(Y, S, random_state=0).rule.to_dict()
-    (tmp_path / "rule.json").write_text(json.dumps(values | {"out_of_fold": values["out_of_fold"] | {name: value}}))
+    spoiled = values | {"out_of_fold": values["out_of_fold"] | {name: value}}
+    (tmp_path / "rule.json").write_text(json.dumps(spoiled))
     with pytest.raises(InputError, match=f"{name} "):
         load_rule(tmp_path / "rule.json")
+    schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+    assert not jsonschema.Draft202012Validator(schema).is_valid(spoiled)

@@ -1,5 +1,6 @@
 """`diagnose` against its definitions, on rules and scores of every kind; what it says, and what it repairs."""
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,7 +17,16 @@ from scipy.stats import false_discovery_control, fisher_exact, mannwhitneyu
 from sklearn.metrics import roc_auc_score
 
 import thresholds
-from thresholds import CalibratedRule, FixedRule, InstanceRule, TopKRule, calibrate, diagnose, fit_empirical
+from thresholds import (
+    CalibratedRule,
+    FixedRule,
+    InstanceRule,
+    ThresholdRule,
+    TopKRule,
+    calibrate,
+    diagnose,
+    fit_empirical,
+)
 from thresholds._kernels.evidence import chance_of_f
 from thresholds.diagnosis.evidence import rejected
 
@@ -926,6 +936,9 @@ def test_labels_that_rank_backwards_are_never_predicted_again() -> None:
         assert np.isposinf(mended.rule.thresholds).tolist() == [True, True, False, False, False]
         assert mended.changes["predicted_after"].tolist() == [0, 0]
         assert "2 rank backwards: no threshold suits these, negate their scores and fit again" in str(mended)
+    one = dataclasses.replace(found, table=found.table[1:], caps=found.caps[1:], cap_predicted=found.cap_predicted[1:])
+    mended = one.repair(ThresholdRule(rule.thresholds[1:]))
+    assert "1 ranks backwards: no threshold suits it, negate its scores and fit again" in str(mended)
     assert not found.repair(rule, states=("platypus",)).changes.size
     guarded = rule.replace({0: 1.0})  # too high: predicted about as often as true, on the wrong rows
     found = diagnose(truth, scores, guarded)

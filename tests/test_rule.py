@@ -197,6 +197,9 @@ def test_a_fit_whose_answer_would_be_dense_is_sent_to_keep_sparse_first() -> Non
     )
     with pytest.raises(InputError, match=message):
         fit_empirical(truth, scores).predict(sparse.csr_array((2_000_000, 1000)))
+    lowered = fit_empirical(truth, scores, keep_sparse=True).replace({0: 0.0})
+    with pytest.raises(InputError, match="be positive: raise the threshold, or pass dense=True"):
+        lowered.predict(sparse.csr_array((2_000_000, 1000)))
     kept = fit_empirical(truth, scores, keep_sparse=True).predict(scores)
     assert kept.toarray().tolist() == scores.toarray().tolist()
 

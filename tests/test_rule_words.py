@@ -26,7 +26,15 @@ def test_replace_changes_some_thresholds() -> None:
     assert changed.label_names == rule.label_names
     assert changed.fitted_on == rule.fitted_on
     assert rule.thresholds[1] != inf
-    assert rule.replace({}).thresholds.tolist() == rule.thresholds.tolist()
+
+
+def test_a_rule_of_which_nothing_is_changed_keeps_what_it_reaches() -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = rng.integers(0, 2, (60, 3)), rng.random((60, 3))
+    rule = thresholds.cross_fit(truth, scores, per_label=False, average="micro", random_state=0).rule
+    for same in (rule.replace({}), rule.replace({1: rule.thresholds[1]})):
+        assert (same.objective, same.out_of_fold) == (rule.objective, rule.out_of_fold)
+        assert str(same) == str(rule)
 
 
 def test_replace_makes_a_fixed_rule_a_threshold_rule() -> None:

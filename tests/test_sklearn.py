@@ -553,6 +553,28 @@ def test_a_part_of_few_groups_has_as_many_folds() -> None:
     assert len(found.cv_results_["fold_thresholds"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"cv": None}, (5, "by iterative stratification", 0)),
+        ({"cv": 3, "random_state": None}, (3, "by iterative stratification", None)),
+        ({"cv": 3, "fit_params": {"groups": GROUPS}}, (3, "by iterative stratification of groups", 0)),
+        ({"cv": 0.5}, (5, "by iterative stratification", 0)),
+        ({"cv": KFold(4)}, (4, "KFold", None)),
+        ({"cv": ShuffleSplit(1, test_size=0.5, random_state=1)}, (5, "by iterative stratification", 0)),
+        ({"cv": np.arange(150) % 2}, (2, "as given", None)),
+        ({"cv": [(range(75), range(75, 150)), (range(75, 150), range(75))]}, (2, "as given", None)),
+    ],
+    ids=["default", "a number", "groups", "a share", "a splitter", "a splitter of one part", "numbers", "pairs"],
+)
+def test_the_rule_says_how_its_folds_were_made(options: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    with config_context(enable_metadata_routing=True):
+        found = fitted(**options)
+    kept = found.rule_.out_of_fold
+    assert (kept.n_folds, kept.how, kept.random_state) == expected
+    assert kept.f == found.cross_fitted_score_
+
+
 def test_a_search_hands_on_its_groups() -> None:
     with config_context(enable_metadata_routing=True):
         meta = MultilabelThresholdClassifierCV(BASE, cv=3, random_state=0, store_cv_results=True)

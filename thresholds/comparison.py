@@ -12,6 +12,7 @@ from thresholds import _checks, tables
 from thresholds._checks import Average, InputError, Matrix
 from thresholds.calibration import AnyRule, CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
+from thresholds.diagnosis.by_state import named
 from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
 from thresholds.diagnosis.result import of_backwards
 from thresholds.diagnosis.verdicts import are_backwards, missing_of, states_of
@@ -26,6 +27,7 @@ from thresholds.rule import FixedRule, InstanceRule, Rule, ThresholdRule
 from thresholds.top_k import fit_top_k
 
 _OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
+_NAMED = 3  # labels that rank backwards, in the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Comparison:
     labels_gold_often: int  # labels that are positive on more than a third of the rows
     labels_backwards: int  # labels that `diagnose` calls so, whatever the rule: AUROC shown to be below 1/2
     labels_tested: int  # labels with enough positives, and negatives, for that
+    backwards: tuple[str, ...] = ()  # those that rank backwards: names, or positions
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values, for JSON."""
@@ -95,7 +98,8 @@ class Comparison:
         table = tables.as_text([*zip(*head, strict=True)], [cells[: len(head)] for cells in body])
         if not self.labels_backwards:
             return table
-        return f"{of_backwards(self.labels_backwards, self.labels_tested)}\n\n{table}"
+        names = named(self.backwards, _NAMED)
+        return f"{of_backwards(self.labels_backwards, self.labels_tested, names)}\n\n{table}"
 
 
 def compare(
@@ -136,12 +140,13 @@ def compare(
             raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
     beta = _checks.beta(beta)
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
-    y_true, y_score, _ = _checks.aligned(y_true, "y_true", y_score, "y_score", _common_names(rules))
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", _common_names(rules))
     problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
     gold = count_by_label(problem.truth, problem.truth, problem.measured)
     of_scores = cache(lambda: _measured_scores(problem))
     evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
     of_labels = evidence(missing_of(next(iter(rules.values()))))
+    backwards = are_backwards(of_labels, Criteria())
     return Comparison(
         measures=tuple(_measure(name, rule, problem, beta, of_scores, evidence) for name, rule in rules.items()),
         beta=beta,
@@ -150,18 +155,19 @@ def compare(
         n_supported=int(np.count_nonzero(gold.positives)),
         gold_per_row=float(gold.positives.sum() / gold.total),
         labels_gold_often=int(np.count_nonzero(gold.positives > _OFTEN * gold.total)),
-        labels_backwards=int(np.count_nonzero(are_backwards(of_labels, Criteria()))),
+        labels_backwards=int(np.count_nonzero(backwards)),
         labels_tested=int(np.count_nonzero(~np.isnan(of_labels.p_backwards))),
+        backwards=tuple(tables.names_of(names, problem.n_labels)[backwards].tolist()),
     )
 
 
 def _common_names(rules: Mapping[str, AnyRule]) -> tuple[str, ...] | None:
     """Give the label names of the rules, and refuse rules of different ones."""
-    named = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
-    for (first, names), (second, others) in pairwise(named.items()):
+    known = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
+    for (first, names), (second, others) in pairwise(known.items()):
         if names != others:
             raise InputError(f"rules {first!r} and {second!r} have different label names, expected the same, in order")
-    return next(iter(named.values()), None)
+    return next(iter(known.values()), None)
 
 
 def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings: Any) -> dict[str, AnyRule]:

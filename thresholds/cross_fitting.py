@@ -13,7 +13,7 @@ import numpy.typing as npt
 from thresholds import _checks, tables
 from thresholds._checks import Average, InputError, Placement
 from thresholds.empirical import FitSettings, fit_problem
-from thresholds.folds import STRATIFIED, split_rows
+from thresholds.folds import seed_of_folds, split_rows
 from thresholds.guards import Guard
 from thresholds.judging import Judged, f_measure, judge
 from thresholds.metrics.counts import stacked
@@ -212,7 +212,7 @@ def cross_fit(
     measured = None if problem.measured is None else problem.measured[judged_rows]
     fold_thresholds = np.stack([of_fold.thresholds for of_fold in fold_rules])
     out_of_fold = f_measure(together, measured, average, rule.beta, rule.zero_division)
-    seed = random_state if how.startswith(STRATIFIED) else None  # Folds that are given have none.
+    seed = seed_of_folds(how, random_state)
     return CrossFit(
         rule=replace(rule, out_of_fold=OutOfFold(out_of_fold, len(pairs), how, seed)),
         in_sample=rule.objective,

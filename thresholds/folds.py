@@ -75,8 +75,8 @@ def multilabel_folds(
     unit = np.arange(n) if groups is None else group_numbers(groups, n)
     n_units = int(unit.max()) + 1
     if n_units < n_folds:
-        kind, name = ("rows", "y_true") if groups is None else ("groups", "groups")
-        raise InputError(f"{name} has {n_units} {kind}, expected at least n_folds={n_folds}")
+        kind, name = ("row", "y_true") if groups is None else ("group", "groups")
+        raise InputError(f"{name} has {counted(n_units, kind)}, expected at least n_folds={n_folds}")
     found = _labelled(truth, None if groups is None else unit)
     sizes, turn = np.bincount(unit, minlength=n_units), rng.permutation(n_units)
     first = rng.integers(n_folds, size=n_units)
@@ -123,6 +123,11 @@ def split_rows(
             raise InputError(f"cv has {found}, expected one to judge and rows outside it to fit on")
         return pairs, "as given"
     return _checked(cv, n), "as given"
+
+
+def seed_of_folds(how: str, random_state: int | None) -> int | None:
+    """Give the seed that folds were made with; None for folds that were given, which have none that is known."""
+    return random_state if how.startswith(STRATIFIED) else None
 
 
 def _stratified(truth: Matrix, weighted: Mask | None, n_folds: int, groups: object, random_state: int | None) -> Ints:

@@ -217,6 +217,23 @@ def test_the_best_checkpoint_is_deployed_with_its_rule(learning: dict[str, Any],
     assert contents(folder) == before
 
 
+def test_label_names_go_by_column(learning: dict[str, Any], folder: Path) -> None:
+    """Keys of a config may be sorted as text: 0, 1, 10, 11, 2, ..."""
+    library, columns = learning["transformers"], sorted(map(str, range(12)))
+    config = library.BertConfig(
+        vocab_size=12, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4,
+        id2label={column: f"label {column}" for column in columns}, problem_type="multi_label_classification",
+    )  # fmt: skip
+    data = [{"input_ids": [5 + row % 7] * 3, "labels": [float((row + k) % 2) for k in range(12)]} for row in range(20)]
+    trainer = learning["ThresholdTrainer"](
+        library.BertForSequenceClassification(config),
+        library.TrainingArguments("out", report_to="none", disable_tqdm=True, use_cpu=True),
+        eval_dataset=data,
+    )
+    trainer.evaluate()
+    assert trainer.rows.label_names == tuple(f"label {column}" for column in range(12))
+
+
 def test_a_training_that_is_resumed_finds_the_best_rule(learning: dict[str, Any], folder: Path) -> None:
     learning["a_trainer"](num_train_epochs=2).train()
     resumed = learning["a_trainer"]()

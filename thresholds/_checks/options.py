@@ -60,7 +60,8 @@ def beta(value: object, *, measures: bool = False) -> float:
             " nothing is predicted"
         )
     if not 0 <= number <= _LARGEST_BETA:
-        raise InputError(f"beta is {number}, expected a positive finite number, at most {_LARGEST_BETA:g}")
+        kind = "a finite number of at least 0" if measures else "a positive finite number"
+        raise InputError(f"beta is {number}, expected {kind}, at most {_LARGEST_BETA:g}")
     return number
 
 

@@ -12,7 +12,8 @@ def compare(options: argparse.Namespace) -> None:
 
     data = reading.labelled(options)
     calibration, test, split = reading.halves(data)
-    rules = fit_all(data.y_true[calibration], data.y_score[calibration], **reading.settings(options))
+    settings = reading.settings(options) | {"label_names": data.label_names}
+    rules = fit_all(data.y_true[calibration], data.y_score[calibration], **settings)
     result = compare(rules, data.y_true[test], data.y_score[test], beta=options.beta)
     if options.json:
         about = {"file": data.name, "score_key": data.score_key, "placement": options.placement, "split": split}

@@ -32,7 +32,9 @@ class Repair(NamedTuple):
         of_all = f"{changes.size:,} of {self.rule.n_labels:,} thresholds"
         first = f"repaired {of_all}: {after:,} predictions of these labels instead of {before:,}"
         backwards = np.count_nonzero(changes["state"] == "backwards")
-        if backwards:
+        if backwards == 1:
+            first += "; 1 ranks backwards: no threshold suits it, negate its scores and fit again"
+        elif backwards:
             first += f"; {backwards:,} rank backwards: no threshold suits these, negate their scores and fit again"
         order = np.argsort(changes["predicted_after"] - changes["predicted_before"], kind="stable")[:_SHOWN]
         body = [

@@ -161,7 +161,7 @@ class Diagnosis(tables.ReadOnly):
             names = self.table["name"][self.backwards]
             lines.append(of_backwards(names.size, self._n_tested, named(names, k)))
         if self.platypus.any():
-            lines.append(of_platypuses(self.table, "over-predicted, and the scores know little or nothing of it", k))
+            lines.append(of_platypuses(self.table, _MEANINGS["platypus"], k))
         return "\n".join(lines)
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from thresholds import _checks
+from thresholds._checks import InputError
 from thresholds.rule.saving import refuse_unknown
 from thresholds.tables import counted
 
@@ -21,10 +22,12 @@ class OutOfFold:
     def __post_init__(self) -> None:
         """Check what may come from a file."""
         seed = None if self.random_state is None else _checks.count(self.random_state, "random_state", 0)
+        if _checks.text(self.how, "how") == "":
+            raise InputError("how is '', expected where the folds come from")
         checked = {
-            "f": float(_checks.finite(self.f, "the f of out_of_fold")),
+            "f": _checks.share(self.f, "the f of out_of_fold"),
             "n_folds": _checks.count(self.n_folds, "n_folds", 1),
-            "how": _checks.text(self.how, "how"),
+            "how": self.how,
             "random_state": seed,
         }
         for name, value in checked.items():

@@ -51,7 +51,7 @@ class ThresholdRule(Saved):
     fitted_on : FittedOn or None
     out_of_fold : OutOfFold or None
         What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
-        were made and their random_state. None once thresholds are changed.
+        were made and their random_state. None once `replace` has changed a threshold.
     """
 
     thresholds: Floats
@@ -213,8 +213,8 @@ class ThresholdRule(Saved):
         filled = np.flatnonzero(self.thresholds <= self.missing)
         if filled.size and not dense:
             name = filled[0] if self.label_names is None else repr(self.label_names[filled[0]])
-            fitted = self.average is not None and self.expected is None
-            instead = "fit the rule with keep_sparse=True" if fitted else "raise the threshold"
+            by_fit = self.objective is not None and self.expected is None  # Thresholds changed by hand have none.
+            instead = "fit the rule with keep_sparse=True" if by_fit else "raise the threshold"
             why = f"the threshold {self.thresholds[filled[0]]} of label {name} is not above missing={self.missing}"
             raise dense_answer(scores, why, f"{instead}, or ")
         hits = scores.data >= cut[scores.indices]
@@ -225,7 +225,7 @@ class ThresholdRule(Saved):
         return positives_only(scores, hits)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
-        """Give a rule with some thresholds changed, by label name or position; what it reaches is unknown.
+        """Give a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
 
         Examples
         --------
@@ -238,6 +238,8 @@ class ThresholdRule(Saved):
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
         values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.init}
+        if np.array_equal(changed, self.thresholds):
+            return ThresholdRule(**values)
         unknown = {"objective": None, "guard_report": None, "out_of_fold": None}
         return ThresholdRule(**values | unknown | {"thresholds": changed, "per_label": True})
 

@@ -179,9 +179,9 @@ class MultilabelThresholdClassifierCV(Wrapper):
         self._method = method_of(self.estimator, self.response_method)
         seed = seed_of(self.random_state)
         groups = groups_of(params, routed.splitter.split, target.truth.shape[0])
-        folds = self._folds(X, target, weights, groups, routed.splitter.split, seed)
+        folds, how = self._folds(X, target, weights, groups, routed.splitter.split, seed)
         pooled = self._fit_folds(X, target, folds, routed.estimator.fit)
-        self._fit_thresholds(target, pooled, weights, groups, seed)
+        self._fit_thresholds(target, pooled, weights, groups, how, seed)
         self._describe(target)
         return self
 
@@ -208,19 +208,19 @@ class MultilabelThresholdClassifierCV(Wrapper):
 
     def _folds(
         self, X: Any, target: Target, weights: Any, groups: Any, split_params: dict[str, Any], seed: int | None
-    ) -> list[Fold]:
-        """Make all splits, once; last of all, the fit on all rows."""
+    ) -> tuple[list[Fold], str]:
+        """Make all splits, once, and say where they come from; last of all, the fit on all rows."""
         every = np.arange(target.truth.shape[0])
         if self._prefit:
-            return [Fold(None, every, "the rows of y", keep=True)]
-        splits = make_splits(self.cv, X, target.y, target.truth, weights, groups, split_params, seed)
+            return [Fold(None, every, "the rows of y", keep=True)], "as given"
+        splits, how = make_splits(self.cv, X, target.y, target.truth, weights, groups, split_params, seed)
         if len(splits) > 1 and not self.refit:
             raise InputError(f"refit is False with {len(splits)} folds in cv, expected True, or a single split")
         judged = np.concatenate([test for _, test in splits])
         if target.positives(every).any() and not target.positives(judged).any():
             raise InputError("cv holds out no positives of any label, expected some to fit thresholds on")
         folds = [Fold(train, test, f"fold {k} of cv", keep=not self.refit) for k, (train, test) in enumerate(splits)]
-        return [*folds, Fold(every, None, "all rows", keep=True)] if self.refit else folds
+        return ([*folds, Fold(every, None, "all rows", keep=True)] if self.refit else folds), how
 
     def _fit_folds(self, X: Any, target: Target, folds: list[Fold], fit_params: dict[str, Any]) -> Pooled:
         """Fit the classifier on every fold, and keep the one that will predict."""
@@ -233,11 +233,15 @@ class MultilabelThresholdClassifierCV(Wrapper):
         self.estimator_ = results[-1][0]
         return pool([scores for _, scores in results if scores is not None], target, folds, self._method)
 
-    def _fit_thresholds(self, target: Target, pooled: Pooled, weights: Any, groups: Any, seed: int | None) -> None:
+    def _fit_thresholds(
+        self, target: Target, pooled: Pooled, weights: Any, groups: Any, how: str, seed: int | None
+    ) -> None:
         """Fit thresholds on the pooled scores, and estimate what they reach on other rows."""
         options = {"beta": self.beta, "per_label": self.per_label, "guard": self.guard}
         jobs = effective_n_jobs(self.n_jobs)
-        self.rule_, found = fit_thresholds(target, pooled, weights, groups, seed, self.average, n_jobs=jobs, **options)
+        self.rule_, found = fit_thresholds(
+            target, pooled, weights, groups, how, seed, self.average, n_jobs=jobs, **options
+        )
         self.best_score_ = self.rule_.objective
         self.cross_fitted_score_ = np.nan if found is None else found.out_of_fold
         if self.store_cv_results:

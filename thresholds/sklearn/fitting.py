@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
@@ -18,6 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 _CONSTANT_LABEL = r"Label .* is present in all training examples"  # OneVsRestClassifier, of each such label
 _OF_ONE_LABEL = re.compile(r"1d array|Multilabel and multi-output")  # Complaints about a y of several labels.
+_OF_SPARSE = re.compile(r"Sparse data was passed for y\b")  # Not for X.
 _OF_CLASSES = re.compile(r"\bclass(es)?\b|out of bounds|unique")  # Complaints about a label of one value.
 
 
@@ -46,7 +48,7 @@ def fit_fold(
             return estimator, None
         X_test, _ = _safe_split(estimator, X, None, fold.test, fold.train)
         scores = scores_of(estimator, X_test, method, target.n_labels, target.positive)
-    except (ValueError, IndexError, NotImplementedError) as error:
+    except (ValueError, IndexError, NotImplementedError, TypeError) as error:
         _explain(error, estimator, target, fold)
         raise
     if scores.shape[0] != fold.test.size:
@@ -65,7 +67,12 @@ def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> No
     if fold.train is None:
         return
     name = type(estimator).__name__
-    if target.classes is None and _OF_ONE_LABEL.search(str(error)):
+    sparse = target.classes is None and _OF_SPARSE.search(str(error))
+    if sparse and _takes_several(estimator):
+        raise InputError(
+            f"estimator {name} takes no sparse y ({_one_line(error)}), expected a dense one, y.toarray()"
+        ) from error
+    if sparse or (target.classes is None and _OF_ONE_LABEL.search(str(error))):
         raise InputError(
             f"estimator {name} takes one label, and y has {target.n_labels} ({_one_line(error)}), expected a classifier"
             " of several, such as OneVsRestClassifier(estimator) or MultiOutputClassifier(estimator)"
@@ -85,6 +92,12 @@ def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> No
         f" ({_one_line(error)}); expected one that takes labels of one class, such as"
         " OneVsRestClassifier, or rows with both"
     ) from error
+
+
+def _takes_several(estimator: Any) -> bool:
+    """Tell whether a classifier says that it takes several labels."""
+    tags = get_tags(estimator)
+    return bool(tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label))
 
 
 def _one_line(error: Exception) -> str:

@@ -1,6 +1,6 @@
 """Out-of-fold scores, pooled, and the thresholds that are fitted on them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,8 @@ import numpy.typing as npt
 from thresholds._checks import Average, Matrix
 from thresholds.cross_fitting import CrossFit, cross_fit
 from thresholds.empirical import fit_empirical
-from thresholds.rule import ThresholdRule
+from thresholds.folds import seed_of_folds
+from thresholds.rule import OutOfFold, ThresholdRule
 from thresholds.sklearn.fitting import Fold, is_constant
 from thresholds.sklearn.splits import fold_count
 from thresholds.sklearn.targets import Target
@@ -60,17 +61,23 @@ def fit_thresholds(
     pooled: Pooled,
     weights: Any,
     groups: Ints | None,
+    how: str,
     seed: int | None,
     average: Average,
     **options: Any,
 ) -> tuple[ThresholdRule, CrossFit | None]:
-    """Fit a rule, and cross-fit it over the folds of the scores; over new ones, if these are a single part."""
+    """Fit a rule, and cross-fit it over the folds of the scores; over new ones, if these are a single part.
+
+    `how` says where the folds of the scores come from, `seed` is that of all folds made here.
+    """
     truth = target.truth[pooled.rows]
     weights = None if weights is None else weights[pooled.rows]
     groups = None if groups is None else groups[pooled.rows]
     options |= {"sample_weight": weights, "label_names": target.label_names}
     if pooled.folds.any():
         found = cross_fit(truth, pooled.scores, average, cv=pooled.folds, **options)
+        known = OutOfFold(found.out_of_fold, len(found.fold_thresholds), how, seed_of_folds(how, seed))
+        found = replace(found, rule=replace(found.rule, out_of_fold=known), how=how)
         return found.rule, found
     n_folds = fold_count(len(pooled.rows), weights, groups)
     if n_folds < 2:

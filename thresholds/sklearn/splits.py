@@ -9,7 +9,8 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from thresholds._checks import InputError, Matrix
-from thresholds.folds import group_numbers, multilabel_folds, split_rows
+from thresholds.folds import STRATIFIED, group_numbers, multilabel_folds, split_rows
+from thresholds.tables import counted
 
 Ints = npt.NDArray[np.int64]
 Pairs = list[tuple[Ints, Ints]]
@@ -40,22 +41,26 @@ def make_splits(
     groups: Ints | None,
     split_params: dict[str, Any],
     seed: int | None,
-) -> Pairs:
-    """Make the splits of `cv`: none of its folds shares judged rows with another, or judges rows it is fitted on."""
+) -> tuple[Pairs, str]:
+    """Make the splits of `cv`, and say where they come from.
+
+    None of its folds shares judged rows with another, or judges rows that it is fitted on.
+    """
     weighted = None if weights is None else weights > 0
     if isinstance(cv, Real) and not isinstance(cv, Integral):
-        return _held_out(float(cv), truth, groups, seed)
+        return _held_out(float(cv), truth, groups, seed), STRATIFIED
     if cv is None or isinstance(cv, Integral):
         n_rows = truth.shape[0] if weighted is None else int(weighted.sum())
         cv = max(fold_count(truth.shape[0], weights, groups), 2) if cv is None else int(cv)
         if n_rows < cv:
             raise InputError(f"cv is {cv} folds, and y has n_samples={n_rows} with weight, expected as many at least")
-        return split_rows(cv, truth, y, weighted, groups, seed)[0]
-    given = list(cv.split(X, y, **split_params)) if hasattr(cv, "split") else cv
-    pairs, _ = split_rows(given, truth, y, weighted, None, seed)
+        return split_rows(cv, truth, y, weighted, groups, seed)
+    splits = hasattr(cv, "split")
+    given = list(cv.split(X, y, **split_params)) if splits else cv
+    pairs, how = split_rows(given, truth, y, weighted, None, seed)
     if groups is not None and "groups" not in split_params:
         _refuse_parted(groups, pairs)
-    return pairs
+    return pairs, type(cv).__name__ if splits else how
 
 
 def fold_count(n_rows: int, weights: Any, groups: Ints | None) -> int:
@@ -81,7 +86,7 @@ def _held_out(share: float, truth: Matrix, groups: Ints | None, seed: int | None
     """Hold out a share of the rows, of each label alike: some of many folds."""
     n = truth.shape[0] if groups is None else int(groups.max()) + 1
     if n < 2:
-        found = f"y has n_samples={n}" if groups is None else f"groups has n_groups={n}"
+        found = f"y has n_samples={n}" if groups is None else f"groups has {counted(n, 'group')}"
         raise InputError(f"{found}, expected at least 2, to hold some out")
     finest = min(_FINEST, n)
     part = Fraction(share).limit_denominator(finest)
