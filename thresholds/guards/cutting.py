@@ -90,7 +90,7 @@ def fall_back(
     limits: Limits,
     placement: Placement,
 ) -> GuardedCuts:
-    """Predict always each label of which that has a higher F-beta than its cut; then keep the limits.
+    """Predict a label always if that has a higher F-beta than its cut; then keep the limits.
 
     Always is the lowest score: all cells but those that are masked and, where predictions stay sparse, `missing`; of a
     label that has no score but `missing` the sample says nothing, and it keeps its cut. What falls back (or was always
