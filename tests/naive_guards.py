@@ -312,6 +312,7 @@ def shrink(
     probabilities: bool = True,
     unsupported: str = "above_max",
     keep_sparse: bool = False,
+    average: str = "macro",
 ) -> list[float]:
     """The thresholds of the guard "shrink"."""
     cells = Cells.of(y_true, y_score, sample_weight)
@@ -325,7 +326,8 @@ def shrink(
         else:
             t = next_above(scores.max(), cells.dtype)
         thresholds.append(max(t, next_above(missing, cells.dtype)) if keep_sparse else t)
-    if mean_f(cells, thresholds, beta) >= mean_f(cells, [-math.inf] * len(thresholds), beta):
+    always = [-math.inf] * len(thresholds)
+    if mean_f(cells, thresholds, beta, average) >= mean_f(cells, always, beta, average):
         return thresholds
     for j, t in enumerate(thresholds):
         lowest = lowest_cut(cells, j, missing, keep_sparse)
@@ -340,19 +342,21 @@ def f_of(cells: Cells, j: int, threshold: float, beta: float) -> Fraction | floa
     return naive.f_beta(*counts, beta, 0.0)
 
 
-def mean_f(cells: Cells, thresholds: Sequence[float], beta: float) -> float:
-    """Mean of the labels' F."""
-    return float(np.mean([float(f_of(cells, j, t, beta)) for j, t in enumerate(thresholds)]))
+def mean_f(cells: Cells, thresholds: Sequence[float], beta: float, average: str) -> float:
+    """Mean of the labels' F, or that weighted by their positives, but for a factor."""
+    weights = cells.positives if average == "weighted" else np.ones(len(thresholds))
+    f = np.array([float(f_of(cells, j, t, beta)) for j, t in enumerate(thresholds)])
+    return float(weights @ f)
 
 
 def lowest_cut(cells: Cells, j: int, missing: float, keep_sparse: bool) -> float:
-    """The lowest score, so that all is predicted; not that of masked cells, nor of several that are missing."""
+    """The lowest score, so that all is predicted but masked cells; above `missing` where predictions are sparse.
+
+    Never where no score but `missing` is left.
+    """
     column = cells.scores[:, j]
-    absent = sum(weight for score, weight in zip(column, cells.exact_weights, strict=True) if score == missing)
-    shown = column[column > -math.inf]
-    if keep_sparse or (shown.size and shown.min() == missing and absent > 1):
-        shown = shown[shown > missing]
-    return float(shown.min()) if shown.size else NEVER
+    shown = column[column > (missing if keep_sparse else -math.inf)]
+    return float(shown.min()) if (shown != missing).any() else NEVER
 
 
 # Limits of one label
@@ -433,8 +437,16 @@ def limited_guard(
     *,
     sample_weight: Array | None = None,
     above: float | None = None,
+    fell_back: bool = False,
 ) -> float:
-    """A guard's threshold where it keeps the limits, else the allowed cut that predicts most nearly as many."""
+    """A guard's threshold where it keeps the limits, else the allowed cut that predicts most nearly as many.
+
+    Of a label that fell back on always a cut that the limits moved must hit a positive, else it is never predicted.
+    """
+    if fell_back:
+        found = limited_guard(truth, scores, threshold, limits, sample_weight=sample_weight, above=above)
+        hits = any(y and naive.plain(s) >= found for y, s in zip(truth, scores, strict=True))
+        return found if hits or found == threshold else NEVER
     weights = naive.exact_weights(sample_weight, len(truth))
     counts = naive.counts(truth, np.array([naive.plain(s) >= threshold for s in scores]), weights)
     if limits.allow(*map(float, counts)):

@@ -685,13 +685,15 @@ def test_negated_scores_are_predicted_always_and_it_is_said() -> None:
     assert rule.objective == pytest.approx((2 * base / (1 + base)).mean(), rel=1e-12)
     assert rule.predict(scores).all()
     fell_back = rule.guard_report.n_fell_back
-    assert fell_back >= 5, "the guard itself predicts one of them always"
-    assert f"guard shrink, fell back on always for {fell_back} labels" in str(rule)
-    said = f"falls back on predicting always for {fell_back}, as it reaches less than that does"
+    assert fell_back == 6, "also one that the guard itself predicts always"
+    assert "guard shrink, fell back on always for 6 labels)" in str(rule)
+    said = "6 labels fall back on always: on these rows the guard's cuts reach less F than that"
     assert said in str(rule.guard_report)
+    np.testing.assert_array_equal(rule.guard_report.to_dict()["fell_back"], np.ones(6, np.bool_))
     right = fit_empirical(truth, -scores, guard="shrink")
     assert not right.guard_report.fell_back.any()
     assert "always" not in f"{right} {right.guard_report}"
+    assert not right.guard_report.to_dict()["fell_back"].any()
 
 
 def test_a_label_that_ranks_backwards_among_others_is_left_to_the_diagnosis() -> None:
@@ -712,7 +714,67 @@ def test_labels_that_are_known_keep_the_guard_where_most_are_not() -> None:
     assert not rule.guard_report.fell_back[0]
     assert rule.predict(scores)[:, 0].mean() < 0.1
     assert rule.predict(scores)[:, 1:].all()
-    assert rule.guard_report.n_fell_back >= 5, "the guard itself predicts some of them always"
+    assert rule.guard_report.n_fell_back == 7, "also those that the guard itself predicts always"
+
+
+@pytest.mark.parametrize("sparse_scores", [False, True])
+def test_many_scores_of_zero_are_predicted_where_all_are(sparse_scores: bool) -> None:
+    """The lowest score of clipped scores is `missing`: it is left out only where predictions shall be sparse."""
+    rng = np.random.default_rng(26)
+    truth = (rng.random((500, 8)) < 0.15).astype(np.uint8)
+    dense = np.clip(rng.normal(0.5, 1, truth.shape) - 1.5 * truth, 0, None)
+    scores = sparse.csr_array(dense) if sparse_scores else dense
+    rule = fit_empirical(truth, scores, guard="shrink")
+    base = truth.mean(axis=0)
+    assert rule.objective == pytest.approx((2 * base / (1 + base)).mean(), rel=1e-12)
+    assert (dense >= rule.thresholds).all()
+    assert rule.guard_report.n_fell_back == 8
+    kept = fit_empirical(truth, sparse.csr_array(dense), guard="shrink", keep_sparse=True)
+    np.testing.assert_array_equal(dense >= kept.thresholds, dense > 0)
+
+
+def test_the_guard_claims_at_least_what_always_reaches_in_the_average_that_is_fitted() -> None:
+    """Frequent labels rank backwards, rare ones well: the plain mean of F says nothing of the weighted one."""
+    below = 0
+    for seed in range(6):
+        rng = np.random.default_rng([27, seed])
+        truth = (rng.random((300, 8)) < [*6 * [0.06], *2 * [0.007]]).astype(np.uint8)
+        scores = rng.standard_normal(truth.shape) + truth * [*6 * [-4.0], *2 * [4.0]]
+        always = np.ones_like(truth)
+        for average in ("macro", "weighted"):
+            rule = fit_empirical(truth, scores, guard="shrink", average=average)
+            reached = thresholds.metrics.f1_score(truth, rule.predict(scores), average=average, zero_division=0)
+            assert rule.objective == pytest.approx(reached, rel=1e-12)
+            below += reached < thresholds.metrics.f1_score(truth, always, average=average, zero_division=0) - 1e-12
+    assert below == 0
+
+
+def test_a_limit_that_allows_no_hit_predicts_never_what_falls_back() -> None:
+    """The highest of scores that rank backwards are the least likely: as many as are allowed would all be wrong."""
+    rng = np.random.default_rng(21)
+    truth = (rng.random((800, 6)) < 0.04).astype(np.uint8)
+    scores = 1 / (1 + np.exp(6.0 * truth - 2 - rng.standard_normal(truth.shape)))
+    rule = fit_empirical(truth, scores, guard="shrink", max_overprediction=2)
+    report = rule.guard_report
+    assert not rule.predict(scores).any()
+    assert np.isposinf(rule.thresholds).all()
+    assert rule.objective == 0
+    assert report.fell_back.all()
+    assert set(report.reason) == {"no hit within limits"}
+    assert "fell back on always, as far as limits allow, for 6 labels" in str(rule)
+    assert "6 labels fall back on always, as far as limits allow: on these rows" in str(report)
+
+
+def test_a_limit_that_allows_hits_keeps_what_falls_back_within_it() -> None:
+    rng = np.random.default_rng(28)
+    truth = rng.permuted(np.tile(np.arange(800) < 30, (6, 1)), axis=1).T.astype(np.uint8)
+    scores = rng.standard_normal(truth.shape) - truth
+    rule = fit_empirical(truth, scores, guard="shrink", max_overprediction=18)
+    report = rule.guard_report
+    predicted = rule.predict(scores).sum(axis=0)
+    assert report.fell_back.all()
+    assert set(report.reason) == {"always, within limits"}
+    np.testing.assert_array_equal(predicted, np.full(6, 18 * 30))
 
 
 def test_where_scores_say_little_the_guard_does_no_worse_on_other_rows_than_the_plain_optimum() -> None:
@@ -733,24 +795,25 @@ def test_where_scores_say_little_the_guard_does_no_worse_on_other_rows_than_the_
     assert np.mean(gained) > 0.002
 
 
-@pytest.mark.parametrize("keep_sparse", [False, True])
-def test_the_fall_back_equals_its_twin(keep_sparse: bool) -> None:
+@pytest.mark.parametrize(("average", "keep_sparse"), [("macro", False), ("macro", True), ("weighted", False)])
+def test_the_fall_back_equals_its_twin(average: str, keep_sparse: bool) -> None:
     """Ties, masks, missing scores, weights, beta; on dense and sparse scores alike."""
     fell_back = 0
     for problem in NEGATED if keep_sparse else NEGATED[::2]:
         if is_level(problem):
             continue
         given = problem.sparse() if keep_sparse else problem.y_score
-        rule = fit_empirical(problem.y_true, given, guard="shrink", keep_sparse=keep_sparse, **problem.options)
-        expected = twin.shrink(problem.y_true, problem.y_score, keep_sparse=keep_sparse, **problem.options)
+        options = problem.options | {"keep_sparse": keep_sparse, "average": average}
+        rule = fit_empirical(problem.y_true, given, guard="shrink", **options)
+        expected = twin.shrink(problem.y_true, problem.y_score, **options)
         weights = np.ones(len(problem.y_true)) if problem.sample_weight is None else problem.sample_weight
         scores = problem.y_score[weights > 0].astype(np.float64)
         np.testing.assert_array_equal(scores >= rule.thresholds, scores >= expected, problem.name)
-        check_claim(problem, rule)
+        check_claim(problem, rule, average)
         fell_back += rule.guard_report.n_fell_back
         if not keep_sparse:
             check_report(problem, rule)
-            lists = fit_empirical(problem.y_true, problem.sparse(), guard="shrink", **problem.options)
+            lists = fit_empirical(problem.y_true, problem.sparse(), guard="shrink", **options)
             np.testing.assert_array_equal(lists.thresholds, rule.thresholds, problem.name)
         if keep_sparse:
             assert (rule.thresholds > problem.missing).all()

@@ -89,7 +89,10 @@ def test_best_cut_within_limits(chunk: int) -> None:
 
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_guards_within_limits(chunk: int) -> None:
-    """A guard's cut that keeps the limits stays as it is; else the nearest allowed cut replaces it."""
+    """A guard's cut that keeps the limits stays as it is; else the nearest allowed cut replaces it.
+
+    Where the guard fell back on always, and the allowed cut hits nothing, the label is never predicted.
+    """
     for problem in CHUNKS[chunk]:
         case, limits = problem.case, twin.Limits(**problem.limits)
         rule = fit_empirical(case.y_true, case.y_score, guard="shrink", **problem.options)
@@ -98,9 +101,12 @@ def test_guards_within_limits(chunk: int) -> None:
         )
         check_claim(problem, rule)
         if case.dyadic_weights:
-            both = zip(rule.thresholds.tolist(), free.thresholds.tolist(), problem.columns(), strict=True)
-            for got, guarded, (truth, scores) in both:
-                expected = twin.limited_guard(truth, scores, guarded, limits, sample_weight=case.sample_weight)
+            fell_back = free.guard_report.fell_back.tolist()
+            all_of = zip(rule.thresholds.tolist(), free.thresholds.tolist(), fell_back, problem.columns(), strict=True)
+            for got, guarded, fell, (truth, scores) in all_of:
+                expected = twin.limited_guard(
+                    truth, scores, guarded, limits, sample_weight=case.sample_weight, fell_back=fell
+                )
                 check_cut(problem, scores, got, expected)
                 if expected == guarded:
                     assert got == guarded, "a cut that keeps the limits stays to the last bit"

@@ -203,7 +203,7 @@ def fit_problem(problem: Problem, settings: FitSettings, *, n_jobs: int | None, 
     elif chosen is None and not limits.any:
         cuts = _each_label(problem, beta, **run)
     else:
-        guarded = fit_guarded(problem, chosen, limits, beta, placement, **run)
+        guarded = fit_guarded(problem, chosen, limits, average, beta, placement, **run)
         cuts, report = guarded.cuts, guarded.report(problem, guard_name(chosen, limits), beta, zero_division, placement)
     fitted = ThresholdRule(
         thresholds=cuts.placed(problem, placement) if report is None else report.guarded,

@@ -23,7 +23,8 @@ Words = npt.NDArray[np.str_]
 
 _ROUNDING = 1e-12  # of ranks, where the unit of weights is no row
 
-SHRUNK, TIED, NO_POSITIVES, LIMITED, ALWAYS = "shrunk", "tied scores", "no positives", "limits", "always"
+SHRUNK, TIED, NO_POSITIVES, LIMITED = "shrunk", "tied scores", "no positives", "limits"
+ALWAYS, ALWAYS_LIMITED, NO_HIT = "always", "always, within limits", "no hit within limits"  # of labels that fell back
 
 
 class GuardedCuts(NamedTuple):
@@ -62,7 +63,7 @@ class Guarded(NamedTuple):
             f_after=f_of_counts(self.made.tp, self.made.predicted, positives, beta, zero_division),
             reason=np.where(before == self.made.predicted, "", self.made.reason),
             label_names=problem.label_names,
-            fell_back=self.made.reason == ALWAYS,
+            fell_back=np.isin(self.made.reason, (ALWAYS, ALWAYS_LIMITED, NO_HIT)),
         )
 
 
@@ -80,20 +81,35 @@ def cut_at_thresholds(
     return within_limits(problem, items, cuts, limits, placement)
 
 
-def cut_below_all(problem: Problem, items: Items, rows_per_unit: float, placement: Placement) -> GuardedCuts:
-    """Cut each label at its lowest score: always, but for masked cells, and several that are `missing`, if lowest."""
-    present = _present(problem, items)
-    lowest = to_scores(keys_at_ranks(items.starts, items.keys, items.weights, np.stack([np.maximum(present, 0.5)] * 2)))
-    above, _, tied, _ = _count_at(items, lowest[0].astype(np.float64), problem)
-    left_out = (lowest[0] == problem.missing) & (tied * rows_per_unit > 1)
-    cuts = _lowest_within(problem, items, np.where(left_out, above, present).astype(np.float64))
-    return GuardedCuts(cuts.placed(problem, placement), cuts.tp, cuts.predicted, np.full(present.size, ALWAYS))
+def fall_back(
+    problem: Problem,
+    items: Items,
+    cuts: GuardedCuts,
+    positives: Ints,
+    beta: float,
+    limits: Limits,
+    placement: Placement,
+) -> GuardedCuts:
+    """Predict a label always if that has a higher F-beta than its cut; then keep the limits.
 
+    Always is the lowest score: all cells but those that are masked and, where predictions stay sparse, `missing`; of a
+    label that has no score but `missing` the sample says nothing, and it keeps its cut. What falls back (or was always
+    predicted already), and hits nothing where the limits allow it, is never predicted: its highest scores are the
+    least likely.
+    """
+    always = _cut_below_all(problem, items, placement)
+    f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
+    f_always = f_of_counts(always.tp, always.predicted, positives, beta, 0.0)
+    better = f_always > f
+    already = (cuts.predicted == always.predicted) & (f_always > 0)
+    falls = better | already
+    best = _chosen(better, always, cuts)
+    best = best._replace(reason=np.where(falls, ALWAYS, best.reason))
 
-def higher_f(first: GuardedCuts, second: GuardedCuts, positives: Ints, beta: float) -> GuardedCuts:
-    """Take the cut of higher F-beta of each label; the first of equal ones."""
-    f, other = (f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0) for cuts in (first, second))
-    return _chosen(f >= other, first, second)
+    found = within_limits(problem, items, best, limits, placement)
+    moved = falls & (found.reason == LIMITED)
+    found = found._replace(reason=np.where(moved, ALWAYS_LIMITED, found.reason))
+    return _chosen(moved & (found.tp == 0), _never(falls.size, NO_HIT), found)
 
 
 def within_limits(
@@ -121,6 +137,22 @@ def within_limits(
         capped = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
         found = _chosen(allowed, capped, found)
     return _chosen(broken, found, cuts)
+
+
+def _cut_below_all(problem: Problem, items: Items, placement: Placement) -> GuardedCuts:
+    """Cut each label at the lowest score that it may be cut at; one that has no score but `missing` never."""
+    lowest = _lowest_within(problem, items, _present(problem, items).astype(np.float64))
+    reason = np.full(lowest.tp.size, ALWAYS)
+    cuts = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
+    above, _, _, _ = _count_at(items, lowest.score, problem)
+    unscored = (lowest.score == problem.missing) & (above == 0)
+    return _chosen(unscored, _never(unscored.size, ALWAYS), cuts)
+
+
+def _never(n_labels: int, reason: str) -> GuardedCuts:
+    """Predict none of some labels."""
+    nothing = np.zeros(n_labels, np.int64)
+    return GuardedCuts(np.full(n_labels, np.inf), nothing, nothing, np.full(n_labels, reason))
 
 
 def _chosen(where: npt.NDArray[np.bool_], first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:

@@ -22,11 +22,17 @@ def guard_name(guard: Shrink | SCutFBR | None, limits: Limits) -> str | None:
 
 
 def fit_guarded(
-    problem: Problem, guard: Shrink | SCutFBR | None, limits: Limits, beta: float, placement: Placement, **run: Any
+    problem: Problem,
+    guard: Shrink | SCutFBR | None,
+    limits: Limits,
+    average: str,
+    beta: float,
+    placement: Placement,
+    **run: Any,
 ) -> Guarded:
     """Choose the cut of every label; None is the best cut within the limits. `run` has n_jobs and progress."""
     if isinstance(guard, Shrink):
-        return fit_shrunk(problem, guard, limits, beta, placement, **run)
+        return fit_shrunk(problem, guard, limits, average, beta, placement, **run)
     if isinstance(guard, SCutFBR):
         return fit_scut_fbr(problem, guard, limits, beta, placement, **run)
     return _limited(problem, limits, beta, placement, **run)

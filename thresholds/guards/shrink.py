@@ -15,17 +15,19 @@ it: leave it out, and it is accepted if it is among the c + 1 highest. A thresho
 than the rank, nor that of `missing` scores: where a rare label's scores are all 0, the sample says nothing.
 
 Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is to predict nearly
-always. So if the labels' mean F is below that of predicting each on every row, on the rows of the fit, where the guard
-does better than on others, each label takes the better of its cut and the lowest. (The plain optimum does worse than
-always there, on other rows.) Limits come last.
+always. So if the average of the labels' F that is fitted is below that of predicting each on every row, on the rows of
+the fit, where the guard does better than on others, each label takes the better of its cut and the lowest: that of
+`missing` scores, too, unless predictions shall stay sparse. (The plain optimum does worse than always there, on other
+rows.) Limits come last.
 
 The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower bounds for statistical
 estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010, "Large-Scale Inference", chapter 1.
 """
 
 from collections.abc import Callable
-from functools import cache
-from typing import NamedTuple, TypeVar
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +37,7 @@ from thresholds._checks import Placement, is_sparse, row_blocks
 from thresholds._kernels.odds import expected_f_at_ratios
 from thresholds._kernels.ranks import f_at_ratios
 from thresholds.guards.choice import Shrink
-from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, cut_below_all, higher_f, joined, within_limits
+from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, fall_back, joined, within_limits
 from thresholds.guards.limits import Limits
 from thresholds.guards.pooled import PooledCurve, fit_pooled_curve, keys_apart, narrow_keys
 from thresholds.metrics.counts import f_of_counts
@@ -44,8 +46,6 @@ from thresholds.staircase import Cuts
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-
-Result = TypeVar("Result")
 
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # It has 1, which perfectly separated labels need.
 
@@ -65,59 +65,80 @@ class _Views(NamedTuple):
     optimum: Cuts
 
 
+@dataclass(frozen=True)
+class _Cutting:
+    """The steps of the fit that read the labels `first:last` of a tile."""
+
+    problem: Problem
+    cells: Callable[[int, int], Items]
+    rows_per_unit: float
+    beta: float
+    limits: Limits
+    placement: Placement
+
+    def view(self, curve: PooledCurve | None, first: int, last: int) -> _Views:
+        """Read what the labels say."""
+        return _view(self.problem, self.cells(first, last), curve, self.beta)
+
+    def cut(self, ranks: Floats, first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
+        """Cut at the ranks, before and after the limits."""
+        items = self.cells(first, last)
+        cuts = cut_at_ranks(self.problem, items, ranks[first:last], self.rows_per_unit)
+        return cuts, within_limits(self.problem, items, cuts, self.limits, self.placement)
+
+    def fall_back(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:
+        """Take the better of the cuts and always, after the limits."""
+        items = self.cells(first, last)
+        of_tile = GuardedCuts._make(values[first:last] for values in cuts)
+        return fall_back(self.problem, items, of_tile, positives[first:last], self.beta, self.limits, self.placement)
+
+
 def fit_shrunk(
     problem: Problem,
     options: Shrink,
     limits: Limits,
+    average: str,
     beta: float,
     placement: Placement,
     n_jobs: int | None,
     progress: bool,
 ) -> Guarded:
-    """Shrink the thresholds of all labels."""
+    """Shrink the thresholds of all labels; `average` ("macro" or "weighted") decides whether they fall back."""
     rows_per_unit = _rows_per_unit(problem)
     # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
     cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
+    steps = _Cutting(problem, cells, rows_per_unit, beta, limits, placement)
+    over_tiles = partial(staircase.map_tiles, problem, n_jobs=n_jobs, progress=progress)
+
+    # What all labels say, and the rank of each.
     curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs) if options.probabilities else None
-
-    def view(first: int, last: int) -> _Views:
-        return _view(problem, cells(first, last), curve, beta)
-
-    parts = staircase.map_tiles(problem, view, n_jobs=n_jobs, progress=progress)
-    own, expected = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[:2])
-    optimum = staircase.all_cuts([part.optimum for part in parts])
+    views = over_tiles(partial(steps.view, curve))
+    own = np.concatenate([part.own for part in views])  # (n_labels, n_ratios)
+    expected = np.concatenate([part.expected for part in views])  # (n_labels, n_ratios)
+    optimum = staircase.all_cuts([part.optimum for part in views])
     positives = optimum.positives * np.float64(rows_per_unit)
     ranks = _ranks(own, None if curve is None else expected, positives, options.siblings)
     ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
 
-    def cut(first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
-        items = cells(first, last)
-        shrunk = cut_at_ranks(problem, items, ranks[first:last], rows_per_unit)
-        return shrunk, within_limits(problem, items, shrunk, limits, placement)
-
-    def fall_back(first: int, last: int) -> GuardedCuts:
-        items, of_tile = cells(first, last), GuardedCuts._make(values[first:last] for values in shrunk)
-        always = cut_below_all(problem, items, rows_per_unit, placement)
-        better = higher_f(of_tile, always, optimum.positives[first:last], beta)
-        return within_limits(problem, items, better, limits, placement)
-
-    def over_tiles(function: Callable[[int, int], Result]) -> list[Result]:
-        return staircase.map_tiles(problem, function, n_jobs=n_jobs, progress=progress, light=problem.plain)
-
-    shrunk, limited = (joined(parts) for parts in zip(*over_tiles(cut), strict=True))
-    if _is_below_always(problem, shrunk, optimum.positives, beta):
-        limited = joined(over_tiles(fall_back))
+    # The cuts there, or always.
+    parts = over_tiles(partial(steps.cut, ranks), light=problem.plain)
+    shrunk = joined([before for before, _ in parts])
+    limited = joined([after for _, after in parts])
+    if _is_below_always(problem, shrunk, optimum.positives, average, beta):
+        limited = joined(over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=problem.plain))
     return Guarded(limited, optimum)
 
 
-def _is_below_always(problem: Problem, cuts: GuardedCuts, positives: Ints, beta: float) -> bool:
-    """Tell whether the labels' mean F-beta is below that of predicting each on every row."""
+def _is_below_always(problem: Problem, cuts: GuardedCuts, positives: Ints, average: str, beta: float) -> bool:
+    """Tell whether the labels' average F-beta is below that of predicting each on every row.
+
+    It is the average that is fitted: labels with positives count alike for macro, by their positives for weighted F.
+    """
+    label_weights = positives if average == "weighted" else positives > 0
     total = np.full_like(positives, problem.row_weights.sum())
-    reached, always = (
-        f_of_counts(tp, predicted, positives, beta, 0.0)[positives > 0].sum()
-        for tp, predicted in ((cuts.tp, cuts.predicted), (positives, total))
-    )
-    return bool(reached < always)
+    f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
+    f_always = f_of_counts(positives, total, positives, beta, 0.0)
+    return bool((label_weights * f).sum() < (label_weights * f_always).sum())
 
 
 def _rows_per_unit(problem: Problem) -> float:

@@ -1,5 +1,6 @@
 """What a guard, or limits, did to the thresholds of a fit."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,12 @@ from thresholds.tables import ReadOnly, as_text, names_of
 Floats = npt.NDArray[np.float64]
 
 _SHOWN = 5  # labels in the text
+_LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
+
+
+def names_limits(guard: str) -> bool:
+    """Tell whether the name of what guards a rule has limits in it."""
+    return _LIMITS.search(guard) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +33,10 @@ class GuardReport(ReadOnly):
     moved : bool (n_labels,), whether other rows are predicted there than by the optimum
     reason : (n_labels,) str, empty where nothing was moved
     label_names : tuple of str, or None
-    fell_back : bool (n_labels,), labels that are predicted always, as all that the guard reaches on these rows is less
-        than that of predicting every label always: the scores know next to nothing, or rank backwards; None for none
+    fell_back : bool (n_labels,), labels that fell back on always: predicted on all rows but those whose score is masked
+        (-inf) or, where predictions stay sparse, `missing`, as far as limits allow; where these allow no hit, never. On
+        the rows of the fit the guard's cuts reach less of the average F that is fitted (macro or weighted) than
+        predicting every label always: the scores know next to nothing, or rank backwards. None is for no label
     """
 
     guard: str | None
@@ -43,8 +52,13 @@ class GuardReport(ReadOnly):
 
     @property
     def n_fell_back(self) -> int:
-        """How many labels are predicted always instead."""
+        """How many labels fell back on always."""
         return 0 if self.fell_back is None else int(np.count_nonzero(self.fell_back))
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether limits were set."""
+        return self.guard is not None and names_limits(self.guard)
 
     @property
     def moved(self) -> npt.NDArray[np.bool_]:
@@ -54,6 +68,7 @@ class GuardReport(ReadOnly):
     def to_dict(self) -> dict[str, npt.NDArray[Any]]:
         """Give the columns by name, for a data frame."""
         names = names_of(self.label_names, self.moved.size)
+        fell_back = np.zeros(self.moved.size, np.bool_) if self.fell_back is None else self.fell_back
         columns = (
             "unguarded",
             "guarded",
@@ -64,7 +79,7 @@ class GuardReport(ReadOnly):
             "moved",
             "reason",
         )
-        return {"name": names} | {name: getattr(self, name) for name in columns}
+        return {"name": names} | {name: getattr(self, name) for name in columns} | {"fell_back": fell_back}
 
     def __str__(self) -> str:
         """Sum up, and list the labels that were moved furthest."""
@@ -75,7 +90,9 @@ class GuardReport(ReadOnly):
             f" less; predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
         )
         if self.n_fell_back:
-            first += f"; falls back on predicting always for {self.n_fell_back:,}, as it reaches less than that does"
+            labels = "1 label falls" if self.n_fell_back == 1 else f"{self.n_fell_back:,} labels fall"
+            always = "always, as far as limits allow" if self.has_limits else "always"
+            first += f"; {labels} back on {always}: on these rows the guard's cuts reach less F than that"
         if not moved.any():
             return first
         before, after = (np.maximum(counts, 0.5) for counts in (self.predicted_before, self.predicted_after))

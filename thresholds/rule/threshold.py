@@ -1,6 +1,5 @@
 """One threshold for each label."""
 
-import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -15,14 +14,12 @@ from thresholds.placement import rounded_up
 from thresholds.rule import settings
 from thresholds.rule.decisions import decide_on_device, dense_answer, like, positives_only
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
-from thresholds.rule.guard_report import GuardReport
+from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.out_of_fold import OutOfFold
 from thresholds.rule.saving import Saved, from_json, header, to_json
 from thresholds.tables import counted
 
 Floats = npt.NDArray[np.float64]
-
-_LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,8 +291,9 @@ class ThresholdRule(Saved):
         else:
             of_labels = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
             if self.guard_report is not None and self.guard_report.n_fell_back:
-                of_labels += f", fell back on always for {counted(self.guard_report.n_fell_back, 'label')}"
-            if self.guard is not None and _LIMITS.search(self.guard):
+                always = "always, as far as limits allow," if self.guard_report.has_limits else "always"
+                of_labels += f", fell back on {always} for {counted(self.guard_report.n_fell_back, 'label')}"
+            if self.guard is not None and names_limits(self.guard):
                 of_labels += "; limits hold on the rows of the fit only"
             kinds = {None: of_labels, "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
             alone = "" if self.expected is None else ", from probabilities alone"
