@@ -69,6 +69,23 @@ class ArrowTable(Table):
         finally:
             pa.default_memory_pool().release_unused()  # 0.1 GB, measured, that a fit would have beside its own
 
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column."""
+        pa, step = pyarrow(self.name), rows_per_block(1)
+        try:
+            for column, batch in self.first_batches(columns, step) if columns else ():
+                try:
+                    yield column, self._plain(batch.slice(0, step), [column], 0)
+                except NoValue:
+                    yield column, None
+        finally:
+            pa.default_memory_pool().release_unused()
+
+    def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
+        """Give each column with a batch that has its first rows, if there are any."""
+        batch = next((batch for batch in self.record_batches(columns, n_rows) if batch.num_rows), None)
+        return iter(()) if batch is None else ((column, batch) for column in columns)
+
     def _plain(self, batch: Any, columns: Sequence[str], first: int) -> Batch:
         """Turn one batch into plain arrays."""
         found: dict[str, Array | Lists] = {}
@@ -90,8 +107,21 @@ class ParquetTable(ArrowTable):
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read row groups piece by piece, each by itself: pyarrow joins no lists of dictionary text across them."""
         with self._open(self._path) as file:
-            for group in range(file.num_row_groups):
-                yield from file.iter_batches(n_rows, row_groups=[group], columns=list(columns), use_threads=False)
+            yield from self._batches_of(file, columns, n_rows)
+
+    def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
+        """Read one column after another, as a page of each is in memory while it is read."""
+        with self._open(self._path) as file:
+            for column in columns:
+                batch = next((batch for batch in self._batches_of(file, [column], n_rows) if batch.num_rows), None)
+                if batch is not None:
+                    yield column, batch
+
+    @staticmethod
+    def _batches_of(file: Any, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read columns of an open file."""
+        for group in range(file.num_row_groups):
+            yield from file.iter_batches(n_rows, row_groups=[group], columns=list(columns), use_threads=False)
 
     @staticmethod
     def _open(path: Path) -> Any:

@@ -32,6 +32,17 @@ class Shards(Table):
                 self._refuse_other(shard, columns)
                 yield from shard.batches(columns, n_labels)
 
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column, in the first shard that has rows."""
+        for path in self._paths:
+            with reading(path):
+                shard, n_found = self._open(path), 0
+                self._refuse_other(shard, columns)
+                for n_found, found in enumerate(shard.beginnings(columns), 1):
+                    yield found
+                if n_found:
+                    return
+
     def _add(self, path: Path, shard: Table) -> None:
         """Take in a shard; the first tells what columns there are."""
         if not self._paths:
