@@ -36,11 +36,12 @@ class Shards(Table):
         """Read the first block of each column, in the first shard that has rows."""
         for path in self._paths:
             with reading(path):
-                shard, n_found = self._open(path), 0
+                shard, has_rows = self._open(path), False
                 self._refuse_other(shard, columns)
-                for n_found, found in enumerate(shard.beginnings(columns), 1):
+                for found in shard.beginnings(columns):
+                    has_rows = True
                     yield found
-                if n_found:
+                if has_rows:
                     return
 
     def _add(self, path: Path, shard: Table) -> None:
