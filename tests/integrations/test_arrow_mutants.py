@@ -3,8 +3,11 @@
 import gzip
 import json
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import mutants
 import numpy as np
@@ -14,6 +17,9 @@ from thresholds import InputError
 from thresholds.files import gather, open_scores
 
 pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+MEBI = 2**20
 
 _MOST = 2**30  # bytes that reading takes beside what it reads (docs/files.md)
 _SEED = 0
@@ -81,3 +87,74 @@ def test_rows_without_end_are_refused(text: bytes, said: str, tmp_path: Path) ->
     (tmp_path / "s.csv.gz").write_bytes(gzip.compress(text))
     with pytest.raises(InputError, match=said):
         open_scores(tmp_path / "s.csv.gz")
+
+
+@contextmanager
+def counted() -> Iterator[Any]:
+    """A pool that knows how much pyarrow took of it."""
+    usual = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(usual)
+    pa.set_memory_pool(pool)
+    try:
+        yield pool
+    finally:
+        pa.set_memory_pool(usual)
+
+
+def compressed(folder: Path, **columns: Any) -> Path:
+    """A dataset of one compressed batch."""
+    batch = pa.record_batch(columns)
+    folder.mkdir()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(folder / "a.arrow", batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
+    return folder
+
+
+def equal_lists(n_rows: int, length: int) -> Any:
+    """Lists of equal values, which take next to nothing in a file."""
+    return pa.ListArray.from_arrays(np.arange(n_rows + 1, dtype=np.int32) * length, np.zeros(n_rows * length, "f4"))
+
+
+def test_one_row_tells_the_number_of_labels(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"y_score": equal_lists(6_000, 1_000)}), tmp_path / "s.parquet")  # 24 MB
+    with counted() as pool:
+        assert open_scores(tmp_path / "s.parquet").n_labels == 1_000
+    assert pool.max_memory() < 8 * MEBI
+
+
+def test_rows_of_parquet_are_read_by_the_length_of_their_lists(tmp_path: Path) -> None:
+    columns = {
+        "y_score": equal_lists(20_000, 2),
+        "y_true": pa.array(equal_lists(20_000, 1_000).cast(pa.list_(pa.int32()))),
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "s.parquet")  # 80 MB
+    with counted() as pool:
+        source = open_scores(tmp_path / "s.parquet")
+        with pytest.raises(InputError, match="y_true"):
+            list(source.blocks())
+    assert pool.max_memory() < 32 * MEBI
+
+
+def test_columns_of_a_dataset_that_are_left_out_are_not_unpacked(tmp_path: Path) -> None:
+    blob = pa.array([bytes(2**24)] * 2)
+    path = compressed(tmp_path / "d", blob=blob, y_score=[[0.5, 0.25], [0.75, 0.5]], y_true=[[0], [1]], last=blob)
+    with counted() as pool:
+        source = open_scores(path)
+        assert source.n_samples == 2
+        assert gather(source).y_score.tolist() == [[0.5, 0.25], [0.75, 0.5]]
+    assert pool.max_memory() < MEBI
+
+
+def test_lists_that_share_their_values_are_refused_before_they_are_laid_end_to_end(tmp_path: Path) -> None:
+    n_rows, length = 200, 50_000
+    starts, sizes = (pa.array(np.full(n_rows, value, np.int32)) for value in (0, length))
+    shared = pa.ListViewArray.from_arrays(starts, sizes, pa.array(np.zeros(length, np.int64)))
+    path = compressed(tmp_path / "d", y_score=equal_lists(n_rows, 2), y_true=shared)
+    with counted() as pool:
+        with pytest.raises(
+            InputError, match=r"d cannot be read: a block of its lists has 10,000,000 values, of which 50"
+        ):
+            gather(open_scores(path))
+    assert pool.max_memory() < 8 * MEBI

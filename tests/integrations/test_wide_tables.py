@@ -1,6 +1,7 @@
 """Wide tables without a prefix: which columns are labels, what is left out, and decimals."""
 
 from decimal import Decimal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,42 @@ def test_labels_that_are_asked_for_leave_out_the_others_of_the_truth(tmp_path: P
     assert data.y_true is not None
     assert data.y_true.tolist() == [[1, 0]]
     assert source.notes[0] == "left out of t.csv: 'owl' (number), 'note' (number)"
+
+
+OPENINGS = {
+    ".csv": ("thresholds.files.arrow.CsvTable._open", lambda frame, path: frame.to_csv(path, index=False)),
+    ".parquet": ("thresholds.files.arrow.ParquetTable._open", lambda frame, path: frame.to_parquet(path, index=False)),
+    ".jsonl": (
+        "thresholds.files.jsonl.JsonLines._rows",
+        lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", OPENINGS)
+@pytest.mark.parametrize("form", ["a file", "shards"])
+def test_a_table_is_opened_a_few_times_whatever_the_number_of_columns(
+    suffix: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, write = OPENINGS[suffix]
+    frame = pd.DataFrame({"cat": [0.5, 0.25], "dog": [0.75, 0.125]})
+    more = pd.DataFrame({f"text {k}": ["a", "b"] for k in range(40)} | {f"number {k}": [3, 4] for k in range(40)})
+    for stem, columns in (("s", frame.join(more.filter(like="text"))), ("t", (frame > 0.4).astype(int).join(more))):
+        path = tmp_path / stem / f"part-0{suffix}" if form == "shards" else tmp_path / f"{stem}{suffix}"
+        path.parent.mkdir(exist_ok=True)
+        write(columns, path)
+    opened = list[str]()
+    owner, method = name.rsplit(".", 1)
+    module, kind = owner.rsplit(".", 1)
+    table = getattr(import_module(module), kind)
+    original = getattr(table, method)
+
+    def counted(*arguments: Any) -> Any:
+        opened.append(method)
+        return original(*arguments)
+
+    monkeypatch.setattr(table, method, staticmethod(counted) if suffix == ".parquet" else counted)
+    ending = "" if form == "shards" else suffix
+    source = open_scores(tmp_path / f"s{ending}", truth_path=tmp_path / f"t{ending}")
+    assert source.label_names == ("cat", "dog")
+    assert len(opened) <= 16

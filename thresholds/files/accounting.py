@@ -3,14 +3,14 @@
 A column that is named for a label, or that holds numbers but for some cells, is never left out.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._checks import InputError, shown
-from thresholds.files.columns import NUMBERS, SEPARATORS, NoValue, Part, Table, is_index, listed
+from thresholds.files.columns import NUMBERS, SEPARATORS, Part, Table, is_index, listed
 
 _SHOWN = 5
 _MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them
@@ -61,8 +61,7 @@ def refuse_mostly_numbers(
     table: Table, columns: Sequence[str], fits: Callable[[str], bool] = is_number, what: str = "numbers"
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them."""
-    for key in columns:
-        found = _first_text(table, key, fits)
+    for key, found in _first_texts(table, columns, fits):
         if found is not None and found.n_numbers >= max(1, _MOSTLY * found.n_rows):
             odd = "" if found.odd is None else f" (row {found.odd[0]} has {shown(found.odd[1])})"
             raise InputError(
@@ -77,16 +76,19 @@ def of_text(table: Table, columns: Collection[str]) -> list[str]:
     return [key for key in columns if table.columns[key].form == "flat" and table.columns[key].kind == "text"]
 
 
-def looks_like_truth(table: Table, key: str) -> bool:
-    """Tell whether a column holds numbers, and in the first block only 0 and 1."""
-    column = table.columns[key]
-    if column.form != "flat" or column.kind not in NUMBERS or is_index(key, column):
-        return False
-    try:
-        batch = next(table.batches([key], 1), None)
-    except NoValue:
-        return False
-    return batch is not None and bool(np.isin(np.asarray(batch.columns[key], np.float64), (0, 1)).all())
+def look_like_truth(table: Table, columns: Collection[str]) -> set[str]:
+    """Give those of the columns that hold numbers, and in the first block only 0 and 1."""
+    described = {key: table.columns[key] for key in columns}
+    numbers = [
+        key
+        for key, column in described.items()
+        if column.form == "flat" and column.kind in NUMBERS and not is_index(key, column)
+    ]
+    return {
+        key
+        for key, batch in table.beginnings(numbers)
+        if batch is not None and np.isin(np.asarray(batch.columns[key], np.float64), (0, 1)).all()
+    }
 
 
 def because(table: Table, part: Part | None, label: str) -> str:
@@ -126,19 +128,20 @@ def assumed(part: Part) -> tuple[str, ...]:
 def _odd(table: Table, key: str) -> str:
     """Say which is the first row of a column of text that has no number."""
     column = table.columns[key]
-    found = _first_text(table, key, is_number) if column.form == "flat" and column.kind == "text" else None
+    is_text = column.form == "flat" and column.kind == "text"
+    found = dict(_first_texts(table, [key], is_number)).get(key) if is_text else None
     return "" if found is None or found.odd is None else f"row {found.odd[0]} has {shown(found.odd[1])}"
 
 
-def _first_text(table: Table, key: str, fits: Callable[[str], bool]) -> FirstText | None:
-    """Look at the first block of a column of text; None where it lacks values."""
-    try:
-        batch = next(table.batches([key], 1), None)
-    except NoValue:
-        return None
-    if batch is None:
-        return None
-    texts = [str(text) for text in batch.columns[key]]
-    fitting = [fits(text) for text in texts]
-    odd = None if all(fitting) else (batch.first + fitting.index(False), texts[fitting.index(False)])
-    return FirstText(len(texts), sum(fitting), odd)
+def _first_texts(
+    table: Table, columns: Sequence[str], fits: Callable[[str], bool]
+) -> Iterator[tuple[str, FirstText | None]]:
+    """Look at the first block of each column of text; None where it lacks values."""
+    for key, batch in table.beginnings(columns):
+        if batch is None:
+            yield key, None
+            continue
+        texts = [str(text) for text in batch.columns[key]]
+        fitting = [fits(text) for text in texts]
+        odd = None if all(fitting) else (batch.first + fitting.index(False), texts[fitting.index(False)])
+        yield key, FirstText(len(texts), sum(fitting), odd)

@@ -5,6 +5,7 @@
 
 import gzip
 import os
+import struct
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,6 +70,23 @@ class ArrowTable(Table):
         finally:
             pa.default_memory_pool().release_unused()  # 0.1 GB, measured, that a fit would have beside its own
 
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column."""
+        pa, step = pyarrow(self.name), rows_per_block(1)
+        try:
+            for column, batch in self.first_batches(columns, step) if columns else ():
+                try:
+                    yield column, self._plain(batch.slice(0, step), [column], 0)
+                except NoValue:
+                    yield column, None
+        finally:
+            pa.default_memory_pool().release_unused()
+
+    def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
+        """Give each column with a batch that has its first rows, if there are any."""
+        batch = next((batch for batch in self.record_batches(columns, n_rows) if batch.num_rows), None)
+        return iter(()) if batch is None else ((column, batch) for column in columns)
+
     def _plain(self, batch: Any, columns: Sequence[str], first: int) -> Batch:
         """Turn one batch into plain arrays."""
         found: dict[str, Array | Lists] = {}
@@ -90,8 +108,25 @@ class ParquetTable(ArrowTable):
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read row groups piece by piece, each by itself: pyarrow joins no lists of dictionary text across them."""
         with self._open(self._path) as file:
-            for group in range(file.num_row_groups):
-                yield from file.iter_batches(n_rows, row_groups=[group], columns=list(columns), use_threads=False)
+            yield from self._batches_of(file, columns, n_rows, _lists_in(file, columns))
+
+    def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
+        """Read one column after another, as a page of each is in memory while it is read."""
+        with self._open(self._path) as file:
+            for column in columns:
+                batch = next((batch for batch in self._batches_of(file, [column], n_rows) if batch.num_rows), None)
+                if batch is not None:
+                    yield column, batch
+
+    @staticmethod
+    def _batches_of(file: Any, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()) -> Iterator[Any]:
+        """Read columns of an open file; fewer rows where `lists`, by their place in the file, are long on average."""
+        for group in range(file.num_row_groups):
+            described, step = file.metadata.row_group(group), n_rows
+            for place in lists:
+                mean = -(-described.column(place).num_values // max(1, described.num_rows))
+                step = min(step, rows_per_block(mean))
+            yield from file.iter_batches(step, row_groups=[group], columns=list(columns), use_threads=False)
 
     @staticmethod
     def _open(path: Path) -> Any:
@@ -152,21 +187,49 @@ class DatasetTable(ArrowTable):
         """Read all streams, of which nothing is believed: that batches lie in their bytes is checked."""
         for stream in self._streams:
             with self._open(stream) as reader:
+                names = reader.schema.names
+            with self._open(stream, [names.index(column) for column in columns]) as reader:
                 for batch in reader:
                     part = batch.select(list(columns))
                     part.validate(full=True)
                     yield part
 
     @staticmethod
-    def _open(path: Path) -> Any:
-        """Open one stream."""
+    def _open(path: Path, places: Sequence[int] = ()) -> Any:
+        """Open one stream, for columns by their places; others are not unpacked."""
         pa = pyarrow(path.name)
-        return pa.ipc.open_stream(pa.memory_map(os.fspath(path)))
+        options = pa.ipc.IpcReadOptions(included_fields=list(places))
+        return pa.ipc.open_stream(pa.memory_map(os.fspath(path)), options=options)
 
-    def _count(self, path: Path) -> int:
-        """Count the rows of one stream, from its headers."""
-        with self._open(path) as reader:
-            return sum(batch.num_rows for batch in reader)
+    @staticmethod
+    def _count(path: Path) -> int:
+        """Count the rows of one stream, from the headers of its batches: nothing is unpacked."""
+        pa = pyarrow(path.name)
+        with pa.memory_map(os.fspath(path)) as stream:
+            messages = iter(pa.ipc.MessageReader.open_stream(stream))
+            return sum(_n_rows(message.metadata) for message in messages if message.type == "record batch")
+
+
+def _lists_in(file: Any, columns: Sequence[str]) -> list[int]:
+    """Give the places of the columns of lists in a parquet file."""
+    leaves = [file.schema.column(place) for place in range(len(file.schema))]
+    names = tuple(columns)
+    return [place for place, leaf in enumerate(leaves) if leaf.max_repetition_level and leaf.path.startswith(names)]
+
+
+def _n_rows(header: Any) -> int:
+    """Read the number of rows that the header of a record batch has, as Arrow's Message.fbs lays it out."""
+    header = bytes(header)
+
+    def field(table: int, number: int) -> int:
+        """Give the place of a field, which a table of a flatbuffer looks up in its vtable."""
+        vtable = table - struct.unpack_from("<i", header, table)[0]
+        return int(table + struct.unpack_from("<H", header, vtable + 4 + 2 * number)[0])
+
+    message = struct.unpack_from("<I", header)[0]
+    at = field(message, 2)  # Message.header, a RecordBatch
+    batch = at + struct.unpack_from("<I", header, at)[0]
+    return int(struct.unpack_from("<q", header, field(batch, 0))[0])  # RecordBatch.length
 
 
 def _block_size(path: Path) -> int:

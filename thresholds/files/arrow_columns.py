@@ -7,6 +7,7 @@ import numpy as np
 
 from thresholds._checks import InputError, names_of_labels, read_json
 from thresholds.files.columns import Array, Column, Kind, Lists, NoValue
+from thresholds.files.source import BLOCK_CELLS
 
 
 def described(type_: Any, names: tuple[str, ...] | None) -> Column:
@@ -82,7 +83,9 @@ def values_of(array: Any) -> Array | Lists:
         ends = np.asarray(array.offsets).astype(np.int64)
         offsets, values = ends - ends[0], array.flatten()
     elif _is_view(type_):
-        offsets, values = np.append(0, np.asarray(array.sizes).cumsum(dtype=np.int64)), array.flatten()
+        offsets = np.append(0, np.asarray(array.sizes).cumsum(dtype=np.int64))
+        _refuse_shared(int(offsets[-1]), len(array.values))
+        values = array.flatten()
     else:
         return _flat(array)
     if values.null_count:
@@ -93,6 +96,15 @@ def values_of(array: Any) -> Array | Lists:
         return Lists(_flat(values), offsets)
     coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
     return Lists(coded.indices.to_numpy(zero_copy_only=False), offsets, tuple(coded.dictionary.to_pylist()))
+
+
+def _refuse_shared(n_values: int, n_stored: int) -> None:
+    """Refuse rows of list views that share values so often that they would not fit where they are laid end to end."""
+    if n_values > max(n_stored, BLOCK_CELLS):
+        raise ValueError(
+            f"a block of its lists has {n_values:,} values, of which {n_stored:,} are stored, expected lists that share"
+            " none"
+        )
 
 
 def _refuse_null(array: Any) -> None:

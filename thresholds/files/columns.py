@@ -74,6 +74,13 @@ class Table(ABC):
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read columns a few megabytes at a time, rows being about `n_labels` numbers wide; raises `NoValue`."""
 
+    @abstractmethod
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column, of a file that is opened once; None where a value is missing.
+
+        Nothing is given of a table without rows.
+        """
+
 
 class Part(NamedTuple):
     """The columns that scores, or truth, are made of."""

@@ -54,9 +54,10 @@ class TruthFile:
 
 def _refuse_other_labels(table: Table, part: Part, left: Mapping[str, str], scores: Source) -> None:
     """Refuse to leave out the truth of a label that the scores lack."""
+    of_truth = accounting.look_like_truth(table, left)
     for label in left:
         in_scores = scores.left_out.get(label) is not None and table.columns[label].kind in NUMBERS
-        if in_scores or accounting.looks_like_truth(table, label):
+        if in_scores or label in of_truth:
             why = scores.because(label) or "; --label-names names those to use"
             raise InputError(
                 f"truth {part.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"

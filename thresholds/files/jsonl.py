@@ -41,6 +41,16 @@ class JsonLines(Table):
             yield Batch(self.name, first, found)
             first += len(part)
 
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first lines, once."""
+        part = next(self._parts(rows_per_block(1)), [])
+        self._refuse_late_numbers(part)
+        for key in columns if part else ():
+            try:
+                yield key, Batch(self.name, 0, {key: self._column(key, part, 0)})
+            except NoValue:
+                yield key, None
+
     def _parts(self, n_rows: int) -> Iterator[list[tuple[int, Row]]]:
         """Read so many rows at a time, or fewer where these are long: numbers take some ten times their text."""
         part, n_bytes = list[tuple[int, Row]](), 0

@@ -32,6 +32,18 @@ class Shards(Table):
                 self._refuse_other(shard, columns)
                 yield from shard.batches(columns, n_labels)
 
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column, in the first shard that has rows."""
+        for path in self._paths:
+            with reading(path):
+                shard, has_rows = self._open(path), False
+                self._refuse_other(shard, columns)
+                for found in shard.beginnings(columns):
+                    has_rows = True
+                    yield found
+                if has_rows:
+                    return
+
     def _add(self, path: Path, shard: Table) -> None:
         """Take in a shard; the first tells what columns there are."""
         if not self._paths:

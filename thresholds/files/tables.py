@@ -12,7 +12,7 @@ from thresholds._checks import InputError, Matrix, names_of_labels
 from thresholds.files import accounting, keys
 from thresholds.files.columns import Batch, Lists, NoValue, Part, Table, listed, score_part, truth_part
 from thresholds.files.decoding import from_names, from_positions, indicator, rectangular, stacked
-from thresholds.files.source import Block, Source, Wanted
+from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
 
 Array = npt.NDArray[Any]
 Decode = Callable[[Batch], Matrix]
@@ -248,7 +248,8 @@ def _n_labels(table: Table, scores: Part, label_names: tuple[str, ...] | None) -
     column = scores.columns[0]
     width = table.columns[column].width if scores.form == "list" else len(scores.names or ())
     if width is None:
-        found = batches(table, [column], scores, 1, label_names)
+        # So many labels that a row is a block: lists may be long, and one tells their length.
+        found = batches(table, [column], scores, BLOCK_CELLS, label_names)
         lists = next((batch.columns[column] for batch in found), None)
         width = 0 if lists is None else int(np.diff(lists.offsets)[0])  # type: ignore[union-attr]
     if width == 0:
