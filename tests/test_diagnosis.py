@@ -12,7 +12,7 @@ import pytest
 from cases import small_cases
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import false_discovery_control, fisher_exact, mannwhitneyu, t
+from scipy.stats import binom, false_discovery_control, fisher_exact, mannwhitneyu, t
 from sklearn.metrics import roc_auc_score
 
 import thresholds
@@ -980,3 +980,20 @@ def test_scores_that_say_nothing_seldom_rank_backwards(
     p = diagnose(truth, np.where(rng.random((n, m)) < listed, scores, -5.0), FixedRule(inf, m)).table["p_backwards"]
     for level in (0.002, 0.01, 0.05, 0.2):
         assert np.mean(p <= level) <= level + 4 * np.sqrt(level * (1 - level) / m)
+
+
+@pytest.mark.parametrize("n_positives", [5, 10, 20, 100])
+def test_skewed_scores_of_auroc_one_half_hardly_rank_backwards_more_often(n_positives: int) -> None:
+    """Each positive is above all, or else only above a share of the negatives: every outcome, with its probability."""
+    n, high = 400, np.arange(n_positives + 1)
+    negatives = np.arange(n - n_positives)
+    truth = np.repeat(np.arange(n)[:, np.newaxis] < n_positives, high.size, axis=1).astype(np.uint8)
+    for share in np.linspace(0, 0.45, 16):
+        below = round(share * negatives.size)
+        placement = below / negatives.size
+        scores = np.where(np.arange(n_positives)[:, np.newaxis] < high, n, below - 0.5)
+        scores = np.vstack([scores, np.repeat(negatives[:, np.newaxis], high.size, axis=1)])
+        p = diagnose(truth, scores, FixedRule(inf, high.size)).table["p_backwards"]
+        chance = binom.pmf(high, n_positives, (0.5 - placement) / (1 - placement))  # mean placement 1/2
+        for level, bound in ((0.001, 0.003), (0.01, 0.0155), (0.05, 0.05)):
+            assert chance[p <= level].sum() <= bound
