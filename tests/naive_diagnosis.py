@@ -1,6 +1,6 @@
 """The diagnosis of labels from its definitions, the witness of `thresholds.diagnose`; nothing comes from the library.
 
-Counts, ratios, areas, variances and the permutation p-value are in exact arithmetic; the normal distribution and its
+Counts, ratios, areas, variances and the permutation p-value are in exact arithmetic; the distributions and their
 square roots are floats. Everything is slow and obvious: all pairs, all placements of the positives, all cuts.
 
 A label is a pair of columns, truth (0 and 1) and scores (real or -inf); `decided` is what a rule makes of the scores.
@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 from naive import Array, plain
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 DECIDED_BY_RANKS = 1e-12  # p_rank up to which p_max_f is left at 1
 ENOUGH = 5  # positives, and negatives, for the test against a least AUROC
@@ -164,12 +164,16 @@ def sample_variance(values: Sequence[Fraction]) -> Fraction:
     return sum(((value - mean) ** 2 for value in values), Fraction(0)) / (len(values) - 1)
 
 
+def placements(truth: Array, scores: Array) -> tuple[list[Fraction], list[Fraction]]:
+    """The share of negatives below each positive, and that of positives above each negative."""
+    positives, negatives = by_truth(truth, scores)
+    return [placement(s, negatives) for s in positives], [1 - placement(s, positives) for s in negatives]
+
+
 def p_delong(truth: Array, scores: Array, least: float) -> float:
     """Normal, with the variance of DeLong, DeLong and Clarke-Pearson 1988 from the placements."""
-    positives, negatives = by_truth(truth, scores)
-    of_positives = [placement(s, negatives) for s in positives]
-    of_negatives = [1 - placement(s, positives) for s in negatives]
-    variance = sample_variance(of_positives) / len(positives) + sample_variance(of_negatives) / len(negatives)
+    of_positives, of_negatives = placements(truth, scores)
+    variance = sample_variance(of_positives) / len(of_positives) + sample_variance(of_negatives) / len(of_negatives)
     return float(norm.cdf(standardised(auroc(truth, scores) - Fraction(least), variance)))
 
 
@@ -189,11 +193,25 @@ def p_uninformative(truth: Array, scores: Array, least: float) -> float:
     return max(p_delong(truth, scores, least), p_hanley_mcneil(truth, scores, least))
 
 
+def p_student(truth: Array, scores: Array) -> float:
+    """Student's t for a mean placement of 1/2, lower tail: Welch's test, 0 and 1 added to the placements of each class.
+
+    The mean is that of the smaller class.
+    """
+    classes = [[*values, Fraction(0), Fraction(1)] for values in placements(truth, scores)]
+    a, b = (sample_variance(values) / len(values) for values in classes)
+    of_positives, of_negatives = classes
+    freedom = (a + b) ** 2 / (a**2 / (len(of_positives) - 1) + b**2 / (len(of_negatives) - 1))
+    smaller = min(classes, key=len)
+    difference = sum(smaller, Fraction(0)) / len(smaller) - Fraction(1, 2)
+    return float(t.cdf(standardised(difference, a + b), float(freedom)))
+
+
 def p_backwards(truth: Array, scores: Array) -> float:
-    """Two-sided, AUROC = 1/2: twice the larger of ranks and DeLong, of the lower tail; NaN with fewer than 5."""
+    """Two-sided, AUROC = 1/2: twice the larger of ranks and Student's t, of the lower tail; NaN with fewer than 5."""
     if min(len(side) for side in by_truth(truth, scores)) < ENOUGH:
         return NAN
-    return min(1.0, 2 * max(p_rank(truth, scores, lower=True), p_delong(truth, scores, 0.5)))
+    return min(1.0, 2 * max(p_rank(truth, scores, lower=True), p_student(truth, scores)))
 
 
 def rejected(p_values: Sequence[float], alpha: float) -> list[bool]:

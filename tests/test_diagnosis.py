@@ -13,7 +13,7 @@ import pytest
 from cases import small_cases
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.stats import false_discovery_control, fisher_exact, mannwhitneyu
+from scipy.stats import binom, false_discovery_control, fisher_exact, mannwhitneyu, t
 from sklearn.metrics import roc_auc_score
 
 import thresholds
@@ -178,6 +178,13 @@ def test_variances_by_hand() -> None:
     q1, q2 = 0.7 / 1.3, 0.98 / 1.7
     z = (0.75 - 0.7) / math.sqrt((0.21 + (q1 - 0.49) + (q2 - 0.49)) / 4)
     assert witness.p_hanley_mcneil(truth, scores, 0.7) == pytest.approx((1 + math.erf(z / math.sqrt(2))) / 2, rel=1e-12)
+
+
+def test_students_t_by_hand() -> None:
+    """Placements 0 and 0, and two more in each class: 0, 0, 0, 1 twice; mean 1/4, variance 1/4 / 4 twice, so t_6."""
+    truth, scores = column([3, 4], 4)
+    expected = t.cdf((1 / 4 - 1 / 2) / math.sqrt(1 / 16 + 1 / 16), 6)
+    assert witness.p_student(truth, scores) == pytest.approx(expected, rel=1e-12)
 
 
 def test_rejections_are_those_of_scipy() -> None:
@@ -896,13 +903,13 @@ def test_negated_scores_are_as_defined(seed: int) -> None:
 def test_many_negated_rows() -> None:
     """The probability of ranks as low is that of ranks as high, of the scores as they were."""
     rng = np.random.default_rng(6)
-    truth = (np.arange(500)[:, np.newaxis] < [50, 20, 60, 100, 5]).astype(np.uint8)
+    truth = (np.arange(500)[:, np.newaxis] < [50, 20, 60, 100, 8]).astype(np.uint8)
     scores = np.round(rng.standard_normal((500, 5)) + truth * [0.0, 0.6, 0.6, 1.0, 2.0], 3)
     scores[:, 1:3] = np.where(scores[:, 1:3] > 1, scores[:, 1:3], -5)
     found = diagnose(truth, -scores, FixedRule(inf, 5))
     ranks = [witness.p_rank(y, s) for y, s in zip(truth.T, scores.T, strict=True)]
-    delong = [witness.p_delong(y, -s, 0.5) for y, s in zip(truth.T, scores.T, strict=True)]
-    np.testing.assert_allclose(found.table["p_backwards"], np.minimum(1, 2 * np.maximum(ranks, delong)), rtol=1e-9)
+    student = [witness.p_student(y, -s) for y, s in zip(truth.T, scores.T, strict=True)]
+    np.testing.assert_allclose(found.table["p_backwards"], np.minimum(1, 2 * np.maximum(ranks, student)), rtol=1e-9)
     assert (np.sort(found.table["p_backwards"])[:3] < 0.05).all()
 
 
@@ -915,6 +922,19 @@ def test_neither_a_few_positives_nor_a_few_negatives_show_it() -> None:
         assert np.isnan(found.table["p_backwards"][0]) == (state == "ok")
         assert diagnose(1 - truth, -scores, FixedRule(-inf, 1)).state.tolist() == [state], "as many negatives, on top"
         assert diagnose(1 - truth, scores, FixedRule(-inf, 1)).state.tolist() == ["ok"], "the same, ranked right"
+
+
+@pytest.mark.parametrize(("n_positives", "p"), [(5, 0.0465), (7, 0.0081), (10, 0.0004)])
+def test_the_least_that_few_positives_can_show(n_positives: int, p: float) -> None:
+    """Below all others, m positives have t = -m / 2 with m + 1 degrees of freedom: 7 suffice in a family of 6."""
+    truth, scores = column(range(401 - n_positives, 401), 400)
+    family = [np.tile(one[:, np.newaxis], 6) for one in (truth, scores)]
+    found = diagnose(*family, FixedRule(inf, 6))
+    np.testing.assert_allclose(found.table["p_backwards"], 2 * t.cdf(-n_positives / 2, n_positives + 1), rtol=0.02)
+    np.testing.assert_allclose(found.table["p_backwards"], p, rtol=0.05)
+    assert found.backwards.all()
+    family[1][:, 1:] *= -1
+    assert diagnose(*family, FixedRule(inf, 6)).backwards.tolist() == [n_positives > 5] + [False] * 5
 
 
 def test_scores_that_know_some_positives_are_not_backwards() -> None:
@@ -956,19 +976,37 @@ def test_a_common_label_that_ranks_backwards_may_be_predicted_always() -> None:
     assert not found.repair(rule, "cap").changes.size
 
 
-@pytest.mark.parametrize("n_positives", [5, 12, 60])
+@pytest.mark.parametrize("n_positives", [5, 8, 20, 60])
 @pytest.mark.parametrize(
-    ("spread", "decimals", "listed"), [(1.0, 17, 1.0), (3.0, 1, 1.0), (0.3, 17, 1.0), (1.0, 1, 0.1)]
+    ("spread", "decimals", "listed"),
+    [(0.3, 17, 1.0), (1.0, 17, 1.0), (1.0, 1, 0.1), (2.0, 17, 1.0), (3.0, 1, 1.0), (10.0, 17, 1.0)],
 )
 def test_scores_that_say_nothing_seldom_rank_backwards(
     n_positives: int, spread: float, decimals: int, listed: float
 ) -> None:
-    """P(p <= x) <= x where AUROC is 1/2, in lists, too; at .05 also if the positives are spread more, or less."""
+    """P(p <= x) <= x where AUROC is 1/2: in lists, and where positives are spread more than the rest, or less."""
     rng = np.random.default_rng([9, n_positives, int(10 * spread), int(10 * listed)])
     n, m = 400, 1500
     truth = np.zeros((n, m), np.uint8)
     truth[:n_positives] = 1
     scores = np.round(rng.standard_normal((n, m)) * np.where(truth, spread, 1), decimals)
     p = diagnose(truth, np.where(rng.random((n, m)) < listed, scores, -5.0), FixedRule(inf, m)).table["p_backwards"]
-    for level in (0.002, 0.01, 0.05, 0.2) if spread == 1 else (0.05, 0.2):
+    for level in (0.002, 0.01, 0.05, 0.2):
         assert np.mean(p <= level) <= level + 4 * np.sqrt(level * (1 - level) / m)
+
+
+@pytest.mark.parametrize("n_positives", [5, 10, 20, 100])
+def test_skewed_scores_of_auroc_one_half_hardly_rank_backwards_more_often(n_positives: int) -> None:
+    """Each positive is above all, or else only above a share of the negatives: every outcome, with its probability."""
+    n, high = 400, np.arange(n_positives + 1)
+    negatives = np.arange(n - n_positives)
+    truth = np.repeat(np.arange(n)[:, np.newaxis] < n_positives, high.size, axis=1).astype(np.uint8)
+    for share in np.linspace(0, 0.45, 16):
+        below = round(share * negatives.size)
+        placement = below / negatives.size
+        scores = np.where(np.arange(n_positives)[:, np.newaxis] < high, n, below - 0.5)
+        scores = np.vstack([scores, np.repeat(negatives[:, np.newaxis], high.size, axis=1)])
+        p = diagnose(truth, scores, FixedRule(inf, high.size)).table["p_backwards"]
+        chance = binom.pmf(high, n_positives, (0.5 - placement) / (1 - placement))  # mean placement 1/2
+        for level, bound in ((0.001, 0.003), (0.01, 0.0155), (0.05, 0.05)):
+            assert chance[p <= level].sum() <= bound

@@ -10,9 +10,16 @@ Is it uninformative? Not to find a label informative proves nothing. So the hypo
 McNeil 1982. With fewer than 5 positives or negatives no such test is valid: NaN.
 
 Does it rank backwards, that is, is AUROC below 1/2? The other tail of Mann and Whitney's test, as careful of ties as
-the first. That variance holds if truth falls on the rows by chance; positives of AUROC 1/2 that score both higher and
-lower than the rest have a larger one, that of DeLong et al. So p = min(1, 2 max of both), two-sided, and NaN with
-fewer than 5 positives or negatives: one row or two may be errors of the truth.
+the first: right if truth falls on the rows by chance. Positives of AUROC 1/2 that score both higher and lower than the
+rest have a larger variance, which 5 or 20 of them tell poorly, and not at all if they all score lower. So the variance
+of DeLong et al. is taken with two placements more in each class, 0 and 1, as Agresti and Caffo 2000 do for proportions,
+with Student's t and Welch's degrees of freedom. p = min(1, 2 max of both), two-sided, and NaN with fewer than 5
+positives or negatives: one row or two may be errors of the truth. m positives below all of many negatives have
+t = -m / 2 with m + 1 degrees of freedom, p = .047 for 5, .008 for 7, .0004 for 10.
+
+Simulated, P(p <= x) <= x held with 5 to 60 positives of 400 whose scores spread .3 to 10 times as widely as the rest.
+It is not exact: of 5 to 100 positives of 400, each either at one point below the middle or at the very top, the point
+chosen to make it worst, P(p <= .05) is at most .05, P(p <= .01) .015 and P(p <= .001) .003.
 """
 
 from typing import NamedTuple
@@ -145,11 +152,24 @@ def _reversed(statistics: Floats, n: int) -> Floats:
 
 
 def _p_backwards(statistics: Floats, of_ranks: Floats, positives: Ints, n: int) -> Floats:
-    """Test, two-sided, that positives score lower: the larger p-value of ranks and of the variance of DeLong et al."""
+    """Test, two-sided, that positives score lower: the larger p-value of ranks and of Student's t."""
+    from scipy.special import stdtr
+
     auroc, of_positives, of_negatives = statistics[:3]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        delong = _p_below(auroc, of_positives / positives + of_negatives / (n - positives), 0.5)
-    return _where_testable(np.minimum(2 * np.maximum(of_ranks, delong), 1.0), positives, n)
+    negatives = n - positives
+    mean_of_positives, a = _plus_two(auroc, of_positives, positives)
+    mean_of_negatives, b = _plus_two(auroc, of_negatives, negatives)
+    mean = np.where(positives <= negatives, mean_of_positives, mean_of_negatives)  # that of the smaller class
+    freedom = (a + b) ** 2 / (a**2 / (positives + 1) + b**2 / (negatives + 1))  # Welch 1938, Satterthwaite 1946
+    of_t = stdtr(freedom, (mean - 0.5) / np.sqrt(a + b))
+    return _where_testable(np.minimum(2 * np.maximum(of_ranks, of_t), 1.0), positives, n)
+
+
+def _plus_two(mean: Floats, variance: Floats, size: Ints) -> tuple[Floats, Floats]:
+    """Add the placements 0 and 1 to those of a class; give their mean, and the variance of that mean."""
+    shrunk = (size * mean + 1) / (size + 2)
+    squares = (size - 1) * variance + size * (mean - shrunk) ** 2 + shrunk**2 + (1 - shrunk) ** 2
+    return shrunk, squares / ((size + 1) * (size + 2))
 
 
 def _p_of_auroc(statistics: Floats, positives: Ints, n: int, least: float) -> Floats:
