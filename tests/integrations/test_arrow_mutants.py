@@ -102,11 +102,13 @@ def counted() -> Iterator[Any]:
 
 
 def compressed(folder: Path, **columns: Any) -> Path:
-    """A dataset of one compressed batch."""
+    """A dataset of an empty batch and a compressed one."""
     batch = pa.record_batch(columns)
+    empty = batch.slice(0, 0)
     folder.mkdir()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(folder / "a.arrow", batch.schema, options=options) as writer:
+        writer.write_batch(empty)
         writer.write_batch(batch)
     (folder / "state.json").write_text(json.dumps({"_data_files": [{"filename": "a.arrow"}]}))
     return folder
