@@ -23,6 +23,7 @@ MEBI = 2**20
 
 _MOST = 2**30  # bytes that reading takes beside what it reads (docs/files.md)
 _SEED = 0
+_POOLS = list[Any]()  # kept until the end: what was taken of one is given back to it
 
 
 @cache
@@ -94,6 +95,7 @@ def counted() -> Iterator[Any]:
     """A pool that knows how much pyarrow took of it."""
     usual = pa.default_memory_pool()
     pool = pa.proxy_memory_pool(usual)
+    _POOLS.append(pool)
     pa.set_memory_pool(pool)
     try:
         yield pool
