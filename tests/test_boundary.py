@@ -224,6 +224,28 @@ def test_an_archive_whose_sizes_follow_its_members_is_read(tmp_path: Path) -> No
     np.testing.assert_array_equal(gather(open_scores(tmp_path / "s.npz")).y_score, SCORES)
 
 
+def test_an_archive_of_very_many_members_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "s.npz", "w") as archive:
+        for number in range(2**20 // 300 + 1):
+            archive.writestr(f"{number:0254}", b"")
+    with pytest.raises(InputError, match=r"its directory has 1,048,8\d\d bytes, expected at most 1,048,576"):
+        open_scores(tmp_path / "s.npz")
+
+
+def test_the_directory_of_an_archive_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez(tmp_path / "s.npz", y_score=SCORES, y_true=TRUTH, **{f"other {k}": np.zeros(k) for k in range(9)})
+    read = list[object]()
+    original = zipfile.ZipFile.__init__
+
+    def counted(self: Any, *arguments: Any, **options: Any) -> None:
+        read.append(arguments)
+        original(self, *arguments, **options)
+
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", counted)
+    gather(open_scores(tmp_path / "s.npz"))
+    assert len(read) == 1
+
+
 def test_rows_that_a_file_says_to_have_and_has_not_are_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "s.npy", SCORES)
     source = open_scores(tmp_path / "s.npy")

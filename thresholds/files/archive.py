@@ -23,7 +23,7 @@ from thresholds.files.columns import listed
 from thresholds.files.source import Array, row_slices
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
-_ENCRYPTED, _SIZES_FOLLOW, _UTF_8 = 1, 8, 0x800  # bits of a member's flags
+_ENCRYPTED, _SIZES_FOLLOW, _UTF_8 = 0x61, 8, 0x800  # bits of a member's flags
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # compressions of which Python unpacks no more than asked for
 _COMPRESSIONS = (*_BOUNDED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _MOST_INFLATED = 1032  # bytes that one byte of deflate can stand for
@@ -32,6 +32,7 @@ _LOCAL_HEADER = struct.Struct("<4s5H3L2H")  # of a member in the archive, before
 _IN_EXTRA = 2**32 - 1  # a size that stands in the extra field, where there is room for it
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
 _LONGEST_TEXT = 2**16  # of a name or key, in bytes
+_LONGEST_DIRECTORY = 2**20  # of an archive, in bytes: room for 10,000 arrays and more
 _CHUNK = 2**20  # bytes that are read at once
 _PACKED_CHUNK = 2**12  # of bzip2 and LZMA, where that may stand for 80 MB
 _MOST_EMPTY = 2**22  # labels without a stored entry that a CSR matrix may have: its shape costs it nothing
@@ -49,9 +50,19 @@ class _Member(NamedTuple):
     """A member at the beginning of its array."""
 
     header: _Header
-    stream: IO[bytes]
+    stream: zipfile.ZipExtFile
     start: int  # of the array in the archive, if it is stored as it is
     compression: int
+
+
+class _Limited(io.FileIO):
+    """An archive of which no directory is read that is too long: Python takes 0.6 KB for each member in it."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read so many bytes: of the directory all of it, which is more than what is read of the end before."""
+        if size is not None and size > _LONGEST_DIRECTORY:
+            raise ValueError(f"its directory has {size:,} bytes, expected at most {_LONGEST_DIRECTORY:,}")
+        return super().read(size) or b""
 
 
 class Archive:
@@ -62,7 +73,7 @@ class Archive:
         with open(path, "rb") as stream:
             if stream.read(6) == npy.MAGIC_PREFIX:
                 raise InputError(f"{path} is a single array, expected an archive of arrays")
-            with zipfile.ZipFile(stream) as archive:
+            with _Limited(path) as directory, zipfile.ZipFile(directory) as archive:
                 members = archive.infolist()
             if any(member.flag_bits & _ENCRYPTED or member.compress_type not in _COMPRESSIONS for member in members):
                 raise self._damaged("it is encrypted, or compressed in a way that Python does not know")
@@ -181,14 +192,16 @@ class Archive:
     def _opened(self, key: str) -> Iterator[_Member]:
         """Open a member, and read the header of its array, which must fill the member."""
         info, start = self._members[f"{key}.npy"], self._starts[f"{key}.npy"]
-        with zipfile.ZipFile(self._path) as archive, archive.open(info) as stream:
+        with open(self._path, "rb") as file:
+            file.seek(start)
+            stream = zipfile.ZipExtFile(file, "r", info)  # not of a ZipFile, which reads the whole directory first
             header = self._header(stream)
             n_bytes = stream.tell() + math.prod(header.shape) * header.dtype.itemsize
             if n_bytes != info.file_size:
                 raise self._damaged(f"{key} takes {n_bytes:,} bytes, and {info.file_size:,} are there")
             yield _Member(header, stream, start + stream.tell(), info.compress_type)
 
-    def _header(self, stream: IO[bytes]) -> _Header:
+    def _header(self, stream: zipfile.ZipExtFile) -> _Header:
         """Read the header of an array, and refuse pickles and records."""
         start = stream.read(10)
         if start[:6] == npy.MAGIC_PREFIX and start[6:7] != b"\x01":

@@ -229,7 +229,8 @@ def _n_rows(header: Any) -> int:
     message = struct.unpack_from("<I", header)[0]
     at = field(message, 2)  # Message.header, a RecordBatch
     batch = at + struct.unpack_from("<I", header, at)[0]
-    return int(struct.unpack_from("<q", header, field(batch, 0))[0])  # RecordBatch.length
+    length = field(batch, 0)  # RecordBatch.length, which is not there if it is 0
+    return 0 if length == batch else int(struct.unpack_from("<q", header, length)[0])
 
 
 def _block_size(path: Path) -> int:
