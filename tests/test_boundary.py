@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -259,21 +258,18 @@ def test_rows_that_a_file_says_to_have_and_has_not_are_missed(tmp_path: Path, mo
 _PEAK = """
 import resource, sys
 from thresholds import cli
+limit, *arguments = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_AS, (int(limit), int(limit)))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-status = cli.main(sys.argv[1:])
+status = cli.main(arguments)
 print(status, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
 def peak(*arguments: object, limit: int = 2**36) -> tuple[int, int, str]:
     """Give the status of a command, the MiB that it took, and its last words."""
-    ran = subprocess.run(
-        [sys.executable, "-c", _PEAK, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-    )
+    command = [sys.executable, "-c", _PEAK, str(limit), *map(str, arguments)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     status, taken = (int(word) for word in ran.stdout.split()[-2:])
     return status, taken, ran.stderr
 
