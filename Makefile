@@ -4,11 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
-METADATA := pyproject.toml hatch_build.py thresholds/__init__.py
+METADATA := pyproject.toml hatch_build.py thresholds/_version.py
 CONSTRAINTS := tests/integrations/constraints.txt
 OLDEST := .venv-oldest
-OLDEST_TESTS := docs/inputs.md $(addprefix tests/test_,empirical.py rule.py rule_files.py \
-	bad_inputs.py sparse_input.py files_bad.py oldest.py sklearn.py) \
+OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule/test_rule.py rule/test_rule_files.py \
+	bad_inputs/test_arguments.py bad_inputs/test_files.py data/test_sparse_input.py project/test_oldest.py \
+	sklearn/test_sklearn.py) \
 	$(addprefix tests/integrations/test_,libraries.py label_list_columns.py arrow_files.py bad_tables.py)
 
 N ?= 20000
@@ -37,7 +38,7 @@ test: $(VENV)/.installed-test
 	$(RUN) pytest -n auto -q
 
 test-without-compilation: $(VENV)/.installed-test
-	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q tests/test_without_compilation.py
+	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q tests/kernels/test_without_compilation.py
 
 test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest -n auto -q tests/integrations
@@ -48,7 +49,7 @@ test-oldest: $(OLDEST)/.installed
 		$(OLDEST)/bin/python -m pytest -q --doctest-glob='*.md' $(OLDEST_TESTS)
 
 fuzz: $(VENV)/.installed-integrations
-	PYTHONPATH=tests $(VENV)/bin/python tests/fuzz.py $(N) $(SEED)
+	$(RUN) tests.bad_inputs.fuzz $(N) $(SEED)
 
 experiments: $(VENV)/.installed-experiments
 	$(VENV)/bin/python experiments/paper/run_all.py --files $(FILES) --headings $(HEADINGS)

@@ -6,7 +6,7 @@ per-instance F1 on labelled data are found exactly. Start at `fit_empirical`.
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from thresholds._version import __version__ as __version__
 
 __all__ = [
     "Accumulator",
@@ -54,71 +54,65 @@ __all__ = [
 ]
 
 _HOME = {
-    "Accumulator": "accumulator",
-    "BatchEffect": "batches",
+    "Accumulator": "fitting.accumulator",
+    "BatchEffect": "fitting.batches",
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
-    "Comparison": "comparison",
-    "CrossFit": "cross_fitting",
+    "Comparison": "comparison.compare",
+    "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
     "FixedRule": "rule",
     "GuardReport": "rule",
-    "InputError": "_checks",
+    "InputError": "errors",
     "InstanceRule": "rule",
     "RegionRule": "rule",
     "SCutFBR": "guards",
     "RowOrderWarning": "_checks",
-    "RuleDifference": "differences",
+    "RuleDifference": "comparison.differences",
     "ScoreRangeWarning": "rule",
     "Shrink": "guards",
     "ThresholdRule": "rule",
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
-    "batch_effect": "batches",
+    "batch_effect": "fitting.batches",
     "calibrate": "calibration",
-    "compare": "comparison",
-    "cross_fit": "cross_fitting",
+    "compare": "comparison.compare",
+    "cross_fit": "validation.cross_fit",
     "diagnose": "diagnosis",
     "diagnose_expected": "diagnosis",
-    "diff_rules": "differences",
-    "expected_f": "expected",
-    "fit_empirical": "empirical",
-    "fit_expected": "expected",
-    "fit_regions": "regions",
-    "fit_top_k": "top_k",
-    "from_label_lists": "label_lists",
+    "diff_rules": "comparison.differences",
+    "expected_f": "fitting.expected",
+    "fit_empirical": "fitting.empirical",
+    "fit_expected": "fitting.expected",
+    "fit_regions": "fitting.regions",
+    "fit_top_k": "fitting.top_k",
+    "from_label_lists": "data.label_lists",
     "load_rule": "rule",
     "measure_calibration": "calibration",
-    "multilabel_folds": "folds",
-    "predict_by_batch": "batches",
-    "to_label_lists": "label_lists",
+    "multilabel_folds": "data.folds",
+    "predict_by_batch": "fitting.batches",
+    "to_label_lists": "data.label_lists",
 }
 
 if TYPE_CHECKING:
     from thresholds import metrics, sklearn
     from thresholds._checks import InputError, RowOrderWarning
-    from thresholds.accumulator import Accumulator
-    from thresholds.batches import BatchEffect, batch_effect, predict_by_batch
-    from thresholds.calibration import (
-        CalibratedRule,
-        CalibrationMeasures,
-        Calibrator,
-        calibrate,
-        measure_calibration,
-    )
-    from thresholds.comparison import Comparison, compare
-    from thresholds.cross_fitting import CrossFit, cross_fit
+    from thresholds.calibration import CalibratedRule, CalibrationMeasures, Calibrator, calibrate, measure_calibration
+    from thresholds.comparison.compare import Comparison, compare
+    from thresholds.comparison.differences import RuleDifference, diff_rules
+    from thresholds.data.folds import multilabel_folds
+    from thresholds.data.label_lists import from_label_lists, to_label_lists
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis, diagnose, diagnose_expected
-    from thresholds.differences import RuleDifference, diff_rules
-    from thresholds.empirical import fit_empirical
-    from thresholds.expected import expected_f, fit_expected
-    from thresholds.folds import multilabel_folds
+    from thresholds.fitting.accumulator import Accumulator
+    from thresholds.fitting.batches import BatchEffect, batch_effect, predict_by_batch
+    from thresholds.fitting.empirical import fit_empirical
+    from thresholds.fitting.expected import expected_f, fit_expected
+    from thresholds.fitting.regions import fit_regions
+    from thresholds.fitting.top_k import fit_top_k
     from thresholds.guards import SCutFBR, Shrink
-    from thresholds.label_lists import from_label_lists, to_label_lists
     from thresholds.metrics import UndefinedMetricWarning
-    from thresholds.regions import fit_regions
     from thresholds.rule import (
         FixedRule,
         GuardReport,
@@ -129,7 +123,7 @@ if TYPE_CHECKING:
         TopKRule,
         load_rule,
     )
-    from thresholds.top_k import fit_top_k
+    from thresholds.validation.cross_fit import CrossFit, cross_fit
 
 
 def __getattr__(name: str) -> Any:

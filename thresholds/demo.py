@@ -9,11 +9,11 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from thresholds.calibration import AnyRule
-from thresholds.comparison import compare, fit_all
+from thresholds.comparison.compare import compare, fit_all
 from thresholds.diagnosis import diagnose
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.tables import as_text
+from thresholds.results import as_text
 
 _SHOWN = 6  # labels in the table of the most over-predicted
 _BESIDE = ("macro", "macro, shrink", "micro")  # rules there

@@ -25,7 +25,7 @@ import thresholds
 from thresholds.diagnosis import Diagnosis
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import auroc, f1_score
-from thresholds.tables import as_text
+from thresholds.results import as_text
 
 Rows = npt.NDArray[np.int64]
 

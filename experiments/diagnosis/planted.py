@@ -44,8 +44,8 @@ from scipy.integrate import trapezoid
 from scipy.special import ndtr, ndtri
 
 import thresholds
-from thresholds import engines
-from thresholds.tables import as_text
+from thresholds._arrays import threads
+from thresholds.results import as_text
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -285,14 +285,14 @@ def main() -> int:
         for mix in MIXES:
             seeds = range(options.seed, options.seed + n_runs)
             title = f"{mix.name}, {n_samples:,} rows"
-            runs = engines.run(partial(one_run, mix, n_samples), seeds, progress=sys.stderr.isatty(), title=title)
+            runs = threads.run(partial(one_run, mix, n_samples), seeds, progress=sys.stderr.isatty(), title=title)
             results[title] = found = summary(runs)
             show(mix, n_samples, n_runs, found)
             required += [] if options.quick else bounds(mix, n_samples, found)
     print()
     for n_samples, how in product(sizes, NEGATED):
         seeds, title = range(options.seed, options.seed + n_runs), f"{how.name}, {n_samples:,} rows"
-        figures = engines.run(partial(one_negated_run, how, n_samples), seeds, title=title)
+        figures = threads.run(partial(one_negated_run, how, n_samples), seeds, title=title)
         of_backwards[title] = dict(zip(OF_BACKWARDS, map(mean_and_error, zip(*figures, strict=True)), strict=True))
         show_negated(title, of_backwards[title])
         if not options.quick:

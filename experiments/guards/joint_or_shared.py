@@ -16,7 +16,7 @@ import numpy as np
 import thresholds
 from thresholds.files import read_labelled
 from thresholds.metrics import f1_score
-from thresholds.tables import as_text
+from thresholds.results import as_text
 
 FILES = ("bibtex", "chestxray14_chexnet", "corel5k", "pubmed_mesh_all")
 SIZES = (100, 300, 1000, "all")

@@ -18,7 +18,7 @@ from compare_guards import score_keys
 import thresholds
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.tables import as_text
+from thresholds.results import as_text
 
 GUARDS = (None, "shrink")
 

@@ -16,7 +16,7 @@ from typing import Any
 from thresholds import CalibratedRule, InputError, InstanceRule, calibrate, fit_empirical, measure_calibration
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
-from thresholds.tables import as_text
+from thresholds.results import as_text
 
 CALIBRATIONS = {
     "isotonic": ("isotonic", False),

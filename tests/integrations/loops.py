@@ -28,7 +28,7 @@ def on_ranks(n_ranks: int, program: str, folder: Path) -> list[Any]:
     start = (
         "import json, sys, torch, torch.distributed as dist, thresholds\n"
         f"rank, port = int(sys.argv[1]), '{port}'\n"
-        f"sys.path.append({str(Path(__file__).parent)!r})\n"
+        f"sys.path.append({str(Path(__file__).parents[2])!r})\n"
         f"init = {{'backend': 'gloo', 'init_method': 'file://{folder}/meet', 'rank': rank, 'world_size': {n_ranks}}}\n"
     )
     (folder / "program.py").write_text(start + program)

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import mutants
 import numpy as np
 import pytest
 
+from tests.bad_inputs import mutants
 from thresholds import InputError
 from thresholds.files import gather, open_scores
 

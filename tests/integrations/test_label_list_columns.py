@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from thresholds import InputError
-from thresholds.label_lists import from_label_lists, to_label_lists
+from thresholds.data.label_lists import from_label_lists, to_label_lists
 
 pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
 pl = pytest.importorskip("polars", reason="make test-integrations installs Polars")

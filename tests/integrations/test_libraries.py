@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kinds import KINDS, Kind
 from scipy import sparse
 
 import thresholds
+from tests.integrations.kinds import KINDS, Kind
 from thresholds import metrics
 
 NAMES = ("cat", "dog", "emu", "fox")

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loops import BLOCKS, data, on_ranks, run_example
 
 import thresholds
+from tests.integrations.loops import BLOCKS, data, on_ranks, run_example
 
 # What other libraries warn of is not for these tests.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -52,7 +52,7 @@ TRAINED_BY_LIGHTNING = f"""
 import lightning as L
 from torch.utils.data import DataLoader, TensorDataset
 from example import Tagger
-from loops import data
+from tests.integrations.loops import data
 
 class SpoiledInTheEnd(L.Callback):
     def on_train_epoch_start(self, trainer, module):

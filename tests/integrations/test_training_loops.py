@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from loops import BLOCKS, PAGE, data, on_ranks, run_example
 
 import thresholds
+from tests.integrations.loops import BLOCKS, PAGE, data, on_ranks, run_example
 
 # What other libraries warn of is not for these tests.
 pytestmark = pytest.mark.filterwarnings("ignore")

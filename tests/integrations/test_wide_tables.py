@@ -98,10 +98,13 @@ def test_labels_that_are_asked_for_leave_out_the_others_of_the_truth(tmp_path: P
 
 
 OPENINGS = {
-    ".csv": ("thresholds.files.arrow.CsvTable._open", lambda frame, path: frame.to_csv(path, index=False)),
-    ".parquet": ("thresholds.files.arrow.ParquetTable._open", lambda frame, path: frame.to_parquet(path, index=False)),
+    ".csv": ("thresholds.files.tables.arrow.CsvTable._open", lambda frame, path: frame.to_csv(path, index=False)),
+    ".parquet": (
+        "thresholds.files.tables.arrow.ParquetTable._open",
+        lambda frame, path: frame.to_parquet(path, index=False),
+    ),
     ".jsonl": (
-        "thresholds.files.jsonl.JsonLines._rows",
+        "thresholds.files.tables.jsonl.JsonLines._rows",
         lambda frame, path: frame.to_json(path, orient="records", lines=True),
     ),
 }

@@ -1,32 +1,26 @@
 """Checks of arrays of cells: scores, truth, weights, thresholds."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.errors import InputError
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.dtypes import key_dtype
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.threads import on_threads, workers
+from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.frames import aligned, in_order, read_frame
 from thresholds._checks.options import one_name_each, real
 from thresholds._checks.plain import LARGEST_EXACT_INTEGER, numbers, stacked
-from thresholds._checks.sparse import is_sparse, row_of_entries, sound_csr, without_zeros
-from thresholds._checks.threads import on_threads, workers
-
-Dense: TypeAlias = npt.NDArray[Any]
-Matrix: TypeAlias = Any  # a dense 2-D ndarray, or a canonical scipy.sparse CSR array
+from thresholds._checks.sparse import sound_csr, without_zeros
+from thresholds.errors import InputError
 
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
-_BLOCK_ROWS = 4096  # of 16 float32 columns are transposed inside the second-level cache
-_BLOCK_CELLS = 2**22  # A few megabytes, however wide the rows are.
+_BLOCK_CELLS = 2**22  # a few megabytes
 _WORTH_THREADS = 2**20  # cells
-
-
-def row_blocks(n_rows: int, cells_per_row: int) -> Iterator[slice]:
-    """Give blocks of rows that are small enough for copies of them."""
-    step = min(_BLOCK_ROWS, max(1, _BLOCK_CELLS // max(1, cells_per_row)))
-    return (slice(row, row + step) for row in range(0, n_rows, step))
 
 
 def scores(
@@ -54,20 +48,6 @@ def _by_rows(function: Callable[[Dense], Any], cells: Dense, n_jobs: int | None)
     n_workers = workers(n_jobs) if cells.size >= _WORTH_THREADS else 1
     step = max(1, _BLOCK_CELLS * len(cells) // max(1, cells.size))
     return on_threads(function, [cells[row : row + step] for row in range(0, len(cells), step)], n_workers)
-
-
-def key_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Give float32 or float64, whichever holds every score of `dtype` exactly."""
-    return np.dtype(np.float32 if np.can_cast(dtype, np.float32) else np.float64)
-
-
-def filled(array: Any, missing: float) -> Dense:
-    """Give a small CSR array as a dense one, with `missing` where nothing is stored."""
-    with np.errstate(over="ignore"):
-        holds = float(key_dtype(array.dtype).type(missing)) == missing
-    dense = np.full(array.shape, missing, key_dtype(array.dtype) if holds else np.float64)
-    dense[row_of_entries(array), array.indices] = array.data
-    return dense
 
 
 def indicator(

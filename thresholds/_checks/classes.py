@@ -5,12 +5,11 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._checks.errors import InputError, shown
+from thresholds._arrays.types import Ints
 from thresholds._checks.plain import Dense, plain
+from thresholds.errors import InputError, shown
 
-Ints = npt.NDArray[np.int64]
 Classes = list[int] | list[str]
 
 _KINDS = "classes: integers, truth values or strings"

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.errors import InputError, shown
 from thresholds._checks.plain import numbers
+from thresholds.errors import InputError, shown
 
 
 def thresholds(value: object) -> npt.NDArray[np.float64]:

@@ -10,13 +10,12 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._checks.errors import InputError, shown
-from thresholds._checks.libraries import imported
+from thresholds._arrays.libraries import imported
+from thresholds._arrays.types import Dense
 from thresholds._checks.options import names_of_labels
+from thresholds.errors import InputError, shown
 
-Array = npt.NDArray[Any]
 Names = tuple[str, ...]
 
 _LIBRARY = __name__.partition(".")[0]
@@ -30,7 +29,7 @@ class RowOrderWarning(UserWarning):
 class Frame(NamedTuple):
     """What a frame, or a single column, holds."""
 
-    cells: Array  # (n_samples, n_labels), or (n_samples,) of a single column
+    cells: Dense  # (n_samples, n_labels), or (n_samples,) of a single column
     names: Names | None  # of the columns; None for a single column
     index: Any  # of a pandas object
 
@@ -90,7 +89,7 @@ def named(value: object, name: str, label_names: object = None) -> tuple[Any, Na
     return in_order(frame, names, name), names
 
 
-def in_order(frame: Frame, names: Names | None, name: str) -> Array:
+def in_order(frame: Frame, names: Names | None, name: str) -> Dense:
     """Give the cells of a frame, its columns in the order of `names` if both have names."""
     if names is None or frame.names is None or frame.names == names:
         return frame.cells
@@ -164,7 +163,7 @@ def _refuse_counted(index: Any, name: str, other: Any, other_name: str) -> None:
             )
 
 
-def _announce(rows: Array, name: str, other_name: str) -> None:
+def _announce(rows: Dense, name: str, other_name: str) -> None:
     """Warn that rows are put in another order, at the line of the caller of this library."""
     n_moved, level, frame = int((rows != np.arange(rows.size)).sum()), 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == _LIBRARY:
@@ -194,7 +193,7 @@ def _read_pandas(pandas: Any, value: Any, name: str) -> Frame | None:
     return Frame(_side_by_side(columns, names, len(value), name), names, value.index)
 
 
-def _pandas_column(series: Any, name: str) -> Array:
+def _pandas_column(series: Any, name: str) -> Dense:
     """Read a column, which may be of a type that knows missing values."""
     if isinstance(series.dtype, np.dtype):
         return np.asarray(series.to_numpy())
@@ -208,7 +207,7 @@ def _pandas_column(series: Any, name: str) -> Array:
         raise InputError(f"{name} has dtype {series.dtype} in column {shown(series.name)}, expected numbers") from None
 
 
-def _side_by_side(columns: list[Array], names: Names, n_rows: int, name: str) -> Array:
+def _side_by_side(columns: list[Dense], names: Names, n_rows: int, name: str) -> Dense:
     """Give columns of numbers or truth values as a matrix."""
     for column, label in zip(columns, names, strict=True):
         if column.dtype.kind not in "biufO":
@@ -218,7 +217,7 @@ def _side_by_side(columns: list[Array], names: Names, n_rows: int, name: str) ->
     return np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
 
 
-def _refuse_objects(column: Array, label: str, name: str) -> None:
+def _refuse_objects(column: Dense, label: str, name: str) -> None:
     """Refuse a column with anything but real numbers, an id perhaps."""
     for row, cell in enumerate(column):
         if not isinstance(cell, Real | np.bool_):
@@ -253,7 +252,7 @@ def _read_polars(polars: Any, value: Any, name: str) -> Frame | None:
     return Frame(_side_by_side(columns, names, frame.height, name), names, None)
 
 
-def _polars_column(polars: Any, series: Any, name: str) -> Array:
+def _polars_column(polars: Any, series: Any, name: str) -> Dense:
     """Read a column; integers of 128 bits and decimals, which NumPy has not, as float64."""
     if series.null_count():
         _refuse_missing(int(series.is_null().arg_max()), series.name, name)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from thresholds._checks.errors import InputError, shown
+from thresholds.errors import InputError, shown
 
 Average = Literal["macro", "weighted", "micro", "samples"]
 Placement = Literal["low", "mid", "score"]

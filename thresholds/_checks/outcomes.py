@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.errors import InputError
+from thresholds._arrays.types import Floats
 from thresholds._checks.options import count
 from thresholds._checks.plain import numbers
-
-Floats = npt.NDArray[np.float64]
+from thresholds.errors import InputError
 
 _MOST_POWERS = 8
 _LARGEST_TAIL = 2.0**53

@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks.errors import InputError, shown
+from thresholds._arrays.sparse import is_sparse
 from thresholds._checks.frames import read_frame
-from thresholds._checks.sparse import is_sparse
 from thresholds._checks.tensors import from_tensor, without_bfloat16
+from thresholds.errors import InputError, shown
 
 Dense: TypeAlias = npt.NDArray[Any]
 

@@ -3,16 +3,8 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._checks.errors import InputError
-from thresholds._checks.libraries import imported
-
-
-def is_sparse(value: object) -> bool:
-    """Tell whether `value` is a scipy.sparse matrix or array, without importing SciPy."""
-    sparse = imported("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(value))
+from thresholds.errors import InputError
 
 
 def sound_csr(value: Any, name: str) -> Any:
@@ -25,21 +17,6 @@ def sound_csr(value: Any, name: str) -> Any:
         return _sound_csr(value)
     except (ValueError, IndexError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(f"{name} is a malformed sparse array: {error}") from None
-
-
-def row_of_entries(array: Any) -> npt.NDArray[np.intp]:
-    """Give the row of each stored entry of a CSR array."""
-    return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
-
-
-def dense(matrix: Any) -> Any:
-    """Give a small matrix as a dense array."""
-    return matrix.toarray() if is_sparse(matrix) else matrix
-
-
-def transposed(matrix: Any) -> Any:
-    """Give columns as rows: a view of a dense matrix, a CSR array of a sparse one."""
-    return matrix.T.tocsr() if is_sparse(matrix) else matrix.T
 
 
 def without_zeros(array: Any) -> Any:

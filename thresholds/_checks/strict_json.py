@@ -4,7 +4,7 @@ import json
 import math
 from typing import Any
 
-from thresholds._checks.errors import InputError, shown
+from thresholds.errors import InputError, shown
 
 
 def read_json(content: bytes | str, *, constants: bool = False) -> Any:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._checks.errors import InputError
-from thresholds._checks.libraries import imported
+from thresholds._arrays.libraries import imported
+from thresholds.errors import InputError
 
 
 def from_tensor(value: Any, name: str) -> Any:

@@ -3,10 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._arrays.types import Ints
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel_after
-
-Ints = npt.NDArray[np.int64]
 
 
 @kernel_after(stand_ins.best_steps)

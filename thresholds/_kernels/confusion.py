@@ -1,22 +1,17 @@
 """Loops that count true positives, predictions and positives: by label, by row, by class."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._arrays.types import Bytes, Dense, Ints
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after
-
-Ints = npt.NDArray[np.int64]
-Cells = npt.NDArray[np.uint8]
-Places = npt.NDArray[Any]  # int32 or int64, as SciPy has them
 
 _FULL = 255  # Rows that a byte can count.
 
 
 @kernel_after(stand_ins.count_by_label)
-def count_by_label(truth: Cells, predicted: Cells, counts: Ints) -> None:
+def count_by_label(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     """Add true positives, predictions and positives of each label to `counts` (3, n_labels).
 
     Sums of bytes, emptied before they can overflow: 32 labels an instruction, so that the time is that of reading
@@ -38,7 +33,7 @@ def count_by_label(truth: Cells, predicted: Cells, counts: Ints) -> None:
 
 
 @kernel
-def weigh_by_label(truth: Cells, predicted: Cells, weights: Ints, counts: Ints) -> None:
+def weigh_by_label(truth: Bytes, predicted: Bytes, weights: Ints, counts: Ints) -> None:
     """Add the weights of true positives, predictions and positives of each label to `counts` (3, n_labels).
 
     Row by row with one accumulator a label: the inner loop is vectorised and reads memory in order.
@@ -52,7 +47,7 @@ def weigh_by_label(truth: Cells, predicted: Cells, weights: Ints, counts: Ints) 
 
 
 @kernel_after(stand_ins.count_by_sample)
-def count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
+def count_by_sample(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     """Write true positives, predictions and positives of each row to `counts` (3, n_samples).
 
     Sums in registers: a ninth of the time of adding to `counts` cell by cell.
@@ -68,10 +63,10 @@ def count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
 
 @kernel
 def count_sparse(
-    true_starts: Places,
-    true_columns: Places,
-    starts: Places,
-    columns: Places,
+    true_starts: Dense,
+    true_columns: Dense,
+    starts: Dense,
+    columns: Dense,
     weights: Ints,
     by_label: Ints,
     by_sample: Ints,

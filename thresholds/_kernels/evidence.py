@@ -5,24 +5,19 @@ weight in its group; no weights at all (an empty array) stand for ones.
 """
 
 import math
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from thresholds._arrays.types import Floats, Ints, Keys, SmallInts, Weights
 from thresholds._kernels._jit import kernel
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Keys = npt.NDArray[Any]  # uint32 or uint64
-Rows = npt.NDArray[np.int32]
-Hits = npt.NDArray[Any]  # uint8, or int64 in the unit of the weights
 
 _NOTHING = 1e-24  # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
 
 
 @kernel
-def group_by_ties(starts: Ints, up: Keys, row: Rows, hits: Hits, weights: Ints) -> tuple[Ints, Keys, Ints, Ints]:
+def group_by_ties(
+    starts: Ints, up: Keys, row: SmallInts, hits: Weights, weights: Ints
+) -> tuple[Ints, Keys, Ints, Ints]:
     """Add up each label's items of equal score: offsets, keys from the top down, hits and weight of each tie group."""
     n_labels = starts.size - 1
     offsets = np.zeros(n_labels + 1, np.int64)

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._arrays.types import Dense, Floats
 from thresholds._kernels._jit import kernel
-
-Floats = npt.NDArray[np.float64]
-Dense = npt.NDArray[Any]  # float32 or float64, C-contiguous
 
 
 @kernel

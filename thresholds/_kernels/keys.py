@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._arrays.types import Keys
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel_after
-
-Keys = npt.NDArray[Any]  # uint32 for float32 scores, uint64 for float64 scores
 
 
 @kernel_after(stand_ins.flip)

@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._arrays.types import Ints, Keys, SmallInts
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after
 
-Keys = npt.NDArray[Any]  # uint32 or uint64
-Rows = npt.NDArray[np.int32]
-Ints = npt.NDArray[np.int64]
 # Offsets; of each step its key, the next lower key, true and false positives, and what is higher.
 Lists = tuple[Ints, Ints, Keys]  # The keys of list j: `sizes[j]` from `firsts[j]` on.
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
@@ -27,7 +25,7 @@ _STRIDE = 16  # Most labels have few positives: between two of them, skip this m
 
 
 @kernel
-def _radix_sort(keys: Keys, rows: Rows, spare: Keys, spare_rows: Rows) -> tuple[Keys, Rows]:
+def _radix_sort(keys: Keys, rows: SmallInts, spare: Keys, spare_rows: SmallInts) -> tuple[Keys, SmallInts]:
     """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays.
 
     Unsigned places spare Numba's test for negative indices: 8 % of the time, 16 % with rows.
@@ -61,7 +59,7 @@ def _radix_sort(keys: Keys, rows: Rows, spare: Keys, spare_rows: Rows) -> tuple[
 
 
 @kernel
-def sorted_with_rows(keys: Keys) -> tuple[Keys, Rows]:
+def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
     """Give keys upwards, and where each was, leaving `keys` alone."""
     rows = np.empty(keys.size, np.int32)
     for i in range(keys.size):
@@ -70,7 +68,7 @@ def sorted_with_rows(keys: Keys) -> tuple[Keys, Rows]:
 
 
 @kernel
-def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, Rows]:
+def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
     """Sort the keys of each group upwards, and give where each was in its group."""
     up, rows = np.empty_like(keys), np.empty(keys.size, np.int32)
     for j in range(starts.size - 1):

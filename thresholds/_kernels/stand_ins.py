@@ -4,11 +4,9 @@ import itertools
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Keys = npt.NDArray[Any]  # uint32 or uint64
-Cells = npt.NDArray[np.uint8]
+from thresholds._arrays.types import Bytes, Ints, Keys
+
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 
 
@@ -23,7 +21,7 @@ def flip_back(keys: Keys, sign: np.unsignedinteger[Any], bits: Keys) -> None:
     np.bitwise_xor(keys, _ones_if_negative(~keys) | sign, out=bits)
 
 
-def unit_staircases(keys: Keys, truth: Cells) -> Steps:
+def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
     """Give the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
 
     Complements of keys rise where scores fall.
@@ -58,12 +56,12 @@ def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared:
     return np.where(sizes > 0, np.append(is_best, -1)[np.searchsorted(is_best, starts)], -1)
 
 
-def count_by_label(truth: Cells, predicted: Cells, counts: Ints) -> None:
+def count_by_label(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     """Add true positives, predictions and positives of each label to `counts` (3, n_labels)."""
     counts += np.stack([cells.sum(axis=0, dtype=np.int64) for cells in (truth & predicted, predicted, truth)])
 
 
-def count_by_sample(truth: Cells, predicted: Cells, counts: Ints) -> None:
+def count_by_sample(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     """Write true positives, predictions and positives of each row to `counts` (3, n_samples)."""
     counts[:] = np.stack([cells.sum(axis=1, dtype=np.int64) for cells in (truth & predicted, predicted, truth)])
 

@@ -5,14 +5,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from thresholds import _checks, engines
-from thresholds._checks import Dense, InputError, Matrix, is_sparse
-from thresholds.calibration.cells import Floats, cells_of
+from thresholds import _checks
+from thresholds._arrays import threads
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Dense, Floats, Matrix
+from thresholds._checks import InputError
+from thresholds.calibration.cells import cells_of
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import fit_isotonic
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
 from thresholds.calibration.platt import fit_logistic_curves
-from thresholds.problem import Problem
+from thresholds.data.problem import Problem
 from thresholds.rule.decisions import like
 
 Method = Literal["isotonic", "platt"]
@@ -92,7 +96,7 @@ class Calibrator:
         if not dense:
             return like(found, y_score, self.label_names)
         filled = np.tile(self.absent, (scores.shape[0], 1))
-        filled[_checks.row_of_entries(found), found.indices] = found.data
+        filled[row_of_entries(found), found.indices] = found.data
         return filled
 
     def tail(self, y_score: object, powers: int = 4) -> Floats:
@@ -162,7 +166,7 @@ class Calibrator:
             at = bad[0]
             row, label = divmod(at, self.n_labels)
             if is_sparse(scores):
-                row, label = _checks.row_of_entries(scores)[at], scores.indices[at]
+                row, label = row_of_entries(scores)[at], scores.indices[at]
             where = f"row {row}, label {label if self.label_names is None else repr(self.label_names[label])}"
             raise InputError(f"y_score has {cells[at]} at {where}, expected scores in [0, 1] as those of the fit")
 
@@ -175,7 +179,7 @@ class Calibrator:
             starts = np.arange(self.n_labels + 1) * cells.shape[1]
             found[rows] = self._curves.of_cells(starts, cells.reshape(-1)).reshape(cells.shape).T
 
-        engines.run(fill, list(_checks.row_blocks(*scores.shape)), cells=scores.size)
+        threads.run(fill, list(row_blocks(*scores.shape)), cells=scores.size)
         return found
 
     def _of_sparse(self, scores: Any) -> Any:

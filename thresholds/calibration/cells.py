@@ -7,12 +7,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import engines
+from thresholds._arrays import threads
+from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.keys import to_scores
-from thresholds.problem import Items, Problem
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from thresholds.data.problem import Items, Problem
 
 Result = TypeVar("Result")
 
@@ -47,7 +45,7 @@ def cells_of(problem: Problem, n_jobs: int | None) -> Cells:
     problem.prepare("labels")
     step = max(1, _CELLS_PER_PIECE * problem.n_labels // max(1, problem.n_stored))
     pieces = [(j, min(j + step, problem.n_labels)) for j in range(0, problem.n_labels, step)]
-    parts = engines.run(lambda piece: _cells(problem.items("labels", *piece), problem.plain), pieces, n_jobs=n_jobs)
+    parts = threads.run(lambda piece: _cells(problem.items("labels", *piece), problem.plain), pieces, n_jobs=n_jobs)
     sizes = np.concatenate([np.diff(part.starts) for part in parts])
     columns = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[1:])
     return Cells(np.append(0, sizes.cumsum()), *columns)
@@ -65,7 +63,7 @@ def map_labels(
     marks = np.searchsorted(starts[:-1], np.arange(0, starts[-1], _CELLS_PER_PIECE))
     cuts = np.unique(np.concatenate([[0], marks, [n_labels]])).tolist()
     pieces = list(pairwise(cuts))
-    return engines.run(lambda piece: function(*piece), pieces, n_jobs=n_jobs, progress=progress, title="labels")
+    return threads.run(lambda piece: function(*piece), pieces, n_jobs=n_jobs, progress=progress, title="labels")
 
 
 def _cells(items: Items, plain: bool) -> Cells:

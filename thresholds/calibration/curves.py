@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresholds.calibration.cells import Floats, Ints, map_labels
+from thresholds._arrays.types import Floats, Ints
+from thresholds.calibration.cells import map_labels
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.platt import LogisticCurves
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._kernels.interpolation import interpolate
+from thresholds._arrays.types import Floats, Ints
+from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
-from thresholds.calibration.cells import Cells, Floats, Ints, map_labels
+from thresholds.calibration.cells import Cells, map_labels
 
 _Floats = npt.NDArray[np.floating[Any]]
 _Knots = tuple[_Floats, Floats]

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresholds import _checks, engines
-from thresholds._kernels.logistic import fit_logistic, tally
-from thresholds.calibration.cells import Cells, Floats, Ints, cells_of, log_odds
-from thresholds.problem import Problem
+from thresholds import _checks
+from thresholds._arrays import threads
+from thresholds._arrays.types import Floats, Ints
+from thresholds._kernels.calibration import fit_logistic, tally
+from thresholds.calibration.cells import Cells, cells_of, log_odds
+from thresholds.data.problem import Problem
 
 _BINS = 20
 
@@ -84,7 +86,7 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
     if cells.scores.size == 0:
         return UNKNOWN
     tasks: list[Callable[[Cells], Floats]] = [_sums_over_bins, _slope]
-    sums, slope = engines.run(lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size)
+    sums, slope = threads.run(lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size)
     weight, p, positives, loss = sums
     total, filled = weight.sum(), weight > 0
     gaps = (p[filled] - positives[filled]) / weight[filled]

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._kernels.logistic import fit_logistic
-from thresholds.calibration.cells import Cells, Floats, Ints, log_odds, map_labels
+from thresholds._arrays.types import Floats, Ints
+from thresholds._kernels.calibration import fit_logistic
+from thresholds.calibration.cells import Cells, log_odds, map_labels
 
 Limits = tuple[float, float] | None  # Scores in [0, 1] are brought between these for their logit; None: no logit.
 

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import Matrix, is_sparse
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Matrix
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.decisions import dense_answer, like, positives_only

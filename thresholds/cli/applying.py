@@ -5,11 +5,12 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from thresholds._checks import InputError, is_sparse, row_of_entries, shown
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Matrix
+from thresholds._checks import InputError, shown
 from thresholds.cli import printing, reading
 
 if TYPE_CHECKING:
-    from thresholds._checks import Matrix
     from thresholds.files import Decided, Source
     from thresholds.rule import Rule
 
@@ -110,7 +111,7 @@ def _refuse_bad(scores: "Matrix", rule: "Rule", name: str, first: int, label_nam
 
 def diff(options: argparse.Namespace) -> None:
     """Print what changed between two saved rules, and on scores what that does to decisions."""
-    from thresholds.differences import diff_rules
+    from thresholds.comparison.differences import diff_rules
 
     for name, usual in (("score_key", None), ("label_names", None), ("logits", False)):
         if options.file is None and getattr(options, name) != usual:

@@ -2,13 +2,13 @@
 
 import argparse
 
-from thresholds._checks import is_sparse
+from thresholds._arrays.sparse import is_sparse
 from thresholds.cli import printing, reading
 
 
 def compare(options: argparse.Namespace) -> None:
     """Print every rule side by side, judged on the test rows."""
-    from thresholds.comparison import compare, fit_all
+    from thresholds.comparison.compare import compare, fit_all
 
     data = reading.labelled(options)
     calibration, test, split = reading.halves(data)

@@ -5,13 +5,14 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds.cli import failing, printing, reading
-from thresholds.tables import objects_of
+from thresholds.results import objects_of
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, Repair
-    from thresholds.files import LabelledFile, Rows
+    from thresholds.files import LabelledFile
     from thresholds.rule import Rule
 
 _OF_FIT = {"average": None, "guard": None, "beta": 1.0, "placement": "low", "missing": 0.0, "groups": None}
@@ -22,7 +23,7 @@ class _Case(NamedTuple):
 
     data: "LabelledFile"
     rule: "Rule"
-    rows: "Rows"
+    rows: "Ints"
     said: str
 
 
@@ -77,7 +78,7 @@ def _given(options: argparse.Namespace, data: "LabelledFile", rule: "Rule") -> _
 
 def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
     """Fit a rule on the calibration rows; the test rows are to judge it."""
-    from thresholds.empirical import fit_empirical
+    from thresholds.fitting.empirical import fit_empirical
 
     if options.split is not None:
         raise InputError(f"--split is {options.split!r} without --rule: a rule that is fitted is judged on other rows")

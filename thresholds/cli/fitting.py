@@ -6,12 +6,14 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._checks import InputError
 from thresholds.cli import printing, reading
-from thresholds.tables import counted
+from thresholds.results import counted
 
 if TYPE_CHECKING:
-    from thresholds.files import LabelledFile, Rows
+    from thresholds.files import LabelledFile
     from thresholds.rule import Rule, ThresholdRule
 
 _FOLDS = 5
@@ -83,7 +85,7 @@ def _warning(found: str, options: argparse.Namespace, labelled: bool) -> list[st
 
 
 def _fitted(
-    options: argparse.Namespace, data: "LabelledFile", rows: "Rows", truth: Matrix, scores: Matrix
+    options: argparse.Namespace, data: "LabelledFile", rows: "Ints", truth: Matrix, scores: Matrix
 ) -> tuple["ThresholdRule", str]:
     """Fit a rule on all rows, and cross-fit it unless told not to; say what it reaches."""
     settings: dict[str, Any] = reading.settings(options) | reading.guard(options)
@@ -91,10 +93,10 @@ def _fitted(
     groups = None if data.groups is None else data.groups[rows]
     n_folds = _folds(options.cv, len(rows) if groups is None else len(set(groups.tolist())))
     if n_folds == 0:
-        from thresholds.empirical import fit_empirical
+        from thresholds.fitting.empirical import fit_empirical
 
         return fit_empirical(truth, scores, options.average, **settings), "not cross-fitted"
-    from thresholds.cross_fitting import cross_fit
+    from thresholds.validation.cross_fit import cross_fit
 
     result = cross_fit(truth, scores, options.average, cv=n_folds, groups=groups, random_state=0, **settings)
     return result.rule, str(result)
@@ -111,7 +113,7 @@ def _on_expectation(options: argparse.Namespace) -> None:
     """Find a rule for probabilities; labels, where there are any, only tell how good these are."""
     from thresholds import _checks
     from thresholds.calibration import measure_calibration
-    from thresholds.expected import fit_expected
+    from thresholds.fitting.expected import fit_expected
 
     reading.check_unused(options, _OF_LABELS, "--expected")
     data = reading.scores(options)

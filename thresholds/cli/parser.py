@@ -2,8 +2,8 @@
 
 import argparse
 
-from thresholds import __version__
 from thresholds._checks import AVERAGES, PLACEMENTS
+from thresholds._version import __version__
 from thresholds.cli.applying import diff, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from thresholds._checks import InputError, Matrix, shown
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._checks import InputError, shown
 
 _NARROW = ("float16", "float32")
 _SPLIT_SEED = 0
 _NAMES_SHOWN = 5
 
 if TYPE_CHECKING:
-    from thresholds.files import LabelledFile, Rows, ScoreFile, Source
+    from thresholds.files import LabelledFile, ScoreFile, Source
     from thresholds.rule import Rule, ThresholdRule
 
 FileOrLabelled = TypeVar("FileOrLabelled", bound="ScoreFile")
@@ -54,8 +55,8 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
 
 def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "LabelledFile":
     """Read a file with truth, and check it whole, so that errors name its own rows."""
+    from thresholds.data.problem import Problem
     from thresholds.files import gather_labelled
-    from thresholds.problem import Problem
 
     source = opened(options, rule)
     data = gather_labelled(source, progress(source, "reading"))
@@ -67,7 +68,7 @@ def progress(source: "Source", title: str) -> Callable[[int], None] | None:
     """Give what counts rows on a progress bar, on a terminal, if their number is known."""
     if source.n_samples is None or not sys.stderr.isatty():
         return None
-    from thresholds.engines import Bar
+    from thresholds._arrays.threads import Bar
 
     return Bar(title, source.n_samples).step
 
@@ -97,11 +98,11 @@ def check_unused(options: argparse.Namespace, usual: Mapping[str, object], besid
             raise InputError(f"--{name.replace('_', '-')} is {given!r} with {beside}, which has no use for it")
 
 
-def halves(data: "LabelledFile") -> tuple["Rows", "Rows", str]:
+def halves(data: "LabelledFile") -> tuple["Ints", "Ints", str]:
     """Give the rows to fit on and to judge on: those that the file names, else halves made here."""
     import numpy as np
 
-    from thresholds.folds import multilabel_folds
+    from thresholds.data.folds import multilabel_folds
 
     if data.calib_idx is not None or data.test_idx is not None:
         if data.groups is not None:
@@ -114,7 +115,7 @@ def halves(data: "LabelledFile") -> tuple["Rows", "Rows", str]:
     return np.flatnonzero(half == 0), np.flatnonzero(half == 1), said
 
 
-def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Rows", str]:
+def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:
     """Choose the rows to fit on, and say which they are."""
     if split is None:
         if data.calib_idx is None and data.test_idx is not None:
@@ -124,7 +125,7 @@ def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Rows", str]:
     return rows_of(data, split)
 
 
-def judging_rows(data: "ScoreFile", split: str | None) -> tuple["Rows", str]:
+def judging_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:
     """Choose the rows to judge a saved rule on, and say which they are."""
     if split is None:
         if data.test_idx is None and data.calib_idx is not None:
@@ -134,7 +135,7 @@ def judging_rows(data: "ScoreFile", split: str | None) -> tuple["Rows", str]:
     return rows_of(data, split)
 
 
-def rows_of(data: "ScoreFile", split: str) -> tuple["Rows", str]:
+def rows_of(data: "ScoreFile", split: str) -> tuple["Ints", str]:
     """Give the rows of a named split, and say which they are."""
     import numpy as np
 
@@ -156,11 +157,11 @@ def threshold_rule(path: str) -> "ThresholdRule":
     return rule
 
 
-def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Rows | None":
+def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Ints | None":
     """Give the places of a rule's labels in a file, by name; None where they are in order, or one has no names."""
     import numpy as np
 
-    from thresholds.files.columns import listed
+    from thresholds.files.tables.columns import listed
 
     names, name = source.label_names, source.name
     if names is None or rule.label_names is None or names == rule.label_names:
@@ -191,7 +192,7 @@ def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
     return replace(data, y_score=data.y_score[:, order], y_true=truth, label_names=rule.label_names)
 
 
-def taken(matrix: Matrix, rows: "Rows") -> Matrix:
+def taken(matrix: Matrix, rows: "Ints") -> Matrix:
     """Give some rows; all of them without a copy."""
     import numpy as np
 

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._checks import Dense
+from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.types import Dense, Floats
 from thresholds.devices.cells import BLOCK, FLOATS, row_blocks
 from thresholds.devices.namespaces import Array, Namespace, beside, best_float, dtype_name, own
-from thresholds.placement import rounded_up
-
-Floats = npt.NDArray[np.float64]
 
 _HALVES = ("float16", "bfloat16")  # compared, and computed with, in float32
 

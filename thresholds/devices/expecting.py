@@ -7,14 +7,12 @@ the device has it.
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.types import Floats
 from thresholds.devices.cells import BLOCK, row_blocks
 from thresholds.devices.deciding import mark_highest
 from thresholds.devices.namespaces import Array, Namespace, beside, best_float, own, to_host
-from thresholds.placement import rounded_up
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST = np.finfo(np.float64).smallest_subnormal
 _N_NODES = (32, 48)  # of Gauss-Laguerre quadrature, with beta up to 1 and above, as in host memory
@@ -60,7 +58,7 @@ def best_cuts(probabilities: Array, beta: float, pooled: bool, *, block: int = B
 def best_sets(probabilities: Array, beta: float, zero_division: float, *, block: int = BLOCK) -> tuple[Array, float]:
     """Mark, in each row, the set with the highest exact expectation of F-beta, if labels are independent.
 
-    The sets of the k highest probabilities are compared, by the integrals of `thresholds/_kernels/expectation.py`. Of
+    The sets of the k highest probabilities are compared, by the integrals of `thresholds/_kernels/outcomes.py`. Of
     sets whose expectations differ by less than 1e-12 (2e-6 on a device without float64), relatively, the smallest is
     taken; of equal probabilities the first labels. Zeros are never predicted.
 

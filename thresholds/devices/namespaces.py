@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks import Dense, imported
+from thresholds._arrays.libraries import imported
+from thresholds._arrays.types import Dense
 
 Array: TypeAlias = Any  # of any library
 Namespace: TypeAlias = Any  # an array library, or what stands for it

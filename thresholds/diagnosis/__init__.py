@@ -1,8 +1,8 @@
 """Judging a rule label by label: which labels are platypuses, and what would mend them."""
 
-from thresholds.diagnosis.believed import ExpectedDiagnosis, diagnose_expected
 from thresholds.diagnosis.repair import Repair
 from thresholds.diagnosis.result import Diagnosis
-from thresholds.diagnosis.verdicts import diagnose
+from thresholds.diagnosis.states import diagnose
+from thresholds.diagnosis.without_labels import ExpectedDiagnosis, diagnose_expected
 
 __all__ = ["Diagnosis", "ExpectedDiagnosis", "Repair", "diagnose", "diagnose_expected"]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.tables import Lines, counted
+from thresholds.results import Lines, counted
 
 
 def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> tuple[Lines, Lines]:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import staircase
+from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.evidence import (
     best_cuts,
     chance_of_f,
@@ -38,11 +38,9 @@ from thresholds._kernels.evidence import (
 )
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import sorted_groups
+from thresholds.data.problem import Problem
+from thresholds.data.tiles import map_tiles
 from thresholds.metrics.counts import f_of_counts
-from thresholds.problem import Problem
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 FEWEST = 5  # positives, and negatives, for a test of AUROC
 
@@ -80,7 +78,7 @@ def weigh_evidence(
     def of_tile(first: int, last: int) -> Evidence:
         return _weigh(problem, first, last, criteria)
 
-    parts = staircase.map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
+    parts = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
     return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 

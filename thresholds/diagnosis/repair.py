@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, tables
+from thresholds import _checks
+from thresholds import results as tables
 from thresholds._checks import InputError
 from thresholds.rule import ThresholdRule
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks, tables
+from thresholds import _checks
+from thresholds import results as tables
+from thresholds._arrays.types import Booleans, Dense
 from thresholds.diagnosis.by_state import by_state, named, of_platypuses
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
@@ -31,9 +33,6 @@ FLAGGED = ("backwards", "platypus", "suspect")
 STATES = tuple(_MEANINGS)  # in the order in which they apply
 _SHOWN = 8  # flagged labels in HTML
 
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[Any]
-
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis(tables.ReadOnly):
@@ -54,7 +53,7 @@ class Diagnosis(tables.ReadOnly):
         positives, and what they predict: what `repair(rule, "cap")` raises thresholds to
     """
 
-    table: Rows
+    table: Dense
     alpha: float
     min_auroc: float
     overprediction: float
@@ -74,22 +73,22 @@ class Diagnosis(tables.ReadOnly):
         return np.asarray(self.table["state"])
 
     @property
-    def backwards(self) -> Mask:
+    def backwards(self) -> Booleans:
         """Labels in state "backwards"."""
         return frozen(self.state == "backwards")
 
     @property
-    def platypus(self) -> Mask:
+    def platypus(self) -> Booleans:
         """Labels in state "platypus"."""
         return frozen(self.state == "platypus")
 
     @property
-    def suspect(self) -> Mask:
+    def suspect(self) -> Booleans:
         """Labels in state "suspect"."""
         return frozen(self.state == "suspect")
 
     @property
-    def overpredicted(self) -> Mask:
+    def overpredicted(self) -> Booleans:
         """Labels predicted more than `overprediction` times as often as true, whatever their state."""
         return frozen(self.table["overprediction"] > self.overprediction)
 
@@ -100,7 +99,7 @@ class Diagnosis(tables.ReadOnly):
         return float(predicted[self._is_flagged].sum() / max(predicted.sum(), 1))
 
     @property
-    def _is_flagged(self) -> Mask:
+    def _is_flagged(self) -> Booleans:
         """Labels whose predictions are not to be trusted."""
         return np.isin(self.state, FLAGGED)
 
@@ -226,7 +225,7 @@ class Diagnosis(tables.ReadOnly):
 class MostPredicted(tables.ReadOnly):
     """The labels predicted most; `str` and HTML give the form of Lipton et al. 2013, figure 8."""
 
-    table: Rows  # those rows of the diagnosis
+    table: Dense  # those rows of the diagnosis
 
     def __str__(self) -> str:
         """Lay them out."""
@@ -251,7 +250,7 @@ class MostPredicted(tables.ReadOnly):
         return [("most predicted", "count", "max F1", "threshold", "state")], body
 
 
-def reason(columns: Mapping[str, Rows], j: int, min_auroc: float) -> str:
+def reason(columns: Mapping[str, Dense], j: int, min_auroc: float) -> str:
     """Say in words why a label has its state."""
     state, positives = columns["state"][j], columns["n_positives"][j]
     often = f"{columns['overprediction'][j]:.3g} times as often as true"
@@ -288,7 +287,7 @@ def of_backwards(backwards: int, tested: int, names: str = "") -> str:
     return f"{said}: positives score lower than the rest"
 
 
-def frozen(array: Rows) -> Rows:
+def frozen(array: Dense) -> Dense:
     """Make an array read-only."""
     array.flags.writeable = False
     return array

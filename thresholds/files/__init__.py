@@ -3,20 +3,10 @@
 `open_scores` gives a `Source` for every format. Commands that fit `gather` it; `predict` passes blocks on to a writer.
 """
 
-from thresholds.files.atomic import write_atomically
+from thresholds.atomic import write_atomically
 from thresholds.files.converting import InDtype
 from thresholds.files.opening import open_scores, read_label_names, read_labelled, refuse_overwriting
-from thresholds.files.source import (
-    Block,
-    LabelledFile,
-    Rows,
-    ScoreFile,
-    Source,
-    Wanted,
-    dtype_of,
-    gather,
-    gather_labelled,
-)
+from thresholds.files.source import Block, LabelledFile, ScoreFile, Source, Wanted, dtype_of, gather, gather_labelled
 from thresholds.files.writing import Decided, check_suffix, write_blocks
 
 __all__ = [
@@ -24,7 +14,6 @@ __all__ = [
     "Decided",
     "InDtype",
     "LabelledFile",
-    "Rows",
     "ScoreFile",
     "Source",
     "Wanted",

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._checks import InputError, Matrix, is_sparse
-from thresholds.files.decoding import logistic
-from thresholds.files.source import Array, Block, Source
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError
+from thresholds.files.source import Block, Source
+from thresholds.files.tables.decoding import logistic
 
 _ENOUGH_CELLS = 100  # from which on logits do not all lie in [0, 1] by chance
 
@@ -26,7 +28,7 @@ class Converted(Source):
         """Say why a label has no scores."""
         return self._source.because(label)
 
-    def keys(self) -> Array:
+    def keys(self) -> Dense:
         """Give the key of every row."""
         return self._source.keys()
 

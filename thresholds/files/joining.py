@@ -3,20 +3,21 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from thresholds._checks import InputError, Matrix
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError
+from thresholds.data.growing import Gathered
 from thresholds.files import accounting
-from thresholds.files.columns import NUMBERS, Part, Table, truth_part
 from thresholds.files.converting import Converted
 from thresholds.files.keys import places_of
-from thresholds.files.source import Array, Block, Source, Wanted
-from thresholds.files.tables import Truth, batches, check_columns, keys_of
-from thresholds.gathering import Gathered
+from thresholds.files.source import Block, Source, Wanted
+from thresholds.files.tables.columns import NUMBERS, Part, Table, truth_part
+from thresholds.files.tables.source import Truth, batches, check_columns, keys_of
 
 
 class TruthFile:
     """The truth of all rows of a file, read whole, and their keys if rows are to be found by them."""
 
-    def __init__(self, name: str, key: str, matrix: Matrix, keys: Array | None, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, name: str, key: str, matrix: Matrix, keys: Dense | None, notes: tuple[str, ...] = ()) -> None:
         self.name, self.key, self.matrix, self.keys, self.notes = name, key, matrix, keys, notes
 
     @classmethod

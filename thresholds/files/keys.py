@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, shown
-from thresholds.files.source import Array
 
 KINDS = ("text", "int", "none")  # of columns; one of nothing but nulls is refused where it is read
 _EXPECTED = "expected whole numbers or text as --key: cast it"
@@ -16,14 +16,14 @@ def refuse_kind(name: str, key: str, holds: str) -> InputError:
     return InputError(f"column {key!r} of {name} holds {holds}, {_EXPECTED}")
 
 
-def check_array(name: str, key: str, values: Array) -> Array:
+def check_array(name: str, key: str, values: Dense) -> Dense:
     """Refuse an array of anything but text and whole numbers as keys."""
     if values.dtype.kind not in "iuU":
         raise refuse_kind(name, key, str(values.dtype))
     return values
 
 
-def places_of(wanted: Array, known: Array, name: str, other: str) -> Array:
+def places_of(wanted: Dense, known: Dense, name: str, other: str) -> Dense:
     """Find the row of `known`, the keys of the file `other`, for each of the keys `wanted` of the file `name`."""
     first, second = _comparable(wanted, known)
     _refuse_doubled(first, wanted, name)
@@ -40,7 +40,7 @@ def places_of(wanted: Array, known: Array, name: str, other: str) -> Array:
     return places
 
 
-def _refuse_doubled(keys: Array, as_given: Array, name: str) -> None:
+def _refuse_doubled(keys: Dense, as_given: Dense, name: str) -> None:
     """Refuse keys that stand on several rows."""
     ordered = np.sort(keys)
     again = ordered[1:] == ordered[:-1]
@@ -52,7 +52,7 @@ def _refuse_doubled(keys: Array, as_given: Array, name: str) -> None:
         raise InputError(f"key {_shown(as_given[at])} stands on {times} rows of {name}{more}, expected each key once")
 
 
-def _comparable(first: Array, second: Array) -> tuple[Array, Array]:
+def _comparable(first: Dense, second: Dense) -> tuple[Dense, Dense]:
     """Give keys as whole numbers of one dtype where both are some, else as the bytes of text."""
     if first.dtype.kind in "iu" and second.dtype.kind in "iu":
         dtype = np.result_type(first, second)
@@ -63,12 +63,12 @@ def _comparable(first: Array, second: Array) -> tuple[Array, Array]:
     return _as_bytes(first.tolist()), _as_bytes(second.tolist())
 
 
-def _as_bytes(keys: Sequence[object]) -> Array:
+def _as_bytes(keys: Sequence[object]) -> Dense:
     """Give text, or numbers as text, in a form that sorts fast; NumPy would drop zeros at the end."""
     return np.array([f"{key}.".encode() for key in keys], np.bytes_)
 
 
-def _kind(keys: Array) -> str:
+def _kind(keys: Dense) -> str:
     """Say what keys are."""
     return "whole numbers" if keys.dtype.kind in "iu" else "text"
 

@@ -7,20 +7,16 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from thresholds._checks import InputError, names_of_labels
-from thresholds.files.boundary import Guarded, reading, reading_json
-from thresholds.files.columns import Table
+from thresholds._checks.boundary import reading, reading_json
+from thresholds.files.arrays.npy import NpySource
+from thresholds.files.arrays.npz import NpzSource
 from thresholds.files.converting import FromLogits
+from thresholds.files.guarded import Guarded
 from thresholds.files.joining import Joined, TruthFile
-from thresholds.files.npy import NpySource
-from thresholds.files.npz import NpzSource
-from thresholds.files.shards import Shards
-from thresholds.files.source import (
-    LabelledFile,
-    Source,
-    Wanted,
-    gather_labelled,
-)
-from thresholds.files.tables import TableSource
+from thresholds.files.source import LabelledFile, Source, Wanted, gather_labelled
+from thresholds.files.tables.columns import Table
+from thresholds.files.tables.shards import Shards
+from thresholds.files.tables.source import TableSource
 
 StrPath = str | os.PathLike[str]
 
@@ -114,7 +110,7 @@ def _matching(pattern: str) -> list[Path]:
 
 def _folder(folder: Path, text: Sequence[str]) -> Table:
     """Open a dataset that Hugging Face's library saved, or shards."""
-    from thresholds.files.arrow import DatasetTable, dataset_splits
+    from thresholds.files.tables.arrow import DatasetTable, dataset_splits
 
     splits = dataset_splits(folder)
     if splits is not None:
@@ -149,10 +145,10 @@ def _one_table(path: Path, text: Sequence[str]) -> Table:
         raise InputError(f"{path} ends in {suffix!r}, expected {_SUFFIXES}")
     open(path, "rb").close()  # An error of Python's own names the file.
     if suffix in (".jsonl", ".ndjson"):
-        from thresholds.files.jsonl import JsonLines
+        from thresholds.files.tables.jsonl import JsonLines
 
         return JsonLines(path)
-    from thresholds.files.arrow import CsvTable, ParquetTable
+    from thresholds.files.tables.arrow import CsvTable, ParquetTable
 
     return ParquetTable(path) if suffix == ".parquet" else CsvTable(path, text)
 

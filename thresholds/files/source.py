@@ -7,13 +7,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._checks import InputError, Matrix, is_sparse
-from thresholds.gathering import Gathered
-
-Array = npt.NDArray[Any]
-Rows = npt.NDArray[np.int64]
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense, Ints, Matrix
+from thresholds._checks import InputError
+from thresholds.data.growing import Gathered
 
 BLOCK_CELLS = 2**21  # of scores: a few megabytes
 LONGEST_LINE = 2**24  # bytes of a row of text
@@ -25,8 +23,8 @@ class Block(NamedTuple):
 
     y_score: Matrix  # (n_rows, n_labels)
     y_true: Matrix | None
-    groups: Array | None  # (n_rows,), and so are keys
-    keys: Array | None
+    groups: Dense | None  # (n_rows,), and so are keys
+    keys: Dense | None
 
 
 @dataclass(frozen=True)
@@ -53,8 +51,8 @@ class Source(ABC):
     about: str = ""  # for people: the number of shards, perhaps
     notes: tuple[str, ...] = ()  # what was assumed, and what is left out
     left_out: Mapping[str, str] = MappingProxyType({})  # columns without a role, and what they hold
-    calib_idx: Rows | None = None
-    test_idx: Rows | None = None
+    calib_idx: Ints | None = None
+    test_idx: Ints | None = None
     of_text: bool = False  # scores are written as text, which has no dtype
 
     @abstractmethod
@@ -69,7 +67,7 @@ class Source(ABC):
         """Say why a label has no scores though there is a column for it; nothing where there is none."""
         return ""
 
-    def keys(self) -> Array:
+    def keys(self) -> Dense:
         """Give the key of every row."""
         return np.concatenate([keys for block in self.blocks(truth=False) if (keys := block.keys) is not None])
 
@@ -83,15 +81,15 @@ class ScoreFile:
     y_score: Matrix
     y_true: Matrix | None
     label_names: tuple[str, ...] | None
-    calib_idx: Rows | None
-    test_idx: Rows | None
-    groups: Array | None = None  # (n_samples,), if asked for
+    calib_idx: Ints | None
+    test_idx: Ints | None
+    groups: Dense | None = None  # (n_samples,), if asked for
     truth_key: str | None = None
     about: str = ""
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
 
-    def halves(self) -> tuple[Rows, Rows, str]:
+    def halves(self) -> tuple[Ints, Ints, str]:
         """Give the rows to fit on and the rows to judge on, and say which of them the file names."""
         n = self.y_score.shape[0]
         fit, judge = self.calib_idx, self.test_idx

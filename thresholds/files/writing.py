@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from thresholds import label_lists
-from thresholds._checks import InputError, Matrix
-from thresholds.files.archive import CSR_PARTS
-from thresholds.files.atomic import write_atomically
-
-Array = npt.NDArray[Any]
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError
+from thresholds.atomic import write_atomically
+from thresholds.data import label_lists
+from thresholds.files.arrays.archive import CSR_PARTS
 
 _OF_CSR = tuple(f"y_pred_{part}" for part in CSR_PARTS)
 _RESERVED = {".npz": ("y_pred", *_OF_CSR, "label_names")}  # names that decisions are written under
@@ -31,7 +30,7 @@ class Decided(NamedTuple):
     """Decisions on some rows, and their keys."""
 
     y_pred: Matrix  # 0/1 (n_rows, n_labels)
-    keys: Array | None = None
+    keys: Dense | None = None
 
 
 def write_blocks(
@@ -60,7 +59,7 @@ def check_suffix(path: str | os.PathLike[str]) -> None:
     if suffix not in SUFFIXES:
         raise InputError(f"{path} ends in {suffix!r}, expected {', '.join(SUFFIXES)}")
     if suffix == ".parquet":
-        from thresholds.files.arrow import pyarrow
+        from thresholds.files.tables.arrow import pyarrow
 
         pyarrow(str(path))
 
@@ -132,7 +131,7 @@ class _Npz(_Writer):
         """Gather positions and row lengths in temporary files, and write the arrays when their sizes are known."""
         with tempfile.TemporaryFile() as positions, tempfile.TemporaryFile() as lengths:
             n_rows = n_stored = 0
-            keys: list[Array] = []
+            keys: list[Dense] = []
             for decided in blocks:
                 columns, offsets = label_lists.lists_of(decided.y_pred)
                 positions.write(columns.astype(np.int32).tobytes())
@@ -156,7 +155,7 @@ class _Npz(_Writer):
                     _put(archive, self.key, joined.dtype, joined.size, iter([joined]))
 
 
-def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, parts: Iterator[Array]) -> None:
+def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, parts: Iterator[Dense]) -> None:
     """Write a vector into an archive, part by part."""
     described = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (size,)}
     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -165,19 +164,19 @@ def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, p
             member.write(part.tobytes())
 
 
-def _ones(size: int) -> Iterator[Array]:
+def _ones(size: int) -> Iterator[Dense]:
     """Give so many ones."""
     return (np.ones(min(_CHUNK, size - start), np.uint8) for start in range(0, size, _CHUNK))
 
 
-def _read(file: IO[bytes]) -> Iterator[Array]:
+def _read(file: IO[bytes]) -> Iterator[Dense]:
     """Read back what was gathered."""
     file.seek(0)
     while found := file.read(4 * _CHUNK):
         yield np.frombuffer(found, np.int32)
 
 
-def _starts(lengths: Iterator[Array], dtype: npt.DTypeLike) -> Iterator[Array]:
+def _starts(lengths: Iterator[Dense], dtype: npt.DTypeLike) -> Iterator[Dense]:
     """Add up row lengths to index pointers."""
     start = 0
     yield np.zeros(1, dtype)

@@ -3,8 +3,8 @@
 The best of many cuts on a sample is best there in part by luck: the winner's curse (Lipton et al. 2013, section 8).
 """
 
-from thresholds.guards.choice import Guard, SCutFBR, Shrink, chosen_guard
 from thresholds.guards.fitting import fit_guarded, guard_name
 from thresholds.guards.limits import Limits
+from thresholds.guards.options import Guard, SCutFBR, Shrink, chosen_guard
 
 __all__ = ["Guard", "Limits", "SCutFBR", "Shrink", "chosen_guard", "fit_guarded", "guard_name"]

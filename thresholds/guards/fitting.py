@@ -4,15 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from thresholds import staircase
 from thresholds._checks import Placement
-from thresholds.guards.choice import SCutFBR, Shrink
-from thresholds.guards.cutting import LIMITED, Guarded, GuardedCuts, joined, within_limits
+from thresholds.data.problem import Problem
+from thresholds.data.tiles import map_tiles
+from thresholds.guards.cuts import LIMITED, Guarded, GuardedCuts, joined, within_limits
 from thresholds.guards.limits import Limits
+from thresholds.guards.options import SCutFBR, Shrink
 from thresholds.guards.scut_fbr import fit_scut_fbr
 from thresholds.guards.shrink import fit_shrunk
-from thresholds.problem import Problem
-from thresholds.staircase import Cuts
+from thresholds.search import staircase
+from thresholds.search.staircase import Cuts
 
 
 def guard_name(guard: Shrink | SCutFBR | None, limits: Limits) -> str | None:
@@ -50,5 +51,5 @@ def _limited(problem: Problem, limits: Limits, beta: float, placement: Placement
         cuts = GuardedCuts(best.placed(problem, placement), best.tp, best.predicted, reason)
         return within_limits(problem, items, cuts, limits, placement), stairs.cuts_at(stairs.best(beta))
 
-    parts = staircase.map_tiles(problem, choose, **run)
+    parts = map_tiles(problem, choose, **run)
     return Guarded(joined([cuts for cuts, _ in parts]), staircase.all_cuts([optimum for _, optimum in parts]))

@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
-from thresholds.staircase import Cuts, Staircase
-
-Ints = npt.NDArray[np.int64]
+from thresholds.search.staircase import Cuts, Staircase
 
 
 class Limits(NamedTuple):

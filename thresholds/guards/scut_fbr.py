@@ -14,21 +14,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import staircase
+from thresholds._arrays.dtypes import rounded_up, threshold_dtype
+from thresholds._arrays.types import Floats
 from thresholds._checks import InputError, Placement
 from thresholds._kernels.keys import to_scores
-from thresholds.folds import multilabel_folds
-from thresholds.guards.choice import SCutFBR
-from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_thresholds, joined
+from thresholds.data.folds import multilabel_folds
+from thresholds.data.problem import Problem
+from thresholds.data.tiles import map_tiles
+from thresholds.guards.cuts import Guarded, GuardedCuts, cut_at_thresholds, joined
 from thresholds.guards.limits import Limits
-from thresholds.judging import judge
+from thresholds.guards.options import SCutFBR
 from thresholds.metrics.counts import f_of_counts
-from thresholds.placement import rounded_up, threshold_dtype
-from thresholds.problem import Problem
+from thresholds.metrics.judging import judge
 from thresholds.rule import ThresholdRule
-from thresholds.staircase import Cuts
-
-Floats = npt.NDArray[np.float64]
+from thresholds.search import staircase
+from thresholds.search.staircase import Cuts
 
 
 class _Fold(NamedTuple):
@@ -75,7 +75,7 @@ def fit_scut_fbr(
         found = cut_at_thresholds(whole, items, t, reason[at], limits, placement)
         return found, stairs.cuts_at(stairs.best(beta))
 
-    tiles_cut = staircase.map_tiles(whole, cut, n_jobs=n_jobs, progress=progress)
+    tiles_cut = map_tiles(whole, cut, n_jobs=n_jobs, progress=progress)
     return Guarded(joined([cuts for cuts, _ in tiles_cut]), staircase.all_cuts([best for _, best in tiles_cut]))
 
 
@@ -100,7 +100,7 @@ def _on_folds(
             f = f_of_counts(cuts.tp, cuts.predicted, cuts.positives, beta, 0.0)
             return _Fold(f, cuts.score, np.where(hidden, np.inf, highest))
 
-        tiles = staircase.map_tiles(part, of_tile, n_jobs=n_jobs)
+        tiles = map_tiles(part, of_tile, n_jobs=n_jobs)
         return _Fold(*(np.concatenate(arrays) for arrays in zip(*tiles, strict=True)))
 
     return [fit(problem.take(np.flatnonzero(folds == k))) for k in range(n_folds)]

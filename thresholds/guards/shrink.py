@@ -30,22 +30,21 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds import staircase
-from thresholds._checks import Placement, is_sparse, row_blocks
-from thresholds._kernels.odds import expected_f_at_ratios
-from thresholds._kernels.ranks import f_at_ratios
-from thresholds.guards.choice import Shrink
-from thresholds.guards.cutting import Guarded, GuardedCuts, cut_at_ranks, fall_back, joined, within_limits
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Floats, Ints
+from thresholds._checks import Placement
+from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
+from thresholds.data.problem import Items, Problem
+from thresholds.data.tiles import map_tiles
+from thresholds.guards.cuts import Guarded, GuardedCuts, cut_at_ranks, fall_back, joined, within_limits
 from thresholds.guards.limits import Limits
-from thresholds.guards.pooled import PooledCurve, fit_pooled_curve, keys_apart, narrow_keys
+from thresholds.guards.options import Shrink
+from thresholds.guards.pooled_curve import PooledCurve, fit_pooled_curve, keys_apart, narrow_keys
 from thresholds.metrics.counts import f_of_counts
-from thresholds.problem import Items, Problem
-from thresholds.staircase import Cuts
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from thresholds.search import staircase
+from thresholds.search.staircase import Cuts
 
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # It has 1, which perfectly separated labels need.
 
@@ -108,7 +107,7 @@ def fit_shrunk(
     # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
     cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
     steps = _Cutting(problem, cells, rows_per_unit, beta, limits, placement)
-    over_tiles = partial(staircase.map_tiles, problem, n_jobs=n_jobs, progress=progress)
+    over_tiles = partial(map_tiles, problem, n_jobs=n_jobs, progress=progress)
 
     # What all labels say, and the rank of each.
     curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs) if options.probabilities else None

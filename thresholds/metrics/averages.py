@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresholds.metrics.counts import ConfusionCounts, Floats, Numbers
+from thresholds._arrays.types import Floats
+from thresholds.metrics.counts import ConfusionCounts, Numbers
 
 
 @dataclass(frozen=True)

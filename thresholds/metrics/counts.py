@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.types import Bytes, Floats, Ints, Matrix
+from thresholds._checks import InputError
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Cells = npt.NDArray[np.uint8]
 Labels: TypeAlias = range | list[int] | list[str]
 Numbers: TypeAlias = npt.NDArray[Any]  # int64, or float64 where rows have weights
 
@@ -249,15 +249,15 @@ def _by_column(matrix: Matrix) -> bool:
     return not is_sparse(matrix) and matrix.flags.f_contiguous and not matrix.flags.c_contiguous
 
 
-def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Cells, Cells]]:
+def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Bytes, Bytes]]:
     """Give blocks of rows of 0/1 matrices as C-contiguous uint8, without a copy where they are that already."""
-    for rows in _checks.row_blocks(*truth.shape):
+    for rows in row_blocks(*truth.shape):
         yield rows, _cells(truth[rows]), _cells(predicted[rows])
 
 
-def _cells(block: Matrix) -> Cells:
+def _cells(block: Matrix) -> Bytes:
     """Give a block as bytes."""
-    dense = _checks.dense(block)
+    dense = to_dense(block)
     return np.ascontiguousarray(dense.view(np.uint8) if dense.dtype == np.bool_ else dense, np.uint8)
 
 

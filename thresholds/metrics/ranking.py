@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._checks import is_sparse
+from thresholds._arrays.sparse import is_sparse
 from thresholds.metrics.averages import mean_of_defined
 
 
@@ -50,8 +50,8 @@ def auroc(
     array([0.75,  nan])
     """
     from thresholds._kernels.sorting import unit_aurocs, weighted_aurocs
-    from thresholds.problem import Problem
-    from thresholds.staircase import map_tiles
+    from thresholds.data.problem import Problem
+    from thresholds.data.tiles import map_tiles
 
     names = _checks.named(y_true, "y_true")[1]  # In their order, as in all metrics.
     problem = Problem.of(

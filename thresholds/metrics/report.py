@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from thresholds import _checks, tables
+from thresholds import _checks
+from thresholds import results as tables
+from thresholds._arrays.types import Floats
 from thresholds.metrics import targets, undefined
 from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each, f_score
-from thresholds.metrics.counts import ConfusionCounts, Floats
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.targets import LabelMatrices, Targets
 
 _SHOWN = 30  # labels that text and HTML list

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._checks import InputError
 from thresholds.metrics.counts import ConfusionCounts, Labels, Numbers, count_by_class, count_by_label, count_by_sample
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import numbers
 import warnings
 
 from thresholds import _checks
+from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
-from thresholds.metrics.counts import Floats
 
 
 class UndefinedMetricWarning(UserWarning):

@@ -7,18 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._checks import InputError, Matrix, is_sparse
-
-
-class Decides(Protocol):
-    """What turns checked scores into decisions: every rule."""
-
-    @property
-    def predicts_missing(self) -> bool:
-        """Whether entries that a sparse matrix leaves out are predicted for some label: a dense answer."""
-
-    def _decide(self, scores: Matrix, /, *, dense: bool = False) -> Matrix:
-        """Decide; densely if asked to, which a sparse matrix needs if what it leaves out is predicted."""
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Matrix
+from thresholds._checks import InputError
 
 
 class DecidesOnDevice(Protocol):

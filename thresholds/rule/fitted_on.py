@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import __version__, _checks, devices
-from thresholds._checks import InputError, is_sparse
+from thresholds import _checks, devices
+from thresholds._arrays.sparse import is_sparse
+from thresholds._checks import InputError
+from thresholds._version import __version__
 from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.tables import ReadOnly, as_text, names_of
-
-Floats = npt.NDArray[np.float64]
+from thresholds._arrays.types import Floats
+from thresholds.results import ReadOnly, as_text, names_of
 
 _SHOWN = 5  # labels in the text
 _LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")

@@ -6,8 +6,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from thresholds import _checks, devices, engines
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds import _checks, devices
+from thresholds._arrays import threads
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.threads import workers
+from thresholds._arrays.types import Matrix
+from thresholds._checks import InputError
 from thresholds.rule import settings
 from thresholds.rule.decisions import like, positives_only
 from thresholds.rule.saving import Saved, header
@@ -110,7 +114,7 @@ class InstanceRule(Saved):
         array([[1, 0]], dtype=uint8)
         """
         if devices.namespace_on_device(probabilities) is not None:
-            _checks.workers(n_jobs)  # Refuses what is no number of threads.
+            workers(n_jobs)  # Refuses what is no number of threads.
             return self._predict_on_device(probabilities, tail)
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
         self._check_count(matrix.shape, "probabilities")
@@ -162,7 +166,7 @@ class InstanceRule(Saved):
         >>> thresholds.InstanceRule().predict_from_joint(P, 0.0)
         array([1, 1, 0, 0], dtype=uint8)
         """
-        from thresholds.joint import best_set
+        from thresholds.expectation.dependent import best_set
 
         joint, none = _checks.joint_probabilities(P, p_none)
         self._check_count(joint.shape[1:2], "P")
@@ -195,7 +199,7 @@ class InstanceRule(Saved):
         >>> thresholds.InstanceRule().predict_from_samples(draws)
         array([[1, 1, 0, 0]], dtype=uint8)
         """
-        from thresholds.joint import best_set_of_draws
+        from thresholds.expectation.dependent import best_set_of_draws
 
         draws = _checks.draws(label_draws)
         self._check_count(draws.shape, "label_draws")
@@ -204,7 +208,7 @@ class InstanceRule(Saved):
             return best_set_of_draws(draws[:, row] != 0, self.beta, self.zero_division)
 
         rows = range(draws.shape[1])
-        return np.stack(engines.run(decide, rows, n_jobs=n_jobs, progress=progress, title="rows"))
+        return np.stack(threads.run(decide, rows, n_jobs=n_jobs, progress=progress, title="rows"))
 
     def _check(self, scores: Matrix) -> None:
         """Refuse another number of labels, and scores that are no probabilities."""
@@ -226,7 +230,7 @@ class InstanceRule(Saved):
         progress: bool = False,
     ) -> Matrix:
         """Predict on checked probabilities."""
-        from thresholds.expectation import best_decisions
+        from thresholds.expectation.outcomes import best_decisions
 
         marks = best_decisions(scores, self.beta, self.zero_division, tails, n_jobs=n_jobs, progress=progress)
         if not is_sparse(scores):

@@ -6,7 +6,7 @@ from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds.files.boundary import reading
+from thresholds._checks.boundary import reading
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.region import RegionRule
 from thresholds.rule.saving import FORMAT, FORMAT_VERSION

@@ -6,8 +6,8 @@ from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import InputError
+from thresholds.results import counted
 from thresholds.rule.saving import refuse_unknown
-from thresholds.tables import counted
 
 
 @dataclass(frozen=True, slots=True)

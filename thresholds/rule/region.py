@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._checks import InputError, Matrix, is_sparse
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Floats, Matrix
+from thresholds._checks import InputError
 from thresholds.rule import settings
 from thresholds.rule.decisions import decide_on_device, dense_answer, like, positives_only
 from thresholds.rule.saving import Saved, from_json, header, to_json
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class RegionRule(Saved):
         if not dense:
             return positives_only(scores, hits)
         decided = np.tile(absent.astype(np.uint8), (scores.shape[0], 1))
-        decided[_checks.row_of_entries(scores), scores.indices] = hits
+        decided[row_of_entries(scores), scores.indices] = hits
         return decided
 
     def _inside(self, label: int, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

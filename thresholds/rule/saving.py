@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from thresholds import _checks, files
+from thresholds import _checks
 from thresholds._checks import InputError
+from thresholds.atomic import write_atomically
 
 FORMAT = "thresholds.rule"
 FORMAT_VERSION = 1
@@ -26,7 +27,7 @@ class Saved(ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
-        files.write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
+        write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
 
 
 def header(kind: str) -> dict[str, Any]:

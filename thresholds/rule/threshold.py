@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._checks import InputError, Matrix, is_sparse, shown
-from thresholds.placement import rounded_up
+from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Floats, Matrix
+from thresholds._checks import InputError, shown
+from thresholds.results import counted
 from thresholds.rule import settings
 from thresholds.rule.decisions import decide_on_device, dense_answer, like, positives_only
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.out_of_fold import OutOfFold
 from thresholds.rule.saving import Saved, from_json, header, to_json
-from thresholds.tables import counted
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +217,7 @@ class ThresholdRule(Saved):
         hits = scores.data >= cut[scores.indices]
         if dense:
             decided = np.tile((self.thresholds <= self.missing).astype(np.uint8), (scores.shape[0], 1))
-            decided[_checks.row_of_entries(scores), scores.indices] = hits
+            decided[row_of_entries(scores), scores.indices] = hits
             return decided
         return positives_only(scores, hits)
 

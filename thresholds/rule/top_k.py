@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._checks import Dense, Matrix, is_sparse
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Dense, Matrix, Places
 from thresholds.rule import settings
 from thresholds.rule.decisions import decide_on_device, like
 from thresholds.rule.saving import Saved, header
-
-Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class TopKRule(Saved):
 def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
     """Choose the k highest scores of each row, a block of rows at a time."""
     decided = np.zeros(scores.shape, np.uint8)
-    for rows in _checks.row_blocks(*scores.shape):
+    for rows in row_blocks(*scores.shape):
         order = scores.shape[1] - 1 - np.argsort(scores[rows, ::-1], axis=1, kind="stable")[:, ::-1]
         np.put_along_axis(decided[rows], order[:, :k], 1, axis=1)
     return decided
@@ -106,7 +106,7 @@ def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
 
 def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
     """Choose among stored scores above `missing`; rows with fewer than k of them go on with their absent cells."""
-    row = _checks.row_of_entries(scores)
+    row = row_of_entries(scores)
     wanted = np.full(scores.shape[0], k)
     chosen = _highest_entries(scores, row, scores.data > np.float64(missing), wanted)
     wanted -= np.bincount(row[chosen], minlength=wanted.size)
@@ -114,7 +114,7 @@ def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
     short = np.flatnonzero(wanted)
     # The first absent cells of a row lie within its first k + stored columns.
     width = min(scores.shape[1], 1 + k + int(np.diff(scores.indptr).max(initial=0)))
-    for block in _checks.row_blocks(short.size, width):
+    for block in row_blocks(short.size, width):
         part = short[block]
         at, column = _absent_choice(scores[part], wanted[part], width, missing)
         rows.append(part[at])
@@ -127,7 +127,7 @@ def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
 
 def _absent_choice(scores: Any, wanted: Places, width: int, missing: float) -> tuple[Places, Places]:
     """Choose the first cells of each row that score `missing`, then, if they run out, stored scores below it."""
-    row = _checks.row_of_entries(scores)
+    row = row_of_entries(scores)
     taken = (scores.data != np.float64(missing)) & (scores.indices < width)
     free = np.ones((scores.shape[0], width), np.bool_)
     free[row[taken], scores.indices[taken]] = False

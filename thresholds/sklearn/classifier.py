@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
 
 from thresholds import _checks
 from thresholds._checks import AVERAGES, Average, InputError
-from thresholds.empirical import fit_empirical
+from thresholds.fitting.empirical import fit_empirical
 from thresholds.guards import SCutFBR, Shrink
 from thresholds.sklearn.fitting import Fold, fit_fold
 from thresholds.sklearn.outputs import METHODS, method_of, scores_of

@@ -11,11 +11,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_method_params
 
-from thresholds._checks import InputError, Matrix
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._checks import InputError
 from thresholds.sklearn.outputs import scores_of
 from thresholds.sklearn.targets import Target
-
-Ints = npt.NDArray[np.int64]
 
 _CONSTANT_LABEL = r"Label .* is present in all training examples"  # OneVsRestClassifier, of each such label
 _OF_ONE_LABEL = re.compile(r"1d array|Multilabel and multi-output")  # Complaints about a y of several labels.

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._checks import InputError, Matrix, is_sparse
-
-Scores = npt.NDArray[Any]
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Matrix, Scores
+from thresholds._checks import InputError
 
 METHODS = ("predict_proba", "decision_function")
 

@@ -4,18 +4,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._checks import Average, Matrix
-from thresholds.cross_fitting import CrossFit, cross_fit
-from thresholds.empirical import fit_empirical
-from thresholds.folds import seed_of_folds
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._checks import Average
+from thresholds.data.folds import seed_of_folds
+from thresholds.fitting.empirical import fit_empirical
 from thresholds.rule import OutOfFold, ThresholdRule
 from thresholds.sklearn.fitting import Fold, is_constant
 from thresholds.sklearn.splits import fold_count
 from thresholds.sklearn.targets import Target
-
-Ints = npt.NDArray[np.int64]
+from thresholds.validation.cross_fit import CrossFit, cross_fit
 
 
 @dataclass(frozen=True)

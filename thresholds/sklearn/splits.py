@@ -5,14 +5,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from thresholds._checks import InputError, Matrix
-from thresholds.folds import STRATIFIED, group_numbers, multilabel_folds, split_rows
-from thresholds.tables import counted
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._checks import InputError
+from thresholds.data.folds import STRATIFIED, group_numbers, multilabel_folds, split_rows
+from thresholds.results import counted
 
-Ints = npt.NDArray[np.int64]
 Pairs = list[tuple[Ints, Ints]]
 
 _FOLDS = 5

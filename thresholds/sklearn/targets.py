@@ -10,9 +10,9 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from thresholds import _checks
-from thresholds._checks import InputError, Matrix, is_sparse
-
-Array = npt.NDArray[Any]
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Target:
 
     y: Any  # as estimators take it: (n_samples, n_labels) int64, dense or CSR; or (n_samples,) classes
     truth: Matrix  # (n_samples, n_labels) 0/1
-    classes: Array | None  # of a vector: one or two, the last of two is positive; None for an indicator
+    classes: Dense | None  # of a vector: one or two, the last of two is positive; None for an indicator
     label_names: tuple[str, ...] | None
 
     @classmethod
@@ -64,14 +64,14 @@ class Target:
         return f"label {label if self.label_names is None else repr(self.label_names[label])}"
 
 
-def as_predictions(decided: Array, classes: Array | None) -> Array:
+def as_predictions(decided: Dense, classes: Dense | None) -> Dense:
     """Give decisions as scikit-learn's classifiers do: an int64 indicator, or a vector of classes."""
     if classes is None:
         return decided.astype(np.int64)
     return np.asarray(classes[decided[:, 0].astype(np.int64) * (classes.size - 1)])
 
 
-def _two_classes(classes: Any, vector: Array) -> Array:
+def _two_classes(classes: Any, vector: Dense) -> Dense:
     """Check the classes of a fitted classifier against y."""
     known = np.asarray(classes)
     if known.ndim != 1 or known.size > 2:

@@ -1,0 +1,1 @@
+"""Tables of what must be refused, and what the message says."""

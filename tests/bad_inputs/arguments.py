@@ -1,0 +1,1003 @@
+"""Everything that must be refused, in one registry: what is called, and what the message says.
+
+A message names the argument first, then what was found, then what was expected; patterns are matched from its
+start. Whatever takes a matrix is listed in `SCORES` or `TRUTH` and meets all of `matrices.py` there. The metrics
+have their own list, `metrics.py`, made with the same means.
+"""
+
+import json
+import pickle
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import thresholds
+from tests.bad_inputs.matrices import (
+    BAD_ANYWHERE,
+    BAD_CHANCES,
+    BAD_SCORES,
+    BAD_TRUTH,
+    CSR,
+    Frame,
+    NotAvailable,
+    S,
+    Table,
+    TwoLines,
+    Y,
+    inf,
+    nan,
+    spoiled,
+)
+
+NAMES = ("cat", "dog")
+RULE = thresholds.ThresholdRule([0.5, 0.25], label_names=NAMES)
+TOP = thresholds.TopKRule(1, label_names=NAMES)
+HUGE = 10**400  # No float holds it.
+INSTANCE = thresholds.InstanceRule(label_names=NAMES)
+REGION = thresholds.RegionRule([[0.25, 0.5], []], label_names=NAMES)
+PLATT, ISOTONIC = (thresholds.calibrate(Y, S, method, label_names=NAMES) for method in ("platt", "isotonic"))
+CALIBRATED = thresholds.CalibratedRule(PLATT, INSTANCE)
+JOINT = np.array([[0.25, 0.25], [0.25, 0.25]])
+DRAWS = np.array([Y, 1 - Y, Y])
+MATRIX, TWO = np.eye(2), np.array(["macro", "micro"])
+
+Functions = Mapping[str, Callable[..., object]]
+Values = Sequence[tuple[Sequence[object], str]]  # bad values of an option, and what the message says after its name
+
+
+@dataclass(frozen=True)
+class BadInput:
+    """One call that must raise `InputError`, and a pattern for the start of its message."""
+
+    id: str
+    call: Callable[[], object]
+    message: str
+
+    def __str__(self) -> str:
+        """The name, which also serves as the identifier of a test."""
+        return self.id
+
+
+def shown(value: object) -> str:
+    """A value in one short line."""
+    return re.sub(r" at 0x\w+", "", " ".join(repr(value).split()))[:60]
+
+
+def each(functions: Functions, option: str, values: Sequence[object], message: str) -> list[BadInput]:
+    """Bad values of an option, in every function that has it."""
+    return [
+        BadInput(f"{name}: {option}={shown(value)}", lambda f=f, value=value: f(**{option: value}), message)
+        for name, f in functions.items()
+        for value in values
+    ]
+
+
+def every(functions: Functions, option: str, bad: Values) -> list[BadInput]:
+    """All bad values of an option, in every function that has it."""
+    return [row for values, message in bad for row in each(functions, option, values, f"{option} {message}")]
+
+
+def matrices(functions: Functions, argument: str, bad: Table) -> list[BadInput]:
+    """Every bad matrix in that argument of every function."""
+    return [
+        BadInput(f"{name}: {argument}, {what}", lambda f=f, make=make: f(**{argument: make()}), f"{argument} {message}")
+        for name, f in functions.items()
+        for what, (make, message) in bad.items()
+    ]
+
+
+# Good input but for what is given
+
+
+def fit(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.ThresholdRule:
+    """A fitted rule."""
+    return thresholds.fit_empirical(y_true, y_score, **given)
+
+
+def fit_top_k(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.TopKRule:
+    """A fitted k."""
+    return thresholds.fit_top_k(y_true, y_score, **given)
+
+
+def rule(thresholds_: object = (0.5, 0.5), **given: object) -> thresholds.ThresholdRule:
+    """A rule of two labels."""
+    return thresholds.ThresholdRule(given.pop("thresholds", thresholds_), **given)
+
+
+def fixed(threshold: object = 0.5, n_labels: object = 2, **given: object) -> thresholds.FixedRule:
+    """A rule of one threshold."""
+    return thresholds.FixedRule(threshold, n_labels, **given)
+
+
+def top(k: object = 1, **given: object) -> thresholds.TopKRule:
+    """A rule without thresholds."""
+    return thresholds.TopKRule(k, **given)
+
+
+def fit_expected(probabilities: object = S, **given: object) -> object:
+    """A rule from probabilities alone."""
+    return thresholds.fit_expected(probabilities, **given)
+
+
+def expected_f(probabilities: object = S, y_pred: object = Y, **given: object) -> object:
+    """What decisions are expected to reach."""
+    return thresholds.expected_f(probabilities, y_pred, **given)
+
+
+def instance(**given: object) -> thresholds.InstanceRule:
+    """A rule for single rows."""
+    return thresholds.InstanceRule(**given)
+
+
+def predict_rows(probabilities: object = S, **given: object) -> object:
+    """The best set of each row."""
+    return INSTANCE.predict(probabilities, **given)
+
+
+def predict_from_joint(P: object = JOINT, p_none: object = 0.25) -> object:
+    """The best set of dependent labels."""
+    return INSTANCE.predict_from_joint(P, p_none)
+
+
+def predict_from_samples(label_draws: object = DRAWS, **given: object) -> object:
+    """The best sets for draws."""
+    return INSTANCE.predict_from_samples(label_draws, **given)
+
+
+def calibrate(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.Calibrator:
+    """A map from scores to probabilities."""
+    return thresholds.calibrate(y_true, y_score, **given)
+
+
+def measure_calibration(y_true: object = Y, probabilities: object = S, **given: object) -> object:
+    """How good probabilities are."""
+    return thresholds.measure_calibration(y_true, probabilities, **given)
+
+
+def calibrated_rule(calibrator: object = ..., rule: object = ...) -> thresholds.CalibratedRule:
+    """Calibrate, then decide."""
+    return thresholds.CalibratedRule(PLATT if calibrator is ... else calibrator, INSTANCE if rule is ... else rule)
+
+
+def fit_regions(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.RegionRule:
+    """Fitted regions."""
+    return thresholds.fit_regions(y_true, y_score, **given)
+
+
+def region(switches: object = ((0.25, 0.5), ()), **given: object) -> thresholds.RegionRule:
+    """Regions of two labels."""
+    return thresholds.RegionRule(switches, **given)
+
+
+def predict_by_batch(probabilities: object = S, batches: object = (0, 1, 0, 1), **given: object) -> object:
+    """Decisions batch by batch."""
+    return thresholds.predict_by_batch(probabilities, batches, **given)
+
+
+def batch_effect(probabilities: object = S, row: object = 0, **given: object) -> object:
+    """What a batch does to the decision about a row."""
+    return thresholds.batch_effect(probabilities, row, **given)
+
+
+def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """Rules side by side."""
+    return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
+
+
+def diff_rules(old: object = RULE, new: object = RULE, y_score: object = S) -> object:
+    """What changed between two rules."""
+    return thresholds.diff_rules(old, new, y_score)
+
+
+def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
+    """A rule judged label by label."""
+    return thresholds.diagnose(y_true, y_score, rule, **given)
+
+
+def diagnose_expected(probabilities: object = S, rule: object = RULE, **given: object) -> object:
+    """A rule judged without labels."""
+    return thresholds.diagnose_expected(probabilities, rule, **given)
+
+
+def repair(rule: object = RULE, action: object = "never", **given: object) -> object:
+    """A mended rule."""
+    return diagnose().repair(rule, action, **given)
+
+
+def multilabel_folds(y_true: object = Y, n_folds: object = 2, **given: object) -> object:
+    """A fold for each row."""
+    return thresholds.multilabel_folds(y_true, n_folds, **given)
+
+
+def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """A rule, and what to expect of it."""
+    return thresholds.cross_fit(y_true, y_score, **({"cv": 2, "random_state": 0} | given))
+
+
+FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
+RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
+LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f, "predict_by_batch": predict_by_batch}
+MADE = {"InstanceRule": instance, "RegionRule": region}
+ON_LABELS = {"fit_regions": fit_regions, "calibrate": calibrate}
+
+# Matrices
+
+SCORES = {
+    "fit": lambda y_score: fit(y_score=y_score, label_names=NAMES),
+    "fit_top_k": lambda y_score: fit_top_k(y_score=y_score, label_names=NAMES),
+    "ThresholdRule.predict": lambda y_score: RULE.predict(y_score),
+    "TopKRule.predict": lambda y_score: TOP.predict(y_score),
+    "fit_regions": lambda y_score: fit_regions(y_score=y_score, label_names=NAMES),
+    "calibrate": lambda y_score: calibrate(y_score=y_score, label_names=NAMES),
+    "Calibrator.transform": lambda y_score: ISOTONIC.transform(y_score),
+    "Calibrator.tail": lambda y_score: ISOTONIC.tail(y_score),
+    "RegionRule.predict": lambda y_score: REGION.predict(y_score),
+    "CalibratedRule.predict": lambda y_score: CALIBRATED.predict(y_score),
+    "compare": lambda y_score: compare({"rule": RULE}, y_score=y_score),
+    "compare, calibrated": lambda y_score: compare({"rule": CALIBRATED}, y_score=y_score),
+    "diagnose": lambda y_score: diagnose(y_score=y_score),
+    "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
+    "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
+    "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
+}
+CHANCES = {
+    "fit_expected": lambda probabilities: fit_expected(probabilities, label_names=NAMES),
+    "fit_expected, micro": lambda probabilities: fit_expected(probabilities, average="micro"),
+    "fit_expected, samples": lambda probabilities: fit_expected(probabilities, average="samples"),
+    "fit_expected, exact": lambda probabilities: fit_expected(probabilities, exact=True),
+    "fit_expected, shared": lambda probabilities: fit_expected(probabilities, per_label=False),
+    "expected_f": lambda probabilities: expected_f(probabilities),
+    "expected_f, counts": lambda probabilities: expected_f(probabilities, exact=False),
+    "InstanceRule.predict": lambda probabilities: predict_rows(probabilities),
+    "measure_calibration": lambda probabilities: measure_calibration(probabilities=probabilities),
+    "predict_by_batch": lambda probabilities: predict_by_batch(probabilities),
+    "batch_effect": lambda probabilities: batch_effect(probabilities, label_names=NAMES),
+    "diagnose_expected": lambda probabilities: diagnose_expected(probabilities),
+    "diagnose_expected, instance": lambda probabilities: diagnose_expected(probabilities, INSTANCE),
+}
+SCORES_AS_CHANCES = {
+    "compare, instance": lambda y_score: compare(y_score=y_score),
+    "compare, expected": lambda y_score: compare({"rule": fit_expected()}, y_score=y_score),
+}
+TRUTH = {
+    "fit": lambda y_true: fit(y_true, label_names=NAMES),
+    "fit_top_k": lambda y_true: fit_top_k(y_true, label_names=NAMES),
+    "fit_regions": lambda y_true: fit_regions(y_true, label_names=NAMES),
+    "calibrate": lambda y_true: calibrate(y_true, label_names=NAMES),
+    "measure_calibration": lambda y_true: measure_calibration(y_true),
+    "compare": lambda y_true: compare(y_true=y_true),
+    "diagnose": lambda y_true: diagnose(y_true),
+    "multilabel_folds": lambda y_true: multilabel_folds(y_true),
+    "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
+}
+NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
+PREDICTIONS = {
+    "expected_f": lambda y_pred: expected_f(y_pred=y_pred),
+    "expected_f, counts": lambda y_pred: expected_f(y_pred=y_pred, exact=False),
+}
+MATRICES = [
+    *matrices(SCORES, "y_score", BAD_ANYWHERE | BAD_SCORES),
+    *matrices(
+        {"diff_rules": diff_rules}, "y_score", {k: v for k, v in (BAD_ANYWHERE | BAD_SCORES).items() if k != "None"}
+    ),
+    *matrices(CHANCES, "probabilities", BAD_ANYWHERE | BAD_CHANCES),
+    *matrices({"compare, instance": SCORES_AS_CHANCES["compare, instance"]}, "y_score", BAD_ANYWHERE),
+    *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
+    *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
+    *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
+]
+
+# Matrices that disagree with each other, or with a rule
+
+SWAPPED = (
+    r"y_true has 0.9 at row 0, label 0, expected only 0 and 1; y_score has only 0 and 1: the arguments look swapped"
+)
+NO_NAME = r"y_score has (NaN at row 0, label 2|3 labels, expected 2)"
+SHAPES = [
+    BadInput("fit: swapped", lambda: fit(S, Y), SWAPPED),
+    BadInput("fit: swapped, sparse", lambda: fit(CSR(S), CSR(Y)), SWAPPED),
+    BadInput("fit_top_k: swapped", lambda: fit_top_k(S, Y), SWAPPED),
+    BadInput("fit: other rows", lambda: fit(Y[:3]), r"y_score has shape \(4, 2\), expected \(3, 2\) as y_true has"),
+    BadInput("fit: other labels", lambda: fit(Y[:, :1]), r"y_score has shape \(4, 2\), expected \(4, 1\)"),
+    BadInput("fit: transposed", lambda: fit(Y.T), r"y_score has shape \(4, 2\), expected \(2, 4\)"),
+    BadInput("fit: one dimension", lambda: fit(Y[:, 0]), r"y_score has shape \(4, 2\), expected \(4, 1\)"),
+    BadInput("fit: other rows, sparse", lambda: fit(CSR(Y), CSR(S)[:3]), r"y_score has shape \(3, 2\), expected"),
+    BadInput("predict: too few labels", lambda: RULE.predict(S[:, :1]), "y_score has 1 labels, expected 2 as the rule"),
+    BadInput("predict: too many labels", lambda: RULE.predict(np.ones((4, 3))), "y_score has 3 labels, expected 2"),
+    BadInput(
+        "predict: a vector of another length",
+        lambda: RULE.predict(S[:, 0]),
+        "y_score has 1 labels, expected 2 as the rule has$",
+    ),
+    BadInput("predict: too many labels, sparse", lambda: RULE.predict(CSR((4, 3))), "y_score has 3 labels, expected 2"),
+    BadInput("predict: NaN in a label without name", lambda: RULE.predict([[0.5, 0.5, nan]]), NO_NAME),
+    BadInput("TopKRule: too many labels", lambda: TOP.predict(np.ones((4, 3))), "y_score has 3 labels, expected 2"),
+    BadInput("TopKRule: NaN in a label without name", lambda: TOP.predict([[0.5, 0.5, nan]]), NO_NAME),
+    BadInput(
+        "predict: absent scores are positive",
+        lambda: RULE.replace({"dog": 0.0}).predict(CSR(S)),
+        r"y_score is sparse, and the threshold 0.0 of label 'dog' is not above missing=0.0, so that nearly all cells"
+        r" would be positive: raise the threshold, or pass dense=True for a dense answer of 8 bytes$",
+    ),
+    BadInput(
+        "predict: absent scores are positive, no names",
+        lambda: fixed(-inf, missing=-inf).predict(CSR(S)),
+        r"y_score is sparse, and the threshold -inf of label 0 is not above missing=-inf",
+    ),
+]
+
+# Weights
+
+COUNT = "expected 4 numbers, one per row"
+BAD_WEIGHTS: Values = [
+    ([[1, 1, -1, 1]], "has -1.0 at row 2, expected finite weights >= 0"),
+    ([[1, 1, nan, 1]], "has nan at row 2, expected finite weights >= 0"),
+    ([[1, 1, inf, 1]], "has inf at row 2, expected finite weights >= 0"),
+    ([[1e308] * 4], "adds up to more than float64 holds, expected smaller weights"),
+    ([[1, 1, 1]], rf"has shape \(3,\), {COUNT}"),
+    ([2.0], rf"has shape \(\), {COUNT}"),
+    (["balanced"], "has dtype <U8, expected real numbers"),
+    ([[[1] * 4], [[1]] * 4], rf"has shape .*, {COUNT}"),
+    ([[1, 1, None, 1], [1, 1, 1j, 1]], "has .*, expected real numbers"),
+    ([[1, [1, 2], 1, 1], [1, 1, HUGE, 1]], ""),
+    ([np.ma.array([1] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none(?!.*-inf)"),
+]
+NO_WEIGHT: Values = [([[0] * 4, [0.0] * 4], "is 0 for every row, expected at least one")]
+
+# Options
+
+BETAS_OF_NOTHING: Values = [
+    ([-1, -0.5, nan, inf, 1e200], "is .*, expected a finite number of at least 0, at most 1e"),
+    ([HUGE, "1", None, True, 1j, [1.0], MATRIX], "is .*, expected a number"),
+]
+BAD_BETAS: Values = [
+    ([0, 0.0, -0.0], "is 0.0, expected a positive finite number: F-beta is precision then, which is highest where"),
+    ([-1, -0.5, nan, inf, 1e200], "is .*, expected a positive finite number, at most 1e"),
+    ([HUGE, "1", None, True, 1j, [1.0], MATRIX], "is .*, expected a number"),
+]
+BAD_FLAGS: Values = [
+    ([None, 0, 1, "yes", [True, False], MATRIX, TwoLines(), NotAvailable()], "is .*, expected True or False")
+]
+BAD_JOBS: Values = [([0, -2, 1.5, "all", True, MATRIX], "is .*, expected a whole number of at least 1")]
+BAD_MISSING: Values = [
+    ([nan, inf, HUGE], "is .*, expected a (score of dtype float64, or -inf|number that float64 can hold)"),
+    (["0", None, [0.0], True], "is .*, expected a number"),
+]
+OPTIONS = [
+    *every(FITS, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
+    *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
+    *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),
+    *each(FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
+    *each(FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
+    *every(FIT, "per_label", BAD_FLAGS),
+    *each(FIT, "guard", ["shrunk", True, 0, MATRIX], "guard is .*, expected"),
+    *every(FIT, "n_jobs", BAD_JOBS),
+    *each(FITS, "zero_division", [0.5, nan, "warn", None, True, HUGE, MATRIX], "zero_division is .*, expected 0.0"),
+    *every(FITS | RULES, "missing", BAD_MISSING),
+    BadInput(
+        "fit: missing beyond float32", lambda: fit(Y, S.astype("f4"), missing=1e39), r"missing is 1e\+39, expected"
+    ),
+    BadInput("fit: missing far below", lambda: fit(Y, S.astype("f4"), missing=-1e39), r"missing is -1e\+39, expected"),
+]
+
+# Label names
+
+TWICE, STRINGS = "twice, expected each name once", "expected strings"
+BAD_NAMES: Values = [
+    ([("cat", "cat")], f"has 'cat' {TWICE}"),
+    ([("a\nb", "a\nb")], rf"has 'a\\nb' {TWICE}"),
+    ([(0, 1)], f"has 0 of type int, {STRINGS}"),
+    ([("cat", None)], f"has None of type NoneType, {STRINGS}"),
+    ([("cat", nan)], f"has nan of type float, {STRINGS}"),
+    ([(b"cat", b"dog")], f"has b'cat' of type bytes, {STRINGS}"),
+    ([("cat", "cat\0"), ("\0cat", "dog")], r"has '.*', expected names without the character NUL"),
+    ([(MATRIX, "dog"), np.array([NAMES])], f"has .* of type ndarray, {STRINGS}"),
+    ([np.array(2), 2], f".*{STRINGS}"),
+]
+BAD_TWO_NAMES: Values = [  # where there are two labels
+    *BAD_NAMES,
+    (["cat"], f"is 'cat', {STRINGS}"),
+    ([("cat",)], "has 1 names, expected 2, one for each label"),
+    ([("cat", "dog", "cow")], "has 3 names, expected 2, one for each label"),
+    ([()], "has 0 names, expected 2, one for each label"),
+]
+LABEL_NAMES = [
+    *every(FITS, "label_names", BAD_TWO_NAMES),
+    *every(RULES, "label_names", BAD_NAMES),
+    *each(
+        {"ThresholdRule": rule, "FixedRule": fixed}, "label_names", [("cat",), ()], "label_names has . names, expected"
+    ),
+    BadInput(
+        "fit: NaN in a label without name",
+        lambda: fit(Y, spoiled(S, nan), label_names=("cat",)),
+        "label_names has 1 names|y_score has NaN at row 2, label 1",
+    ),
+    BadInput(
+        "fit: bad truth in a label without name",
+        lambda: fit(spoiled(Y, 2), S, label_names=("cat",)),
+        "label_names has 1 names|y_true has 2 at row 2, label 1",
+    ),
+]
+
+# Rules from probabilities, calibration, regions, batches
+
+ROWS = r"has shape \(4, 2\), expected \(3, 2\) as"
+TO_WEIGH = {
+    "fit_expected": fit_expected,
+    "fit_expected, micro": partial(fit_expected, average="micro"),
+    "fit_expected, samples": partial(fit_expected, average="samples"),
+    "expected_f, counts": partial(expected_f, exact=False),
+    "expected_f, samples": partial(expected_f, average="samples"),
+    "fit_regions": fit_regions,
+    "calibrate": calibrate,
+    "measure_calibration": measure_calibration,
+    "compare": compare,
+}
+WITH_BETA = LABEL_FREE | MADE | {"fit_regions": fit_regions, "batch_effect": batch_effect, "compare": compare}
+WITH_ZERO_DIVISION = {name: f for name, f in WITH_BETA.items() if name != "compare"}
+ON_THREADS = {
+    "fit_expected": fit_expected,
+    "fit_expected, micro": partial(fit_expected, average="micro"),
+    "fit_expected, samples": partial(fit_expected, average="samples"),
+    "fit_expected, exact": partial(fit_expected, exact=True),
+    "fit_expected, shared": partial(fit_expected, per_label=False),
+    **{f"expected_f, {a}": partial(expected_f, average=a) for a in ("macro", "micro", "weighted", "samples", None)},
+    **{f"expected_f, {a}, counts": partial(expected_f, average=a, exact=False) for a in ("macro", "micro", "samples")},
+    "InstanceRule.predict": predict_rows,
+    "InstanceRule.predict_from_samples": predict_from_samples,
+    "fit_regions": fit_regions,
+    "calibrate": calibrate,
+    "predict_by_batch": predict_by_batch,
+}
+BAD_AVERAGES = ["mean", "Macro", "binary", 1, True, TwoLines(), TWO, ["macro"]]
+NOT_A_NUMBER = ["1", None, True, 1j, [1.0], MATRIX, HUGE]
+LABEL_FREE_OPTIONS = [
+    *every(TO_WEIGH, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
+    *every(WITH_BETA, "beta", BAD_BETAS),
+    *each(
+        WITH_ZERO_DIVISION,
+        "zero_division",
+        [0.5, nan, "warn", None, True, HUGE, MATRIX],
+        "zero_division is .*, expected",
+    ),
+    *each(LABEL_FREE | {"fit_regions": fit_regions}, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
+    *each({"RegionRule": region}, "average", BAD_AVERAGES, "average is .*, expected None, 'macro'"),
+    *each({"fit_expected": fit_expected, "fit_regions": fit_regions}, "average", [None], "average is None, expected"),
+    *each(
+        {"fit_regions": fit_regions}, "average", ["samples"], "average is 'samples', expected 'macro', 'weighted' or"
+    ),
+    *every({"fit_expected": fit_expected, "predict_by_batch": predict_by_batch}, "per_label", BAD_FLAGS),
+    *every(LABEL_FREE | {"batch_effect": batch_effect}, "exact", BAD_FLAGS),
+    *every(ON_THREADS, "n_jobs", BAD_JOBS),
+    *every(ON_LABELS | {"RegionRule": region}, "missing", BAD_MISSING),
+    *each(
+        {"calibrate": calibrate},
+        "method",
+        ["sigmoid", "Platt", None, True, 0, TWO, TwoLines()],
+        "method is .*, expected",
+    ),
+    *every({"calibrate": calibrate}, "pooled", BAD_FLAGS),
+    *each(
+        {"fit_regions": fit_regions},
+        "posterior",
+        ["kernel", None, 1, TWO, TwoLines()],
+        "posterior is .*, expected 'hist",
+    ),
+    *each(
+        {"fit_regions": fit_regions},
+        "n_bins",
+        [0, -1, 2.0, "2", True, [3], MATRIX, nan],
+        "n_bins is .*, expected a whole",
+    ),
+    *each(
+        {"Calibrator.tail": partial(ISOTONIC.tail, S)},
+        "powers",
+        [0, -1, 2.0, "2", None, True, 9],
+        "powers is .*, expec",
+    ),
+    *every(ON_LABELS | {"fit_expected": fit_expected, "batch_effect": batch_effect}, "label_names", BAD_TWO_NAMES),
+    *every(MADE, "label_names", BAD_NAMES),
+    *each({"RegionRule": region}, "label_names", [("cat",), ("a", "b", "c"), ()], "(label_names|switches) "),
+    *each(MADE, "objective", ["0.5", nan, inf, True, [0.5], HUGE], "objective is .*, expected a"),
+    *(
+        BadInput(
+            f"fit_expected: exact, {average}, per_label={per_label}",
+            partial(fit_expected, average=average, exact=True, per_label=per_label),
+            f"exact is True with average='{average}' and per_label={per_label}, expected 'macro' with per_label=True",
+        )
+        for average in ("macro", "weighted", "micro", "samples")
+        for per_label in (True, False)
+        if average != "macro" or not per_label
+    ),
+    BadInput(
+        "predict_by_batch: exact, micro",
+        lambda: predict_by_batch(average="micro", exact=True),
+        "exact is True with average='micro' and per_label=True, expected 'macro'",
+    ),
+    *(
+        BadInput(f"{name}: weights of outcomes", call, "sample_weight is given with exact=True, expected None")
+        for name, call in {
+            "fit_expected": lambda: fit_expected(exact=True, sample_weight=[1] * 4),
+            **{
+                f"expected_f, {average}": partial(expected_f, average=average, sample_weight=[1] * 4)
+                for average in ("macro", "micro", "weighted", None)
+            },
+        }.items()
+    ),
+]
+
+BAD_TAILS: Values = [
+    (
+        [[1, 1, 1], np.ones((3, 2)), np.ones((4, 9)), np.ones((4, 0)), np.ones((4, 2, 1)), 1.0, []],
+        "has shape .*, expected",
+    ),
+    ([np.full((4, 1), bad) for bad in (-0.1, nan, inf, 1e16)], r"has values outside \[0, 2\*\*53\], expected sums"),
+    ([np.tile([0.5, 0.6], (4, 1))], "rises within a row, expected sums"),
+    ([[[0.5]] * 3 + [[0.5, 0.25]], [[0.1]] * 3 + [[[0.1]]]], "(cannot be read as an array|has )"),
+    (["high", ["1"] * 4, np.ones((4, 1)) + 0j, [1j] * 4, [HUGE] * 4, [b"1"] * 4, [{}] * 4], "has .*, expected"),
+    ([np.ma.array([1.0] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none"),
+    ([CSR(np.ones((4, 1)))], ""),
+]
+BAD_JOINTS: Values = [
+    ([np.full((2, 3), 0.1)], "is about 3 positives of 2 labels, expected"),
+    ([[[0.6, 0.5], [0.1, 0.1]]], "gives a label a probability above 1"),
+    (
+        [JOINT[0], 0.5, JOINT[None, None], np.ones((0, 2)), np.ones((2, 0)), np.ones((0, 2, 2)), []],
+        "has shape .*, expected",
+    ),
+    (
+        [JOINT - 0.3, JOINT + 0.8, 5 * JOINT, nan * JOINT, inf * JOINT],
+        r"has values outside \[0, 1\], expected prob",
+    ),
+    ([None, "joint", [["0.5"]], JOINT + 0j, [[{}]], [[HUGE]]], "has .*, expected"),
+    ([[[0.5], [0.25, 0.25]]], "cannot be read as an array"),
+    ([np.ma.array(JOINT, mask=JOINT > 0)], "has masked cells, expected none"),
+]
+BAD_NONES: Values = [
+    ([-0.1, 1.1, nan, inf, [-0.1]], r"has values outside \[0, 1\], expected probabilities"),
+    ([[0.1, 0.1], [[0.1]], []], "has shape .*, expected one number, or one for each of 1 rows"),
+    ([None, "0.1", 1j, [None], HUGE], "has .*, expected"),
+]
+BAD_DRAWS: Values = [
+    ([Y, Y[0], 1, [], np.ones((0, 4, 2)), np.ones((3, 0, 2)), np.ones((3, 4, 0))], "has shape .*, expected"),
+    ([2 * DRAWS, DRAWS - 1, DRAWS / 2, nan * DRAWS], "has values other than 0 and 1, expected draws"),
+    ([None, "draws", DRAWS.astype(str), DRAWS + 0j, [[[{}]]], [[[HUGE]]]], "has .*, expected"),
+    ([[[[1, 0]], [[1]]]], "cannot be read as an array"),
+    ([np.ma.array(DRAWS, mask=DRAWS > 0)], "has masked cells, expected none"),
+]
+BAD_BATCHES: Values = [
+    (
+        [[0, 1, 0], [0] * 5, 0, "day", None, [], np.zeros((4, 1)), np.zeros((2, 2))],
+        "has shape .*, expected 4 values, one",
+    ),
+    (
+        [[0, "a", 0, 1], [0, None, 0, 1], [{}, {}, {}, {}]],
+        "has values that cannot be ordered, expected",
+    ),
+    ([[0, [1, 2], 0, 1]], ""),
+    ([np.ma.array([0] * 4, mask=[0, 0, 1, 0])], "has masked cells, expected none"),
+    ([Frame()], "is a Frame frame, expected one of pandas, Polars or PyArrow"),
+    ([CSR(Y), CSR((4, 1))], "has "),
+]
+BAD_SIZES: Values = [
+    ([[0, 1], [-1], [1.5, 2], [1, 5], [4, 5], [], [inf], [1, inf]], "is .*, expected whole numbers from 1 to 4"),
+    ([[2, 1], [1, 1], 2, [[1, 2]], [nan], [1, nan]], "is .*, expected numbers that rise"),
+    (["all", ["1"], [1j], [None], [HUGE], [[1], [1, 2]]], ""),
+]
+BAD_SWITCHES: Values = [
+    (
+        [((0.5, 0.25), ()), ((0.5, 0.5), ()), ((0.0, -0.0), ()), ((nan,), ()), ([[0.5]], []), (0.5, [])],
+        "of label 0 is .*",
+    ),
+    ([([], (0.5, 0.25))], "of label 1 is .*, expected numbers that rise"),
+    ([()], "is about 0 labels, expected at least one"),
+    ([(("a",), ()), ((1j,), ()), (None, ()), ({}, ()), ((HUGE,), ()), ((0.5, [1]), ())], "of label 0 "),
+    ([(np.ma.array([0.25, 0.5], mask=[0, 1]), ())], "of label 0 has masked cells, expected none"),
+    ([0.5, None, 3, True, MATRIX[0, 0]], "is .*, expected"),
+]
+OTHER_ROWS = {
+    "fit_regions": lambda: fit_regions(Y[:3]),
+    "fit_regions, sparse": lambda: fit_regions(CSR(Y[:3]), CSR(S)),
+    "calibrate": lambda: calibrate(Y[:3]),
+    "calibrate, sparse": lambda: calibrate(CSR(Y[:3]), CSR(S)),
+    "compare": lambda: compare(y_true=Y[:3]),
+    "diagnose": lambda: diagnose(Y[:3]),
+}
+TOO_WIDE = np.full((4, 3), 0.5)
+OTHER_LABELS: list[tuple[str, Callable[[object], object], str]] = [
+    ("Calibrator.transform", ISOTONIC.transform, "y_score has {} labels, expected 2 as the calibrator has"),
+    ("Calibrator.tail", ISOTONIC.tail, "y_score has {} labels, expected 2 as the calibrator has"),
+    ("CalibratedRule.predict", CALIBRATED.predict, "y_score has {} labels, expected 2 as the calibrator has"),
+    ("RegionRule.predict", REGION.predict, "y_score has {} labels, expected 2 as the rule has"),
+    ("InstanceRule.predict", INSTANCE.predict, "probabilities has {} labels, expected 2 as the rule has"),
+    ("ThresholdRule.predict", RULE.predict, "y_score has {} labels, expected 2 as the rule has"),
+    ("TopKRule.predict", TOP.predict, "y_score has {} labels, expected 2 as the rule has"),
+]
+LABEL_FREE_SHAPES = [
+    *(BadInput(f"{name}: other rows", call, f"y_score {ROWS} y_true has") for name, call in OTHER_ROWS.items()),
+    BadInput("measure_calibration: other rows", lambda: measure_calibration(Y[:3]), f"probabilities {ROWS} y_true has"),
+    BadInput("expected_f: other rows", lambda: expected_f(S[:3]), f"y_pred {ROWS} probabilities has"),
+    BadInput(
+        "expected_f: other labels", lambda: expected_f(S, Y[:, :1]), r"y_pred has shape \(4, 1\), expected \(4, 2\)"
+    ),
+    BadInput(
+        "expected_f: swapped", lambda: expected_f(Y, S), "y_pred has 0.9 at row 0, label 0, expected only 0 and 1"
+    ),
+    BadInput("fit_regions: swapped", lambda: fit_regions(S, Y), SWAPPED),
+    BadInput("calibrate: swapped", lambda: calibrate(S, Y), SWAPPED),
+    BadInput("calibrate: swapped, sparse", lambda: calibrate(CSR(S), CSR(Y)), SWAPPED),
+    BadInput(
+        "measure_calibration: swapped", lambda: measure_calibration(S, Y), "y_true has 0.9 at row 0, label 0, expec"
+    ),
+    *(
+        BadInput(f"{name}: {form}, {given.shape[1]} labels", partial(call, make(given)), message.format(given.shape[1]))
+        for name, call, message in OTHER_LABELS
+        for given in (S[:, :1], TOO_WIDE)
+        for form, make in {"dense": np.asarray, "sparse": CSR}.items()
+    ),
+    *(
+        BadInput(
+            f"{name}: a row without its axis, {form}",
+            partial(call, make(S[0])),
+            message.format(1) + r"; a vector is one label, and as one row (y_score|probabilities)\[None\], or \[\1\]$",
+        )
+        for name, call, message in OTHER_LABELS
+        for form, make in {"dense": np.asarray, "list": list, "series": pd.Series}.items()
+    ),
+    BadInput(
+        "predict_from_joint: labels", lambda: predict_from_joint(np.eye(3) / 3), "P has 3 labels, expected 2 as the"
+    ),
+    BadInput(
+        "predict_from_samples: labels",
+        lambda: predict_from_samples(np.ones((2, 4, 3))),
+        "label_draws has 3 labels, expe",
+    ),
+    BadInput(
+        "compare: a rule of other labels",
+        lambda: compare(y_score=TOO_WIDE, y_true=TOO_WIDE > 1),
+        "y_score has 3 labels",
+    ),
+    BadInput(
+        "RegionRule: absent scores are inside",
+        lambda: thresholds.RegionRule([[0.5], [-1.0, 0.25]]).predict(CSR(S)),
+        r"y_score is sparse, and missing=0.0 lies in the region of label 1, .*: pass dense=True for .* of 8 bytes$",
+    ),
+    *(
+        BadInput(
+            f"Platt: {value} after a fit of probabilities, {form}",
+            lambda value=value, make=make: PLATT.transform(make(spoiled(S, value))),
+            rf"y_score has {value} at row 2, label 'dog', expected scores in \[0, 1\] as those of the fit",
+        )
+        for value in (2.5, -0.1, 1.0000001)
+        for form, make in {"dense": np.asarray, "sparse": CSR}.items()
+    ),
+]
+WHOLE = ["0", None, 0.0, 1.5, True, nan, [0], MATRIX]
+LABEL_FREE_ARGUMENTS = [
+    *every({"InstanceRule.predict": predict_rows}, "tail", BAD_TAILS),
+    *every({"InstanceRule.predict_from_joint": predict_from_joint}, "P", BAD_JOINTS),
+    *every({"InstanceRule.predict_from_joint": predict_from_joint}, "p_none", BAD_NONES),
+    *every({"InstanceRule.predict_from_samples": predict_from_samples}, "label_draws", BAD_DRAWS),
+    *every({"predict_by_batch": predict_by_batch}, "batches", BAD_BATCHES),
+    *each({"batch_effect": batch_effect}, "row", [-1, *WHOLE], "row is .*, expected a whole number of at least 0"),
+    *each({"batch_effect": batch_effect}, "row", [4, 99, HUGE], "row is .*, expected at most 3"),
+    *each(
+        {"batch_effect": batch_effect}, "random_state", [-1, *WHOLE], "random_state is .*, expected a whole number of"
+    ),
+    *every({"batch_effect": batch_effect}, "sizes", BAD_SIZES),
+    *every({"RegionRule": region}, "switches", BAD_SWITCHES),
+    *each(
+        {"CalibratedRule": calibrated_rule}, "calibrator", [None, "platt", INSTANCE, Y], "calibrator is .*, expected a"
+    ),
+    *each(
+        {"CalibratedRule": calibrated_rule}, "rule", [None, "macro", TOP, REGION, PLATT, CALIBRATED], "rule is .*, exp"
+    ),
+    *each(
+        {"compare": compare},
+        "rules",
+        [None, {}, [INSTANCE], INSTANCE, {"a": None}, {"a": PLATT}, {1: INSTANCE}, {"a": [INSTANCE]}, "macro"],
+        "rules (is|has) .*, expected",
+    ),
+    *each({"diff_rules": diff_rules}, "old", [None, TOP, [0.5], "rule.json"], "old is of type .*, expected a Thresh"),
+    *each({"diff_rules": diff_rules}, "new", [None, REGION, INSTANCE, CALIBRATED], "new is of type .*, expected a Thr"),
+    *each({"diff_rules": diff_rules}, "new", [fixed(n_labels=3)], "new has 3 labels, expected 2 as old has, since"),
+]
+
+# Diagnoses
+
+BAD_SHARES: Values = [
+    ([0, 1, 0.0, 1.0, -0.1, 1.5, nan, inf, True, HUGE], "is .*, expected a number"),
+    (["0.05", None, [0.05], 1j, MATRIX], "is .*, expected a number"),
+]
+BAD_BOUNDS: Values = [
+    ([0, -1, nan, inf, HUGE], "is .*, expected a (positive finite )?number"),
+    (["3", None, True, [3], MATRIX], "is .*, expected a number"),
+]
+NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
+DIAGNOSES = [
+    *every({"diagnose": diagnose}, "alpha", BAD_SHARES),
+    *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
+    *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
+    *every({"diagnose": diagnose}, "n_jobs", BAD_JOBS),
+    *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
+    *each({"diagnose_expected": diagnose_expected}, "rule", [CALIBRATED], "rule is .*, expected a rule for prob"),
+    BadInput("diagnose: swapped", lambda: diagnose(S, Y, fixed()), SWAPPED),
+    BadInput("diagnose: no probabilities", lambda: diagnose(y_score=2 * S, rule=INSTANCE), "y_score has 1.8 at row 0"),
+    *each({"diagnose": diagnose}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
+    *each({"diagnose": diagnose}, "rule", [top(label_names=list("abc"))], "(y_score has 2 labels|label_names has 3)"),
+    *each({"diagnose_expected": diagnose_expected}, "rule", [fixed(n_labels=3)], ".* has 2 labels, expected 3"),
+    *each({"repair": repair}, "rule", [*NO_RULE, TOP, INSTANCE, REGION, CALIBRATED], "rule is .*, expected one with a"),
+    *each({"repair": repair}, "rule", [fixed(n_labels=3)], "rule has 3 labels, expected 2 as were diagnosed"),
+    *each({"repair": repair}, "rule", [rule(label_names=("dog", "cat"))], "rule has other label names than those diag"),
+    *each({"repair": repair}, "action", ["remove", None, True, 0, TWO], "action is .*, expected 'never' or 'cap'"),
+    *each({"repair": repair}, "states", [(), "platypus", 3, {"platypus": 1}], "states is .*, expected some of 'backw"),
+    *each({"repair": repair}, "states", [("ok",), ("platypus", None), [["suspect"]]], "states is .*, expected 'backw"),
+    *each(
+        {"most_predicted": lambda k: diagnose().most_predicted(k)}, "k", [0, *WHOLE], "k is .*, expected a whole num"
+    ),
+]
+
+# Folds and cross-fitting
+
+CROSS_FIT = {"cross_fit": cross_fit}
+SPLITTING = {"multilabel_folds": multilabel_folds, "cross_fit": cross_fit}
+PAIRS_OF_ROWS = "has .*, expected pairs of rows to fit on and rows to judge on"
+BAD_GROUPS: Values = [
+    ([3, "abcd", b"abcd", 0.5, np.array(3), {0}], "is .*, expected one name or number for each row"),
+    ([[0, 1, 2], [0] * 5, [], np.arange(5), {}], "has . entries, expected 4, one for each row"),
+    (
+        [[0, None, 1, 2], [0, nan, 1, 2], [[1]] * 4, [{}] * 4, np.eye(4), np.ma.array([1] * 4, mask=[0, 0, 1, 0])],
+        "has .* at row ., expected a name or number",
+    ),
+    ([[0] * 4, ["a"] * 4], "has 1 group, expected at least n_folds=2"),
+]
+BAD_FOLDS: Values = [
+    ([0, 1, -1, 2.0, None, True, nan, 1j], "is .*, expected a whole number of at least 2"),
+    ([[], {}, ()], "has no folds, expected at least one"),
+    ([[0, 1, 0, "1"], [None], [(1, 2, 3)], MATRIX, Y, np.array([0.0, 1, 0, 1]), np.arange(4) > 1], PAIRS_OF_ROWS),
+    ([[(0, 1)], [("a", "b")], [([0.5], [1])], [([None], [1])], [([True], [1])]], "has .*, expected row numbers"),
+    ([[([0], [4])], [([-1], [1])]], "has rows from .* to .*, expected 0 to 3"),
+    ([[([0], [0])]], "fits on row 0 and judges it, expected other rows"),
+    ([[([0], [2]), ([1], [2])]], "judges row 2 in two folds, expected each at most once"),
+    ([np.zeros(4, int)], "has 1 fold, expected one to judge"),
+    ([np.arange(3), np.arange(5)], "has . fold numbers, expected 4, one for each row"),
+]
+CROSS_FITS = [
+    *each({"multilabel_folds": multilabel_folds}, "n_folds", [0, 1, *WHOLE], "n_folds is .*, expected a whole number"),
+    *each({"multilabel_folds": multilabel_folds}, "n_folds", [5, 10**30], "y_true has 4 rows, expected at least n_f"),
+    *each(CROSS_FIT, "cv", [5, 10**30], "y_true has 4 rows, expected at least n_folds="),
+    *every(CROSS_FIT, "cv", BAD_FOLDS),
+    *every({"multilabel_folds": multilabel_folds}, "groups", BAD_GROUPS),
+    *every(SPLITTING, "random_state", [([-1, 0.5, "0", True, [0], nan], "is .*, expected a whole number of at least")]),
+    *each({"cross_fit, given folds": partial(cross_fit, cv=[([0], [1])])}, "groups", [[0] * 4], "groups is given with"),
+    *every(CROSS_FIT, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
+    *every(CROSS_FIT, "beta", BAD_BETAS),
+    *every(CROSS_FIT, "missing", BAD_MISSING),
+    *every(CROSS_FIT, "n_jobs", BAD_JOBS),
+    *every(CROSS_FIT, "label_names", BAD_TWO_NAMES),
+    *(row for option in ("per_label", "keep_sparse") for row in every(CROSS_FIT, option, BAD_FLAGS)),
+    *each(CROSS_FIT, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
+    *each(CROSS_FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
+    *each(CROSS_FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
+    *each(CROSS_FIT, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
+    *each(CROSS_FIT, "guard", ["shrunk", True, 0, MATRIX], "guard is .*, expected"),
+    *every(CROSS_FIT, "max_overprediction", [([0, -1, nan, inf, HUGE, "3", True, [3]], "is .*, expected a")]),
+    *(
+        row
+        for option in ("min_precision", "min_recall")
+        for row in every(CROSS_FIT, option, [([-0.1, 1.5, nan, inf, HUGE, "1", True, [1]], "is .*, expected a")])
+    ),
+    BadInput("cross_fit: swapped", lambda: cross_fit(S, Y), SWAPPED),
+    BadInput("cross_fit: other rows", lambda: cross_fit(Y[:3]), f"y_score {ROWS} y_true has"),
+    BadInput(
+        "cross_fit: too few groups",
+        lambda: cross_fit(groups=[0] * 4),
+        "groups has 1 group, expected at least n_folds=2",
+    ),
+    BadInput(
+        "cross_fit: no weight to fit on",
+        lambda: cross_fit(cv=np.array([0, 0, 1, 1]), sample_weight=[0, 0, 1, 1]),
+        "sample_weight is 0 for every row",
+    ),
+]
+
+# Rules made or changed by hand
+
+UNEVEN = [[1], [1, 2]]
+CHANGES: list[tuple[object, object, str]] = [
+    ("cow", 0.5, "label 'cow' is unknown, expected one of 'cat', 'dog'$"),
+    (2, 0.5, "label 2 is unknown, expected at most 1"),
+    (-1, 0.5, "label is -1, expected a whole number of at least 0"),
+    (0.0, 0.5, "label is 0.0, expected a whole number of at least 0"),
+    (True, 0.5, "label is True, expected a whole number of at least 0"),
+    ("dog", nan, "the threshold of 'dog' is nan|thresholds has NaN at label"),
+    ("dog", "0.5", "the threshold of 'dog' is '0.5', expected a number"),
+    ("dog", None, "the threshold of 'dog' is None, expected a number"),
+    ("dog", HUGE, "the threshold of 'dog' is "),
+]
+MADE_RULES = [
+    *each({"FixedRule": fixed}, "threshold", [nan, None, "0.5", True, [0.5], HUGE], "thresholds? (is|has) "),
+    *each({"FixedRule": fixed}, "n_labels", [0, -1, 2.0, "2", None, True], "n_labels is .*, expected a whole number"),
+    *each(
+        {"TopKRule": top}, "k", [-1, 1.0, 1.5, nan, "1", None, True], "k is .*, expected a whole number of at least 0"
+    ),
+    *each({"ThresholdRule": rule}, "thresholds", [[], 0.5, [[0.5]], None], r"thresholds has .*, expected"),
+    *each({"ThresholdRule": rule}, "thresholds", [[0.5, nan]], "thresholds has NaN at label 1, expected"),
+    *each({"ThresholdRule": rule}, "thresholds", ["high", ["0.5"], [1j], UNEVEN, [{}], [HUGE]], "thresholds "),
+    *each({"ThresholdRule": rule}, "thresholds", [np.ma.array([1, 2], mask=[0, 1])], "thresholds has masked cells"),
+    *each({"ThresholdRule": rule}, "unsupported", [[True]], r"unsupported has shape \(1,\), expected \(2,\)"),
+    *(
+        BadInput(f"replace: {shown(label)} by {shown(t)}", lambda label=label, t=t: RULE.replace({label: t}), message)
+        for label, t, message in CHANGES
+    ),
+    BadInput("replace: no names", lambda: fixed().replace({"cat": 0.5}), "label 'cat' is unknown, expected one of the"),
+    BadInput("index_of: unknown label", lambda: RULE.index_of("cow"), "label 'cow' is unknown, expected one of 'cat'"),
+]
+
+# Files
+
+
+def load(content: bytes | str) -> object:
+    """Load a rule from a file that holds `content`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rule.json"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return thresholds.load_rule(path)
+
+
+def changed(values: Mapping[str, object], name: str, value: object) -> dict[str, object]:
+    """The values with one changed, or removed by `...`."""
+    return {k: v for k, v in (values | {name: value}).items() if v is not ...}
+
+
+def files(values: dict[str, object], part: str, fields: Mapping[str, Sequence[object]]) -> list[BadInput]:
+    """A rule's JSON, or an object within it, with each bad value of each field in turn."""
+
+    def spoil(name: str, value: object) -> str:
+        if part in values:
+            return json.dumps(values | {part: changed(values[part], name, value)})
+        return json.dumps(changed(values, name, value))
+
+    return [
+        BadInput(
+            f"load_rule: {part}, {name} {'absent' if value is ... else shown(value)}",
+            lambda name=name, value=value: load(spoil(name, value)),
+            r".*rule\.json ",
+        )
+        for name, bad in fields.items()
+        for value in bad
+    ]
+
+
+FITTED = fit(label_names=NAMES).to_dict()
+GOOD = json.dumps(FITTED)
+CONTENTS: dict[str, bytes | str] = {
+    "empty": b"",
+    "pickle": pickle.dumps({"thresholds": [0.5]}),
+    "pickle of protocol 0": pickle.dumps({"thresholds": [0.5]}, protocol=0),
+    "zip": b"PK\x03\x04\x14\x00\x00\x00\x00\x00",
+    "npy": b"\x93NUMPY\x01\x00v\x00{'descr': '<f8'}",
+    "Latin-1": GOOD.replace("cat", "chatière").encode("latin-1"),
+    "two rules": GOOD + GOOD,
+    "list": f"[{GOOD}]",
+    "string": '"thresholds.rule"',
+    "number": "1",
+    "null": "null",
+    "another object": '{"thresholds": [0.5]}',
+    "deeply nested": "[" * 100_000,
+    "objects, deeply nested": '{"a":' * 100_000,
+    "a key twice": GOOD.replace('"beta": 1.0', '"beta": 0.5, "beta": 1.0'),
+    "a key twice, far inside": GOOD.replace('"n_samples": 4', '"n_samples": 4, "n_samples": 4'),
+    "Infinity": json.dumps(FITTED | {"thresholds": [inf, 0.5]}),
+    "a number no float holds": json.dumps(FITTED | {"thresholds": ["?", 0.5]}).replace('"?"', "1e999"),
+    "a number of too many digits": json.dumps(FITTED | {"objective": "?"}).replace('"?"', "7" * 100_000),
+    "UTF-16": GOOD.encode("utf-16"),
+    "UTF-32": GOOD.encode("utf-32-le"),
+    "cut after a byte": GOOD[:1],
+    "cut in the middle": GOOD[: len(GOOD) // 2],
+    "cut before the last byte": GOOD[:-1],
+}
+PAIRS = [[0.5, value] for value in ("high", "inf", "0.5", nan, True, [0.5], HUGE)]
+ODD_NAMES = (["cat", "do\0g"], ["cat", "dog\0"], ["cat", "\ud800"])
+FIELDS: dict[str, Sequence[object]] = {
+    "format": ["scikit-learn", 1, None, ...],
+    "version": [2, 0, "1", None, [1], True, 1.0, ...],
+    "surprise": [None, 1],
+    "kind": ["forest", "", 1, None, [], {}, ...],
+    "thresholds": [[], [0.5], 0.5, "ab", {}, None, ..., *PAIRS],
+    "label_names": [["cat"], ["cat", "cat"], ["cat", 1], ["cat", None], "ab", 2, {"cat": 1, "dog": 2}, *ODD_NAMES, ...],
+    "average": [1, ["macro"], ...],
+    "beta": [0, -1, nan, inf, "1", None, True, ...],
+    "per_label": [None, "no", 1, ...],
+    "zero_division": [0.5, nan, "warn", None, ...],
+    "placement": [1, ...],
+    "guard": [1, "\ud800", ...],
+    "expected": ["sums", 1, True, ["counts"]],
+    "objective": ["0.5", nan, True, [0.5], ...],
+    "unsupported": [[2], [2**63], [2**64], [-1], [1, 1], ["cat"], [0.0], [True, False], True, 0, "ab", None, ...],
+    "missing": [nan, None, "zero", True, [0.0], ...],
+    "fitted_on": [[], "data", 1, {}, ...],
+}
+FITTED_ON: dict[str, Sequence[object]] = {
+    "n_samples": ["4", None, 1.5, 4.0, True, 0, ...],
+    "positives": [[1.0], ["a", "b"], [1.0, -1.0], [1.0, True], "ab", None, ...],
+    "dtype": [1, None, "\ud800", ...],
+    "surprise": [1],
+    "quantiles": [["low", "high"], [nan] * 7, "ab", None, ...],
+    "version": [1, None, ...],
+}
+TOP_FIELDS: dict[str, Sequence[object]] = {
+    "thresholds": [[0.5, 0.5]],
+    "k": [-1, 1.5, "1", None, True, ...],
+    "missing": [nan, None, "zero", ...],
+    "label_names": [["cat", "cat"], ["cat", 1], "ab", 2, ...],
+    "beta": [0, -1, nan, "1", None, ...],
+    "zero_division": ["warn", None, ...],
+    "objective": ["0.5", nan, ...],
+}
+INSTANCE_FIELDS: dict[str, Sequence[object]] = {
+    "thresholds": [[0.5, 0.5]],
+    "beta": [0, -1, nan, inf, "1", None, True, ...],
+    "zero_division": [0.5, "warn", None, ...],
+    "label_names": [["cat", "cat"], ["cat", 1], "ab", 2, ...],
+    "objective": ["0.5", nan, True, ...],
+}
+REGION_FIELDS: dict[str, Sequence[object]] = {
+    "thresholds": [[0.5, 0.5]],
+    "switches": [
+        [],
+        [[]],
+        [[0.5], [0.25], []],
+        0.5,
+        "ab",
+        {},
+        None,
+        ...,
+        *([[0.25, bad], []] for bad in ("high", "inf", 0.25, 0.1, "-inf", nan, True, [0.5], HUGE)),
+        [0.25, 0.5],
+        [None, []],
+        [{}, []],
+        ["ab", []],
+    ],
+    "missing": [nan, None, "zero", True, ...],
+    "label_names": [["cat"], ["cat", "cat"], ["cat", 1], "ab", 2, ...],
+    "average": [1, ["macro"], "mean", ...],
+    "beta": [0, nan, "1", None, ...],
+    "zero_division": ["warn", 0.5, None, ...],
+    "objective": ["0.5", nan, ...],
+}
+NEWER = json.dumps(changed(FITTED, "version", 2))
+LACKING = json.dumps(changed(FITTED, "beta", ...))
+FILES = [
+    *(
+        BadInput(f"load_rule: {what}", lambda c=c: load(c), r".*rule\.json is not a rule")
+        for what, c in CONTENTS.items()
+    ),
+    *files(FITTED, "ThresholdRule", FIELDS),
+    *files(FITTED, "fitted_on", FITTED_ON),
+    *files(TOP.to_dict(), "TopKRule", TOP_FIELDS),
+    *files(INSTANCE.to_dict(), "InstanceRule", INSTANCE_FIELDS),
+    *files(REGION.to_dict(), "RegionRule", REGION_FIELDS),
+    BadInput("load_rule: newer", lambda: load(NEWER), r".*rule\.json has format version 2, expected 1$"),
+    BadInput("load_rule: a key is absent", lambda: load(LACKING), r".*rule\.json lacks 'beta', expected the JSON of"),
+]
+
+BAD_INPUTS = [
+    *MATRICES,
+    *SHAPES,
+    *OPTIONS,
+    *LABEL_NAMES,
+    *LABEL_FREE_OPTIONS,
+    *LABEL_FREE_SHAPES,
+    *LABEL_FREE_ARGUMENTS,
+    *DIAGNOSES,
+    *CROSS_FITS,
+    *MADE_RULES,
+    *FILES,
+]

@@ -1,0 +1,1 @@
+"""Which rule is better, and what changed since last week?"""

@@ -1,0 +1,223 @@
+"""What changed between two rules: labels, thresholds, settings, decisions."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import thresholds
+from tests.rules import AWKWARD, fitted
+from thresholds import ThresholdRule, diff_rules
+
+inf = float("inf")
+OLD = ThresholdRule([0.5, 0.2, 0.7], label_names=("cat", "dog", "yak"))
+NEW = ThresholdRule([0.4, 0.9, 0.5, inf], label_names=("dog", "emu", "cat", "fox"))
+SCORES = np.array([[0.3, 0.1, 0.6, 1], [0.5, 0.95, 0.2, 1], [0.4, 0.9, 0.5, 1], [0.1, 0.99, 0.4, 1]])
+
+
+def by_hand(old: ThresholdRule, new: ThresholdRule, scores: np.ndarray) -> dict[str, object]:
+    """Counts of decisions, label by label, of rules with names."""
+    before, after = np.zeros(len(scores), bool), np.zeros(len(scores), bool)
+    rows, differs = {}, np.zeros(len(scores), bool)
+    for j, name in enumerate(new.label_names):
+        after = scores[:, j] >= new.thresholds[j]
+        if name in old.label_names:
+            before = scores[:, j] >= old.thresholds[old.label_names.index(name)]
+            rows[name] = (before.sum(), after.sum(), (before != after).sum())
+            differs |= before != after
+    return {"rows": rows, "differs": int(differs.sum())}
+
+
+def test_labels_are_matched_by_name() -> None:
+    found = diff_rules(OLD, NEW)
+    assert found.table["name"].tolist() == ["dog", "cat"]
+    assert found.table["old_position"].tolist() == [1, 0]
+    assert found.table["new_position"].tolist() == [0, 2]
+    assert found.table["old_threshold"].tolist() == [0.2, 0.5]
+    assert found.table["new_threshold"].tolist() == [0.4, 0.5]
+    assert found.table["moved"].tolist() == [True, False]
+    assert (found.new, found.lost) == (("emu", "fox"), ("yak",))
+    assert (found.n_samples, found.rows_changed, found.predicted_new) == (None, None, None)
+    assert "predicted_before" not in found.table.dtype.names
+    with pytest.raises(ValueError, match="read-only"):
+        found.table["moved"] = False
+    assert found.to_frame()["new_threshold"].tolist() == [0.4, 0.5]
+
+
+def test_the_largest_change_comes_first_not_the_highest_threshold() -> None:
+    old, new = ThresholdRule([0.1, 0.5, 0.9, 0.2, 0.3]), ThresholdRule([0.2, 0.1, 0.95, 0.9, 0.3])
+    assert diff_rules(old, new).largest.tolist() == [3, 1, 0, 2]
+
+
+def test_decisions_of_the_old_rule_are_made_on_its_own_columns() -> None:
+    found = diff_rules(OLD, NEW, SCORES)
+    expected = by_hand(OLD, NEW, SCORES)
+    counts = found.table[["predicted_before", "predicted_after", "rows_changed"]].tolist()
+    assert (
+        dict(zip(found.table["name"], counts, strict=True)) == expected["rows"] == {"dog": (3, 2, 1), "cat": (2, 2, 0)}
+    )
+    assert found.rows_changed == expected["differs"] == 1
+    assert found.predicted_new.tolist() == [3, 0]
+    assert found.n_samples == 4
+
+
+def test_the_text_has_a_summary_and_what_changed() -> None:
+    lines = str(diff_rules(OLD, NEW, SCORES)).splitlines()
+    assert lines[0] == (
+        "2 labels in both rules: 1 threshold moved, 2 labels new, 1 lost; on 4 rows 5 -> 4 predictions (-20.0 %),"
+        " and 3 of new labels, 1 row decided differently"
+    )
+    assert lines[1:3] == ["new labels: emu, fox", "lost labels: yak"]
+    assert lines[-1].split() == ["dog", "0.2", "0.4", "3", "2", "1", "-33.3", "%"]
+    assert [line for line in lines if line.startswith("cat")] == []
+
+
+def test_a_rule_does_not_differ_from_itself() -> None:
+    for rule in (AWKWARD, fitted(label_names=list("abcd")), ThresholdRule([inf, -inf])):
+        found = diff_rules(rule, rule)
+        assert not found.table["moved"].any()
+        assert found.largest.size == 0
+        assert found.settings == {}
+        assert str(found) == f"{rule.n_labels} labels in both rules: 0 thresholds moved, 0 labels new, 0 lost"
+
+
+def test_without_names_labels_are_matched_by_position() -> None:
+    unnamed = ThresholdRule([0.1, 0.2, 0.7])
+    assert diff_rules(unnamed, OLD).table["name"].tolist() == ["cat", "dog", "yak"]
+    assert diff_rules(OLD, unnamed).table["name"].tolist() == ["cat", "dog", "yak"]
+    assert diff_rules(unnamed, unnamed).table["name"].tolist() == ["0", "1", "2"]
+    assert diff_rules(OLD, unnamed).table["moved"].tolist() == [True, False, False]
+    with pytest.raises(thresholds.InputError, match=r"^new has 4 labels, expected 3 as old has, since not both have"):
+        diff_rules(unnamed, NEW)
+
+
+def test_no_common_label() -> None:
+    other = ThresholdRule([0.5], label_names=("owl",))
+    found = diff_rules(OLD, other, [0.4, 0.6])
+    assert (found.new, found.lost, found.table.size) == (("owl",), ("cat", "dog", "yak"), 0)
+    assert found.predicted_new.tolist() == [1]
+    assert found.rows_changed == 0
+    assert "0 labels in both rules: 0 thresholds moved, 1 label new, 3 lost" in str(found)
+
+
+def test_the_largest_changes_come_first() -> None:
+    old = ThresholdRule([0.5, 0.5, 0.5, inf, 0.5])
+    new = ThresholdRule([0.45, 0.9, 0.5, 0.99, -inf])
+    assert diff_rules(old, new).largest.tolist() == [3, 4, 1, 0]
+    scores = np.array([[0.47, 0, 0, 0, 0.7], [0.47, 0.6, 0, 0.5, 0.8]])
+    assert diff_rules(old, new, scores).largest.tolist() == [0, 1, 3, 4]
+    lines = str(diff_rules(old, new)).splitlines()
+    assert [line.split()[1:] for line in lines[-4:-2]] == [["never", "0.99"], ["0.5", "always"]]
+
+
+def test_the_table_is_cut_at_top() -> None:
+    old, new = ThresholdRule(np.linspace(0, 0.5, 30)), ThresholdRule(np.full(30, 0.5))
+    assert "the 20 largest of 29 changes:" in str(diff_rules(old, new))
+    assert len(diff_rules(old, new).to_text(3).splitlines()) == 9
+    assert len(diff_rules(old, new).to_text(0).splitlines()) == 1
+    assert "what changed:" in diff_rules(old, new).to_text(29)
+    with pytest.raises(thresholds.InputError, match=r"^top is -1, expected a whole number"):
+        diff_rules(old, new).to_text(-1)
+
+
+def test_names_keep_to_their_line() -> None:
+    old, new = (ThresholdRule([0.5, 0.5], label_names=("a", name)) for name in ("b\nc", "d\te"))
+    assert str(diff_rules(old, new)).splitlines()[1:] == ["new labels: d e", "lost labels: b c"]
+
+
+def test_settings_that_differ_are_listed() -> None:
+    old, new = fitted(), fitted("micro", beta=2.0, placement="mid", zero_division=1.0, sample_weight=np.ones(80))
+    settings = diff_rules(old, new).settings
+    assert settings == {
+        "average": ("macro", "micro"),
+        "beta": (1.0, 2.0),
+        "placement": ("low", "mid"),
+        "zero_division": (0.0, 1.0),
+    }
+    assert "\naverage: macro -> micro\n" in str(diff_rules(old, new))
+    assert diff_rules(old, ThresholdRule(old.thresholds)).settings["n_samples"] == (80, None)
+
+
+@pytest.mark.parametrize("missing", [0.0, -1.0, 0.45])
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
+def test_sparse_scores_change_nothing(kind: type, missing: float) -> None:
+    rng = np.random.default_rng(3)
+    stored = rng.random((50, 4)) < 0.5
+    dense = np.where(stored, rng.random((50, 4)), missing)
+    filled = sparse.csr_array((dense[stored], np.nonzero(stored)), shape=dense.shape)
+    old, new = (ThresholdRule(rule.thresholds, label_names=rule.label_names, missing=missing) for rule in (OLD, NEW))
+    one, other = diff_rules(old, new, kind(filled)), diff_rules(old, new, dense)
+    np.testing.assert_array_equal(one.table, other.table)
+    np.testing.assert_array_equal(one.predicted_new, other.predicted_new)
+    assert one.rows_changed == other.rows_changed == by_hand(old, new, dense)["differs"]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8])
+def test_counts_are_those_of_predictions(dtype: type) -> None:
+    rng = np.random.default_rng(8)
+    scores = (rng.normal(size=(9000, 5)) * 3).astype(dtype)
+    old, new = (ThresholdRule(rng.normal(size=5)) for _ in range(2))
+    found = diff_rules(old, new, scores)
+    before, after = old.predict(scores), new.predict(scores)
+    np.testing.assert_array_equal(found.table["predicted_before"], before.sum(axis=0))
+    np.testing.assert_array_equal(found.table["predicted_after"], after.sum(axis=0))
+    np.testing.assert_array_equal(found.table["rows_changed"], (before != after).sum(axis=0))
+    assert found.rows_changed == (before != after).any(axis=1).sum()
+
+
+def test_plain_values_survive_json() -> None:
+    found = diff_rules(OLD, NEW.replace({"dog": -inf, "cat": inf}), SCORES)
+    values = json.loads(json.dumps(found.to_dict()))
+    assert values == found.to_dict()
+    assert [(label["name"], label["new_threshold"]) for label in values["labels"]] == [("dog", -inf), ("cat", inf)]
+    assert values["new_labels"] == ["emu", "fox"]
+    assert values["n_moved"] == 2
+
+
+def test_scores_of_another_kind_are_noticed() -> None:
+    old, new = (fitted(label_names=list("abcd")) for _ in range(2))
+    with pytest.warns(thresholds.ScoreRangeWarning, match="of the scores lie outside"):
+        diff_rules(old, new, np.full((30, 4), 7.0))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (OLD, thresholds.TopKRule(1), "new is of type TopKRule, expected a ThresholdRule"),
+        (thresholds.InstanceRule(), NEW, "old is of type InstanceRule, expected a ThresholdRule"),
+        (None, NEW, "old is of type NoneType, expected a ThresholdRule"),
+    ],
+)
+def test_rules_without_thresholds_are_refused(old: object, new: object, message: str) -> None:
+    with pytest.raises(thresholds.InputError, match=f"^{message}"):
+        diff_rules(old, new)
+
+
+def test_bad_scores_are_refused() -> None:
+    with pytest.raises(thresholds.InputError, match=r"^y_score has 3 labels, expected 4 as the rule has$"):
+        diff_rules(OLD, NEW, SCORES[:, :3])
+    with pytest.raises(thresholds.InputError, match=r"^y_score has NaN at row 0, label 'dog', expected real scores$"):
+        diff_rules(OLD, NEW, np.full((2, 4), np.nan))
+
+
+def test_each_rule_of_a_difference_has_its_own_missing() -> None:
+    scores = sparse.csr_array(np.array([[0.7], [0.0], [0.0]]))
+    old, new = thresholds.ThresholdRule([-0.5], missing=-1.0), thresholds.ThresholdRule([0.5])
+    found = thresholds.diff_rules(old, new, scores)
+    assert found.table["predicted_before"].tolist() == [1]
+    assert found.rows_changed == 0
+
+
+def test_an_old_rule_that_predicts_missing_is_compared_on_sparse_scores() -> None:
+    scores = sparse.csr_array(np.array([[0.7], [0.0], [0.0]]))
+    found = thresholds.diff_rules(thresholds.ThresholdRule([-0.5]), thresholds.ThresholdRule([0.5]), scores)
+    assert found.table["predicted_before"].tolist() == [3]
+    assert found.rows_changed == 2
+
+
+def test_scores_out_of_the_range_of_the_old_rule_are_told() -> None:
+    truth, scores = np.tile([[0], [1]], (20, 1)), np.linspace(0, 1, 40)[:, np.newaxis]
+    old, new = (thresholds.fit_empirical(truth, scores + shift) for shift in (0.0, 100.0))
+    with pytest.warns(thresholds.ScoreRangeWarning):
+        thresholds.diff_rules(old, new, scores + 100.0)

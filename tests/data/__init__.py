@@ -1,0 +1,1 @@
+"""My data come as ..."""

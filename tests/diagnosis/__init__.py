@@ -1,0 +1,1 @@
+"""Which labels should I not trust?"""

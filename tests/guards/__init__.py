@@ -1,0 +1,1 @@
+"""Will they hold on new data?"""

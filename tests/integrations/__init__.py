@@ -1,0 +1,1 @@
+"""Other libraries: what they hold is taken, and what comes out is of their kind."""

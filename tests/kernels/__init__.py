@@ -1,0 +1,1 @@
+"""Compiled loops, and what answers before they are compiled."""

@@ -1,0 +1,721 @@
+"""Arguments for every kernel that Python calls: ties, both zeros, -inf, subnormals, and counts that no byte holds.
+
+`DRAWS[name](rng, dtype)` gives arguments that are fresh each time; `dtype` is that of scores, float32 or float64.
+"""
+
+import itertools
+import pkgutil
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from scipy import sparse
+
+from thresholds import _kernels
+from thresholds._kernels import guards as odds
+from thresholds._kernels import keys, sorting
+from thresholds._kernels import refine as refining
+from thresholds._kernels._jit import Kernel
+from thresholds.search.counting.refine import _scales
+
+Array = np.ndarray[Any, Any]
+Arguments = tuple[Any, ...]
+
+MODULES = [import_module(f"{_kernels.__name__}.{module.name}") for module in pkgutil.iter_modules(_kernels.__path__)]
+KERNELS: dict[str, Kernel[..., Any]] = {  # `module.function`, each where it is defined
+    f"{module.__name__.rpartition('.')[2]}.{value.py_func.__name__}": value
+    for module in MODULES
+    for value in vars(module).values()
+    if isinstance(value, Kernel) and value.py_func.__module__ == module.__name__
+}
+
+NO_WEIGHTS = np.empty(0, np.int64)
+LONG = (1, 7, 40, 400)  # A byte counts to 255.
+UNIT = 2.0**61  # of a mean F-beta
+NODES = np.array(np.polynomial.laguerre.laggauss(32))
+
+
+# What several need
+
+
+def tile(rng: Generator, dtype: Any, lengths: tuple[int, ...] = LONG) -> tuple[Array, Array]:
+    """Keys and truth of labels with many ties, with both zeros and -inf, of all prevalences."""
+    n_labels, n = rng.integers(1, 6), rng.choice(lengths)
+    scores = np.round(rng.normal(size=(n_labels, n)), rng.integers(0, 3)).astype(dtype)
+    scores[rng.random(scores.shape) < 0.1] = -0.0
+    scores[rng.random(scores.shape) < rng.choice([0, 0.1])] = -np.inf
+    scores[rng.random(scores.shape) < 0.1] = np.finfo(dtype).smallest_subnormal
+    scores[rng.random(n_labels) < 0.1] = 0.5
+    truth = rng.random((n_labels, n)) < rng.choice([0.0, 0.05, 0.8, 1.0], (n_labels, 1))
+    return keys.to_keys(scores), truth.astype(np.uint8)
+
+
+def weights_of(rng: Generator, n: int) -> Array:
+    """Weights of cells, some 0, some of which two hundred do not fit into 32 bits."""
+    return rng.choice([0, 1, 3, 2**20, 2**31], n)
+
+
+def items(rng: Generator, dtype: Any) -> tuple[Array, Array, Array, Array]:
+    """Cells of labels, one after another: starts, keys, hits, weights."""
+    found, truth = tile(rng, dtype)
+    weights = weights_of(rng, truth.size)
+    starts = np.arange(len(found) + 1) * found.shape[1]
+    return starts, found.reshape(-1), truth.reshape(-1) * weights, weights
+
+
+def scores_of(found: Array) -> Array:
+    return keys.to_scores(found)
+
+
+def lists(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
+    """Lists of keys with room between them: firsts, sizes, keys."""
+    found, _ = tile(rng, dtype)
+    sizes = rng.integers(0, found.shape[1] + 1, len(found))
+    return np.arange(len(found)) * found.shape[1], sizes, found.reshape(-1)
+
+
+def probabilities(rng: Generator, shape: Any, dtype: Any) -> Array:
+    """Small ones and large ones, 0 and 1, some equal."""
+    p = rng.random(shape) ** rng.choice([1, 8])
+    p[rng.random(shape) < 0.2] = 0.25
+    p[rng.random(shape) < 0.1] = rng.choice([0.0, 1.0])
+    return p.astype(dtype)
+
+
+def ragged(rng: Generator, n_lists: int, longest: int) -> Array:
+    return np.append(0, rng.integers(0, longest, n_lists)).cumsum()
+
+
+def cells(rng: Generator, shape: Any, share: float = 0.8) -> Array:
+    return (rng.random(shape) < share).astype(np.uint8)
+
+
+def csr(rng: Generator, shape: Any, dtype: Any) -> Any:
+    return sparse.csr_array(np.where(rng.random(shape) < 0.3, probabilities(rng, shape, dtype), 0))
+
+
+# choosing
+
+
+def of_steps(rng: Generator, dtype: Any) -> Arguments:
+    offsets, _, _, tp, fp, _ = sorting.unit_staircases(*tile(rng, dtype))
+    positives = np.array([tp[last - 1] if last > first else 0 for first, last in itertools.pairwise(offsets)])
+    unit = 1 if dtype == np.float32 else 2**50  # of weights
+    return offsets, tp * unit, fp * unit, positives * unit
+
+
+def of_best_steps(rng: Generator, dtype: Any) -> Arguments:
+    return *of_steps(rng, dtype), rng.choice([1e-200, 0.25, 1.0, 4.0, 1e200])
+
+
+def of_hulls(rng: Generator, dtype: Any) -> Arguments:
+    return of_steps(rng, dtype)[:3]
+
+
+# codes
+
+
+def of_values_to_code(rng: Generator, dtype: Any) -> Arguments:
+    scores = rng.normal(size=(8, 20)).astype(dtype)
+    scores[rng.random(scores.shape) < 0.2] = rng.choice([-np.inf, -1e30, 1e30, -0.0, -np.finfo(dtype).max])
+    scale = rng.choice([0.5, 1, 32, 512], 20).astype(dtype)
+    return scores, scale, np.floor(scale * rng.normal(size=20)).astype(dtype), np.zeros(scores.shape, np.int8)
+
+
+def of_bits_to_code(rng: Generator, dtype: Any) -> Arguments:
+    kind = np.int32 if dtype == np.float32 else np.int64
+    bits = rng.normal(size=(8, 20)).astype(dtype).view(kind)
+    shift = rng.integers(0, 8 * bits.itemsize - 8, 20).astype(kind)
+    return bits, shift, np.abs(rng.normal(size=20)).astype(dtype).view(kind), np.zeros(bits.shape, np.int8)
+
+
+def of_codes(rng: Generator, dtype: Any) -> Arguments:
+    codes = rng.integers(-128, 128, (rng.choice([8, 248, 256, 600]), 16)).astype(np.int8)
+    codes[:, 0] = 127
+    return codes, rng.integers(-128, 127, (4, 16)).astype(np.int8), rng.integers(0, 9, (4, 16)).astype(np.int32)
+
+
+# confusion
+
+
+def of_counts(rng: Generator, dtype: Any) -> Arguments:
+    shape = rng.integers(1, 600), rng.integers(1, 5)
+    return *cells(rng, (2, *shape)), rng.integers(0, 9, (3, shape[1]))
+
+
+def of_weighed_counts(rng: Generator, dtype: Any) -> Arguments:
+    truth, predicted, counts = of_counts(rng, dtype)
+    weights = weights_of(rng, len(truth))
+    kind = np.int64 if dtype == np.float32 else np.float64
+    return truth, predicted, (weights / 3).astype(kind), counts.astype(kind)
+
+
+def of_rows(rng: Generator, dtype: Any) -> Arguments:
+    truth, predicted = cells(rng, (2, rng.integers(1, 5), rng.choice(LONG)))
+    return truth, predicted, np.zeros((3, len(truth)), np.int64)
+
+
+def of_sparse_counts(rng: Generator, dtype: Any) -> Arguments:
+    kind = np.int32 if dtype == np.float32 else np.int64
+    shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
+    true, predicted = csr(rng, shape, dtype), csr(rng, shape, dtype)
+    places = [part.astype(kind) for matrix in (true, predicted) for part in (matrix.indptr, matrix.indices)]
+    counts = np.zeros((3, shape[1]), np.int64), np.zeros((3, shape[0]), np.int64)
+    return *places, weights_of(rng, shape[0]), *counts
+
+
+def of_classes(rng: Generator, dtype: Any) -> Arguments:
+    true, predicted = rng.integers(0, 5, (2, 700))
+    kind = np.int64 if dtype == np.float32 else np.float64  # of weights
+    return true, predicted, (rng.random(700) * 2**40).astype(kind), np.zeros((3, 5), kind)
+
+
+def of_ranks_of_positives(rng: Generator, dtype: Any) -> Arguments:
+    shape = 5, int(rng.choice(LONG))
+    true, scores = csr(rng, shape, np.float64), csr(rng, shape, np.float64)
+    places = [part.astype(np.int64) for matrix in (true, scores) for part in (matrix.indptr, matrix.indices)]
+    return *places, scores.data - 0.25, float(rng.choice([0.0, -1.0, 1.0])), shape[1]
+
+
+# evidence
+
+
+def of_tied_items(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, hits, weights = items(rng, dtype)
+    up, row = sorting.sorted_groups(starts, found)
+    if rng.random() < 0.5:
+        return starts, up, row, hits, weights
+    return starts, up, row, cells(rng, found.size), NO_WEIGHTS
+
+
+def tie_groups(rng: Generator, n_labels: int = 3) -> tuple[Array, Array, Array]:
+    offsets = ragged(rng, n_labels, 30)
+    weights = rng.choice([1, 2, 400], offsets[-1])
+    return offsets, rng.integers(0, weights + 1), weights
+
+
+def of_rank_statistics(rng: Generator, dtype: Any) -> Arguments:
+    return tie_groups(rng)
+
+
+def of_best_cuts(rng: Generator, dtype: Any) -> Arguments:
+    offsets, hits, weights = tie_groups(rng)
+    return offsets, hits, weights, np.diff(np.append(0, hits.cumsum())[offsets]), 3.0
+
+
+def of_chance(rng: Generator) -> tuple[Array, int, int, int]:
+    weights = rng.choice([1, 2, 30], 25)
+    n = int(weights.sum())
+    positives = int(rng.integers(1, n // 2))
+    predicted = int(rng.integers(1, n))
+    return weights, positives, int(rng.integers(0, min(positives, predicted) + 1)), predicted
+
+
+def of_chance_of_f(rng: Generator, dtype: Any) -> Arguments:
+    weights, *counts = of_chance(rng)
+    return weights, *counts, float(rng.choice([0.01, 0.5, 2.0]))
+
+
+def of_steps_to_chance(rng: Generator, dtype: Any) -> Arguments:
+    weights, *counts = of_chance(rng)
+    return int(weights.sum()), *(np.int64(count) for count in counts)
+
+
+def of_chance_of_ranks(rng: Generator, dtype: Any) -> Arguments:
+    n = int(rng.choice([10, 300, 2000]))
+    positives, tied = rng.integers(1, n, 2)
+    rank_sum = positives * (n + 1) / 2 + rng.normal() * n
+    mean, variance = (n - tied + 1) / 2 + tied, rng.choice([0.0, n * n / 12])
+    return n, positives, rank_sum, int(tied), (tied + 1) / 2, np.float64(mean), np.float64(variance)
+
+
+# expectation, few_labels
+
+
+def rising_lists(rng: Generator, dtype: Any, longest: int) -> tuple[Array, Array]:
+    starts = ragged(rng, 4, longest)
+    values = probabilities(rng, starts[-1], dtype)
+    for first, last in itertools.pairwise(starts):
+        values[first:last].sort()
+    return starts, values
+
+
+def betas(rng: Generator) -> tuple[float, float]:
+    """Beta squared, and what 0/0 counts."""
+    return float(rng.choice([0.01, 1.0, 4.0])), float(rng.choice([0.0, 1.0]))
+
+
+def of_centre(rng: Generator, dtype: Any) -> Arguments:
+    return float(100 * rng.random()), float(10 * rng.normal())
+
+
+def of_few_prefixes(rng: Generator, dtype: Any) -> Arguments:
+    return *rising_lists(rng, dtype, 20), *betas(rng), bool(rng.random() < 0.5)
+
+
+def of_prefixes(rng: Generator, dtype: Any) -> Arguments:
+    starts, values = rising_lists(rng, dtype, 60)
+    tails = 0.01 ** np.arange(1.0, 9) * 5 * rng.random((4, 1))
+    tails = tails[:, : rng.choice([0, 8])]
+    return starts, values, np.ascontiguousarray(tails), *betas(rng), bool(rng.random() < 0.5), NODES
+
+
+def of_sets(rng: Generator, dtype: Any) -> Arguments:
+    starts, values = rising_lists(rng, dtype, 60)
+    chosen = np.sort(rng.integers(starts[:-1], starts[1:] + 1))
+    of_sets = [values[first:last] for first, last in zip(chosen, starts[1:], strict=True)]
+    sizes = np.array([p.size for p in of_sets])
+    more = rng.choice([0, 300], 4) * (sizes > 0)  # zeros that are predicted
+    return starts, values, np.append(0, sizes).cumsum(), np.concatenate(of_sets), sizes + more, *betas(rng), NODES
+
+
+def of_log_chances(rng: Generator, dtype: Any) -> Arguments:
+    return probabilities(rng, 40, dtype), np.append(0.0, rng.random(20))
+
+
+def of_expected_share(rng: Generator, dtype: Any) -> Arguments:
+    p = np.sort(probabilities(rng, 30, np.float64))
+    return p, p[12:], np.int64(18), -rng.random(9), rng.random(9), betas(rng)[0], NODES
+
+
+# expected_counts
+
+
+def sums(n_labels: int, least: bool) -> list[Array]:
+    return [*np.zeros((3, n_labels)), *([np.full(n_labels, np.inf)] if least else [])]
+
+
+def of_sums(rng: Generator, dtype: Any) -> Arguments:
+    shape = rng.choice(LONG), rng.integers(1, 6)
+    weights = weights_of(rng, shape[0]) / 3
+    return probabilities(rng, shape, dtype), weights, rng.choice([0.0, 0.25, 0.7], shape[1]), *sums(shape[1], True)
+
+
+def of_decided_sums(rng: Generator, dtype: Any) -> Arguments:
+    p, weights, *_ = of_sums(rng, dtype)
+    return p, cells(rng, p.shape), weights, *sums(p.shape[1], False)
+
+
+def of_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
+    p, low = csr(rng, (700, 4), dtype), rng.choice([0.1, 0.25, 0.7], 4)
+    return p.indptr, p.indices, p.data, weights_of(rng, 700) / 3, low, *sums(4, True)
+
+
+def of_decided_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
+    p, decided = csr(rng, (700, 4), dtype), csr(rng, (700, 4), dtype)
+    weights = weights_of(rng, 700) / 3
+    return p.indptr, p.indices, p.data, decided.indptr, decided.indices, weights, *sums(4, False)
+
+
+# interpolation
+
+
+def of_curves(rng: Generator, dtype: Any) -> Arguments:
+    starts, offsets = ragged(rng, 4, 30), np.array([0, 0, 1, 7, 9])
+    far = np.finfo(np.float64).max
+    knots = np.array([0.5, -3, 0, 5e-324, 0.25, 1, 9, -far, far])
+    values = np.array([0.3, 0.1, 0.1, 0.6, 0.6, 0.7, 0.9, 0.2, 1])
+    return starts, rng.choice([*knots, 0.1, 0.7, -0.3 * far, 0.9 * far], starts[-1]), offsets, knots, values
+
+
+# keys
+
+
+def of_keys(rng: Generator, dtype: Any) -> Arguments:
+    special = [0.0, -0.0, np.inf, -np.inf, np.finfo(dtype).max, np.finfo(dtype).tiny / 4, -np.finfo(dtype).tiny]
+    scores = np.append(rng.normal(size=9), special).astype(dtype)
+    bits = rng.permutation(scores).view(f"u{scores.itemsize}")
+    return bits, bits.dtype.type(1 << (8 * bits.itemsize - 1))
+
+
+def of_scores(rng: Generator, dtype: Any) -> Arguments:
+    bits, sign = of_keys(rng, dtype)
+    found = np.append(keys.to_keys(bits.view(dtype)), bits.dtype.type(0))  # "no score"
+    return found, sign, np.empty_like(found)
+
+
+# logistic
+
+
+def of_logistic(rng: Generator, dtype: Any) -> Arguments:
+    starts = ragged(rng, 3, 400)
+    x = np.round(rng.normal(size=starts[-1]), 1) * rng.choice([1e-320, 1.0, 1e300])
+    truth = cells(rng, x.size, 0.3) | (x > 1)
+    x[rng.random(x.size) < 0.05] = -np.inf
+    weights = weights_of(rng, x.size) + 1 if rng.random() < 0.5 else NO_WEIGHTS
+    return starts, x, truth, weights, float(rng.choice([0.0, 1.0]))
+
+
+def of_tally(rng: Generator, dtype: Any) -> Arguments:
+    p = probabilities(rng, 700, np.float64)
+    weights = weights_of(rng, p.size) if rng.random() < 0.5 else NO_WEIGHTS
+    return p, cells(rng, p.size), weights, np.linspace(0, 1, 9)[1:-1]
+
+
+# mean_cuts
+
+
+def of_measure(rng: Generator) -> tuple[float, float, float]:
+    return *betas(rng), UNIT
+
+
+def of_means(rng: Generator, dtype: Any) -> Arguments:
+    n_groups = int(rng.choice([1, 7, 300]))
+    tp = rng.integers(0, 300, (18, n_groups)).cumsum(0)
+    positives = tp[-1] * rng.integers(0, 2, n_groups)
+    predicted = rng.integers(0, 300, (18, n_groups)).cumsum(0) + tp
+    sums = np.zeros(18, np.int64), np.zeros(17, np.int64)
+    shares = np.full(n_groups, 1 / n_groups)
+    return np.minimum(tp, positives), predicted, positives, shares, of_measure(rng), *sums
+
+
+def matrix(rng: Generator, dtype: Any) -> tuple[Array, Array, Array]:
+    """Scores, truth and rising cuts."""
+    shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
+    if rng.random() < 0.5:
+        shape = shape[::-1]
+    scores = np.round(rng.normal(size=shape), 1).astype(dtype)
+    return scores, cells(rng, shape), np.sort(rng.normal(size=18)).astype(dtype)[::-1].copy()
+
+
+def of_row_counts(rng: Generator, dtype: Any) -> Arguments:
+    return matrix(rng, dtype)
+
+
+def of_column_counts(rng: Generator, dtype: Any) -> Arguments:
+    scores, truth, cuts = matrix(rng, dtype)
+    return scores, truth, cuts, *np.zeros((2, cuts.size, scores.shape[1]), np.int64)
+
+
+def of_cells(rng: Generator, dtype: Any) -> Arguments:
+    scores, truth, cuts = matrix(rng, dtype)
+    group = ((0, 0, 1), (300, 1, 0))[rng.integers(2)]
+    room = np.zeros(scores.size + 1, dtype), np.zeros(scores.size + 1, np.int64)
+    high = dtype(np.inf) if rng.random() < 0.5 else cuts[3]
+    return scores, truth, cuts[14], high, group, *room, np.full(scores.shape[1], -np.inf, dtype)
+
+
+def of_swept_cells(rng: Generator, dtype: Any) -> Arguments:
+    found, _ = tile(rng, dtype, (1, 7, 400))
+    up, rows = sorting.sorted_with_rows(found.reshape(-1))
+    n_groups = int(rng.choice([1, 400]))
+    of = rng.integers(0, 2 * n_groups, up.size)
+    tp, negatives = rng.integers(0, 300, (2, n_groups))
+    positives = tp + np.bincount(of[of % 2 == 1] // 2, minlength=n_groups)
+    return up, rows, of, tp, tp + negatives, positives, np.full(n_groups, 1 / n_groups), of_measure(rng)
+
+
+# narrowing
+
+
+def lanes(rng: Generator, dtype: Any) -> tuple[Array, Array]:
+    """Scores and cells, of which all or few are marked, with more lanes than a byte can count."""
+    shape = ((8, 400), (320, 16), (32, 80))[rng.integers(3)]
+    return np.round(rng.normal(size=shape), 1).astype(dtype), cells(rng, shape, rng.choice([0.05, 1.0]))
+
+
+def of_noted_positives(rng: Generator, dtype: Any) -> Arguments:
+    _, truth = lanes(rng, dtype)
+    n_lanes, room = truth.shape[1], 40
+    noted = rng.integers(0, room, n_lanes).astype(np.int32)
+    wanted = np.ones(n_lanes, np.uint8)
+    positives, rows = noted + np.int32(300), np.zeros((n_lanes, room), np.int32)
+    return truth.view(np.uint64), 70_000, positives, wanted.view(np.uint64), wanted, noted, rows
+
+
+def of_lists_at_cuts(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, found = lists(rng, dtype)
+    cuts = rng.normal(size=(4, sizes.size)).astype(dtype)
+    return firsts, sizes, scores_of(found), cuts, np.zeros(cuts.shape, np.int64)
+
+
+def of_kept_lists(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, found = lists(rng, dtype)
+    low = rng.normal(size=sizes.size).astype(dtype)
+    return firsts, sizes, scores_of(found), low, low + dtype(0.5)
+
+
+def of_marks(rng: Generator, dtype: Any) -> Arguments:
+    scores, marks = lanes(rng, dtype)
+    low = rng.normal(size=scores.shape[1]).astype(dtype)
+    return scores, low, low + dtype(1), marks, np.full(low.size, -np.inf, dtype)
+
+
+def of_collected(rng: Generator, dtype: Any) -> Arguments:
+    scores, marks = lanes(rng, dtype)
+    labels = np.arange(marks.shape[1]) % 5
+    sizes = [np.count_nonzero(marks[:, labels == j]) for j in range(5)]
+    place = np.append(0, sizes).cumsum()[:-1]
+    return scores, marks, labels, place, np.zeros(sum(sizes), dtype)
+
+
+def of_few_collected(rng: Generator, dtype: Any) -> Arguments:
+    scores, marks, *others = of_collected(rng, dtype)
+    return scores, marks.view(np.uint64), *others
+
+
+# odds
+
+
+def binned(rng: Generator) -> tuple[Array, Array, Array, Array, np.uint32, np.uint32, bool]:
+    """Starts, keys, truth, weights; the keys of what is missing and what is masked; whether scores are probable."""
+    probable = bool(rng.random() < 0.5)
+    n_labels, n = 3, int(rng.choice(LONG))
+    scores = probabilities(rng, n_labels * n, np.float32) if probable else rng.normal(size=n_labels * n)
+    scores[rng.random(scores.size) < 0.1] = 0.0
+    scores[rng.random(scores.size) < 0.1] = -np.inf
+    missing, masked = (keys.to_keys(np.array([value], np.float32))[0] for value in (0.0, -np.inf))
+    starts, found = np.arange(n_labels + 1) * n, keys.to_keys(scores.astype(np.float32))
+    weights = weights_of(rng, found.size) if rng.random() < 0.5 else NO_WEIGHTS
+    return starts, found, cells(rng, found.size), weights, missing, masked, probable
+
+
+def of_bins(rng: Generator, dtype: Any) -> Arguments:
+    _, found, truth, weights, missing, masked, probable = binned(rng)
+    parts = (truth, weights, truth[: weights.size] * weights)[rng.integers(3)]
+    n_bins = 2 * odds.SIDE if probable else odds.MARGIN_BINS
+    return found, parts, missing, masked, probable, np.zeros(n_bins + 1, np.int64)
+
+
+def of_binned_ratios(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, truth, weights, missing, masked, probable = binned(rng)
+    n_bins = 2 * odds.SIDE if probable else odds.MARGIN_BINS
+    p = np.append(np.linspace(0, 1, n_bins), 0.1)
+    hits = truth if weights.size == 0 else truth * weights
+    positives = np.add.reduceat(hits.astype(np.int64), starts[:-1])
+    return starts, found, weights, missing, masked, probable, p, positives, np.array([0.1, 0.7, 1.0, 9.0]), 1.0
+
+
+# ranks
+
+
+def of_ratios(rng: Generator, dtype: Any) -> Arguments:
+    offsets, tp, fp, positives = of_steps(rng, dtype)
+    predicted = tp + fp
+    higher = predicted - rng.integers(1, np.diff(np.append(0, predicted)).clip(2))
+    return offsets, tp, predicted, higher, positives, int(10 * tp.max(initial=1)), np.array([0.1, 0.7, 1.0, 9.0]), 1.0
+
+
+def of_keys_at_ranks(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, _, weights = items(rng, dtype)
+    most = np.add.reduceat(weights, starts[:-1])
+    if rng.random() < 0.5:
+        weights, most = NO_WEIGHTS, np.diff(starts)
+    first = rng.random(most.size) * most
+    return starts, found, weights, np.array([first, np.minimum(first + 1, most)])
+
+
+def of_counts_at_keys(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, hits, weights = items(rng, dtype)
+    at = found[rng.integers(starts[:-1], starts[1:])]
+    if rng.random() < 0.5:
+        return starts, found, hits, weights, at
+    return starts, found, cells(rng, found.size), NO_WEIGHTS, at
+
+
+# refining
+
+
+def bucketed(rng: Generator, dtype: Any) -> Arguments:
+    """Finite keys in lists, and their extremes."""
+    firsts, sizes, found = lists(rng, dtype)
+    finite = np.maximum(scores_of(found), dtype(-1e30) if rng.random() < 0.5 else dtype(-1))
+    found = keys.to_keys(finite)
+    ends = np.full((sizes.size, 2), ~found.dtype.type(0))
+    ends[:, 1] = 0
+    refining.extremes(firsts, sizes, found, ends)
+    return firsts, sizes, found, ends
+
+
+def of_extremes(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, found, ends = bucketed(rng, dtype)
+    return firsts, sizes, found, ends[:, ::-1].copy()
+
+
+def of_buckets(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, found, ends = bucketed(rng, dtype)
+    sizes[ends[:, 0] > ends[:, 1]] = 0
+    ends[sizes == 0] = 0
+    scales = _scales(ends)
+    bits = np.zeros(sizes.max() + 1, found.dtype)
+    scores = bits.view(dtype)
+    buckets = np.zeros(found.size, np.uint16)
+    return firsts, sizes, found, ends, scales, bits, scores, buckets
+
+
+def of_counted_buckets(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, found = lists(rng, dtype)
+    return firsts, sizes, rng.choice([3, 2047], found.size).astype(np.uint16), np.zeros((sizes.size, 2048), np.int64)
+
+
+def of_bounded_buckets(rng: Generator, dtype: Any) -> Arguments:
+    counts = rng.integers(0, 4, (3, refining.BUCKETS)) * 100
+    hits = counts // rng.integers(1, 5, counts.shape)
+    above = rng.integers(0, 2**20, 3)
+    low = rng.random(3) / 4
+    part = np.where(rng.random(3) < 0.5, -1.0, hits.sum(1).astype(np.float64))
+    ends = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    return counts, hits, above, above // 3, low, low + rng.random(3) / 9, part, 1e-9, *ends
+
+
+def of_kept_buckets(rng: Generator, dtype: Any) -> Arguments:
+    firsts, sizes, found = lists(rng, dtype)
+    buckets = rng.integers(0, refining.BUCKETS, found.size).astype(np.uint16)
+    bottom = rng.integers(0, refining.BUCKETS, sizes.size)
+    top = np.minimum(bottom + rng.integers(0, 1500, sizes.size), refining.BUCKETS - 1)
+    nothing = rng.random(sizes.size) < 0.2
+    bottom[nothing], top[nothing] = 0, -1
+    return firsts, sizes, found, buckets, bottom, top, np.zeros(sizes.size, found.dtype)
+
+
+# rows
+
+
+def of_row_lists(rng: Generator, dtype: Any) -> Arguments:
+    starts = ragged(rng, 4, 700)
+    return starts, np.round(rng.normal(size=starts[-1]), 1).astype(dtype) + dtype(0)
+
+
+def of_highest(rng: Generator, dtype: Any) -> Arguments:
+    starts, values = of_row_lists(rng, dtype)
+    rising = values.copy()
+    for first, last in itertools.pairwise(starts):
+        rising[first:last].sort()
+    return starts, values, rising, rng.integers(0, np.diff(starts) + 1), np.zeros(values.size, np.uint8)
+
+
+# shared_cuts
+
+
+def of_pooled(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, hits, weights = items(rng, dtype)
+    up, row = sorting.sorted_with_rows(found)
+    return np.unique(up[:: rng.integers(1, 5)])[1:], up, row, starts, hits, weights
+
+
+def of_pooled_counts(rng: Generator, dtype: Any) -> Arguments:
+    grid, up, row, _, _, weights = of_pooled(rng, dtype)
+    return grid, up, row, weights
+
+
+def of_pooled_gains(rng: Generator, dtype: Any) -> Arguments:
+    grid, up, row, starts, hits, weights = of_pooled(rng, dtype)
+    positives = np.add.reduceat(hits, starts[:-1])
+    shares = np.full(positives.size, 1 / positives.size)
+    return grid, up, row, starts, hits, weights, positives, shares, *betas(rng), UNIT
+
+
+# sorting
+
+
+def of_staircases(rng: Generator, dtype: Any) -> Arguments:
+    return tile(rng, dtype)
+
+
+def of_sorted(rng: Generator, dtype: Any) -> Arguments:
+    return (tile(rng, dtype)[0].reshape(-1),)
+
+
+def of_sorted_groups(rng: Generator, dtype: Any) -> Arguments:
+    return items(rng, dtype)[:2]
+
+
+def of_parts_of_staircases(rng: Generator, dtype: Any) -> Arguments:
+    found, truth = tile(rng, dtype)
+    up = np.sort(found, axis=1)
+    hits = [np.sort(row[true == 1]) for row, true in zip(found, truth, strict=True)]
+    sizes = np.array([row.size for row in hits])
+    scores = np.arange(len(up)) * up.shape[1], np.full(len(up), up.shape[1]), up.reshape(-1)
+    positives = np.append(0, sizes).cumsum()[:-1], sizes, np.concatenate(hits)
+    steps = np.zeros(len(up) + 1, np.int64), *np.zeros((2, sizes.sum()), up.dtype), *np.zeros((3, sizes.sum()), int)
+    above = rng.integers(0, 2**33, len(up))
+    return scores, positives, above, above // 3, up[:, 0] - up.dtype.type(1), steps
+
+
+def of_weighted_aurocs(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, hits, weights = items(rng, dtype)
+    kind = np.int64 if rng.random() < 0.5 else np.float64
+    return starts, found, hits.astype(kind), weights.astype(kind)
+
+
+# stratification
+
+
+def of_folds(rng: Generator, dtype: Any) -> Arguments:
+    n_units, n_folds = int(rng.choice([7, 300])), 4
+    truth = cells(rng, (n_units, 5), 0.3)
+    by_label, by_unit = sparse.csc_array(truth), sparse.csr_array(truth)
+    starts = [part.astype(np.int64) for part in (by_label.indptr, by_label.indices, by_unit.indptr, by_unit.indices)]
+    counts, sizes = rng.integers(1, 300, by_unit.nnz), rng.integers(1, 300, n_units)
+    return *starts, counts, sizes, rng.integers(0, n_folds, n_units), rng.permutation(n_units), n_folds
+
+
+DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
+    "choosing.best_steps": of_best_steps,
+    "choosing._upper_hulls": of_hulls,
+    "counting.code_by_value": of_values_to_code,
+    "counting.code_by_bits": of_bits_to_code,
+    "counting.count_codes": of_codes,
+    "confusion.count_by_label": of_counts,
+    "confusion.weigh_by_label": of_weighed_counts,
+    "confusion.count_by_sample": of_rows,
+    "confusion.count_sparse": of_sparse_counts,
+    "confusion.count_classes": of_classes,
+    "confusion.ranks_of_positives": of_ranks_of_positives,
+    "evidence.group_by_ties": of_tied_items,
+    "evidence.rank_statistics": of_rank_statistics,
+    "evidence.best_cuts": of_best_cuts,
+    "evidence.steps_to_chance": of_steps_to_chance,
+    "evidence.chance_of_f": of_chance_of_f,
+    "evidence.chance_of_ranks": of_chance_of_ranks,
+    "outcomes.centre": of_centre,
+    "outcomes.best_prefixes": of_prefixes,
+    "outcomes.expected_f_of_sets": of_sets,
+    "outcomes.log_chances": of_log_chances,
+    "outcomes.expected_share": of_expected_share,
+    "expected_counts.add_rows": of_sums,
+    "expected_counts.add_sparse_rows": of_sparse_sums,
+    "expected_counts.add_decisions": of_decided_sums,
+    "expected_counts.add_sparse_decisions": of_decided_sparse_sums,
+    "few_labels.best_prefixes_of_few": of_few_prefixes,
+    "calibration.interpolate": of_curves,
+    "keys._flip": of_keys,
+    "keys._flip_back": of_scores,
+    "calibration.fit_logistic": of_logistic,
+    "calibration.tally": of_tally,
+    "one_cut.add_means": of_means,
+    "one_cut.count_rows": of_row_counts,
+    "one_cut.count_columns": of_column_counts,
+    "one_cut.collect_cells": of_cells,
+    "one_cut.sweep_cells": of_swept_cells,
+    "counting.note_positives": of_noted_positives,
+    "counting.count_lists_at_cuts": of_lists_at_cuts,
+    "counting.keep_between": of_kept_lists,
+    "counting.mark_between": of_marks,
+    "counting.collect": of_collected,
+    "counting.collect_few": of_few_collected,
+    "guards.count_bins": of_bins,
+    "guards.expected_f_at_ratios": of_binned_ratios,
+    "guards.f_at_ratios": of_ratios,
+    "guards.keys_at_ranks": of_keys_at_ranks,
+    "guards.count_at_keys": of_counts_at_keys,
+    "refine.extremes": of_extremes,
+    "refine.to_buckets": of_buckets,
+    "refine.count_buckets": of_counted_buckets,
+    "refine.bound_buckets": of_bounded_buckets,
+    "refine.keep_buckets": of_kept_buckets,
+    "few_labels.sort_rows": of_row_lists,
+    "few_labels.mark_highest": of_highest,
+    "one_cut.pooled_counts": of_pooled_counts,
+    "one_cut.pooled_gains": of_pooled_gains,
+    "sorting.sorted_with_rows": of_sorted,
+    "sorting.sorted_groups": of_sorted_groups,
+    "sorting.unit_staircases": of_staircases,
+    "sorting.staircases_between": of_parts_of_staircases,
+    "sorting.weighted_staircases": items,
+    "sorting.unit_aurocs": of_staircases,
+    "sorting.weighted_aurocs": of_weighted_aurocs,
+    "folds.deal_out": of_folds,
+}

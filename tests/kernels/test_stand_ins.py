@@ -1,0 +1,128 @@
+"""What NumPy answers before a kernel is worth loading: the same as the kernel, bit for bit."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thresholds
+from tests.kernels.draws import DRAWS, KERNELS, Array
+from thresholds import metrics
+from thresholds._kernels import _jit, sorting
+from thresholds._kernels._jit import StandIns, kernel_after
+from thresholds.search.counting import passes
+
+WITH_STAND_IN = {name: kernel for name, kernel in KERNELS.items() if kernel.stand_in is not None}
+
+
+@pytest.fixture
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has called nothing yet, on a machine of any speed."""
+    monkeypatch.setattr(StandIns, "seconds_left", 1000.0)
+    for kernel in (*WITH_STAND_IN.values(), passes.note_positives):
+        monkeypatch.setattr(kernel, "_loaded", None)
+
+
+# Each one
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", WITH_STAND_IN)
+def test_a_stand_in_gives_what_its_kernel_does(name: str, dtype: Any) -> None:
+    kernel = WITH_STAND_IN[name]
+    assert kernel.stand_in is not None
+    for seed in range(100):
+        given, also_given = (DRAWS[name](np.random.default_rng(seed), dtype) for _ in range(2))
+        found, expected = kernel.stand_in(*given), kernel.dispatcher(*also_given)
+        for ours, theirs in zip((*given, *_several(found)), (*also_given, *_several(expected)), strict=True):
+            assert np.asarray(ours).dtype == np.asarray(theirs).dtype, seed
+            np.testing.assert_array_equal(ours, theirs, str(seed))
+
+
+def _several(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else () if result is None else (result,)
+
+
+# When they answer
+
+
+def test_stand_ins_answer_until_they_have_taken_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, answers = [0.0], []
+    monkeypatch.setattr(_jit, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(StandIns, "seconds_left", 0.5)
+
+    def add_in_numpy(values: Array, more: int = 0) -> int:
+        answers.append(values.size)
+        now[0] += 0.3
+        return int(values.sum()) + more
+
+    @kernel_after(add_in_numpy)
+    def add(values: Array, more: int = 0) -> int:
+        total = more
+        for value in values:
+            total += value
+        return total
+
+    assert StandIns.can_do(0.16)
+    assert not StandIns.can_do(0.17)
+    assert [add(np.ones(9, np.int64)), add(values=np.ones(9, np.int64), more=1)] == [9, 10]
+    assert StandIns.seconds_left <= 0
+    assert not add.is_loaded
+    assert [add(np.ones(9, np.int64)), add(values=np.ones(9, np.int64), more=1)] == [9, 10]
+    assert answers == [9, 9]
+    assert add.is_loaded
+
+
+def test_once_numba_is_loaded_they_have_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StandIns, "seconds_left", 100.0)
+
+    @_jit.kernel
+    def twice(value: int) -> int:
+        return 2 * value
+
+    assert twice(4) == 8
+    assert 0 < StandIns.seconds_left < 1
+
+
+@pytest.mark.usefixtures("fresh")
+def test_somewhat_larger_problems_are_sorted_first_and_counted_later() -> None:
+    rng = np.random.default_rng(5)
+    truth = (rng.random((30_000, 40)) < 0.05).astype(np.uint8)
+    scores = (rng.normal(size=truth.shape) + truth).astype(np.float32)
+    found = []
+    for left in (1000.0, 1000.0, 0.0):
+        StandIns.seconds_left = left
+        assert not passes.note_positives.is_loaded
+        found.append(thresholds.fit_empirical(truth, scores).thresholds)
+    assert passes.note_positives.is_loaded
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], found[2])
+
+
+# Fits as a whole
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+def test_first_fits_and_their_figures_are_those_that_follow(average: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        truth = (rng.random((70, 9)) < rng.choice([0.03, 0.3, 0.9], 9)).astype(np.uint8)
+        scores = np.round(rng.normal(size=truth.shape) + truth, 1)
+
+        def fit_and_score(truth: Array = truth, scores: Array = scores) -> tuple[bytes, float, float]:
+            rule = thresholds.fit_empirical(truth, scores, average, beta=0.5)
+            decided = rule.predict(scores)
+            realised = metrics.fbeta_score(truth, decided, beta=0.5, average=average, zero_division=0.0)
+            return rule.thresholds.tobytes(), rule.objective, float(realised)
+
+        first = fit_and_score()
+        assert not any(kernel.is_loaded for kernel in WITH_STAND_IN.values())
+        with monkeypatch.context() as patch:
+            patch.setattr(StandIns, "seconds_left", 0)
+            for kernel in WITH_STAND_IN.values():
+                patch.setattr(kernel, "_loaded", None)
+            assert fit_and_score() == first
+            assert sorting.unit_staircases.is_loaded
+        assert first[1] == first[2]

@@ -1,0 +1,281 @@
+"""Kernels give what they give compiled, bit for bit, where Numba is told to leave them as Python.
+
+Python knows more types than compiled loops: a byte added to a Python integer stays a byte, and wraps at 256. So every
+kernel is called both ways, and every kind of fit. `make test-without-compilation` runs this file, and the tests of what
+is fitted, with `NUMBA_DISABLE_JIT=1`; then a child process without it has the compiled answers.
+"""
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from scipy import sparse
+
+import thresholds
+from tests.kernels.draws import DRAWS, KERNELS, Arguments, Array, cells
+from thresholds import metrics
+from thresholds._kernels._jit import StandIns, _quiet
+from thresholds.search import one_cut
+from thresholds.search.counting import passes
+
+COMPILES = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
+SEEDS = range(5)
+
+# Sums in any order.
+NEARLY = {
+    "outcomes.best_prefixes": 1e-13,
+    "outcomes.expected_f_of_sets": 1e-13,
+    "outcomes.log_chances": 1e-13,
+    "outcomes.expected_share": 1e-13,
+}
+# Products and differences that may be infinite, as these loops expect.
+OVERFLOWING = {"counting.code_by_value", "calibration.interpolate"}
+
+
+@contextlib.contextmanager
+def uncompiled() -> Iterator[None]:
+    """Have kernels be Python, each that a kernel calls as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        for kernel in KERNELS.values():
+            patch.setattr(kernel, "_loaded", kernel.py_func)
+        yield
+
+
+def flat(values: Any) -> list[Any]:
+    """Arguments and results, those within tuples too."""
+    return [x for value in values for x in (flat(value) if isinstance(value, tuple) else [value])]
+
+
+def of_kernel(name: str, dtype: Any, call: Callable[..., Any], seeds: Any = SEEDS) -> list[Any]:
+    """What a kernel returns and what it leaves in its arguments."""
+    found = []
+    for seed in seeds:
+        arguments = DRAWS[name](np.random.default_rng(seed), dtype)
+        result = call(*arguments)
+        found += [*flat(arguments), *(flat(result) if isinstance(result, tuple) else [result])]
+    return found
+
+
+# Every kernel
+
+
+def reached(names: set[str]) -> set[str]:
+    """These kernels, and those of the same file that they call."""
+    found = set(names)
+    for name in names:
+        module = name.partition(".")[0]
+        called = {f"{module}.{other}" for other in KERNELS[name].py_func.__code__.co_names}
+        found |= called & KERNELS.keys()
+    return found if found == names else reached(found)
+
+
+def test_every_kernel_is_drawn_for_or_called_by_one_that_is() -> None:
+    assert len(KERNELS) > 80
+    assert DRAWS.keys() <= KERNELS.keys()
+    assert reached(set(DRAWS)) == KERNELS.keys()
+    assert NEARLY.keys() | OVERFLOWING <= DRAWS.keys()
+
+
+def test_what_python_may_leave_undone_is_named() -> None:
+    """Kernels that compile with sums in any order, or call one that does, are those that may differ in last bits."""
+    in_any_order = {name for name, kernel in KERNELS.items() if "fastmath" in kernel._options}
+    assert {name for name in DRAWS if reached({name}) & in_any_order} == NEARLY.keys()
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, Any]:
+    """All answers of a process that compiles, where this one does not."""
+    if COMPILES:
+        return {}
+    path = tmp_path_factory.mktemp("compiled") / "answers"
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_DISABLE_JIT"}
+    code = f"from tests.kernels import test_without_compilation as t; t.write_answers({str(path)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], env=environment, check=True)
+    with path.open("rb") as file:
+        return dict(pickle.load(file))
+
+
+def write_answers(path: str) -> None:
+    """Write what kernels and fits answer in this process."""
+    assert COMPILES
+    StandIns.seconds_left = 0
+    answers: dict[Any, Any] = {
+        (name, dtype): of_kernel(name, dtype, KERNELS[name]) for name in DRAWS for dtype in (np.float32, np.float64)
+    }
+    answers |= {name: flat(fit()) for name, fit in FITS.items()}
+    with open(path, "wb") as file:
+        pickle.dump(answers, file)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_kernel_gives_the_same_without_compilation(name: str, dtype: Any, compiled: dict[Any, Any]) -> None:
+    kernel = KERNELS[name]
+    expected = of_kernel(name, dtype, kernel.dispatcher) if COMPILES else compiled[name, dtype]
+    with uncompiled(), np.errstate(all="ignore" if name in OVERFLOWING else None):
+        found = of_kernel(name, dtype, kernel.py_func)
+    assert_same(found, expected, NEARLY.get(name, 0.0))
+
+
+def assert_same(found: list[Any], expected: list[Any], rtol: float = 0.0) -> None:
+    """Whether both are of the same types and bits, floats at most a little apart where `rtol` says so."""
+    for ours, theirs in zip(found, expected, strict=True):
+        assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+        if rtol and np.asarray(ours).dtype == np.float64:
+            np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=1e-300)
+        else:
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def one_label(rng: Generator) -> Arguments:
+    """Keys and truth of more rows, most of them positives, than 16 bits can count."""
+    return rng.integers(1, 2**32, (1, 70_000), np.uint32), cells(rng, (1, 70_000), 0.99)
+
+
+def one_row(rng: Generator) -> Arguments:
+    return *cells(rng, (2, 1, 70_000), 0.99), np.zeros((3, 1), np.int64)
+
+
+def many_lanes(rng: Generator) -> Arguments:
+    scores, marks = rng.random((1, 70_000)), cells(rng, (1, 70_000), 1.0)
+    return scores, marks, np.arange(70_000) % 2, np.array([0, 35_000]), np.zeros(70_000)
+
+
+LONGEST = {
+    "confusion.count_by_sample": one_row,
+    "counting.collect": many_lanes,
+    "sorting.unit_aurocs": one_label,
+    "sorting.unit_staircases": one_label,
+}
+
+
+@pytest.mark.skipif(not COMPILES, reason="both ways are called in one process")
+@pytest.mark.parametrize("name", LONGEST)
+def test_counts_pass_16_bits(name: str) -> None:
+    found, expected = [], []
+    for values, call in ((expected, KERNELS[name].dispatcher), (found, KERNELS[name].py_func)):
+        arguments = LONGEST[name](np.random.default_rng(2))
+        with uncompiled() if values is found else contextlib.nullcontext():
+            values += flat((*arguments, call(*arguments)))
+    assert_same(found, expected)
+
+
+def test_uncompiled_kernels_are_quiet() -> None:
+    """Compiled code looks at no floating-point flags; nor does Python in its place."""
+
+    def product(a: np.float32) -> np.float32:
+        return a * a
+
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        product(np.float32(1e30))
+    assert _quiet(product)(np.float32(1e30)) == np.inf
+
+
+# Fits as a whole
+
+
+def many_positives(n_samples: int = 1000, n_labels: int = 4, n_positives: int = 600) -> tuple[Array, Array]:
+    """Truth with more positives of each label than a byte can count, and scores with ties."""
+    rng = np.random.default_rng(11)
+    truth = np.zeros((n_samples, n_labels), np.uint8)
+    for j in range(n_labels):
+        truth[rng.choice(n_samples, n_positives, replace=False), j] = 1
+    scores = np.round(rng.normal(size=truth.shape) + truth, 2).astype(np.float32)
+    return truth, scores
+
+
+def fitted(truth: Array, scores: Array, average: Any = "macro", **options: Any) -> tuple[Any, ...]:
+    """Thresholds, what the fit claims, and what is realised."""
+    rule = thresholds.fit_empirical(truth, scores, average, **options)
+    weights = options.get("sample_weight")
+    realised = metrics.fbeta_score(
+        truth, rule.predict(scores), beta=1.0, average=average, zero_division=0.0, sample_weight=weights
+    )
+    assert rule.objective == realised
+    return rule.thresholds, rule.objective
+
+
+def counted() -> Any:
+    """As large problems are fitted: by counting, without sorting."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (passes, one_cut):
+            patch.setattr(module, "_WORTH_COUNTING", 0)
+        patch.setattr(one_cut, "_WORTH_BOUNDING", 1)
+        truth, scores = many_positives()
+        return *fitted(truth, scores), *fitted(truth, scores, per_label=False)
+
+
+def with_weights() -> Any:
+    truth, scores = many_positives()
+    return fitted(truth, scores, sample_weight=np.arange(1000) % 7)
+
+
+def of_sparse() -> Any:
+    truth, scores = many_positives()
+    return fitted(sparse.csr_array(truth), sparse.csr_array(np.maximum(scores, 0)), "micro")
+
+
+def isotonic() -> Any:
+    truth, scores = many_positives()
+    probabilities = thresholds.calibrate(truth, scores).transform(scores)
+    np.testing.assert_allclose(probabilities.sum(0), truth.sum(0))
+    return (probabilities,)
+
+
+def platt() -> Any:
+    truth, scores = many_positives()
+    return (thresholds.calibrate(truth, scores, "platt").transform(scores),)
+
+
+def diagnosed() -> Any:
+    truth, scores = many_positives()
+    table = thresholds.diagnose(truth, scores, thresholds.FixedRule(0.5, 4)).table
+    return table["auroc"], table["best_f"], table["state"]
+
+
+FITS: dict[str, Callable[[], Any]] = {
+    "macro": lambda: fitted(*many_positives(3000)),
+    "micro": lambda: fitted(*many_positives(), "micro"),
+    "shared macro": lambda: fitted(*many_positives(), per_label=False),
+    "shared micro": lambda: fitted(*many_positives(), "micro", per_label=False),
+    "shared samples": lambda: fitted(*many_positives(), "samples", per_label=False),
+    "counted": counted,
+    "weighted": with_weights,
+    "sparse": of_sparse,
+    "shrink": lambda: fitted(*many_positives(), guard="shrink"),
+    "SCutFBR": lambda: fitted(*many_positives(), guard="fbr"),
+    "limits": lambda: fitted(*many_positives(), min_precision=0.7, max_overprediction=1.2),
+    "isotonic": isotonic,
+    "platt": platt,
+    "diagnosis": diagnosed,
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_is_the_same_without_compilation(name: str, compiled: dict[Any, Any]) -> None:
+    """With 600 positives of each label: sums of bytes would claim .056 where F is .42."""
+    expected = flat(FITS[name]()) if COMPILES else compiled[name]
+    with uncompiled():
+        found = flat(FITS[name]())
+    assert_same(found, expected)
+
+
+@pytest.mark.skipif(not COMPILES, reason="stand-ins and kernels are compared in one process")
+def test_a_fit_without_compilation_is_that_of_stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, scores = many_positives(3000)
+    with uncompiled():
+        later = fitted(truth, scores)
+    monkeypatch.setattr(StandIns, "seconds_left", 1000.0)
+    for kernel in KERNELS.values():
+        monkeypatch.setattr(kernel, "_loaded", None)
+    first = fitted(truth, scores)
+    assert not KERNELS["sorting.unit_staircases"].is_loaded
+    assert_same(list(later), list(first))

@@ -1,0 +1,1 @@
+"""What score do decisions reach?"""

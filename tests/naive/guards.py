@@ -1,0 +1,529 @@
+"""Guards and limits from their definitions, the witness of `thresholds.guards`; nothing comes from the library.
+
+Slow and obvious: every curve is read off cumulated sums, level by level, in float64; ranks are laid out exactly. A
+row of weight w counts as w rows; a row of weight 0 is absent. Scores are dense; a sparse matrix is filled with
+`missing` by the caller.
+
+The guard moves each label's cut to a rank between those that its own F, the F of labels of similar frequency and the
+F that pooled probabilities promise would choose. Limits and SCutFBR.1 (Fan and Lin 2007) follow below.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.naive import exhaustive as naive
+from tests.naive.exhaustive import NEVER, Array
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # predicted per positive
+PRIOR_WEIGHT = 20.0
+BANDWIDTH = 0.7  # in ln of the positives
+LEAST = 1e-6  # of the distance of a probability from 0 and from 1
+CELLS_SHIFT = 18  # bits of a float32 that a bin does not distinguish
+HALF = 126 << 5  # the bin of .5
+
+
+def row_weights(sample_weight: Array | None, n_samples: int) -> list[Fraction]:
+    """Ones without weights; whole numbers as they are; others with mean 1 over the rows that have one."""
+    weights = naive.exact_weights(sample_weight, n_samples)
+    if all(weight.denominator == 1 for weight in weights):
+        return weights
+    one = sum(weights) / sum(w > 0 for w in weights)
+    return [weight / one for weight in weights]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows that have weight: truth and scores (n, m), -0.0 as 0.0, and weights (n,)."""
+
+    truth: Floats
+    scores: Floats
+    exact_weights: list[Fraction]
+    dtype: np.dtype[np.floating]  # of the thresholds
+
+    @classmethod
+    def of(cls, y_true: Array, y_score: Array, sample_weight: Array | None = None) -> "Cells":
+        """Leave out rows of weight 0."""
+        weights = row_weights(sample_weight, len(y_true))
+        used = np.array([weight > 0 for weight in weights])
+        scores = np.asarray(y_score).astype(np.float64)[used] + 0.0
+        truth = np.asarray(y_true).astype(np.float64)[used]
+        return cls(
+            truth,
+            scores,
+            [weight for weight in weights if weight > 0],
+            naive.threshold_dtype(np.asarray(y_score).dtype),
+        )
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weights of the rows."""
+        return np.array([float(weight) for weight in self.exact_weights])
+
+    @cached_property
+    def positives(self) -> Floats:
+        """Weight of each label's positives."""
+        return self.weights @ self.truth
+
+
+# Curves over the c highest cells of a label
+
+
+def cumulated(order: Array, amounts: Array) -> Floats:
+    """Sums of the cells at or above each distinct value of `order`, from the highest down; 0 first."""
+    levels = np.unique(order)[::-1]
+    return np.array([0.0] + [amounts[order >= level].sum() for level in levels])
+
+
+def among_the_highest(c: Array, order: Array, amounts: Array, weights: Array) -> Floats:
+    """Amount among the cells of the highest `order` that weigh c, spread evenly over cells of equal order."""
+    return np.interp(c, cumulated(order, weights), cumulated(order, amounts))
+
+
+def own_f(cells: Cells, j: int, b: float) -> Floats:
+    """F of a label at each ratio of predicted to positive: (1 + B) TP(c) / (B a + rho a), c = min(rho a, n)."""
+    a, n = cells.positives[j], cells.weights.sum()
+    tp = among_the_highest(
+        np.minimum(RATIOS * a, n), cells.scores[:, j], cells.weights * cells.truth[:, j], cells.weights
+    )
+    return (1 + b) * tp / (b * a + RATIOS * a)
+
+
+def expected_f(cells: Cells, j: int, b: float, p: Floats, order: Ints) -> Floats:
+    """F that probabilities promise at each ratio: (1 + B) P(c) / (B sum of p + c)."""
+    a, n = cells.positives[j], cells.weights.sum()
+    c, amounts = np.minimum(RATIOS * a, n), cells.weights * p[:, j]
+    return (1 + b) * among_the_highest(c, order[:, j], amounts, cells.weights) / (b * amounts.sum() + c)
+
+
+# One logistic curve for all cells
+
+
+def as_float32(scores: Array) -> Floats:
+    """What float32 keeps of scores; those beyond its range become its largest number."""
+    largest = float(np.finfo(np.float32).max)
+    return np.clip(scores, -largest, largest).astype(np.float32).astype(np.float64)
+
+
+def float32_bins(values: Floats) -> tuple[Ints, Floats]:
+    """Bin of the size of each value by the first bits of its float32, and the middle of the bin."""
+    size = np.minimum(np.abs(values), np.finfo(np.float32).max).astype(np.float32)
+    index = (size.view(np.uint32) >> CELLS_SHIFT).astype(np.int64)
+    middle = ((index << CELLS_SHIFT) + (1 << (CELLS_SHIFT - 1))).astype(np.uint32).view(np.float32)
+    return index, middle.astype(np.float64)
+
+
+def bins_of_probabilities(scores: Floats) -> tuple[Ints, Floats]:
+    """Bin of each probability, in order, and its log odds: fine bins near 0 and near 1."""
+    upper = scores > 0.5
+    index, middle = float32_bins(np.maximum(np.minimum(scores, 1 - scores), LEAST))
+    middle = np.minimum(middle, 0.5)
+    log_odds = np.log(middle / (1 - middle))
+    return np.where(upper, 2 * HALF + 1 - index, index), np.where(upper, -log_odds, log_odds)
+
+
+def bins_of_margins(scores: Floats) -> tuple[Ints, Floats]:
+    """Bin of each real score, in order, and the score at its middle."""
+    index, middle = float32_bins(scores)
+    return np.where(scores < 0, -1 - index, index), np.where(scores < 0, -middle, middle)
+
+
+def logistic(x: Floats, positives: Floats, negatives: Floats) -> tuple[float, Callable[[Floats], Floats]]:
+    """Slope, and curve, of least log-loss against Platt's targets (P + 1)/(P + 2) and 1/(N + 2)."""
+    high, low = (positives.sum() + 1) / (positives.sum() + 2), 1 / (negatives.sum() + 2)
+    weight, yes = positives + negatives, positives * high + negatives * low
+    centre = np.average(x, weights=weight)
+    spread = math.sqrt(np.average((x - centre) ** 2, weights=weight))
+    if np.ptp(x) == 0:
+        return 0.0, lambda values: np.full(values.shape, yes.sum() / weight.sum())
+    z = (x - centre) / spread
+    columns = np.stack([z, np.ones(z.size)], axis=1)
+
+    def loss(at: Floats) -> float:
+        return float(np.sum(weight * np.logaddexp(0, columns @ at) - yes * (columns @ at)))
+
+    at = np.array([0.0, math.log(yes.sum() / (weight.sum() - yes.sum()))])
+    for _ in range(200):
+        p = sigmoid(columns @ at)
+        slope, curvature = columns.T @ (weight * p - yes), (columns.T * (weight * p * (1 - p))) @ columns
+        step, size = np.linalg.solve(curvature, -slope), 1.0
+        while loss(at + size * step) > loss(at) and size > 1e-12:
+            size /= 2
+        at = at + size * step
+        if np.abs(step).max() < 1e-13:
+            break
+    return float(at[0]), lambda values: sigmoid(at[0] * (values - centre) / spread + at[1])
+
+
+def sigmoid(z: Floats) -> Floats:
+    """1 / (1 + exp(-z))."""
+    small = np.exp(-np.abs(z))
+    return np.where(z >= 0, 1, small) / (1 + small)
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Which cells lie where, and the logistic curve of those that are neither absent nor masked."""
+
+    masked: NDArray[np.bool_]  # score -inf
+    absent: NDArray[np.bool_]  # score `missing`
+    index: Ints  # bin
+    x: Floats  # value of the bin
+    slope: float
+    curve: Callable[[Floats], Floats]
+
+
+def pooled_curve(cells: Cells, missing: float) -> Pooled | None:
+    """One logistic curve of truth on bins of scores, for all labels; None without positives or without negatives."""
+    masked = np.isneginf(cells.scores)
+    scores = as_float32(np.where(masked, 0.0, cells.scores))
+    absent = (scores == as_float32(np.array(missing))) & ~masked
+    others = ~absent & ~masked
+    weights = np.broadcast_to(cells.weights[:, np.newaxis], cells.scores.shape)
+    if not (cells.truth[others].any() and (1 - cells.truth[others]).any()):
+        return None
+    shares = bool(((cells.scores[others] >= 0) & (cells.scores[others] <= 1)).all())
+    index, x = (bins_of_probabilities if shares else bins_of_margins)(scores)
+    bins = [others & (index == k) for k in np.unique(index[others])]
+    hits, misses = weights * cells.truth, weights * (1 - cells.truth)
+    positives = np.array([hits[within].sum() for within in bins])
+    negatives = np.array([misses[within].sum() for within in bins])
+    slope, curve = logistic(np.array([x[within][0] for within in bins]), positives, negatives)
+    return Pooled(masked, absent, index, x, slope, curve)
+
+
+def pooled_probabilities(cells: Cells, missing: float) -> tuple[Floats, Ints] | None:
+    """A probability for each cell and its place in order; None where a curve would not rise.
+
+    Cells at `missing` are a group of their own, below the others of their bin; cells at -inf are impossible.
+    """
+    pooled = pooled_curve(cells, missing)
+    if pooled is None or pooled.slope <= 0:
+        return None
+    weights = np.broadcast_to(cells.weights[:, np.newaxis], cells.scores.shape)[pooled.absent]
+    p = pooled.curve(pooled.x)
+    p[pooled.absent] = ((weights * cells.truth[pooled.absent]).sum() + 0.5) / (weights.sum() + 1)
+    p[pooled.masked] = 0.0
+    order = 2 * pooled.index + np.where(pooled.absent, 0, 1)
+    order[pooled.masked] = np.iinfo(np.int64).min
+    return p, order
+
+
+# The guard
+
+
+def siblings_f(own: dict[int, Floats], positives: Floats, j: int) -> Floats:
+    """Mean of the labels' curves, the more like label j in ln of the positives the heavier."""
+    distance = {i: (math.log(positives[i]) - math.log(positives[j])) / BANDWIDTH for i in own}
+    total = sum(math.exp(-0.5 * d**2) for d in distance.values())
+    return np.sum([math.exp(-0.5 * d**2) / total * own[i] for i, d in distance.items()], axis=0)
+
+
+def chosen_rank(own: Floats, prior: Floats | float, a: float) -> float:
+    """1 + a exp(mean of ln rho), the mean under q proportional to exp(a F + 20 prior)."""
+    exponent = a * own + PRIOR_WEIGHT * prior
+    q = np.exp(exponent - exponent.max())
+    return float(1 + a * math.exp(np.sum(q / q.sum() * np.log(RATIOS))))
+
+
+def ranks(
+    cells: Cells, beta: float = 1.0, missing: float = 0.0, siblings: bool = True, probabilities: bool = True
+) -> list[float]:
+    """The rank at which the guard cuts each label, before it is held within the data; NaN without positives."""
+    b, a = beta**2, cells.positives
+    own = {j: own_f(cells, j, b) for j in np.flatnonzero(a > 0)}
+    pooled = pooled_probabilities(cells, missing) if probabilities else None
+    chosen = [math.nan] * a.size
+    for j in own:
+        prior = [siblings_f(own, a, j)] if siblings else []
+        if pooled is not None:
+            prior.append(expected_f(cells, j, b, *pooled))
+        chosen[j] = chosen_rank(own[j], np.mean(prior, axis=0) if prior else 0.0, a[j])
+    return chosen
+
+
+def score_at(rank: float | Fraction, items: list[tuple[float, Fraction]]) -> float:
+    """The score of the item that holds a rank: items are laid end to end from the top, each as long as its weight."""
+    end = Fraction(0)
+    for score, weight in sorted(items, reverse=True):
+        end += weight
+        if end >= rank:
+            return score
+    return -math.inf
+
+
+def threshold_at(
+    rank: float, scores: Floats, weights: list[Fraction], dtype: np.dtype[np.floating], missing: float = 0.0
+) -> float:
+    """The threshold of a rank: linear between neighbouring scores; a tie group that would predict far more is out."""
+    items = [(float(score), weight) for score, weight in zip(scores, weights, strict=True) if score > -math.inf]
+    if not items:
+        return NEVER
+    held = min(Fraction(max(rank, 1.0)), sum(weight for _, weight in items))
+    whole = math.floor(held)
+    above, below = score_at(whole, items), score_at(whole + 1, items)
+    t = above
+    if -math.inf < below - above < 0:  # A gap that float64 does not hold is not crossed.
+        t = min(rounded_up(above + float(held - whole) * (below - above), dtype), above)
+    t = min(not_subnormal(t, dtype), above)
+    at_least = sum(weight for score, weight in items if score >= t)
+    more = sum(weight for score, weight in items if score > t)
+    if at_least * max(more, 1) > max(held, 1) ** 2 or (t == missing and at_least - more > 1):
+        return next_above(t, dtype)
+    return t
+
+
+def rounded_up(value: float, dtype: np.dtype[np.floating]) -> float:
+    """The least number of the dtype that is not below the value."""
+    with np.errstate(over="ignore"):
+        rounded = dtype.type(value)
+        return float(np.nextafter(rounded, dtype.type(np.inf)) if float(rounded) < value else rounded)
+
+
+def next_above(value: float, dtype: np.dtype[np.floating]) -> float:
+    """The next number of the dtype that is not subnormal."""
+    with np.errstate(over="ignore"):
+        return not_subnormal(float(np.nextafter(dtype.type(value), dtype.type(np.inf))), dtype)
+
+
+def not_subnormal(value: float, dtype: np.dtype[np.floating]) -> float:
+    """A subnormal raised to 0, or to the smallest normal number: some runtimes flush subnormals to 0."""
+    tiny = float(np.finfo(dtype).smallest_normal)
+    if abs(value) >= tiny:
+        return value
+    return tiny if value > 0 else 0.0
+
+
+def shrink(
+    y_true: Array,
+    y_score: Array,
+    *,
+    beta: float = 1.0,
+    sample_weight: Array | None = None,
+    missing: float = 0.0,
+    siblings: bool = True,
+    probabilities: bool = True,
+    unsupported: str = "above_max",
+    keep_sparse: bool = False,
+    average: str = "macro",
+) -> list[float]:
+    """The thresholds of the guard "shrink"."""
+    cells = Cells.of(y_true, y_score, sample_weight)
+    thresholds = []
+    for j, rank in enumerate(ranks(cells, beta, missing, siblings, probabilities)):
+        scores = cells.scores[:, j]
+        if not math.isnan(rank):
+            t = threshold_at(rank, scores, cells.exact_weights, cells.dtype, missing)
+        elif unsupported == "never" or scores.max() == -math.inf:
+            t = NEVER
+        else:
+            t = next_above(scores.max(), cells.dtype)
+        thresholds.append(max(t, next_above(missing, cells.dtype)) if keep_sparse else t)
+    always = [-math.inf] * len(thresholds)
+    if mean_f(cells, thresholds, beta, average) >= mean_f(cells, always, beta, average):
+        return thresholds
+    for j, t in enumerate(thresholds):
+        lowest = lowest_cut(cells, j, missing, keep_sparse)
+        if f_of(cells, j, lowest, beta) > f_of(cells, j, t, beta):
+            thresholds[j] = lowest
+    return thresholds
+
+
+def f_of(cells: Cells, j: int, threshold: float, beta: float) -> Fraction | float:
+    """F of a label at a threshold; 0/0 is 0."""
+    counts = naive.counts(cells.truth[:, j], cells.scores[:, j] >= threshold, cells.exact_weights)
+    return naive.f_beta(*counts, beta, 0.0)
+
+
+def mean_f(cells: Cells, thresholds: Sequence[float], beta: float, average: str) -> float:
+    """Mean of the labels' F, or that weighted by their positives, but for a factor."""
+    weights = cells.positives if average == "weighted" else np.ones(len(thresholds))
+    f = np.array([float(f_of(cells, j, t, beta)) for j, t in enumerate(thresholds)])
+    return float(weights @ f)
+
+
+def lowest_cut(cells: Cells, j: int, missing: float, keep_sparse: bool) -> float:
+    """The lowest score, so that all is predicted but masked cells; above `missing` where predictions are sparse.
+
+    Never where no score but `missing` is left.
+    """
+    column = cells.scores[:, j]
+    shown = column[column > (missing if keep_sparse else -math.inf)]
+    return float(shown.min()) if (shown != missing).any() else NEVER
+
+
+# Limits of one label
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a label may do; None for no limit."""
+
+    max_overprediction: float | None = None
+    min_precision: float | None = None
+    min_recall: float | None = None
+
+    def allow(self, tp: float, predicted: float, positives: float) -> bool:
+        """Whether counts are within the limits; 0/0 breaks none."""
+        if predicted == 0:
+            return not self.min_recall or positives == 0
+        return (
+            (self.max_overprediction is None or (positives > 0 and predicted / positives <= self.max_overprediction))
+            and (self.min_precision is None or tp / predicted >= self.min_precision)
+            and (self.min_recall is None or (positives > 0 and tp / positives >= self.min_recall))
+        )
+
+
+def steps_of(
+    truth: Array, scores: Array, weights: list[Fraction], above: float | None
+) -> dict[float, tuple[Fraction, Fraction, Fraction]]:
+    """True positives, predictions and positives at each score of a positive above a bound, from the highest down."""
+    choices = naive.column_choices(truth, scores, weights)
+    of_positives = {naive.plain(s) for s, y, w in zip(scores, truth, weights, strict=True) if y and w > 0}
+    return {t: choices[t] for t in choices if t in of_positives and (above is None or t > above)}
+
+
+def lowest_within(
+    truth: Array, scores: Array, limits: Limits, weights: list[Fraction], above: float | None
+) -> float | None:
+    """The lowest score that predicts as much as is allowed, if that keeps all limits."""
+    if limits.max_overprediction is None:
+        return None
+    few = Limits(limits.max_overprediction)
+    choices = naive.column_choices(truth, scores, weights)
+    known = [t for t in choices if math.isfinite(t) and (above is None or t > above)]
+    kept = [t for t in known if choices[t][1] > 0 and few.allow(*map(float, choices[t]))]
+    return min(kept) if kept and limits.allow(*map(float, choices[min(kept)])) else None
+
+
+def limited_cut(
+    truth: Array,
+    scores: Array,
+    limits: Limits,
+    *,
+    beta: float = 1.0,
+    sample_weight: Array | None = None,
+    above: float | None = None,
+) -> float:
+    """The cut of highest F within the limits, the highest of several; never where none is.
+
+    A cut lies at a score of a positive, above `above` where that is given.
+    """
+    weights = naive.exact_weights(sample_weight, len(truth))
+    steps = steps_of(truth, scores, weights, above)
+    allowed = {t: counts for t, counts in steps.items() if limits.allow(*map(float, counts))}
+    if not allowed and (lowest := lowest_within(truth, scores, limits, weights, above)) is not None:
+        return lowest
+    positives = naive.counts(truth, truth, weights)[2]
+    if limits.allow(0.0, 0.0, float(positives)):
+        allowed = {NEVER: (Fraction(0), Fraction(0), positives)} | allowed
+    if not allowed:
+        return NEVER
+    return max(allowed, key=lambda t: naive.f_beta(*allowed[t], beta, 0.0))
+
+
+def limited_guard(
+    truth: Array,
+    scores: Array,
+    threshold: float,
+    limits: Limits,
+    *,
+    sample_weight: Array | None = None,
+    above: float | None = None,
+    fell_back: bool = False,
+) -> float:
+    """A guard's threshold where it keeps the limits, else the allowed cut that predicts most nearly as many.
+
+    Of a label that fell back on always a cut that the limits moved must hit a positive, else it is never predicted.
+    """
+    if fell_back:
+        found = limited_guard(truth, scores, threshold, limits, sample_weight=sample_weight, above=above)
+        hits = any(y and naive.plain(s) >= found for y, s in zip(truth, scores, strict=True))
+        return found if hits or found == threshold else NEVER
+    weights = naive.exact_weights(sample_weight, len(truth))
+    counts = naive.counts(truth, np.array([naive.plain(s) >= threshold for s in scores]), weights)
+    if limits.allow(*map(float, counts)):
+        return threshold
+    if limits.max_overprediction is not None and not Limits(limits.max_overprediction).allow(*map(float, counts)):
+        lowest = lowest_within(truth, scores, limits, weights, above)
+        if lowest is not None:
+            return lowest
+    steps = steps_of(truth, scores, weights, above)
+    allowed = {t: float(found[1]) for t, found in steps.items() if limits.allow(*map(float, found))}
+    if not allowed:
+        return NEVER
+    wanted = float(counts[1])
+    if wanted == 0:
+        return max(allowed)
+    return min(allowed, key=lambda t: abs(math.log(allowed[t] / wanted)))
+
+
+# SCutFBR.1 of one label
+
+
+@dataclass(frozen=True)
+class Label:
+    """Rows of one label that have weight."""
+
+    truth: Array
+    scores: Array
+    weights: Array
+
+    def take(self, rows: Array) -> "Label":
+        """Some of the rows."""
+        return Label(self.truth[rows], self.scores[rows], self.weights[rows])
+
+    def f(self, threshold: float, beta: float) -> float:
+        """F of a threshold; 0/0 is 0."""
+        weights = naive.exact_weights(self.weights, len(self.truth))
+        counts = naive.counts(self.truth, np.array([naive.plain(s) >= threshold for s in self.scores]), weights)
+        return float(naive.f_beta(*counts, beta, 0.0))
+
+    def best_cut(self, beta: float) -> float:
+        """The highest score at which F is highest; never without positives."""
+        column = self.truth[:, np.newaxis], self.scores[:, np.newaxis]
+        return naive.best_macro(*column, beta, 0.0, self.weights)[0][0]
+
+    def highest(self) -> float:
+        """The highest score; never where all are masked."""
+        top = naive.plain(self.scores.max())
+        return top if top > -math.inf else NEVER
+
+
+def mean_cut(label: Label, fold: Array, fbr: float, beta: float = 1.0) -> float:
+    """Mean over folds of each fold's best cut, or of its highest score where its best F is not above `fbr`.
+
+    Rounded up in the dtype of the scores; never where a fold says never.
+    """
+    cuts = []
+    for k in np.unique(fold):
+        part = label.take(fold == k)
+        best = part.best_cut(beta)
+        cuts.append(best if part.f(best, beta) > fbr else part.highest())
+    if NEVER in cuts or -math.inf in cuts:
+        return NEVER if NEVER in cuts else -math.inf
+    return naive.round_up(sum(map(Fraction, cuts)) / len(cuts), naive.threshold_dtype(label.scores.dtype))
+
+
+def scutfbr(
+    label: Label, outer: Array, inner: Sequence[Array], folds: Array, candidates: Sequence[float], beta: float = 1.0
+) -> tuple[float, float]:
+    """Threshold and chosen `fbr`: the last candidate whose cuts, made without fold k, do best on fold k, over all k.
+
+    `inner[k]` has the folds of the rows outside fold k of `outer`; `folds` those of the last step, on all rows.
+    """
+    sums = []
+    for fbr in candidates:
+        cuts = [mean_cut(label.take(outer != k), inner[k], fbr, beta) for k in np.unique(outer)]
+        sums.append(sum(label.take(outer == k).f(cut, beta) for k, cut in zip(np.unique(outer), cuts, strict=True)))
+    last = max(i for i, total in enumerate(sums) if total == max(sums))
+    fbr = min(candidates) if max(sums) == 0 else candidates[last]
+    return (mean_cut(label, folds, fbr, beta) if label.truth.any() else NEVER), fbr

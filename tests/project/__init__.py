@@ -1,0 +1,1 @@
+"""The documentation, the package and the experiments are what they say."""

@@ -1,0 +1,261 @@
+"""What the documentation shows is what happens."""
+
+import doctest
+import json
+import re
+import runpy
+from itertools import product, takewhile
+from pathlib import Path
+
+import jsonschema
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from threadpoolctl import threadpool_limits
+
+import thresholds
+from tests.rules import RULES
+from thresholds._checks import AVERAGES
+from thresholds.demo import demonstration
+from thresholds.rule import Rule
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+    assert (tmp_path / "rule.json").exists()
+
+
+@pytest.mark.parametrize("page", ["metrics", "probabilities", "guards", "inputs", "scikit_learn"])
+def test_pages_show_what_is_printed(page: str) -> None:
+    with threadpool_limits(1):  # of scikit-learn's classifiers: several test processes would be in each other's way
+        found = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False)
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def test_readme_shows_the_report_of_averages() -> None:
+    shown = re.search(r">>> print\(thresholds.metrics.averages_report.*?\n(.*?)```", README, re.DOTALL)
+    page = (ROOT / "docs" / "metrics.md").read_text().replace("<BLANKLINE>", "")
+    assert shown
+    assert shown.group(1).strip() in page
+
+
+def test_readme_shows_the_demonstration() -> None:
+    shown = re.search(r"\$ thresholds demo\n(.*?)```", README, re.DOTALL)
+    assert shown
+    printed = demonstration()
+    for line in shown.group(1).splitlines():
+        assert line in printed.splitlines()
+
+
+def test_readme_says_what_the_platypus_costs() -> None:
+    from thresholds.demo import load_demo
+    from thresholds.metrics import f1_score
+
+    data = load_demo()
+    fit, judge, _ = data.halves()
+    rule = thresholds.fit_empirical(data.y_true[fit], data.y_score[fit], label_names=data.label_names)
+    without = rule.replace({"random draw, 1 %": float("inf")})
+    truth, scores = data.y_true[judge], data.y_score[judge]
+    change = {
+        average: f1_score(truth, without.predict(scores), average=average, zero_division=0)
+        - f1_score(truth, rule.predict(scores), average=average, zero_division=0)
+        for average in ("macro", "micro")
+    }
+    assert "costs .001 of macro-F1 and gains .05 of micro-F1" in re.sub(r"\s+", " ", README)
+    assert change["macro"] == pytest.approx(-0.001, abs=0.0005)
+    assert change["micro"] == pytest.approx(0.05, abs=0.005)
+
+
+def test_readme_says_how_usual_the_platypus_is() -> None:
+    about = json.loads(str(np.load(Path(thresholds.__file__).parent / "demo.npz")["meta"]))["random_label"]
+    low, median, high = (f"{share:.0%}".rstrip("%") for share in about["quartiles"]["macro"])
+    text = re.sub(r"\s+", " ", README)
+    assert f"Over {about['draws']} draws, macro-F1 predicts it on {low}, {median} and {high} %" in text
+    assert about["kept_rank_from_weakest"] == 0.75 * about["draws"]
+    assert about["quartiles"]["micro"] == [0, 0, 0]
+
+
+def test_local_links_lead_somewhere() -> None:
+    pages = [
+        *ROOT.glob("*.md"),
+        *(page for folder in ("docs", "notebooks", "experiments") for page in ROOT.glob(f"{folder}/*.md")),
+    ]
+    for page in pages:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+
+
+@each_notebook
+def test_notebooks_run(notebook: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    with matplotlib.rc_context():
+        runpy.run_path(str(notebook))
+        pyplot.close("all")
+
+
+@each_notebook
+def test_notebooks_are_shown_as_they_ran(notebook: Path) -> None:
+    cells = json.loads(notebook.with_suffix(".ipynb").read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    written = re.findall(r"# %%\n(.*?)\n*(?=\n# %%|\Z)", notebook.read_text("utf-8"), re.DOTALL)
+    assert code == written, "the pair has drifted apart: run jupytext --to ipynb --execute"
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    assert all(cell["execution_count"] for cell in cells if cell["cell_type"] == "code")
+    assert not any(output["output_type"] == "error" or output.get("name") == "stderr" for output in outputs)
+    assert sum("image/png" in output.get("data", {}) for output in outputs) >= 1
+
+
+def test_every_notebook_is_in_the_index() -> None:
+    index = (ROOT / "notebooks" / "README.md").read_text("utf-8")
+    assert re.findall(r"\(([^)]*)\.ipynb\)", index) == [notebook.stem for notebook in NOTEBOOKS]
+
+
+def test_saved_rules_keep_to_the_published_schema(tmp_path: Path) -> None:
+    schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+    y_true, y_score = np.array([[1, 0, 0], [0, 1, 0]]), np.array([[0.9, -np.inf, 0.1], [0.2, -np.inf, 0.3]])
+    rules: list[Rule] = [
+        thresholds.fit_empirical(y_true, y_score, average, label_names=["a", "b", "c"])
+        for average in ("macro", "micro", "weighted")
+    ]
+    rules.append(thresholds.fit_empirical(y_true, y_score, "samples", per_label=False, missing=-np.inf))
+    rules += [thresholds.fit_top_k(y_true, y_score), thresholds.FixedRule(0.5, 3), thresholds.TopKRule(2)]
+    p = np.array([[0.9, 0.0, 0.1], [0.2, 0.0, 0.3]])
+    rules += [thresholds.fit_expected(p, average, label_names=["a", "b", "c"]) for average in AVERAGES]
+    rules += [thresholds.fit_expected(p, exact=True), thresholds.fit_expected(p, "samples", per_label=False)]
+    rules += [thresholds.InstanceRule(), thresholds.RegionRule([[-np.inf, 0.5], []], missing=-np.inf)]
+    rules += [thresholds.fit_regions(y_true, y_score, average, missing=-np.inf) for average in ("macro", "micro")]
+    for rule in rules:
+        rule.save(tmp_path / "rule.json")
+        jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_of_every_kind_keep_to_the_published_schema(name: str, tmp_path: Path) -> None:
+    schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+    RULES[name].save(tmp_path / "rule.json")
+    jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)
+
+
+def cells_of(text: str, heading: str) -> dict[str, list[str]]:
+    """Rows of the first table after a heading, by their first cell."""
+    lines = text[text.index(heading) :].splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("|"))
+    rows = [line.strip("| ").split(" | ") for line in takewhile(lambda line: line.startswith("|"), lines[start:])]
+    return {name: cells for name, *cells in rows}
+
+
+GUARD_ROWS = {
+    '`guard="shrink"`': "shrink",
+    "`Shrink(probabilities=False)`": "shrink, no probabilities",
+    "the label alone: `Shrink(siblings=False, probabilities=False)`": "shrink, label alone",
+    "shrink and `max_overprediction=3`": "shrink, at most 3x",
+    'plain optimum, `placement="low"`': "plain, low",
+    "plain optimum and `max_overprediction=3`": "plain, at most 3x",
+    '"micromacro" of Lin and Lin 2023, as in LibMultiLabel (a re-implementation, for given scores)': "micromacro",
+    '`guard="fbr"`': "fbr",
+    "threshold .5": "fixed .5",
+}
+GUARDS_PAGE = (ROOT / "docs" / "guards.md").read_text()
+GUARD_RESULTS = (ROOT / "experiments" / "guards" / "results.md").read_text()
+OF_MACRO = '## Gain over "plain, score": macro F1, labels with positives in calibration and test rows'
+OPTIMISM = "## Macro F1 on the rows of the fit minus test macro F1"
+
+
+def test_the_page_on_guards_shows_what_was_measured() -> None:
+    """Figures stand in `docs/guards.md` where the experiment wrote them, row by row."""
+
+    def as_on_the_page(cells: list[str]) -> list[str]:
+        return [cell.replace("-", "−").replace(") ", "), ") for cell in cells]
+
+    shown, measured = cells_of(GUARDS_PAGE, "### What it gains"), cells_of(GUARD_RESULTS, OF_MACRO)
+    assert {name: shown[name] for name in GUARD_ROWS} == {
+        name: as_on_the_page(measured[row]) for name, row in GUARD_ROWS.items()
+    }
+    more = cells_of(GUARDS_PAGE, "| micro-F1 of the rules fitted for macro-F1")
+    micro, platypus, claimed = more.values()
+    assert micro == as_on_the_page(cells_of(GUARD_RESULTS, '## Gain over "plain, score": micro F1')["shrink"])
+    for row, heading in ((platypus, "## Labels predicted more than 3 times too often"), (claimed, OPTIMISM)):
+        found = cells_of(GUARD_RESULTS, heading)
+        assert row == [f"{a}, {b}" for a, b in zip(found["plain, score"], found["shrink"], strict=True)]
+
+
+def test_the_readme_rounds_what_was_measured() -> None:
+    gains = [float(cell.split()[0]) for cell in cells_of(GUARD_RESULTS, OF_MACRO)["shrink"]]
+    claimed = cells_of(GUARD_RESULTS, OPTIMISM)
+    plain, shrunk = ([float(cell) for cell in claimed[name]] for name in ("plain, score", "shrink"))
+    text = re.sub(r"\s+", " ", README)
+    assert f"gains {gains[0]:.1f} points of macro-F1 on other rows at 300 rows" in text
+    assert f"{gains[1]:.1f} (.4) at 1000 and {gains[2]:.2f}".replace("0.", ".") in text
+    assert (
+        "claims {} and {} points too much instead of {} and {}.".format(
+            ", ".join(map(str, shrunk[:2])), shrunk[2], ", ".join(f"{x:.0f}" for x in plain[:2]), round(plain[2])
+        )
+        in text
+    )
+
+
+def test_flags_of_planted_labels_are_shown_as_they_were_counted() -> None:
+    found = json.loads((ROOT / "experiments" / "diagnosis" / "planted.json").read_text())["results"]
+    mixes = ("mixed", "least favourable", "top-heavy", "few", "listed")
+    naive = ("predicted on > 1/3 of the rows", "predictions > 3 positives", "Mann-Whitney p > .05")
+    lines = GUARDS_PAGE[GUARDS_PAGE.index("| the other labels |") :].splitlines()[2:12]
+    for line, (n, mix) in zip(lines, product(("3,000", "20,000"), mixes), strict=True):
+        rules = found[f"{mix}, {n} rows"]["rules"]
+        (false, error), (share, _) = (rules["diagnose: platypus"][name] for name in ("false", "found"))
+        others = [f"{100 * rules[name]['false'][0]:.0f} %" for name in naive]
+        expected = [n, f"{100 * false:.1f} % ({100 * error:.1f})", f"{100 * share:.0f} %", *others]
+        assert line.strip("| ").split(" | ")[1:] == expected, mix
+    worst = max(
+        found[f"{mix}, {n} rows"]["rules"]["diagnose: platypus"]["false"][0]
+        for n in ("3,000", "20,000")
+        for mix in mixes[:3]
+    )
+    assert f"at most {100 * worst:.1f} % of such flags were wrong" in re.sub(r"\s+", " ", README)
+
+
+def test_labels_that_rank_backwards_are_shown_as_they_were_counted() -> None:
+    found = json.loads((ROOT / "experiments" / "diagnosis" / "planted.json").read_text())["backwards"]
+    shown = GUARDS_PAGE[GUARDS_PAGE.index("| negated; scores that say nothing") :].splitlines()[2:8]
+    for line, (title, figures) in zip(shown, found.items(), strict=True):
+        wrong, any_wrong, share = (figures[name][0] for name in ("false", "any false", "found"))
+        n = title.split(", ")[1].removesuffix(" rows")
+        if title.startswith("nothing known"):
+            expected = [n, "", "", f"{100 * any_wrong:.0f} %"]
+        else:
+            expected = [n, f"{100 * share:.0f} %", f"{100 * wrong:.1f} %", f"{100 * any_wrong:.0f} %"]
+        assert [cell.strip() for cell in line.strip("|").split("|")][1:] == expected, title
+
+
+def test_joint_and_shared_thresholds_are_shown_as_they_were_measured() -> None:
+    lines = (ROOT / "experiments" / "guards" / "joint_or_shared.txt").read_text().splitlines()[3:]
+    shown = GUARDS_PAGE[GUARDS_PAGE.index("| micro-F1 | rows |") :].splitlines()[2 : 2 + len(lines)]
+    assert [line.strip("| ").split(" | ") for line in shown] == [line.split() for line in lines]
+
+
+def test_out_of_fold_figures_are_shown_as_they_were_measured() -> None:
+    text = (ROOT / "experiments" / "guards" / "out_of_fold.txt").read_text()
+    shown = cells_of(GUARDS_PAGE, "| macro-F1 minus that on the other half")
+    for figure in ("in the sample", "out of fold"):
+        lines = [line for line in text.splitlines() if figure in line[:30]]
+        for line, cell in zip(lines, shown[figure], strict=False):  # The last line is prose.
+            mean, error, largest = line.split(figure)[1].split()
+            short = f"{mean} {error}, at most {float(largest):+.1f}".replace("-", "−")
+            assert cell == re.sub(r"(?<!\d)0\.", ".", short)
+    sets, in_sample, out_of_fold = re.search(r"(\d+) sets.* in (\d+) by .* in (\d+) by", text).groups()
+    flat = re.sub(r"\s+", " ", GUARDS_PAGE)
+    assert f"On {sets} sets of scores" in flat
+    assert f"in {out_of_fold} of {sets} sets (by the figures in the sample in {in_sample})" in flat

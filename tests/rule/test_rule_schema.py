@@ -1,0 +1,80 @@
+"""`rule.schema.json` and `load_rule` are of one mind about what a saved rule is."""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import thresholds
+from tests.rules import RULES
+
+SCHEMA = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+VALUES = [None, True, False, 0, 1, -1, 1.5, "", "a", "-inf", "a\0", [], [0], [-1], [None], [True], ["a", "a"], {}]
+KINDS = {
+    "macro": "threshold_rule",
+    "fitted top k": "top_k_rule",
+    "fitted regions": "region_rule",
+    "fitted instance": "instance_rule",
+}
+
+
+def places(values: object, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Give the path of every field and of every first item, through objects and lists."""
+    if at:
+        yield at
+    items = values.items() if isinstance(values, dict) else enumerate(values[:1]) if isinstance(values, list) else ()
+    for key, value in items:
+        yield from places(value, (*at, key))
+
+
+def mutated(values: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give documents with one value changed, removed, added, or doubled."""
+    for at in places(values):
+        for value in [*VALUES, ...]:
+            changed = copy.deepcopy(values)
+            holder: Any = changed
+            for key in at[:-1]:
+                holder = holder[key]
+            if value is ...:
+                del holder[at[-1]]
+            else:
+                holder[at[-1]] = value
+            yield f"{'/'.join(map(str, at))} = {value!r}", changed
+    for holder in ((), ("fitted_on",)):
+        changed = copy.deepcopy(values)
+        inner: Any = changed
+        for key in holder:
+            inner = inner.get(key) or {}
+        inner["surprise"] = None
+        if changed != values:
+            yield f"{holder} with a surprise", changed
+
+
+def beyond_a_schema(said: str) -> bool:
+    """Tell whether a refusal is about what JSON Schema cannot say: numbers of labels, and scores that rise."""
+    beyond = ("expected positions below", "names, expected", "values, expected", "as label_names has", " rise")
+    return any(words in said for words in beyond)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_schema_and_the_loader_are_of_one_mind(name: str, tmp_path: Path) -> None:
+    validator = jsonschema.Draft202012Validator(SCHEMA | {"oneOf": [{"$ref": f"#/$defs/{KINDS[name]}"}]})
+    path, apart, agreed = tmp_path / "rule.json", [], {True: 0, False: 0}
+    for what, values in mutated(RULES[name].to_dict()):
+        path.write_text(json.dumps(values))
+        try:
+            thresholds.load_rule(path)
+            said = ""
+        except thresholds.InputError as error:
+            said = str(error)
+        valid = validator.is_valid(values)
+        if valid == (said == ""):
+            agreed[valid] += 1
+        elif not (valid and beyond_a_schema(said)):
+            apart.append(f"{what}: the schema {'takes' if valid else 'refuses'} it; {said or 'the loader takes it'}")
+    assert apart == []
+    assert min(agreed.values()) > 10

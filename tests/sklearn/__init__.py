@@ -1,0 +1,1 @@
+"""The meta-estimator of scikit-learn."""

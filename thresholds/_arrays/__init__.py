@@ -1,0 +1,1 @@
+"""How are arrays walked through? Types, dtypes, blocks, threads; nothing is refused here."""

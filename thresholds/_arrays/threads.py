@@ -1,0 +1,92 @@
+"""Running independent pieces of work on threads, with a progress bar for those who wait."""
+
+import numbers
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from thresholds.errors import InputError, shown
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_PATIENCE = 1.0  # seconds before a progress bar shows
+_WIDTH = 30
+_WORTH_THREADS = 2**15  # cells
+
+
+def workers(n_jobs: int | None) -> int:
+    """Give the number of threads: `None` or -1 for all cores the process may use."""
+    if n_jobs is None or (isinstance(n_jobs, numbers.Integral) and n_jobs == -1):
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs < 1:
+        raise InputError(f"n_jobs is {shown(n_jobs)}, expected a whole number of at least 1")
+    return int(n_jobs)
+
+
+def run(
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    *,
+    n_jobs: int | None = None,
+    cells: int | None = None,
+    progress: bool = False,
+    title: str = "",
+) -> list[Result]:
+    """Apply `function` to every task, on threads; results come in the order of the tasks.
+
+    With `n_jobs=None` no threads are started for fewer than 32,768 `cells`, about which all tasks together are: that
+    would take longer than the work.
+    """
+    bar = Bar(title, len(tasks)) if progress else None
+    small = n_jobs is None and cells is not None and cells < _WORTH_THREADS
+    n_workers = 1 if small else min(workers(n_jobs), len(tasks))
+    return on_threads(function, tasks, n_workers, after=(lambda: None) if bar is None else bar.step)
+
+
+def on_threads(
+    function: Callable[[Task], Result], tasks: Iterable[Task], n_workers: int, after: Callable[[], Any] = lambda: None
+) -> list[Result]:
+    """Apply `function` to every task; results come in the order of the tasks, and `after` is called for each.
+
+    When it is interrupted, tasks that wait are dropped, and threads joined.
+    """
+
+    def finished(result: Result) -> Result:
+        after()
+        return result
+
+    if n_workers <= 1:
+        return [finished(function(task)) for task in tasks]
+    pool = ThreadPoolExecutor(n_workers)
+    try:
+        return [finished(result) for result in pool.map(function, tasks)]
+    finally:
+        try:
+            pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt:  # as threads were waited for
+            pool.shutdown(wait=True)
+            raise
+
+
+class Bar:
+    """A progress bar on stderr: silent for the first second, and gone when all is done."""
+
+    def __init__(self, title: str, total: int) -> None:
+        self.title, self.total, self.done = title, total, 0
+        self.start = time.monotonic()
+
+    def step(self, by: int = 1) -> None:
+        """Count finished tasks."""
+        self.done += by
+        elapsed = time.monotonic() - self.start
+        if elapsed < _PATIENCE:
+            return
+        filled = _WIDTH * self.done // self.total
+        left = elapsed * (self.total - self.done) / self.done
+        line = f"{self.title} [{'#' * filled:<{_WIDTH}}] {self.done:,}/{self.total:,}, {left:.0f} s left"
+        end = "" if self.done < self.total else "\r" + " " * len(line) + "\r"
+        print("\r" + line, end=end, file=sys.stderr, flush=True)

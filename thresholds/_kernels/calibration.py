@@ -1,0 +1,210 @@
+"""Loops that fit logistic curves, and hold probabilities against truth.
+
+A cell is a value with its truth, 0 or 1, and its weight; no weights at all (an empty array) stand for ones.
+The last loop reads a fitted curve off.
+"""
+
+import math
+
+import numpy as np
+
+from thresholds._arrays.types import Bytes, Floats, Ints
+from thresholds._kernels._jit import kernel
+
+Slopes = tuple[float, float, float, float, float, float]  # loss; its first, then its second derivatives
+
+_MOST_STEPS = 100
+_SHORTEST = 1e-10  # step that is tried
+_CLOSE = 1e-10  # A Newton step that promises less, relative to the loss, is the last.
+_RIDGE = 1e-12
+
+
+@kernel
+def _loss_and_slopes(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, a: float, b: float) -> Slopes:
+    """Give the log-loss of sigmoid(a x + b) against targets `high` and `low`, and its derivatives by a and b."""
+    loss, by_a, by_b, by_aa, by_ab, by_bb = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(x.size):
+        if not np.isfinite(x[i]):
+            continue
+        w = 1.0 if weights.size == 0 else float(weights[i])
+        target = high if truth[i] else low
+        z = a * x[i] + b
+        e = math.exp(-abs(z))
+        p = (1.0 if z >= 0 else e) / (1.0 + e)
+        loss += w * (max(z, 0.0) + math.log1p(e) - target * z)
+        off, curve = w * (p - target), w * e / ((1.0 + e) * (1.0 + e))
+        by_a += off * x[i]
+        by_b += off
+        by_aa += curve * x[i] * x[i]
+        by_ab += curve * x[i]
+        by_bb += curve
+    return loss, by_a, by_b, by_aa, by_ab, by_bb
+
+
+@kernel
+def _newton(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, b: float) -> tuple[float, float]:
+    """Give a and b of least log-loss, from a = 0: Newton's method, its steps halved until the loss falls."""
+    a = 0.0
+    loss, by_a, by_b, by_aa, by_ab, by_bb = _loss_and_slopes(x, truth, weights, high, low, a, b)
+    for _ in range(_MOST_STEPS):
+        ridge = _RIDGE * (by_aa + by_bb)
+        by_aa, by_bb = by_aa + ridge, by_bb + ridge
+        determinant = by_aa * by_bb - by_ab * by_ab
+        if not determinant > 0:
+            break
+        step_a = (by_ab * by_b - by_bb * by_a) / determinant
+        step_b = (by_ab * by_a - by_aa * by_b) / determinant
+        promised = -(by_a * step_a + by_b * step_b)
+        if promised <= _CLOSE * loss:
+            return a + step_a, b + step_b
+        size = 1.0
+        while size >= _SHORTEST:
+            at = _loss_and_slopes(x, truth, weights, high, low, a + size * step_a, b + size * step_b)
+            if at[0] < loss - 1e-4 * size * promised:
+                break
+            size /= 2
+        if size < _SHORTEST:
+            break
+        a, b = a + size * step_a, b + size * step_b
+        loss, by_a, by_b, by_aa, by_ab, by_bb = at
+    return a, b
+
+
+@kernel
+def _standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
+    """Replace finite values by (x / scale - centre) / spread, in place, and give the three; spread 0 if all are equal.
+
+    The scale is a power of two, so that nothing is lost, and squares of huge and subnormal values stay within float64.
+    """
+    least, most = np.inf, -np.inf
+    for i in range(x.size):
+        if np.isfinite(x[i]):
+            least, most = min(least, x[i]), max(most, x[i])
+    if least >= most:
+        return 1.0, 0.0, 0.0
+    scale = math.ldexp(1.0, math.frexp(max(abs(least), abs(most)))[1] - 1)
+    total, centre, spread = 0.0, 0.0, 0.0
+    for i in range(x.size):
+        if np.isfinite(x[i]):
+            w = 1.0 if weights.size == 0 else float(weights[i])
+            x[i] /= scale
+            total += w
+            centre += w * x[i]
+    centre /= total
+    for i in range(x.size):
+        if np.isfinite(x[i]):
+            w = 1.0 if weights.size == 0 else float(weights[i])
+            x[i] -= centre
+            spread += w * x[i] * x[i]
+    spread = math.sqrt(spread / total)
+    if spread > 0:
+        for i in range(x.size):
+            x[i] /= spread
+    return scale, centre, spread
+
+
+@kernel
+def _classes_overlap(x: Floats, truth: Bytes) -> bool:
+    """Tell whether no cut separates the values of positives and negatives: else a logistic curve has no best slope."""
+    least, most = np.full(2, np.inf), np.full(2, -np.inf)
+    for i in range(x.size):
+        if np.isfinite(x[i]):
+            least[truth[i]], most[truth[i]] = min(least[truth[i]], x[i]), max(most[truth[i]], x[i])
+    return bool(most[0] > least[1] and most[1] > least[0])
+
+
+@kernel
+def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing: float) -> Floats:
+    """Fit truth ~ sigmoid(slope (x / scale - centre) + intercept) to each group of cells, `starts[g]:starts[g + 1]`.
+
+    Returns scale, centre, slope and intercept, (4, n_groups): with the first two, neither the scale of values nor
+    their distance from 0 matters. Values that are not finite are left out; `x` is overwritten. With `smoothing` s, in
+    the unit of the weights, the targets are (P + s) / (P + 2 s) and s / (N + 2 s) for positives of weight P and
+    negatives of weight N, so that there always is a best curve; without (0), the slope is NaN where there is none.
+    """
+    curves = np.zeros((4, starts.size - 1))
+    curves[0] = 1.0
+    for g in range(starts.size - 1):
+        first, last = starts[g], starts[g + 1]
+        values, true = x[first:last], truth[first:last]
+        own = weights if weights.size == 0 else weights[first:last]
+        if smoothing == 0 and not _classes_overlap(values, true):
+            curves[2, g] = np.nan
+            continue
+        positive, negative = 0.0, 0.0
+        for i in range(values.size):
+            if np.isfinite(values[i]):
+                w = 1.0 if own.size == 0 else float(own[i])
+                positive += w * true[i]
+                negative += w * (1 - true[i])
+        high = (positive + smoothing) / (positive + 2 * smoothing)
+        low = smoothing / (negative + 2 * smoothing)
+        scale, centre, spread = _standardise(values, own)
+        if spread > 0:
+            start = math.log((positive + smoothing) / (negative + smoothing))
+            a, curves[3, g] = _newton(values, true, own, high, low, start)
+            if a != 0:
+                curves[0, g], curves[1, g], curves[2, g] = scale, centre, a / spread
+        elif positive + negative > 0:
+            yes = positive * high + negative * low
+            no = positive * smoothing / (positive + 2 * smoothing) + negative * (1 - low)
+            curves[3, g] = math.log(yes / no)
+    return curves
+
+
+@kernel
+def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
+    """Give weight, sum of p, positives and log-loss of each bin, (4, n_bins).
+
+    A cell's bin is the number of edges below its p; edges rise.
+    """
+    sums = np.zeros((4, edges.size + 1))
+    for i in range(p.size):
+        w = 1.0 if weights.size == 0 else float(weights[i])
+        low, high = 0, edges.size
+        while low < high:
+            middle = (low + high) // 2
+            if edges[middle] < p[i]:
+                low = middle + 1
+            else:
+                high = middle
+        sums[0, low] += w
+        sums[1, low] += w * p[i]
+        sums[2, low] += w * truth[i]
+        if p[i] == 1 - truth[i]:
+            sums[3, low] = np.inf
+        else:
+            sums[3, low] -= w * (math.log(p[i]) if truth[i] else math.log1p(-p[i]))
+    return sums
+
+
+@kernel
+def interpolate(starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats) -> Floats:
+    """Give piecewise linear curves at scores: group g is `starts[g]:starts[g + 1]`, its knots `offsets[g]:...`.
+
+    At a knot it is the knot's value exactly, beyond the ends that of the end, 0 without knots; a curve that rises does
+    so here, too. Knots rise strictly; all are finite, and may lie further apart than float64 can tell.
+    """
+    read = np.zeros(scores.size)
+    for g in range(starts.size - 1):
+        first, last = offsets[g], offsets[g + 1]
+        if first == last:
+            continue
+        for i in range(starts[g], starts[g + 1]):
+            x = scores[i]
+            low, high = first, last
+            while low < high:
+                middle = (low + high) // 2
+                if knots[middle] <= x:
+                    low = middle + 1
+                else:
+                    high = middle
+            left, right = max(low - 1, first), min(low, last - 1)
+            read[i] = values[left]
+            if left < right and x > knots[left] and values[left] != values[right]:
+                span = knots[right] - knots[left]
+                share = (x - knots[left]) / span
+                if np.isinf(span):
+                    share = (x / 2 - knots[left] / 2) / (knots[right] / 2 - knots[left] / 2)
+                read[i] = min(values[left] + share * (values[right] - values[left]), values[right])
+    return read

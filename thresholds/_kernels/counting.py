@@ -1,0 +1,211 @@
+"""Loops that find, without sorting, the few scores among which the best cut of each label lies.
+
+Cells come in rows of *lanes*: a lane is a column of a block, of one label. Truth, and marks, come as words of eight
+lanes, the last of which need no scores, so that eight cells without a positive cost one comparison.
+
+Most blocks come as scores in 8 bits: 32 of these are compared at once, where a register holds eight floats. With 32 cuts that is 1.5 ns a score and thread, half of it for reading; comparing floats with 16 took as long.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.types import Bytes, Codes, Dense, Ints, Scores, SmallInts, Words
+from thresholds._kernels._jit import kernel
+
+ROWS_AT_ONCE = 8  # Blocks have a multiple of so many rows.
+
+_BEFORE_OVERFLOW = 255  # rows whose positives a byte can count
+_ONE = np.uint64(1)
+_BYTES = np.uint64(0x0001020304050607)
+_TOP_BYTE = np.uint64(56)
+
+
+@kernel
+def _marked(words: Words, cells: SmallInts) -> tuple[Any, Any]:
+    """List the cells of a row that are marked, few of them.
+
+    Words that are not 0 are listed first, without a branch, which would be mispredicted for each: twice as fast. The
+    cells follow them, from the first place given to the second.
+    """
+    n_words = np.int64(0)
+    for q in range(words.size):
+        cells[n_words] = q
+        n_words += words[q] != 0
+    n = n_words
+    for a in range(n_words):
+        q = cells[a]
+        word = words[q]
+        while word != 0:
+            bit = word & (~word + _ONE)
+            product = np.multiply(bit, _BYTES)  # It wraps, and has the bit's byte number on top; `*` would warn.
+            cells[n] = 8 * q + np.int64(product >> _TOP_BYTE)
+            n += np.int64(1)
+            word ^= bit
+    return n_words, n
+
+
+@kernel
+def note_positives(
+    words: Words, first_row: int, positives: SmallInts, mask: Words, wanted: Bytes, noted: SmallInts, rows: SmallInts
+) -> None:
+    """Count the positives of each lane, and note the rows of the first ones, as far as `rows` (n_lanes, room) goes.
+
+    `mask` and `wanted` are the same memory: lanes with room left are 1 there, others 0 and cost no more. Words are
+    added up as they are, eight counters at once.
+    """
+    cells = np.empty(2 * positives.size, np.int32)
+    masked, sums = np.empty(mask.size, np.uint64), np.empty(mask.size, np.uint64)
+    of_lanes = sums.view(np.uint8)
+    for first in range(0, words.shape[0], _BEFORE_OVERFLOW):
+        sums[:] = 0
+        for i in range(first, min(first + _BEFORE_OVERFLOW, words.shape[0])):
+            for q in range(masked.size):
+                sums[q] += words[i, q]
+                masked[q] = words[i, q] & mask[q]
+            start, end = _marked(masked, cells)
+            for a in range(start, end):
+                lane = cells[a]
+                rows[lane, noted[lane]] = first_row + i
+                noted[lane] += 1
+                wanted[lane] = noted[lane] < rows.shape[1]
+        for lane in range(positives.size):
+            positives[lane] += of_lanes[lane]
+
+
+@kernel
+def count_lists_at_cuts(firsts: Ints, sizes: Ints, scores: Scores, cuts: Scores, counts: Ints) -> None:
+    """Count the scores of each label's list at or above each of its cuts (n_cuts, n_labels)."""
+    for j in range(firsts.size):
+        of_label = scores[firsts[j] : firsts[j] + sizes[j]]
+        for k in range(cuts.shape[0]):
+            cut, n = cuts[k, j], np.int32(0)
+            for i in range(of_label.size):
+                n += np.int32(of_label[i] >= cut)
+            counts[k, j] = n
+
+
+@kernel
+def keep_between(firsts: Ints, sizes: Ints, scores: Scores, low: Scores, high: Scores) -> None:
+    """Keep the scores of each label's list in [low, high), in place."""
+    for j in range(firsts.size):
+        of_label = scores[firsts[j] : firsts[j] + sizes[j]]
+        n = np.int64(0)
+        for i in range(of_label.size):
+            x = of_label[i]
+            of_label[n] = x
+            n += (x >= low[j]) & (x < high[j])
+        sizes[j] = n
+
+
+@kernel
+def mark_between(scores: Scores, low: Scores, high: Scores, marks: Bytes, below: Scores) -> None:
+    """Mark the scores in [low, high) of each lane, and raise `below` to the highest one under `low`."""
+    none = scores.dtype.type(-np.inf)
+    for i in range(0, scores.shape[0], 4):
+        s0, s1, s2, s3 = scores[i], scores[i + 1], scores[i + 2], scores[i + 3]
+        m0, m1, m2, m3 = marks[i], marks[i + 1], marks[i + 2], marks[i + 3]
+        for j in range(scores.shape[1]):
+            m0[j] = np.uint8((s0[j] >= low[j]) & (s0[j] < high[j]))
+            m1[j] = np.uint8((s1[j] >= low[j]) & (s1[j] < high[j]))
+            m2[j] = np.uint8((s2[j] >= low[j]) & (s2[j] < high[j]))
+            m3[j] = np.uint8((s3[j] >= low[j]) & (s3[j] < high[j]))
+        for j in range(scores.shape[1]):
+            x, highest = low[j], below[j]
+            highest = max(highest, s0[j] if s0[j] < x else none)
+            highest = max(highest, s1[j] if s1[j] < x else none)
+            highest = max(highest, s2[j] if s2[j] < x else none)
+            highest = max(highest, s3[j] if s3[j] < x else none)
+            below[j] = highest
+
+
+@kernel
+def collect(scores: Scores, marks: Bytes, labels: Ints, place: Ints, kept: Scores) -> None:
+    """Write marked scores where the label of their lane has its places; without a branch, as many are marked."""
+    cells = np.empty(marks.shape[1] + 1, np.int32)
+    for i in range(marks.shape[0]):
+        n = np.int64(0)
+        for lane in range(marks.shape[1]):
+            cells[n] = lane
+            n += marks[i, lane]
+        for a in range(n):
+            lane = cells[a]
+            to = place[labels[lane]]
+            kept[to] = scores[i, lane]
+            place[labels[lane]] = to + 1
+
+
+@kernel
+def collect_few(scores: Scores, words: Words, labels: Ints, place: Ints, kept: Scores) -> None:
+    """Do as `collect` does, where few are marked, in words of eight lanes."""
+    cells = np.empty(16 * words.shape[1], np.int32)
+    for i in range(words.shape[0]):
+        start, end = _marked(words[i], cells)
+        for a in range(start, end):
+            lane = cells[a]
+            to = place[labels[lane]]
+            kept[to] = scores[i, lane]
+            place[labels[lane]] = to + 1
+
+
+LOWEST_CODE, N_CODES = -128, 256
+
+_ROWS_BEFORE_OVERFLOW = 248
+_WIDTH = np.int32(N_CODES - 1)
+_SHIFT = np.int32(LOWEST_CODE)
+
+
+@kernel
+def code_by_value(scores: Scores, scale: Scores, lowest: Scores, codes: Codes) -> None:
+    """Give each score of a lane the whole part of its multiple by `scale`, as far as codes from `lowest` on go."""
+    width = scores.dtype.type(N_CODES - 1)
+    for i in range(scores.shape[0]):
+        row, code = scores[i], codes[i]
+        for j in range(row.size):
+            u, low = row[j] * scale[j], lowest[j]
+            high = low + width
+            u = u if u > low else low  # NaN, too
+            u = u if u < high else high
+            code[j] = np.int8(np.int32(np.floor(u) - low) + _SHIFT)
+
+
+@kernel
+def code_by_bits(bits: Dense, shift: Dense, lowest: Dense, codes: Codes) -> None:
+    """Give each score of a lane the upper bits of how far its pattern lies above `lowest`, which is not negative."""
+    width = bits.dtype.type(N_CODES - 1)
+    for i in range(bits.shape[0]):
+        row, code = bits[i], codes[i]
+        for j in range(row.size):
+            above = bits.dtype.type(max(row[j], lowest[j]) - lowest[j])
+            code[j] = np.int8(np.int32(min(np.right_shift(above, shift[j]), width)) + _SHIFT)
+
+
+@kernel
+def count_codes(codes: Codes, under: Codes, counts: SmallInts) -> None:
+    """Count the codes of each lane above each of those in `under` (n_cuts, n_lanes).
+
+    Eight rows are compared for each time that a counter is loaded, which is a byte for as many rows as it can be.
+    """
+    partial = np.empty(under.shape, np.uint8)
+    for first in range(0, codes.shape[0], _ROWS_BEFORE_OVERFLOW):
+        partial[:] = 0
+        for i in range(first, min(first + _ROWS_BEFORE_OVERFLOW, codes.shape[0]), 8):
+            c0, c1, c2, c3 = codes[i], codes[i + 1], codes[i + 2], codes[i + 3]
+            c4, c5, c6, c7 = codes[i + 4], codes[i + 5], codes[i + 6], codes[i + 7]
+            for k in range(under.shape[0]):
+                cut, count = under[k], partial[k]
+                for j in range(cut.size):
+                    x, n = cut[j], count[j]
+                    n += np.uint8(c0[j] > x)
+                    n += np.uint8(c1[j] > x)
+                    n += np.uint8(c2[j] > x)
+                    n += np.uint8(c3[j] > x)
+                    n += np.uint8(c4[j] > x)
+                    n += np.uint8(c5[j] > x)
+                    n += np.uint8(c6[j] > x)
+                    n += np.uint8(c7[j] > x)
+                    count[j] = n
+        for k in range(under.shape[0]):
+            total, count = counts[k], partial[k]
+            for j in range(count.size):
+                total[j] += count[j]

@@ -1,0 +1,208 @@
+"""Loops that find one cut for all labels: the mean F-beta over groups, labels or rows, as the cut falls.
+
+The first loops count dense scores at a few cuts, the last sweep sorted items of any scores: keys sorted upwards, each
+with the row of `hits` and `weights` where it was. Each group's F enters as a whole number of units, so that sums are
+exact.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._arrays.types import Bytes, Floats, Ints, Keys, Scores, SmallInts
+from thresholds._kernels._jit import kernel
+
+Measure = tuple[float, float, float]  # beta squared, zero_division, units of a mean of 1
+
+
+@kernel
+def _units(tp: Any, predicted: Any, positives: Any, share: float, measure: Measure) -> Any:
+    """Give a group's F-beta times its share, in units."""
+    beta_squared, zero_division, unit = measure
+    if positives == 0:
+        f = zero_division if predicted == 0 else 0.0
+    else:
+        f = (1.0 + beta_squared) * tp / (beta_squared * positives + predicted)
+    return np.int64(np.rint(share * f * unit))
+
+
+@kernel
+def add_means(
+    tp: Ints, predicted: Ints, positives: Ints, shares: Floats, measure: Measure, at: Ints, most: Ints
+) -> None:
+    """Add F at each cut (n_cuts, n_groups) to `at`, and the most that it can be between two cuts to `most`.
+
+    Between two cuts there are at most the hits of the lower one, and all of them may come first.
+    """
+    for g in range(positives.size):
+        for k in range(at.size):
+            at[k] += _units(tp[k, g], predicted[k, g], positives[g], shares[g], measure)
+        for k in range(most.size):
+            gained = tp[k + 1, g] - tp[k, g]
+            most[k] += _units(tp[k + 1, g], predicted[k, g] + gained, positives[g], shares[g], measure)
+
+
+@kernel
+def count_rows(scores: Scores, truth: Bytes, cuts: Scores) -> tuple[SmallInts, SmallInts]:
+    """Count the positives of each row at or above each cut, (n_cuts, n_rows), and all its scores there."""
+    shape = (cuts.size, scores.shape[0])
+    tp, predicted = np.empty(shape, np.int32), np.empty(shape, np.int32)
+    hits = np.empty(scores.shape[1] + 1, scores.dtype)
+    for i in range(scores.shape[0]):
+        n_hits = np.int64(0)
+        for j in range(scores.shape[1]):  # Branch-free: always write, advance on a positive.
+            hits[n_hits] = scores[i, j]
+            n_hits += truth[i, j]
+        row = scores[i]
+        for k in range(cuts.size):
+            cut, n, n_tp = cuts[k], np.int32(0), np.int64(0)
+            for j in range(row.size):
+                n += np.int32(row[j] >= cut)
+            for j in range(n_hits):
+                n_tp += hits[j] >= cut
+            predicted[k, i], tp[k, i] = n, n_tp
+    return tp, predicted
+
+
+@kernel
+def count_columns(scores: Scores, truth: Bytes, cuts: Scores, tp: Ints, predicted: Ints) -> None:
+    """Add to the counts of each column, in (n_cuts, n_columns), what lies at or above each cut."""
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        for k in range(cuts.size):
+            cut, of_cut = cuts[k], predicted[k]
+            for j in range(row.size):
+                of_cut[j] += row[j] >= cut
+        for j in range(row.size):
+            if truth[i, j]:
+                for k in range(cuts.size):
+                    tp[k, j] += row[j] >= cuts[k]
+
+
+@kernel
+def collect_cells(
+    scores: Scores,
+    truth: Bytes,
+    low: Any,
+    high: Any,
+    group: tuple[int, int, int],
+    kept: Scores,
+    of: Ints,
+    below: Scores,
+) -> int:
+    """Write the scores in [low, high), and twice their group, 1 more for a positive; give how many.
+
+    Cell (i, j) is of group `group[0] + group[1] i + group[2] j`. `below` (n_columns,) rises to the next lower score.
+    """
+    n = np.int64(0)
+    for i in range(scores.shape[0]):
+        row = scores[i]
+        for j in range(row.size):  # Branch-free: always write, advance on a score to keep.
+            x = row[j]
+            kept[n] = x
+            of[n] = np.int64(2 * (group[0] + group[1] * i + group[2] * j)) + truth[i, j]
+            n += (x >= low) & (x < high)
+        for j in range(row.size):
+            x = row[j]
+            below[j] = x if (x < low) & (x > below[j]) else below[j]
+    return int(n)
+
+
+@kernel
+def sweep_cells(
+    up: Keys,
+    rows: npt.NDArray[np.int32],
+    of: Ints,
+    tp: Ints,
+    predicted: Ints,
+    positives: Ints,
+    shares: Floats,
+    measure: Measure,
+) -> Ints:
+    """Give the mean in units once the cut has fallen to each key that a positive has, -1 at others.
+
+    Keys are sorted upwards, `rows` says where in `of` each was; `tp` and `predicted` are those above all keys.
+    """
+    states = np.empty((tp.size, 4), np.int64)  # What one cell needs lies in one line of the cache.
+    total = np.int64(0)
+    for g in range(tp.size):
+        now = _units(tp[g], predicted[g], positives[g], shares[g], measure)
+        states[g, 0], states[g, 1], states[g, 2], states[g, 3] = tp[g], predicted[g], positives[g], now
+        total += now
+    means = np.full(up.size, -1, np.int64)
+    i = up.size
+    while i > 0:
+        first, candidate = i - 1, False
+        while i > 0 and up[i - 1] == up[first]:
+            i -= 1
+            g, hit = of[rows[i]] >> 1, of[rows[i]] & 1
+            states[g, 0] += hit
+            states[g, 1] += 1
+            now = _units(states[g, 0], states[g, 1], states[g, 2], shares[g], measure)
+            total += now - states[g, 3]
+            states[g, 3] = now
+            candidate = candidate or hit == 1
+        if candidate:
+            means[first] = total
+    return means
+
+
+@kernel
+def pooled_counts(grid: Keys, up: Keys, row: SmallInts, weights: Ints) -> Ints:
+    """Give the weight of the items in `[grid[k], grid[k + 1])`, for a grid that increases."""
+    counts = np.zeros(grid.size, np.int64)
+    k = grid.size - 1
+    for i in range(up.size - 1, -1, -1):
+        while k >= 0 and grid[k] > up[i]:
+            k -= 1
+        if k < 0:
+            break
+        counts[k] += weights[row[i]]
+    return counts
+
+
+@kernel
+def pooled_gains(
+    grid: Keys,
+    up: Keys,
+    row: SmallInts,
+    starts: Ints,
+    hits: Ints,
+    weights: Ints,
+    positives: Ints,
+    shares: npt.NDArray[np.float64],
+    beta_squared: float,
+    zero_division: float,
+    unit: float,
+) -> Ints:
+    """Give the change of the mean F-beta over groups as the shared cut falls to `grid[k]`, in multiples of 1/unit.
+
+    A group (a label, or an instance) is the items `starts[g]:starts[g + 1]`; its F-beta enters with `shares[g]`.
+    Each group's F is rounded to an integer once, so that differences telescope and their sums are exact.
+    """
+    gains = np.zeros(grid.size, np.int64)
+    n_groups = starts.size - 1
+    group = np.empty(up.size, np.int32)
+    tp, predicted = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
+    now = np.zeros(n_groups, np.int64)
+    for g in range(n_groups):
+        group[starts[g] : starts[g + 1]] = g
+        if positives[g] == 0:
+            now[g] = np.int64(np.rint(shares[g] * zero_division * unit))
+    k = grid.size - 1
+    for i in range(up.size - 1, -1, -1):
+        while k >= 0 and grid[k] > up[i]:
+            k -= 1
+        if k < 0:
+            break
+        if weights[row[i]] == 0:
+            continue
+        g = group[row[i]]
+        tp[g] += hits[row[i]]
+        predicted[g] += weights[row[i]]
+        f = (1.0 + beta_squared) * tp[g] / (beta_squared * positives[g] + predicted[g])
+        after = np.int64(np.rint(shares[g] * f * unit))
+        gains[k] += after - now[g]
+        now[g] = after
+    return gains

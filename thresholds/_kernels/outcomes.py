@@ -1,0 +1,301 @@
+"""Loops over sets of independent labels: the exact expectation of F-beta of a set, and the set that maximises it.
+
+Labels are positive with probabilities p, S is the number of positives, B = beta^2, h a set of k labels. From
+1 / (B S + k) = integral over u in [0, 1] of u^(B S + k - 1) du follows
+
+    E F(h) = (1 + B) integral of u^(k - 1) G(v) H(v) du,    v = u^B,
+    G(v) = product over all labels of (1 - p + p v),    H(v) = sum over h of p v / (1 - p + p v).
+
+With u = exp(-z / scale) the integrand is exp(-z) times a smooth function, so that a few Gauss-Laguerre nodes z give
+12 digits, for a scale amid the values that k + B S takes: O(32 n) where recursions take O(n^2). Probabilities up to
+1/64 enter log G and H by eight power sums, which is faster, and keeps the digits that 1 - p would lose.
+"""
+
+import numpy as np
+
+from thresholds._arrays.types import Dense, Floats, Ints
+from thresholds._kernels._jit import kernel, summing_kernel
+
+SMALL = 1 / 64  # where power sums take over: their remainder is at most p^8 of p, 4e-15
+POWERS = 8
+_EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
+_LANES = 8  # numbers in a vector register, at most
+_NEGLIGIBLE = 40.0  # Nodes whose share of the integral is below exp(-40) are left out.
+
+
+@kernel
+def _place_nodes(
+    points: Floats, scale: float, beta_squared: float, shift: float, x: Floats, v: Floats, away: Floats
+) -> None:
+    """Place the nodes: x, v = exp(-B x - shift) and 1 - v."""
+    for q in range(points.size):
+        x[q] = points[q] / scale
+        v[q] = np.exp(-beta_squared * x[q] - shift)
+        away[q] = -np.expm1(-beta_squared * x[q] - shift)
+
+
+@summing_kernel
+def _add_powers(p: Floats, powers: Floats) -> None:
+    """Add the p, their squares, ... to the power sums."""
+    one, two, three, four, five, six, seven, eight = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(p.size):
+        square = p[i] * p[i]
+        one += p[i]
+        two += square
+        three += square * p[i]
+        four += square * square
+        five += square * square * p[i]
+        six += square * square * square
+        seven += square * square * square * p[i]
+        eight += square * square * square * square
+    for r, total in enumerate((one, two, three, four, five, six, seven, eight)):
+        powers[r] += total
+
+
+@kernel
+def _log_of_small(away: float, powers: Floats) -> float:
+    """Give the sum of log(1 - p (1 - v)) from the power sums of the p."""
+    total = 0.0
+    for r in range(powers.size, 0, -1):
+        total = total * away + powers[r - 1] / r
+    return -total * away
+
+
+@kernel
+def _multiply(p: Floats, v: Floats, product: Floats) -> None:
+    """Multiply the factors 1 - p + p v of all labels, all nodes at once, four labels in one go.
+
+    Without underflow: 1 - p + p v >= v^p, so log G >= -z mean(S) / centre >= -3.8 z, and z is at most 173.
+    """
+    product[:] = 1.0
+    rest = p.size % 4
+    for i in range(rest):
+        for q in range(v.size):
+            product[q] *= (1.0 - p[i]) + p[i] * v[q]
+    for i in range(rest, p.size, 4):
+        a, b, c, d = p[i], p[i + 1], p[i + 2], p[i + 3]
+        for q in range(v.size):
+            first = ((1.0 - a) + a * v[q]) * ((1.0 - b) + b * v[q])
+            product[q] *= first * (((1.0 - c) + c * v[q]) * ((1.0 - d) + d * v[q]))
+
+
+@kernel
+def _add_share(p: float, v: Floats, share: Floats) -> None:
+    """Add p v / (1 - p + p v), the chance of one label given v, to H."""
+    rest = 1.0 - p
+    for q in range(v.size):
+        part = p * v[q]
+        share[q] += part / (rest + part)
+
+
+@kernel
+def centre(mean: float, variance: float) -> float:
+    """Give the geometric mean of the ends of what S takes, given S > 0: five standard deviations from its mean."""
+    spread = 5.0 * np.sqrt(max(0.0, variance))  # Rounded sums of squares may exceed those of p.
+    return float(np.sqrt(max(1.0, mean - spread) * (max(1.0, mean) + spread)))
+
+
+@summing_kernel
+def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) -> float:
+    """Put one more label into the set: add to H, multiply the weights by u, and give the integral."""
+    rest, total = 1.0 - p, 0.0
+    for q in range(v.size):
+        part = p * v[q]
+        share[q] += part / (rest + part)
+        weight[q] *= u[q]
+        total += weight[q] * share[q]
+    return total
+
+
+@kernel
+def _used(x: Floats, away: Floats, log_weights: Floats, k: float, mean: float) -> int:
+    """Give how many of the first nodes matter, a multiple of 8: the integrand is at most exp(-x k - mean (1 - v))."""
+    first, highest = x.size - _LANES, -np.inf  # of the last nodes
+    for q in range(x.size):
+        highest = max(highest, log_weights[q] - x[q] * k - mean * away[q])
+    while first > 0 and log_weights[first] - x[first] * k - mean * away[first] < highest - _NEGLIGIBLE:
+        first -= _LANES
+    return first + _LANES
+
+
+@kernel
+def best_prefixes(
+    starts: Ints,
+    values: Dense,
+    tails: Floats,
+    beta_squared: float,
+    zero_division: float,
+    whole_ties: bool,
+    nodes: Floats,
+) -> tuple[Ints, Floats]:
+    """Give, for each list of rising probabilities, how many of the highest maximise E F-beta, and the maximum.
+
+    Under independence some set of highest probabilities is optimal. `tails` has power sums of labels outside the lists.
+    With `whole_ties` equal probabilities are taken together or not at all.
+    """
+    best_k, best_f = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1)
+    room = np.empty((7, nodes.shape[1]))
+    for i in range(best_k.size):
+        of_list = values[starts[i] : starts[i + 1]]
+        p = of_list[np.searchsorted(of_list, 0.0, side="right") :][::-1].astype(np.float64)
+        best_k[i], best_f[i] = _best_prefix(p, tails[i], beta_squared, zero_division, whole_ties, nodes, room)
+    return best_k, best_f
+
+
+@kernel
+def _best_prefix(
+    p: Floats, tail: Floats, beta_squared: float, zero_division: float, whole_ties: bool, nodes: Floats, room: Floats
+) -> tuple[int, float]:
+    """Search falling probabilities by integrals: nodes of one scale serve until k + B S trebles.
+
+    E F <= (1 + B) m / (B m + k) with m the sum of the k highest (Jensen); the bound falls with k and ends the search.
+    """
+    powers = np.zeros(POWERS)
+    for r in range(tail.size):
+        powers[r] = tail[r]
+    n_large = p.size - np.searchsorted(p[::-1], SMALL, side="right")
+    _add_powers(p[n_large:], powers)
+    mean, large = powers[0] + p[:n_large].sum(), p[:n_large]
+    reach = beta_squared * _centre_of(large, powers)
+    best_k, best_f = 0, 0.0
+    if zero_division > 0:
+        best_f = zero_division * _chance_of_none(large, powers)
+    k, top = 0, 0.0
+    while k < p.size:
+        scale = np.sqrt(3.0) * (k + 1 + reach)
+        last = min(float(p.size), np.sqrt(3.0) * scale - reach)
+        _place_nodes(nodes[0], scale, beta_squared, 0.0, room[0], room[1], room[2])
+        n = _used(room[0], room[2], nodes[1], k + 1.0, mean)
+        x, v, away, product = room[0, :n], room[1, :n], room[2, :n], room[3, :n]
+        share, weight, u = room[4, :n], room[5, :n], room[6, :n]
+        _multiply(large, v, product)
+        share[:] = 0.0
+        for i in range(k):
+            _add_share(p[i], v, share)
+        for q in range(x.size):
+            weight[q] = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
+            u[q] = np.exp(-x[q])
+        while k < last:
+            top += p[k]
+            if (1.0 + beta_squared) * top / (beta_squared * top + k + 1) < best_f:
+                return best_k, best_f
+            f = (1.0 + beta_squared) * _take_next(p[k], v, u, share, weight)
+            k += 1
+            within = whole_ties and k < p.size and p[k] == p[k - 1]
+            if f > best_f * (1.0 + _EQUAL) and not within:
+                best_k, best_f = k, f
+    return best_k, best_f
+
+
+@kernel
+def _split(p: Dense, powers: Floats) -> Floats:
+    """Add small probabilities to the power sums; give the others."""
+    _add_powers(p[p <= SMALL].astype(np.float64), powers)
+    return p[p > SMALL].astype(np.float64)
+
+
+@kernel
+def _centre_of(large: Floats, powers: Floats) -> float:
+    """Give the centre for labels of which the small ones are in power sums."""
+    mean, variance = 0.0, 0.0
+    for p in large:
+        mean += p
+        variance += p * (1.0 - p)
+    return centre(powers[0] + mean, powers[0] - powers[1] + variance)
+
+
+@kernel
+def _chance_of_none(p: Floats, powers: Floats) -> float:
+    """Give the product of 1 - p, of large ones and of those in power sums."""
+    chance = float(np.exp(_log_of_small(1.0, powers)))
+    for i in range(p.size):
+        chance *= 1.0 - p[i]
+    return chance
+
+
+@kernel
+def expected_f_of_sets(
+    starts: Ints,
+    values: Dense,
+    chosen_starts: Ints,
+    chosen: Dense,
+    predicted: Ints,
+    beta_squared: float,
+    zero_division: float,
+    nodes: Floats,
+) -> Floats:
+    """Give E F-beta of one set of each list; `chosen` lists its probabilities, `predicted` counts zeros too."""
+    result = np.empty(predicted.size)
+    room = np.empty((7, nodes.shape[1]))
+    for i in range(result.size):
+        p, of_set = values[starts[i] : starts[i + 1]], chosen[chosen_starts[i] : chosen_starts[i + 1]]
+        result[i] = _expected_f(p, of_set, predicted[i], beta_squared, zero_division, nodes, room)
+    return result
+
+
+@kernel
+def _expected_f(
+    p: Dense, of_set: Dense, k: int, beta_squared: float, zero_division: float, nodes: Floats, room: Floats
+) -> float:
+    """Integrate for one set of k labels."""
+    x, v, away, product, share, _, small = room
+    powers, powers_of_set = np.zeros(POWERS), np.zeros(POWERS)
+    large = _split(p, powers)
+    if k == 0:
+        return zero_division * _chance_of_none(large, powers) if zero_division > 0 else 0.0
+    scale = k + beta_squared * _centre_of(large, powers)
+    _place_nodes(nodes[0], scale, beta_squared, 0.0, x, v, away)
+    _multiply(large, v, product)
+    share[:] = 0.0
+    for value in _split(of_set, powers_of_set):
+        _add_share(value, v, share)
+    total = 0.0
+    for q in range(x.size):
+        for r in range(POWERS, 0, -1):  # p v / (1 - p + p v) = v (p + p^2 (1 - v) + ...)
+            small[q] = powers_of_set[r - 1] + (small[q] * away[q] if r < POWERS else 0.0)
+        share[q] += v[q] * small[q]
+        total += np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale * share[q]
+    return float(min(1.0, (1.0 + beta_squared) * total))
+
+
+@kernel
+def log_chances(values: Dense, points: Floats) -> Floats:
+    """Give log G at v = exp(-point), that is log E exp(-point S), for each point."""
+    x, v, away, product = np.empty((4, points.size))
+    powers = np.zeros(POWERS)
+    large = _split(values, powers)
+    _place_nodes(points, 1.0, 1.0, 0.0, x, v, away)
+    _multiply(large, v, product)
+    for q in range(v.size):
+        product[q] = np.log(product[q]) + _log_of_small(away[q], powers)
+    return product
+
+
+@kernel
+def expected_share(
+    p: Floats, of_set: Floats, k: int, others: Floats, points: Floats, beta_squared: float, nodes: Floats
+) -> Floats:
+    """Give E[a F exp(-point S)] for each point, with F that of the set, a the positives of its label, S those of all.
+
+    `others` has log E exp(-point s), s the positives of other labels. An integral as above, with a tp for tp.
+    """
+    x, v, away, product, share, spread, total = np.empty((7, nodes.shape[1]))
+    powers, result = np.zeros(POWERS), np.zeros(points.size)
+    large = _split(p, powers)
+    scale = k + beta_squared * _centre_of(large, powers)
+    for r in range(points.size):
+        _place_nodes(nodes[0], scale, beta_squared, points[r], x, v, away)
+        _multiply(large, v, product)
+        share[:], spread[:], total[:] = 0.0, 0.0, 0.0
+        for value in p:
+            _add_share(value, v, total)
+        for value in of_set:
+            _add_share(value, v, share)
+            for q in range(x.size):
+                part = value * v[q]
+                either = (1.0 - value) + part
+                spread[q] += part * (1.0 - value) / (either * either)
+        for q in range(x.size):  # E[a tp v^a] = G (H_all H + the sum of the variances of the set)
+            density = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k + others[r]) * product[q] / scale
+            result[r] += (1.0 + beta_squared) * density * (total[q] * share[q] + spread[q])
+    return result

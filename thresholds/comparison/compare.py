@@ -1,0 +1,272 @@
+"""Rules side by side, judged on rows that were not used for fitting them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds import results as tables
+from thresholds._arrays.types import Matrix
+from thresholds._checks import Average, InputError
+from thresholds.calibration import AnyRule, CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
+from thresholds.calibration.measures import UNKNOWN
+from thresholds.data.problem import Problem
+from thresholds.diagnosis.by_state import named
+from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
+from thresholds.diagnosis.result import of_backwards
+from thresholds.diagnosis.states import are_backwards, missing_of, states_of
+from thresholds.fitting.empirical import fit_empirical
+from thresholds.fitting.expected import fit_expected
+from thresholds.fitting.top_k import fit_top_k
+from thresholds.guards import Guard
+from thresholds.metrics.averages import average_of, f_score
+from thresholds.metrics.counts import count_by_label
+from thresholds.metrics.judging import f_measure, judge
+from thresholds.rule import FixedRule, InstanceRule, Rule, ThresholdRule
+
+_OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
+_NAMED = 3  # labels that rank backwards, in the text
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What one rule reaches; F-measures with 0/0 counted as 0."""
+
+    rule: str
+    micro: float
+    macro_supported: float  # over the labels with positives in these rows; NaN if there are none
+    macro: float  # over all labels
+    weighted: float
+    samples: float
+    predicted_per_row: float
+    labels_predicted_often: int  # predicted on more than a third of the rows
+    platypus: int  # labels that `diagnose` calls so: over-predicted, and the scores know little of them
+    suspect: int  # over-predicted labels that are undetermined on these rows
+    # Of a rule that takes scores for probabilities, how far they are from it on these rows; NaN for others.
+    sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
+    calibration_slope: float  # 1 is calibrated, less is over-confident
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Rules by measures; `str` gives an aligned table, `to_dict` plain values."""
+
+    measures: tuple[Measures, ...]
+    beta: float
+    n_samples: int
+    n_labels: int
+    n_supported: int  # labels with positives
+    gold_per_row: float
+    labels_gold_often: int  # labels that are positive on more than a third of the rows
+    labels_backwards: int  # labels that `diagnose` calls so, whatever the rule: AUROC shown to be below 1/2
+    labels_tested: int  # labels with enough positives, and negatives, for that
+    backwards: tuple[str, ...] = ()  # those that rank backwards: names, or positions
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """Lay the measures out in a table; labels that rank backwards first, which no rule mends."""
+        f = f"F{self.beta:g}"
+        head = [
+            ("", "", "rule"),
+            ("", "micro", f),
+            ("macro", f"of {self.n_supported} labels", "with positives"),
+            ("macro", "of all", f"{self.n_labels} labels"),
+            ("", "samples", f),
+            ("labels", "per row", f"(gold {self.gold_per_row:.2f})"),
+            ("platypus", "+ suspect", "labels"),
+        ]
+        body = [
+            (
+                row.rule,
+                *(f"{value:.4f}" for value in (row.micro, row.macro_supported, row.macro, row.samples)),
+                f"{row.predicted_per_row:.2f}",
+                f"{row.platypus} + {row.suspect}",
+                *(
+                    "" if np.isnan(value) else f"{value:.2f}"
+                    for value in (row.sum_over_positives, row.calibration_slope)
+                ),
+            )
+            for row in self.measures
+        ]
+        if any("".join(cells[-2:]) for cells in body):
+            head += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
+        table = tables.as_text([*zip(*head, strict=True)], [cells[: len(head)] for cells in body])
+        if not self.labels_backwards:
+            return table
+        names = named(self.backwards, _NAMED)
+        return f"{of_backwards(self.labels_backwards, self.labels_tested, names)}\n\n{table}"
+
+
+def compare(
+    rules: Mapping[str, AnyRule], y_true: object, y_score: object, *, beta: float = 1.0, sample_weight: object = None
+) -> Comparison:
+    """Judge rules side by side on the same rows.
+
+    Parameters
+    ----------
+    rules : names and rules; each predicts on `y_score`
+        Rules from probabilities alone take `y_score` for probabilities. How good these are on the judged rows stands
+        beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
+    y_true, y_score : (n_samples, n_labels), as in `fit_empirical`; rows that no rule was fitted on
+    beta : weight of recall in the F-measures
+    sample_weight : (n_samples,) non-negative, or None
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        For bad arrays, and for rules of another number of labels.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> rules = {"fixed": thresholds.FixedRule(0.5, 2), "first": thresholds.TopKRule(1)}
+    >>> result = thresholds.compare(rules, [[1, 0], [0, 1]], [[0.9, 0.6], [0.4, 0.7]])
+    >>> [round(row.micro, 2) for row in result.measures]
+    [0.8, 1.0]
+    """
+    if not isinstance(rules, Mapping) or not rules:
+        raise InputError(f"rules is {_checks.shown(rules)}, expected a mapping of names to rules")
+    for name, rule in rules.items():
+        if not isinstance(name, str) or not isinstance(rule, AnyRule):
+            raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
+    beta = _checks.beta(beta)
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", _common_names(rules))
+    problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
+    gold = count_by_label(problem.truth, problem.truth, problem.measured)
+    of_scores = cache(lambda: _measured_scores(problem))
+    evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
+    of_labels = evidence(missing_of(next(iter(rules.values()))))
+    backwards = are_backwards(of_labels, Criteria())
+    return Comparison(
+        measures=tuple(_measure(name, rule, problem, beta, of_scores, evidence) for name, rule in rules.items()),
+        beta=beta,
+        n_samples=problem.n_samples,
+        n_labels=problem.n_labels,
+        n_supported=int(np.count_nonzero(gold.positives)),
+        gold_per_row=float(gold.positives.sum() / gold.total),
+        labels_gold_often=int(np.count_nonzero(gold.positives > _OFTEN * gold.total)),
+        labels_backwards=int(np.count_nonzero(backwards)),
+        labels_tested=int(np.count_nonzero(~np.isnan(of_labels.p_backwards))),
+        backwards=tuple(tables.names_of(names, problem.n_labels)[backwards].tolist()),
+    )
+
+
+def _common_names(rules: Mapping[str, AnyRule]) -> tuple[str, ...] | None:
+    """Give the label names of the rules, and refuse rules of different ones."""
+    known = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
+    for (first, names), (second, others) in pairwise(known.items()):
+        if names != others:
+            raise InputError(f"rules {first!r} and {second!r} have different label names, expected the same, in order")
+    return next(iter(known.values()), None)
+
+
+def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings: Any) -> dict[str, AnyRule]:
+    """Fit every rule on the same rows; `settings` are those of `fit_empirical`, and other rules take those they know.
+
+    Rules that look at no labels are left out where scores are no probabilities, outside [0, 1].
+    """
+    beside = {"y_score": y_score, "y_true": y_true}
+    if "sample_weight" in settings:
+        settings["sample_weight"] = _checks.aligned_rows(settings["sample_weight"], "sample_weight", **beside)
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", settings.get("label_names"))
+    settings["label_names"] = names
+    scores = _checks.scores(y_score)
+    of_rows = {name: settings[name] for name in ("sample_weight", "label_names") if name in settings}
+    of_f = {name: settings[name] for name in ("beta", "zero_division") if name in settings}
+    of_run = {name: settings[name] for name in ("n_jobs", "progress") if name in settings}
+    top = fit_top_k(y_true, y_score, missing=missing, **of_rows, **of_f)
+
+    def fit(average: Average, per_label: bool = True, guard: Guard = None) -> Rule:
+        return fit_empirical(y_true, y_score, average, per_label=per_label, guard=guard, missing=missing, **settings)
+
+    rules: dict[str, AnyRule] = {
+        "fixed 0.5": FixedRule(0.5, scores.shape[1], missing=missing, label_names=names),
+        f"top-k (k = {top.k})": top,
+        "macro": fit("macro"),
+        "macro, shrink": fit("macro", guard="shrink"),
+        "micro": fit("micro"),
+        "micro-shared": fit("micro", per_label=False),
+        "samples-shared": fit("samples", per_label=False),
+    }
+    by_instance = InstanceRule(**of_f, label_names=names)
+    if missing == 0 and _are_probabilities(scores):
+        rules |= {
+            "macro, label-free": fit_expected(scores, "macro", **of_rows, **of_f, **of_run),
+            "micro, label-free": fit_expected(scores, "micro", **of_rows, **of_f, **of_run),
+            "instance, label-free": by_instance,
+        }
+    calibrator = calibrate(y_true, y_score, "platt", missing=missing, **of_rows, **of_run)
+    return rules | {"instance, Platt": CalibratedRule(calibrator, by_instance)}
+
+
+def _are_probabilities(scores: Matrix) -> bool:
+    """Tell whether all scores lie in [0, 1]."""
+    try:
+        _checks.probabilities(scores)
+    except InputError:
+        return False
+    return True
+
+
+def _measure(
+    name: str,
+    rule: AnyRule,
+    problem: Problem,
+    beta: float,
+    of_scores: Callable[[], CalibrationMeasures],
+    evidence: Callable[[float], Evidence],
+) -> Measures:
+    """Judge one rule; `of_scores` measures the scores as probabilities, `evidence` says what they know of labels."""
+    rule._check(problem.scores)
+    if isinstance(rule, ThresholdRule):
+        rule._warn_if_out_of_range(problem.scores)
+    judged = judge(rule, problem)
+    with_positives = judged.by_label.take(judged.by_label.positives > 0)
+    total = judged.by_label.total
+    micro, macro, weighted, samples = (
+        f_measure(judged, problem.measured, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
+    )
+    counts = judged.by_label if problem.weights is None else judge(rule, _unweighted(problem)).by_label
+    state = states_of(counts, evidence(missing_of(rule)), Criteria())
+    calibration = UNKNOWN
+    if isinstance(rule, CalibratedRule):
+        calibration = rule.calibrator._measured(problem)
+    elif isinstance(rule, InstanceRule) or (isinstance(rule, ThresholdRule) and rule.expected is not None):
+        calibration = of_scores()
+    return Measures(
+        rule=name,
+        micro=micro,
+        macro_supported=average_of(f_score(beta), with_positives, "macro", 0.0),
+        macro=macro,
+        weighted=weighted,
+        samples=samples,
+        predicted_per_row=float(judged.by_label.predicted.sum() / total),
+        platypus=int(np.count_nonzero(state == "platypus")),
+        suspect=int(np.count_nonzero(state == "suspect")),
+        labels_predicted_often=int(np.count_nonzero(judged.by_label.predicted > _OFTEN * total)),
+        sum_over_positives=calibration.sum_over_positives,
+        calibration_slope=calibration.slope,
+    )
+
+
+def _unweighted(problem: Problem) -> Problem:
+    """Leave out weights, which a diagnosis has no use for."""
+    return replace(problem, weights=None, unit=1.0, measured=None)
+
+
+def _measured_scores(problem: Problem) -> CalibrationMeasures:
+    """Measure the scores as probabilities."""
+    probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
+    return measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)

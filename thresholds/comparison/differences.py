@@ -1,0 +1,276 @@
+"""What changed between two rules: thresholds, labels, settings, and the decisions on new scores."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds import results as tables
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Ints, Matrix
+from thresholds._checks import InputError
+from thresholds.rule import ThresholdRule
+
+_SETTINGS = ("average", "beta", "per_label", "guard", "expected", "placement", "zero_division", "missing")
+_SHOWN = 20  # labels in the text of a `RuleDifference`
+_NAMED = 5  # new or lost labels that are listed
+
+
+@dataclass(frozen=True, eq=False)
+class RuleDifference(tables.ReadOnly):
+    """What changed between two rules; `str` gives a summary and a table of the largest changes.
+
+    Attributes
+    ----------
+    table : structured array, one row for each label of both rules, in the order of the new rule
+        name, old_position, new_position, old_threshold, new_threshold, moved (whether these differ); with scores also
+        predicted_before, predicted_after (rows that each rule predicts) and rows_changed (rows decided differently).
+    new, lost : tuples of names, the labels that only the new rule, or only the old one, has
+    settings : dict of name to (old, new)
+        What differs of average, beta, per_label, guard, expected, placement, zero_division and missing, and the number
+        of rows each rule was fitted on (`n_samples`).
+    n_samples : int or None, the rows of the scores
+    rows_changed : int or None, the rows in which the decision about some label of both rules differs
+    predicted_new : int64 (n_new,) or None, rows predicted for each of the new labels
+    """
+
+    table: npt.NDArray[Any]
+    new: tuple[str, ...]
+    lost: tuple[str, ...]
+    settings: dict[str, tuple[Any, Any]]
+    n_samples: int | None = None
+    rows_changed: int | None = None
+    predicted_new: Ints | None = None
+
+    @property
+    def largest(self) -> Ints:
+        """Rows of the table whose threshold or decisions changed, the largest change first.
+
+        By rows decided differently where there are scores, then by the difference of the thresholds, then by position.
+        """
+        table = self.table
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance = np.abs(table["new_threshold"] - table["old_threshold"])
+        distance[~table["moved"]] = 0.0
+        rows = np.zeros(table.size, np.int64) if self.n_samples is None else table["rows_changed"]
+        order = np.lexsort((-distance, -rows))
+        return order[(table["moved"] | (rows > 0))[order]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values, for JSON."""
+        return {
+            "n_labels": self.table.size,
+            "n_moved": int(self.table["moved"].sum()),
+            "n_samples": self.n_samples,
+            "rows_changed": self.rows_changed,
+            "settings": {name: list(pair) for name, pair in self.settings.items()},
+            "new_labels": list(self.new),
+            "predicted_new": None if self.predicted_new is None else self.predicted_new.tolist(),
+            "lost_labels": list(self.lost),
+            "labels": tables.objects_of(self.table),
+        }
+
+    def to_frame(self) -> Any:
+        """Give the table as a pandas DataFrame."""
+        return tables.as_frame(self.table)
+
+    def to_text(self, top: int = _SHOWN) -> str:
+        """Give what `str` does, with at most `top` labels in the table."""
+        top = _checks.count(top, "top", 0)
+        lines = [self._summary()]
+        lines += [f"{name}: {old} -> {new}" for name, (old, new) in self.settings.items()]
+        for word, names in (("new", self.new), ("lost", self.lost)):
+            if names:
+                more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+                lines.append(f"{word} labels: {', '.join(' '.join(name.split()) for name in names[:_NAMED])}{more}")
+        largest = self.largest
+        if top and largest.size:
+            kept = f"the {top} largest of {largest.size:,} changes" if top < largest.size else "what changed"
+            lines += ["", f"{kept}:", self._lines(largest[:top])]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """Give a summary, what differs in the settings, and a table of the largest changes."""
+        return self.to_text()
+
+    def _summary(self) -> str:
+        """Say how much changed, in one line."""
+        moved = int(self.table["moved"].sum())
+        said = (
+            f"{tables.counted(self.table.size, 'label')} in both rules: {tables.counted(moved, 'threshold')} moved,"
+            f" {tables.counted(len(self.new), 'label')} new, {len(self.lost):,} lost"
+        )
+        if self.n_samples is None or self.predicted_new is None:
+            return said
+        before, after = (int(self.table[name].sum()) for name in ("predicted_before", "predicted_after"))
+        of_new = f", and {int(self.predicted_new.sum()):,} of new labels" if self.new else ""
+        return (
+            f"{said}; on {tables.counted(self.n_samples, 'row')} {before:,} -> {after:,} predictions"
+            f" ({_change(before, after)}){of_new}, {tables.counted(self.rows_changed or 0, 'row')} decided differently"
+        )
+
+    def _lines(self, shown: Ints) -> str:
+        """Lay some rows out in a table."""
+        names = ["old_threshold", "new_threshold"]
+        head = [("", "label"), ("old", "threshold"), ("new", "threshold")]
+        if self.n_samples is not None:
+            names += ["predicted_before", "predicted_after", "rows_changed"]
+            head += [("predicted", "before"), ("predicted", "after"), ("rows", "changed"), ("", "change")]
+        body = []
+        for row in self.table[shown]:
+            numbers = (_written(row[name]) for name in names)
+            change = () if len(names) == 2 else (_change(int(row["predicted_before"]), int(row["predicted_after"])),)
+            body.append((str(row["name"]), *numbers, *change))
+        return tables.as_text([*zip(*head, strict=True)], body)
+
+
+def diff_rules(old: ThresholdRule, new: ThresholdRule, y_score: object = None) -> RuleDifference:
+    """Say what changed between two rules, and with scores also what that does to decisions.
+
+    Labels are matched by name where both rules have names, by position otherwise.
+
+    Parameters
+    ----------
+    old, new : ThresholdRule
+    y_score : (n_samples, n_labels) real scores with the columns of `new`, dense or scipy.sparse, or None
+        The old rule decides on the columns of its own labels; those it alone has are left out.
+
+    Returns
+    -------
+    RuleDifference
+
+    Raises
+    ------
+    InputError
+        If a rule has no thresholds; if rules without names have different numbers of labels; for bad scores.
+
+    Warns
+    -----
+    ScoreRangeWarning
+        When most scores lie outside the range of those a rule was fitted on.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> old = thresholds.ThresholdRule([0.5, 0.2], label_names=("cat", "dog"))
+    >>> new = thresholds.ThresholdRule([0.4, 0.9, 0.5], label_names=("dog", "emu", "cat"))
+    >>> print(thresholds.diff_rules(old, new, [[0.3, 0.1, 0.6], [0.5, 0.95, 0.2]]))
+    2 labels in both rules: 1 threshold moved, 1 label new, 0 lost; on 2 rows 3 -> 2 predictions (-33.3 %), and 1 of \
+new labels, 1 row decided differently
+    new labels: emu
+    <BLANKLINE>
+    what changed:
+                 old        new  predicted  predicted     rows
+    label  threshold  threshold     before      after  changed   change
+    -----  ---------  ---------  ---------  ---------  -------  -------
+    dog          0.2        0.4          2          1        1  -50.0 %
+    """
+    for name, rule in (("old", old), ("new", new)):
+        if not isinstance(rule, ThresholdRule):
+            raise InputError(
+                f"{name} is of type {type(rule).__name__}, expected a ThresholdRule, whose thresholds can be compared"
+            )
+    at_old, at_new = _matched(old, new)
+    names = _names(new if new.label_names is not None else old)
+    new_alone, old_alone = (np.setdiff1d(np.arange(rule.n_labels), at) for rule, at in ((new, at_new), (old, at_old)))
+    scores = None if y_score is None else new._checked(y_score)
+    found = None if scores is None else _decided(old, new, scores, at_old, at_new)
+    cuts = {"old_threshold": old.thresholds[at_old], "new_threshold": new.thresholds[at_new]}
+    columns = {
+        "name": np.array([names[j] for j in at_new], str),
+        "old_position": at_old,
+        "new_position": at_new,
+        **cuts,
+    }
+    columns["moved"] = cuts["old_threshold"] != cuts["new_threshold"]
+    if found is not None:
+        columns |= {"predicted_before": found.before, "predicted_after": found.after[at_new]}
+        columns["rows_changed"] = found.changed
+    return RuleDifference(
+        table=tables.rows_of(columns),
+        new=tuple(names[j] for j in new_alone),
+        lost=tuple(_names(old)[j] for j in old_alone),
+        settings=_changed_settings(old, new),
+        n_samples=None if scores is None else scores.shape[0],
+        rows_changed=None if found is None else found.rows_changed,
+        predicted_new=None if found is None else found.after[new_alone],
+    )
+
+
+class _Decided(NamedTuple):
+    """Counts of what two rules decide."""
+
+    before: Ints  # rows predicted, for each label of both rules
+    after: Ints  # rows predicted, for each label of the new rule
+    changed: Ints  # rows decided differently, for each label of both rules
+    rows_changed: int
+
+
+def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:
+    """Give the positions, in each rule, of the labels that both have, in the order of the new one."""
+    if old.label_names is not None and new.label_names is not None:
+        position = {name: at for at, name in enumerate(old.label_names)}
+        pairs = [(position[name], at) for at, name in enumerate(new.label_names) if name in position]
+        at_old, at_new = np.array(pairs, np.int64).reshape(-1, 2).T
+        return at_old, at_new
+    if old.n_labels != new.n_labels:
+        raise InputError(
+            f"new has {new.n_labels} labels, expected {old.n_labels} as old has, since not both have label names"
+        )
+    return np.arange(old.n_labels), np.arange(new.n_labels)
+
+
+def _decided(old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Ints, at_new: Ints) -> _Decided:
+    """Count what two rules decide, a block of rows at a time."""
+    same_columns = np.array_equal(at_new, np.arange(new.n_labels))
+    restricted = ThresholdRule(old.thresholds[at_old], missing=old.missing) if at_old.size else None
+    dense = is_sparse(scores) and (new.predicts_missing or (restricted is not None and restricted.predicts_missing))
+    before, changed = np.zeros((2, at_new.size), np.int64)
+    after, rows_changed = np.zeros(new.n_labels, np.int64), 0
+    for rule in (old, new):
+        rule._warn_if_out_of_range(scores)
+    per_row = scores.nnz // scores.shape[0] if is_sparse(scores) and not dense else scores.shape[1]
+    for rows in row_blocks(scores.shape[0], per_row):
+        block = scores[rows]
+        decided = new._decide(block, dense=dense)
+        after += decided.sum(axis=0, dtype=np.int64)
+        if restricted is None:
+            continue
+        common, decided = (block, decided) if same_columns else (block[:, at_new], decided[:, at_new])
+        decided_before = restricted._decide(common, dense=dense)
+        differs = decided != decided_before
+        before += decided_before.sum(axis=0, dtype=np.int64)
+        changed += differs.sum(axis=0, dtype=np.int64)
+        rows_changed += int(np.count_nonzero(differs.sum(axis=1)))
+    return _Decided(before, after, changed, rows_changed)
+
+
+def _changed_settings(old: ThresholdRule, new: ThresholdRule) -> dict[str, tuple[Any, Any]]:
+    """Give the settings that differ."""
+    pairs = {name: (getattr(old, name), getattr(new, name)) for name in _SETTINGS}
+    fitted_on = (None if rule.fitted_on is None else rule.fitted_on.n_samples for rule in (old, new))
+    pairs["n_samples"] = tuple(fitted_on)  # type: ignore[assignment]
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _names(rule: ThresholdRule) -> tuple[str, ...]:
+    """Name the labels of a rule, by position where it has no names."""
+    return rule.label_names or tuple(map(str, range(rule.n_labels)))
+
+
+def _written(number: Any) -> str:
+    """Write a threshold or a count."""
+    if isinstance(number, np.integer):
+        return f"{number:,}"
+    return {np.inf: "never", -np.inf: "always"}.get(float(number)) or f"{number:.6g}"
+
+
+def _change(before: int, after: int) -> str:
+    """Write the change of a number of predictions."""
+    if before == 0:
+        return "none before" if after else "none"
+    percent = 100 * (after - before) / before
+    return "no change" if after == before else f"{percent:+.1f} %" if abs(percent) >= 0.05 else f"{percent:+.1g} %"

@@ -1,0 +1,224 @@
+"""Folds that keep rare labels: every split that this library makes is made here."""
+
+from collections.abc import Iterable, Iterator, Set
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Booleans, Ints, Matrix
+from thresholds._checks import InputError
+from thresholds._kernels.folds import deal_out
+from thresholds.results import counted
+
+STRATIFIED = "by iterative stratification"
+
+
+class _Labelled(NamedTuple):
+    """Which unit (a row, or a group of rows) has which label how often; sorted by unit."""
+
+    unit: Ints
+    label: Ints
+    times: Ints
+
+
+def multilabel_folds(
+    y_true: object, n_folds: int = 5, *, groups: object = None, random_state: int | None = None
+) -> Ints:
+    """Split rows into folds in which each label is as frequent as in all rows: iterative stratification.
+
+    The label with the fewest rows left is dealt out first, each of its rows to the fold with the fewest positives of
+    that label, ties to the smallest fold, then at random. Rows without labels even out the sizes. A label of P
+    positives so has about P / n_folds in each fold, where random folds often leave a rare label with none.
+
+    Parameters
+    ----------
+    y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+    n_folds : at least 2
+    groups : (n_samples,) names or numbers, or None
+        Rows of a group stay in one fold, as rows of a patient or of an author should: groups are dealt out instead of
+        rows, those that have the label most often first.
+    random_state : seed; None for another split each time
+
+    Returns
+    -------
+    int64 (n_samples,), the fold of each row, from 0 to n_folds - 1
+
+    Raises
+    ------
+    InputError
+        For truth other than 0 and 1, more folds than rows or groups, and groups that are not one for each row.
+
+    References
+    ----------
+    Sechidis, Tsoumakas & Vlahavas 2011, "On the stratification of multi-label data", algorithm 1.
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> y_true = np.zeros((100, 2), int)
+    >>> y_true[:5, 0] = y_true[3:53, 1] = 1
+    >>> folds = thresholds.multilabel_folds(y_true, random_state=0)
+    >>> [y_true[folds == k].sum(axis=0).tolist() for k in range(5)]
+    [[1, 10], [1, 10], [1, 10], [1, 10], [1, 10]]
+    """
+    groups = _checks.aligned_rows(groups, "groups", y_true=y_true)
+    truth = _checks.indicator(y_true)
+    n_folds = _checks.count(n_folds, "n_folds", 2)
+    seed = None if random_state is None else _checks.count(random_state, "random_state", 0)
+    rng = np.random.default_rng(seed)
+    n = truth.shape[0]
+    unit = np.arange(n) if groups is None else group_numbers(groups, n)
+    n_units = int(unit.max()) + 1
+    if n_units < n_folds:
+        kind, name = ("row", "y_true") if groups is None else ("group", "groups")
+        raise InputError(f"{name} has {counted(n_units, kind)}, expected at least n_folds={n_folds}")
+    found = _labelled(truth, None if groups is None else unit)
+    sizes, turn = np.bincount(unit, minlength=n_units), rng.permutation(n_units)
+    first = rng.integers(n_folds, size=n_units)
+    by_label = np.lexsort((turn[found.unit], -found.times, found.label))
+    label_starts = np.append(0, np.bincount(found.label, minlength=truth.shape[1]).cumsum())
+    unit_starts = np.append(0, np.bincount(found.unit, minlength=n_units).cumsum())
+    folds = deal_out(
+        label_starts,
+        found.unit[by_label],
+        unit_starts,
+        found.label,
+        found.times,
+        sizes,
+        first,
+        np.lexsort((turn, -sizes)),
+        n_folds,
+    )
+    return folds[unit]
+
+
+def split_rows(
+    cv: Any, truth: Matrix, y_true: object, weighted: Booleans | None, groups: object, random_state: int | None
+) -> tuple[list[tuple[Ints, Ints]], str]:
+    """Give the rows to fit on and to judge on of each fold, and say where they come from.
+
+    `cross_fit` says what `cv` may be; `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for
+    all.
+    """
+    n, cv = truth.shape[0], _numbers(cv)
+    if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
+        return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
+    if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
+        folds = _stratified(truth, weighted, _checks.count(cv, "cv", 2), groups, random_state)
+        kind = STRATIFIED + ("" if groups is None else " of groups")
+        return list(_of_numbers(folds)), kind
+    if groups is not None:
+        raise InputError("groups is given with folds in cv, expected None: the folds are made already")
+    if isinstance(cv, np.ndarray) and cv.ndim == 1 and cv.dtype.kind in "iu":
+        if cv.size != n:
+            raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
+        pairs = list(_of_numbers(cv))
+        if not pairs or not pairs[0][0].size:
+            found = counted(len(pairs), "fold")
+            raise InputError(f"cv has {found}, expected one to judge and rows outside it to fit on")
+        return pairs, "as given"
+    return _checked(cv, n), "as given"
+
+
+def seed_of_folds(how: str, random_state: int | None) -> int | None:
+    """Give the seed that folds were made with; None for folds that were given, which have none that is known."""
+    return random_state if how.startswith(STRATIFIED) else None
+
+
+def _stratified(
+    truth: Matrix, weighted: Booleans | None, n_folds: int, groups: object, random_state: int | None
+) -> Ints:
+    """Give folds of the rows that have weight; the others, which count nowhere, are in none."""
+    if weighted is None or weighted.all():
+        return multilabel_folds(truth, n_folds, groups=groups, random_state=random_state)
+    used, folds = np.flatnonzero(weighted), np.full(weighted.size, -1)
+    group = None if groups is None else group_numbers(groups, weighted.size)[used]
+    folds[used] = multilabel_folds(truth[used], n_folds, groups=group, random_state=random_state)
+    return folds
+
+
+def _numbers(cv: Any) -> Any:
+    """Give fold numbers, whatever holds them, as an array; anything else as it is."""
+    cv = _checks.from_tensor(cv, "cv")
+    if isinstance(cv, list | tuple) and cv and all(isinstance(number, Integral) for number in cv):
+        return np.asarray(cv)
+    return cv
+
+
+def _of_numbers(folds: npt.NDArray[Any]) -> Iterator[tuple[Ints, Ints]]:
+    """Give the rows outside and inside each fold; those of negative number are in none."""
+    for k in np.unique(folds[folds >= 0]):
+        yield np.flatnonzero(folds != k), np.flatnonzero(folds == k)
+
+
+def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
+    """Check pairs of row numbers."""
+    found, judged = [], np.zeros(n, np.int64)
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"cv has {_checks.shown(pair)}, expected pairs of rows to fit on and rows to judge on")
+        train, test = (_rows(part, n) for part in pair)
+        if np.isin(test, train).any():
+            raise InputError(f"cv fits on row {test[np.isin(test, train)][0]} and judges it, expected other rows")
+        times = np.bincount(test, minlength=n)
+        if times.max() > 1:
+            raise InputError(f"cv judges row {times.argmax()} twice in a fold, expected each at most once")
+        judged += times
+        found.append((train, test))
+    if not found:
+        raise InputError("cv has no folds, expected at least one")
+    if judged.max() > 1:
+        raise InputError(f"cv judges row {judged.argmax()} in two folds, expected each at most once")
+    return found
+
+
+def _rows(part: Any, n: int) -> Ints:
+    """Check row numbers."""
+    rows = np.asarray(part)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
+        raise InputError(f"cv has {_checks.shown(part)}, expected row numbers")
+    if rows.min() < 0 or rows.max() >= n:
+        raise InputError(f"cv has rows from {rows.min()} to {rows.max()}, expected 0 to {n - 1}")
+    return rows.astype(np.int64)
+
+
+def _labelled(truth: Matrix, unit: Ints | None) -> _Labelled:
+    """Count the labels of each unit; without units, of each row."""
+    if is_sparse(truth):
+        row, label = row_of_entries(truth), truth.indices
+    else:
+        row, label = np.nonzero(truth)
+    if unit is None:
+        return _Labelled(row.astype(np.int64), label.astype(np.int64), np.ones(row.size, np.int64))
+    cells, times = np.unique(unit[row] * truth.shape[1] + label, return_counts=True)
+    return _Labelled(cells // truth.shape[1], cells % truth.shape[1], times)
+
+
+def group_numbers(groups: Any, n: int) -> Ints:
+    """Number the groups in the order in which they appear."""
+    groups = _checks.from_tensor(groups, "groups")
+    values = groups.tolist() if isinstance(groups, np.ndarray) else groups
+    if isinstance(values, str | bytes | Set) or not isinstance(values, Iterable):
+        raise InputError(f"groups is {_checks.shown(groups)}, expected one name or number for each row")
+    values = [value.item() if getattr(value, "ndim", None) == 0 else value for value in values]
+    if len(values) != n:
+        raise InputError(f"groups has {len(values)} entries, expected {n}, one for each row")
+    numbers: dict[Any, int] = {}
+    for row, value in enumerate(values):
+        if not _is_name(value):
+            raise InputError(f"groups has {_checks.shown(value)} at row {row}, expected a name or number")
+        numbers.setdefault(value, len(numbers))
+    return np.array([numbers[value] for value in values])
+
+
+def _is_name(value: Any) -> bool:
+    """Tell whether a value tells groups apart: it can be hashed, and equals itself, which a missing one does not."""
+    try:
+        hash(value)
+        return value is not None and bool(value == value)
+    except Exception:  # Whatever the value's own comparison raises.
+        return False

@@ -1,0 +1,178 @@
+"""Rows that come block by block, gathered into one matrix: in memory, or in temporary files mapped into it."""
+
+import os
+import tempfile
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError
+
+_CHUNK_BYTES = 2**26  # Given back to the system when freed, as smaller ones are not; what is not filled takes no room.
+
+
+class Gathered:
+    """A matrix that grows by blocks of rows, all of one width, dtype and kind (dense or CSR).
+
+    Cells are copied. With `spill`, a folder, they are kept in temporary files there, which vanish with the process at
+    the latest. To tell the number of rows beforehand, where it is known, saves memory.
+    """
+
+    def __init__(self, name: str, spill: str | os.PathLike[str] | None = None, *, n_rows: int | None = None) -> None:
+        self._name, self._spill, self._n_expected = name, spill, n_rows or 0
+        self._parts: tuple[_Growing, ...] = ()
+        self._width = self._n_rows = self._n_last = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows so far."""
+        return self._n_rows
+
+    @property
+    def n_labels(self) -> int:
+        """Number of columns, 0 before the first rows."""
+        return self._width
+
+    @property
+    def kind(self) -> str:
+        """Dtype of the cells, and whether they are sparse, in words."""
+        return f"{'sparse ' if len(self._parts) > 1 else ''}{self._parts[0].dtype}" if self._n_rows else "no"
+
+    def check(self, block: Matrix) -> None:
+        """Refuse rows of another form than those before."""
+        if not self._n_rows:
+            return
+        sparse, kinds = is_sparse(block), ("dense", "sparse")
+        if sparse != (len(self._parts) > 1):
+            raise InputError(f"{self._name} is {kinds[sparse]}, expected {kinds[not sparse]} as in the rows before")
+        if block.shape[1] != self._width:
+            raise InputError(f"{self._name} has {block.shape[1]} labels, expected {self._width} as in the rows before")
+        if block.dtype != self._parts[0].dtype:
+            raise InputError(
+                f"{self._name} has dtype {block.dtype}, expected {self._parts[0].dtype} as in the rows before: convert"
+                " all rows to one dtype, for scores that in which a rule will see them"
+            )
+
+    def add(self, block: Matrix) -> None:
+        """Copy the rows of a checked block, or none of them."""
+        self.check(block)
+        arrays = _arrays(block)
+        parts = self._parts
+        if not self._n_rows:
+            room = 0 if is_sparse(block) else self._n_expected * block.shape[1]
+            parts = tuple(_Growing(array.dtype, self._spill, room) for array in arrays)
+        add_all(list(zip(parts, arrays, strict=True)))
+        self._parts, (self._n_last, self._width) = parts, block.shape
+        self._n_rows += self._n_last
+
+    def undo(self) -> None:
+        """Take the last block out again; once, before anything else happens."""
+        for growing in self._parts:
+            growing.undo()
+        self._n_rows -= self._n_last
+
+    def matrix(self) -> Matrix:
+        """Give all rows, not to be written to; more may be added later."""
+        shape = self._n_rows, self._width
+        if len(self._parts) == 1:
+            return self._parts[0].whole().reshape(shape)
+        from scipy import sparse
+
+        data, indices, lengths = (np.asarray(part.whole()) for part in self._parts)
+        starts = np.append(0, np.cumsum(lengths))
+        index = np.int32 if max(starts[-1], self._width) < 2**31 else np.int64
+        return sparse.csr_array((data, indices.astype(index, copy=False), starts.astype(index)), shape=shape)
+
+
+def add_all(parts: Sequence[tuple[Any, Any]]) -> None:
+    """Append a block to each of several that grow, or to none."""
+    done = []
+    try:
+        for growing, block in parts:
+            growing.add(block)
+            done.append(growing)
+    except BaseException:
+        for growing in done:
+            growing.undo()
+        raise
+
+
+def _arrays(block: Matrix) -> list[Dense]:
+    """Give the vectors that hold a block."""
+    if not is_sparse(block):
+        return [np.ascontiguousarray(block).reshape(-1)]
+    index = np.int32 if block.shape[1] < 2**31 else np.int64
+    return [block.data, block.indices.astype(index, copy=False), np.diff(block.indptr).astype(np.int64)]
+
+
+class _Growing:
+    """A vector that grows by pieces: in a file, or in chunks of memory, all full but the last."""
+
+    def __init__(self, dtype: np.dtype[Any], spill: str | os.PathLike[str] | None, room: int) -> None:
+        self.dtype, self._room = dtype, room
+        self._chunks: list[Dense] = []
+        self._size = self._n_last = 0
+        self._file = None if spill is None else tempfile.TemporaryFile(buffering=0, dir=spill)  # noqa: SIM115
+        if self._file is not None:
+            weakref.finalize(self, self._file.close)
+
+    def add(self, piece: Dense) -> None:
+        """Append a piece, or nothing: what a failure leaves behind, the next piece overwrites."""
+        before = self._size
+        try:
+            while self._size < before + piece.size:
+                self._size += self._put(piece[self._size - before :])
+        except BaseException:
+            self._size = before
+            raise
+        self._n_last = piece.size
+
+    def undo(self) -> None:
+        """Take the last piece out again."""
+        self._size -= self._n_last
+
+    def whole(self) -> Dense:
+        """Give all of it; chunks are let go one by one as they are copied, so that memory holds little twice."""
+        if self._file is not None and self._size:
+            return np.memmap(self._file, self.dtype, "r", shape=(self._size,))
+        if len(self._chunks) > 1:
+            joined, at = np.empty(self._size, self.dtype), 0
+            self._chunks.reverse()
+            while self._chunks:
+                chunk = self._chunks.pop()[: self._size - at]
+                joined[at : at + chunk.size] = chunk
+                at += chunk.size
+            self._chunks = [joined]
+        return self._chunks[0][: self._size] if self._chunks else np.empty(0, self.dtype)
+
+    def _chunk(self) -> Dense:
+        """Make room for as much as is expected, if that is possible: files may say what they like."""
+        usual = _CHUNK_BYTES // self.dtype.itemsize
+        with suppress(MemoryError, ValueError):
+            return np.empty(max(self._room, usual), self.dtype)
+        return np.empty(usual, self.dtype)
+
+    def _put(self, piece: Dense) -> int:
+        """Write cells behind the last, as many as there is room for, and tell how many."""
+        if self._file is not None:
+            self._file.seek(self._size * self.dtype.itemsize)
+            left = piece.view(np.uint8).data
+            while left:
+                left = left[self._file.write(left) :]
+            return piece.size
+        start = 0
+        for chunk in self._chunks:
+            if self._size < start + chunk.size:
+                break
+            start += chunk.size
+        else:
+            chunk = self._chunk()
+            self._chunks.append(chunk)
+        part = chunk[self._size - start :][: piece.size]
+        part[:] = piece[: part.size]
+        return part.size

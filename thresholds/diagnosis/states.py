@@ -1,0 +1,210 @@
+"""One row of figures and a verdict for each label."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._checks import InputError, Placement
+from thresholds.calibration import AnyRule, CalibratedRule
+from thresholds.data.problem import Problem
+from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, rejected, weigh_evidence
+from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.judging import judge
+from thresholds.results import names_of, rows_of
+from thresholds.rule import ThresholdRule
+from thresholds.search.placement import place
+
+
+def diagnose(
+    y_true: object,
+    y_score: object,
+    rule: AnyRule,
+    *,
+    alpha: float = 0.05,
+    min_auroc: float = 0.7,
+    overprediction: float = 3.0,
+    random_state: object = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Diagnosis:
+    """Tell which labels a rule predicts far too often although the scores know little of them.
+
+    Predicting a label nearly always is what maximises its F1 where the scores know nothing (Lipton et al. 2013,
+    section 6, the "platypus"). A label is
+
+    - over-predicted: predicted more than `overprediction` times as often as it is true;
+    - informative: its positives score higher than chance would have it;
+    - uninformative: its AUROC is shown to be below `min_auroc`;
+    - backwards: its AUROC is shown to be below 1/2, and it is not informative.
+
+    and the first of these states applies:
+
+    - "backwards": its positives score lower than the rest, whatever is predicted: negated scores would rank better;
+    - "platypus": over-predicted, uninformative and not informative;
+    - "suspect": over-predicted and, on these rows, neither shown informative nor shown uninformative; also any
+      over-predicted label with fewer than 5 positives, too few to test AUROC, even if it is shown informative;
+    - "unsupported": no positives on these rows, and not predicted;
+    - "overpredicted": over-predicted, but not without reason;
+    - "ok".
+
+    Parameters
+    ----------
+    y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
+        Best rows that the rule was not fitted on, but the states allow for the choice of thresholds: evidence is about
+        scores and truth, not about the rule. Rows count as independent: of repeats, and of groups such as images of
+        one patient, give one each, else p-values are too small.
+    rule : any rule; absent entries of a sparse `y_score` get its `missing`
+    alpha : in (0, 1), the false discovery rate of each verdict, over all labels that can be tested
+        In simulations with 20 % useless labels, fewer than `alpha` of the labels flagged "platypus" were useful ones
+        (experiments/diagnosis). Where scores are lists of the top few, cutting them off lowers the AUROC itself, and
+        more flags are about labels that complete scores would know: ask for a lower `min_auroc` there.
+    min_auroc : in (0, 1), the AUROC from which scores count as knowing a label
+    overprediction : positive, predictions over positives from which a label is over-predicted
+    random_state : nothing is drawn, p-values are exact or in closed form; accepted so that every call can be seeded
+    n_jobs : threads; None for all cores
+    progress : show a progress bar on stderr if it takes longer than a second
+
+    Returns
+    -------
+    Diagnosis
+
+    Raises
+    ------
+    InputError
+        For bad arrays and options, and a rule of another number of labels.
+
+    Notes
+    -----
+    informative: Benjamini & Hochberg's procedure at `alpha` on p_informative = min(1, 2 min(p of ranks, p of best F1)).
+    The p-value of ranks is that of Mann and Whitney, one-sided, normal, corrected for ties and continuity; where one
+    score is shared by more than a tenth of the rows, given how many positives lie outside it. That of the best F1
+    over all cuts is exact: its distribution over all ways to place the positives on the rows is computed, not sampled,
+    so that it reaches the small p-values that many labels need. It is left out where ranks alone have p <= 1e-12, and
+    replaced by an upper bound where it would take more than 2^31 steps, rows times the spread of the count: for labels
+    with thousands of positives among millions of rows.
+
+    uninformative: the same on p_uninformative, the larger of two one-sided p-values for AUROC >= `min_auroc`, with the
+    variances of DeLong et al. 1988 and of Hanley & McNeil 1982; undetermined (NaN) with fewer than 5 positives or
+    negatives, where neither holds.
+
+    backwards: the same on p_backwards, two-sided: twice the larger of two one-sided p-values for AUROC >= 1/2, that of
+    ranks, for scores that say nothing, and that of Welch's t of the placements, with 0 and 1 added to those of each
+    class as in Agresti & Caffo 2000, for positives that score both higher and lower than the rest; undetermined (NaN)
+    with fewer than 5 positives or negatives. The second is approximate; simulated, it errs on the safe side for normal
+    scores (docs/guards.md). 5 positives below all others have p = .047, 7 have .008, 10 have .0004.
+    Each verdict has its own false discovery rate: where no label is known at all, some label is called informative with
+    a probability of at most `alpha`, and some label backwards with one of at most `alpha` / 2.
+
+    References
+    ----------
+    Lipton et al. 2013, sections 5.3, 6 and 7.1. Benjamini & Hochberg 1995, "Controlling the false discovery rate".
+    Agresti & Caffo 2000, "Simple and effective confidence intervals for proportions and differences of proportions".
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.random((2000, 2)) < [0.2, 0.02]
+    >>> y_score = rng.normal(size=(2000, 2)) + [2, 0] * y_true  # nothing is known of the second label
+    >>> rule = thresholds.ThresholdRule([1.3, -1.0], label_names=["cat", "platypus"])
+    >>> thresholds.diagnose(y_true, y_score, rule).state.tolist()
+    ['ok', 'platypus']
+    """
+    if not isinstance(rule, AnyRule):
+        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
+    criteria = Criteria(
+        alpha=_inside(alpha, "alpha"),
+        min_auroc=_inside(min_auroc, "min_auroc"),
+        overprediction=_checks.positive(overprediction, "overprediction"),
+    )
+    if random_state is not None:
+        _checks.count(random_state, "random_state", 0)
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", rule.label_names)
+    problem = replace(Problem.of(y_true, y_score, missing=missing_of(rule), n_jobs=n_jobs), label_names=names)
+    rule._check(problem.scores)
+    if isinstance(rule, ThresholdRule):
+        rule._warn_if_out_of_range(problem.scores)
+    evidence = weigh_evidence(problem, criteria, n_jobs=n_jobs, progress=progress)
+    return conclude(problem, rule, evidence, criteria)
+
+
+def missing_of(rule: AnyRule) -> float:
+    """Give the score that a rule takes absent entries for."""
+    return float(getattr(rule.calibrator if isinstance(rule, CalibratedRule) else rule, "missing", 0.0))
+
+
+def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
+    """Hold what a rule predicts against the evidence on the same rows."""
+    counts = judge(rule, problem).by_label
+    placement: Placement = getattr(rule, "placement", None) or "low"
+    columns = _columns(counts, problem.n_samples, evidence) | {
+        "name": names_of(problem.label_names, problem.n_labels),
+        "threshold": rule.thresholds if isinstance(rule, ThresholdRule) else np.full(problem.n_labels, np.nan),
+        "informative": rejected(evidence.p_informative, criteria.alpha),
+        "state": states_of(counts, evidence, criteria),
+    }
+    columns["reason"] = np.array([reason(columns, j, criteria.min_auroc) for j in range(problem.n_labels)])
+    return Diagnosis(
+        table=rows_of({name: columns[name] for name in COLUMNS}),
+        **criteria._asdict(),
+        n_samples=problem.n_samples,
+        label_names=problem.label_names,
+        caps=place(evidence.cap_score, evidence.cap_lower, placement, problem.scores.dtype),
+        cap_predicted=evidence.cap_predicted,
+    )
+
+
+def states_of(counts: ConfusionCounts, evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.str_]:
+    """Give the state of each label from what a rule predicts, counted without weights, and the evidence."""
+    informative, uninformative = (
+        rejected(p, criteria.alpha) for p in (evidence.p_informative, evidence.p_uninformative)
+    )
+    backwards = are_backwards(evidence, criteria)
+    _, predicted, positives = counts.sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = predicted / positives > criteria.overprediction
+    unclear = (positives < FEWEST) | ~(informative | uninformative)
+    useless = uninformative & ~informative
+    return np.select([backwards, over & useless, over & unclear, positives == 0, over], STATES[:-1], STATES[-1])
+
+
+def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool_]:
+    """Tell which labels are shown to rank backwards, and not shown to have some positives at the top all the same."""
+    return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(evidence.p_informative, criteria.alpha)
+
+
+def _columns(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:
+    """Give the figures of each label; 0/0 is NaN."""
+    _, predicted, positives = counts.sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_all = 2 * positives / (positives + n)
+        f = counts.f_score()
+        return {
+            "n_positives": positives,
+            "base_rate": positives / n,
+            "predicted_positive": predicted,
+            "predicted_rate": predicted / n,
+            "overprediction": predicted / positives,
+            "precision": counts.precision(),
+            "recall": counts.recall(),
+            "f": f,
+            "f_predict_all": of_all,
+            "lift": f / of_all,
+            "best_f": evidence.best_f,
+            "auroc": evidence.auroc,
+            "p_informative": evidence.p_informative,
+            "p_uninformative": evidence.p_uninformative,
+            "p_backwards": evidence.p_backwards,
+        }
+
+
+def _inside(value: object, name: str) -> float:
+    """Check a number between 0 and 1, neither of them."""
+    number = _checks.real(value, name)
+    if not 0 < number < 1:
+        raise InputError(f"{name} is {number}, expected a number between 0 and 1")
+    return number

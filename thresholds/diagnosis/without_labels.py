@@ -1,0 +1,148 @@
+"""What a model itself believes of a rule's decisions, where there are no labels."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds import results as tables
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._checks import InputError
+from thresholds.diagnosis.by_state import by_state, of_platypuses
+from thresholds.rule import Rule
+
+_MEANINGS = {
+    "platypus": "over-predicted, and hardly better than predicting it everywhere",
+    "unsupported": "impossible here",
+    "overpredicted": "over-predicted",
+    "ok": "",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedDiagnosis(tables.ReadOnly):
+    """Labels by state, as far as the model believes its own probabilities; no labels were seen.
+
+    Attributes
+    ----------
+    table : structured array (n_labels,)
+        name, expected_positives (the sum of the probabilities), base_rate (their mean), threshold (NaN for rules
+        without one for each label), predicted_positive, predicted_rate, overprediction (predictions over expected
+        positives), expected_f (F1 of expected counts), f_predict_all, lift, resolution (variance of the probabilities
+        over b (1 - b): 0 if all are equal, 1 if all are 0 or 1), state. 0/0 is NaN.
+    overprediction : as asked for
+    n_samples : rows judged on
+    """
+
+    table: npt.NDArray[Any]
+    overprediction: float
+    n_samples: int
+
+    @property
+    def state(self) -> npt.NDArray[np.str_]:
+        """The state of each label."""
+        return np.asarray(self.table["state"])
+
+    def to_frame(self) -> Any:
+        """Give the table as a pandas DataFrame."""
+        return tables.as_frame(self.table)
+
+    def in_brief(self, k: int = 3) -> str:
+        """Name k of the platypuses, in a line; "" if there are none."""
+        if not (self.state == "platypus").any():
+            return ""
+        return of_platypuses(self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1))
+
+    def __str__(self) -> str:
+        """Sum up by state."""
+        return f"{self._about()}\n\n{tables.as_text(*by_state(self.table, _MEANINGS), left=(0, 5))}"
+
+    def _repr_html_(self) -> str:
+        """Sum up by state."""
+        return f"<p>{self._about()}</p>{tables.as_html(*by_state(self.table, _MEANINGS))}"
+
+    def _about(self) -> str:
+        """Say what was judged, and how little that proves."""
+        return (
+            f"{self.table.size:,} labels on {self.n_samples:,} rows without labels: this reflects the model's own"
+            " belief only, and a model that is wrong about itself is not found out"
+        )
+
+
+def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: float = 3.0) -> ExpectedDiagnosis:
+    """Tell which labels a rule over-predicts, by the model's own probabilities: without labels.
+
+    With mu the sum of a label's probabilities p over n rows, k the number predicted and m the sum of p there,
+
+        expected F1 = 2 m / (mu + k),   that of predicting all = 2 mu / (mu + n),   overprediction = k / mu
+
+    The first of these states applies: "platypus", over-predicted and with an expected F1 below twice that of predicting
+    all; "unsupported", mu = 0; "overpredicted", k > `overprediction` mu; "ok". There is no error control: that the
+    model believes its scores to be of use does not make them so. With labels, use `diagnose`.
+
+    Parameters
+    ----------
+    probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse, where absent entries are 0
+    rule : any rule for probabilities
+    overprediction : positive, predictions over expected positives from which a label is over-predicted
+
+    Returns
+    -------
+    ExpectedDiagnosis
+
+    Raises
+    ------
+    InputError
+        For numbers that are no probabilities, a rule of another number of labels, an `overprediction` that is not
+        positive.
+
+    References
+    ----------
+    Lipton et al. 2013, sections 5.3 and 6.
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> p = np.full((1000, 2), 0.001)
+    >>> p[:100, 0] = 0.9
+    >>> thresholds.diagnose_expected(p, thresholds.fit_expected(p)).state.tolist()
+    ['ok', 'platypus']
+    """
+    if not isinstance(rule, Rule):
+        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule for probabilities")
+    overprediction = _checks.positive(overprediction, "overprediction")
+    probabilities, names = _checks.named(probabilities, "probabilities", rule.label_names)
+    matrix = _checks.probabilities(probabilities, label_names=names)
+    rule._check(matrix)
+    n, n_labels = matrix.shape
+    expected, predicted, hits, squares = np.zeros((4, n_labels))
+    for rows in row_blocks(n, n_labels):
+        p = np.asarray(to_dense(matrix[rows]), np.float64)
+        decided = np.asarray(to_dense(rule._decide(matrix[rows], dense=is_sparse(matrix) and rule.predicts_missing)))
+        expected += p.sum(axis=0)
+        squares += (p**2).sum(axis=0)
+        predicted += decided.sum(axis=0)
+        hits += (p * decided).sum(axis=0)
+    base = expected / n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        f, of_all = 2 * hits / (expected + predicted), 2 * expected / (expected + n)
+        over = predicted / expected > overprediction
+        conditions = [over & (f < 2 * of_all), expected == 0, over]
+        columns = {
+            "name": tables.names_of(names, n_labels),
+            "expected_positives": expected,
+            "base_rate": base,
+            "threshold": getattr(rule, "thresholds", np.full(n_labels, np.nan)),
+            "predicted_positive": predicted.astype(np.int64),
+            "predicted_rate": predicted / n,
+            "overprediction": predicted / expected,
+            "expected_f": f,
+            "f_predict_all": of_all,
+            "lift": f / of_all,
+            "resolution": np.maximum(squares / n - base**2, 0) / (base * (1 - base)),
+            "state": np.select(conditions, ["platypus", "unsupported", "overpredicted"], "ok"),
+        }
+    return ExpectedDiagnosis(tables.rows_of(columns), overprediction, n)

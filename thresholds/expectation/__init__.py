@@ -1,0 +1,1 @@
+"""What F is to be expected, without labels?"""

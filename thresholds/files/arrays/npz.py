@@ -1,0 +1,144 @@
+"""Archives of NumPy arrays: mapped into memory where they are stored as they are, else read as a stream.
+
+A `.npz` holds `y_true` and `y_score` (or `y_score_...`), each dense or as the four arrays of a CSR matrix
+(`NAME_data`, `NAME_indices`, `NAME_indptr`, `NAME_shape`), and optionally `label_names`, `calib_idx`, `test_idx`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.types import Dense, Ints
+from thresholds._checks import InputError
+from thresholds.files.accounting import noted
+from thresholds.files.arrays.archive import CSR_PARTS, Archive
+from thresholds.files.keys import check_array
+from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
+
+
+class NpzSource(Source):
+    """Scores of an archive, and truth, names, splits, groups and keys where it has them."""
+
+    def __init__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> None:
+        self._path, self._wanted, self.name = path, wanted, path.name
+        archive = Archive(path)
+        wish = wanted.truth if truth_only else wanted.scores
+        self.score_key = _choose_key(path.name, archive, wish, "y_true" if truth_only else "y_score")
+        self._truth = None if truth_only or not wanted.with_truth else _truth_key(path.name, archive, wanted.truth)
+        self.truth_key = self._truth
+        self.n_samples, self.n_labels = archive.shape(self.score_key)
+        refuse_other_numbers(path.name, self.score_key, archive.dtype(self.score_key))
+        self.label_names = _label_names(path.name, archive, wanted, self.n_labels)
+        if not truth_only:
+            self.calib_idx, self.test_idx = (
+                _rows(path.name, archive, key, self.n_samples) for key in ("calib_idx", "test_idx")
+            )
+        self._vectors = tuple(
+            None if key is None else _vector(path.name, archive, key, self.n_samples, option)
+            for key, option in ((wanted.groups, "group"), (wanted.key, "key"))
+        )
+        if wanted.key is not None:
+            check_array(path.name, wanted.key, self.keys())
+        self._archive = archive
+        roles = {self.score_key, self._truth, wanted.groups, wanted.key, "label_names"}
+        self.left_out = _left_out(archive, roles if truth_only else roles | {"calib_idx", "test_idx"})
+        self.notes = noted(self.left_out, f" of {path.name}" if truth_only else "")
+
+    def whole(self) -> Block:
+        """Read all; dense arrays that are not compressed are mapped into memory."""
+        truth = None if self._truth is None else self._archive.matrix(self._truth)
+        return Block(self._archive.matrix(self.score_key), truth, *self._vectors)
+
+    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
+        """Give the rows in order; compressed and sparse scores are read as a stream."""
+        of_truth = self._archive.matrix(self._truth) if truth and self._truth is not None else None
+        scores = self._archive.row_blocks(self.score_key)
+        at = 0
+        for block in scores:
+            rows = slice(at, at := at + block.shape[0])
+            groups, keys = (None if vector is None else vector[rows] for vector in self._vectors)
+            yield Block(block, None if of_truth is None else of_truth[rows], groups, keys)
+
+    def keys(self) -> Dense:
+        """Give the key of every row."""
+        assert self._vectors[1] is not None
+        return self._vectors[1]
+
+
+def _matrices(archive: Archive, prefix: str) -> list[str]:
+    """List the matrices whose key begins so, dense or CSR."""
+    suffixes = tuple(f"_{part}" for part in CSR_PARTS)
+    keys = {key for key in archive.files if key.startswith(prefix)}
+    dense = {key for key in keys if not key.endswith(suffixes)}
+    return sorted(dense | {key.removesuffix("_indptr") for key in keys if key.endswith("_indptr")})
+
+
+def _left_out(archive: Archive, used: set[str | None]) -> dict[str, str]:
+    """Give the arrays without a role, with their dtypes; the four of a CSR matrix count as one."""
+    sparse = [key for key in _matrices(archive, "") if key not in archive.files]
+    parts = {f"{key}_{part}" for key in sparse for part in CSR_PARTS}
+    kinds = {key: str(archive.header(key).dtype) for key in archive.files if key not in parts}
+    kinds |= dict.fromkeys(sparse, "CSR")
+    return {key: kinds[key] for key in sorted(kinds) if key not in used}
+
+
+def _choose_key(name: str, archive: Archive, wanted: str | None, usual: str) -> str:
+    """Give the key of a matrix: the one asked for, the usual one, or the only one that begins with that."""
+    found, scores = _matrices(archive, usual), usual == "y_score"
+    what, option = ("scores", "--score-key") if scores else ("truth", "--truth-column")
+    if wanted is not None:
+        every = _matrices(archive, "")
+        if wanted not in (found if scores and wanted in found else every):
+            raise InputError(f"{name} has no {what} {wanted!r}, expected one of {', '.join(found) or 'none'}")
+        return wanted
+    if usual in found or len(found) == 1:
+        return usual if usual in found else found[0]
+    if not found:
+        raise InputError(f"{name} has no {usual}, expected the {what} under that key, or its name as {option}")
+    raise InputError(f"{name} has the {what} {', '.join(found)}, expected one of them as {option}")
+
+
+def _truth_key(name: str, archive: Archive, wanted: str | None) -> str | None:
+    """Give the key of the truth, if there is any."""
+    if wanted is not None:
+        return _choose_key(name, archive, wanted, "y_true")
+    return "y_true" if "y_true" in _matrices(archive, "y_true") else None
+
+
+def _label_names(name: str, archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, ...] | None:
+    """Give the label names: asked for, or the file's own."""
+    names = wanted.label_names
+    if names is None and "label_names" in archive.files:
+        shape = archive.header("label_names").shape
+        if len(shape) != 1:
+            raise InputError(f"label_names of {name} has shape {shape}, expected {(n_labels,)}")
+        if shape[0] == n_labels:
+            return _checks.names_of_labels(archive.array("label_names"))
+        raise InputError(f"label_names of {name} has {shape[0]} names, expected {n_labels}")
+    if names is not None and len(names) != n_labels:
+        raise InputError(f"label_names of {name} has {len(names)} names, expected {n_labels}")
+    return names
+
+
+def _rows(name: str, archive: Archive, key: str, n_samples: int) -> Ints | None:
+    """Read row numbers."""
+    if key not in archive.files:
+        return None
+    rows = archive.array(key)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
+        raise InputError(f"{key} of {name} has shape {rows.shape} and dtype {rows.dtype}, expected row numbers")
+    if rows.min() < 0 or rows.max() >= n_samples:
+        raise InputError(f"{key} of {name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}")
+    return rows.astype(np.int64)
+
+
+def _vector(name: str, archive: Archive, key: str, n_samples: int, what: str) -> Dense:
+    """Read the groups, or the keys, of the rows."""
+    if key not in archive.files:
+        raise InputError(f"{name} has no array {key!r}, expected the {what} of each row")
+    shape = archive.header(key).shape
+    if shape != (n_samples,):
+        raise InputError(f"{key} of {name} has shape {shape}, expected {(n_samples,)}, one {what} for each row")
+    return archive.array(key)

@@ -1,0 +1,1 @@
+"""Tables: parquet, csv, jsonl, datasets."""

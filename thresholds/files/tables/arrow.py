@@ -1,0 +1,286 @@
+"""Files that pyarrow reads: parquet, csv and the datasets of Hugging Face's library, which it reads without that.
+
+`pip install 'f1-thresholds[arrow]'` brings pyarrow.
+"""
+
+import gzip
+import os
+import struct
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+from thresholds._arrays.types import Dense
+from thresholds._checks import InputError, shown
+from thresholds._checks.boundary import reading_json
+from thresholds.files.source import LONGEST_LINE, rows_per_block
+from thresholds.files.tables.arrow_columns import (
+    class_names,
+    described,
+    features_in,
+    index_columns,
+    names_in,
+    values_of,
+)
+from thresholds.files.tables.columns import Batch, Kind, Lists, NoValue, Table, listed
+
+_BUFFER_BYTES = 2**16  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
+_BLOCK_BYTES = 2**20  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
+_ROWS_IN_BLOCK = 8
+_MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
+_NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
+
+
+def pyarrow(name: str) -> Any:
+    """Import pyarrow, which a file needs."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise InputError(
+            f"{name} needs pyarrow, expected it to be installed: pip install 'f1-thresholds[arrow]'"
+        ) from None
+    return pyarrow
+
+
+class ArrowTable(Table):
+    """A table whose reader gives Arrow's record batches."""
+
+    def __init__(self, path: Path, schema: Any, n_rows: int | None, features: Mapping[str, Any] | None = None) -> None:
+        self.name, self.n_rows, self._path = path.name, n_rows, path
+        doubled = [name for name, times in Counter(schema.names).items() if times > 1]
+        if doubled:
+            raise InputError(f"{path.name} has several columns named {listed(doubled)}, expected each name once")
+        self.label_names = names_in(schema, path.name)
+        features = features_in(schema, path.name) if features is None else features
+        index = index_columns(schema)
+        self.columns = {
+            field.name: described(field.type, class_names(features.get(field.name)))._replace(
+                of_index=field.name in index
+            )
+            for field in schema
+        }
+
+    @abstractmethod
+    def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read columns; batches are cut to `n_rows` by those who take them."""
+
+    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+        """Read columns a few megabytes at a time."""
+        pa, first, step = pyarrow(self.name), 0, rows_per_block(n_labels)
+        try:
+            for batch in self.record_batches(columns, step):
+                for start in range(0, batch.num_rows, step):
+                    part = batch.slice(start, step)
+                    yield self._plain(part, columns, first)
+                    first += part.num_rows
+        finally:
+            pa.default_memory_pool().release_unused()  # 0.1 GB, measured, that a fit would have beside its own
+
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column."""
+        pa, step = pyarrow(self.name), rows_per_block(1)
+        try:
+            for column, batch in self.first_batches(columns, step) if columns else ():
+                try:
+                    yield column, self._plain(batch.slice(0, step), [column], 0)
+                except NoValue:
+                    yield column, None
+        finally:
+            pa.default_memory_pool().release_unused()
+
+    def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
+        """Give each column with a batch that has its first rows, if there are any."""
+        batch = next((batch for batch in self.record_batches(columns, n_rows) if batch.num_rows), None)
+        return iter(()) if batch is None else ((column, batch) for column in columns)
+
+    def _plain(self, batch: Any, columns: Sequence[str], first: int) -> Batch:
+        """Turn one batch into plain arrays."""
+        found: dict[str, Dense | Lists] = {}
+        for column in columns:
+            try:
+                found[column] = values_of(batch.column(batch.schema.get_field_index(column)))
+            except NoValue as where:
+                raise NoValue(self.name, first + where.row, column, where.place) from None
+        return Batch(self.name, first, found)
+
+
+class ParquetTable(ArrowTable):
+    """A parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        with self._open(path) as file:
+            super().__init__(path, file.schema_arrow, file.metadata.num_rows)
+
+    def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read row groups piece by piece, each by itself: pyarrow joins no lists of dictionary text across them."""
+        with self._open(self._path) as file:
+            yield from self._batches_of(file, columns, n_rows, _lists_in(file, columns))
+
+    def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
+        """Read one column after another, as a page of each is in memory while it is read."""
+        with self._open(self._path) as file:
+            for column in columns:
+                batch = next((batch for batch in self._batches_of(file, [column], n_rows) if batch.num_rows), None)
+                if batch is not None:
+                    yield column, batch
+
+    @staticmethod
+    def _batches_of(file: Any, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()) -> Iterator[Any]:
+        """Read columns of an open file; fewer rows where `lists`, by their place in the file, are long on average."""
+        for group in range(file.num_row_groups):
+            described, step = file.metadata.row_group(group), n_rows
+            for place in lists:
+                mean = -(-described.column(place).num_values // max(1, described.num_rows))
+                step = min(step, rows_per_block(mean))
+            yield from file.iter_batches(step, row_groups=[group], columns=list(columns), use_threads=False)
+
+    @staticmethod
+    def _open(path: Path) -> Any:
+        """Open the file; little is read ahead."""
+        pyarrow(path.name)
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+
+
+class CsvTable(ArrowTable):
+    """A csv file with a header, perhaps compressed (`.csv.gz`).
+
+    The first block tells numbers from text; numbers are then read as float64, whatever they look like there. What
+    stands for keys or groups is text.
+    """
+
+    of_text = True
+
+    def __init__(self, path: Path, text: Sequence[str]) -> None:
+        pyarrow(path.name)
+        import pyarrow as pa
+
+        self._types = dict.fromkeys(text, pa.string())
+        with self._open(path) as reader:
+            super().__init__(path, reader.schema, None)
+        for name, column in self.columns.items():
+            if name not in text and column.kind in ("float", "int", "none"):
+                self._types[name] = pa.float64()
+                kind: Kind = "float" if column.kind == "none" else column.kind
+                self.columns[name] = column._replace(kind=kind, type=_NUMBER)
+
+    def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read block by block."""
+        with self._open(self._path, list(columns)) as reader:
+            yield from reader
+
+    def _open(self, path: Path, columns: list[str] | None = None) -> Any:
+        """Open the file."""
+        from pyarrow import csv
+
+        convert = csv.ConvertOptions(column_types=self._types, include_columns=columns, strings_can_be_null=False)
+        return csv.open_csv(os.fspath(path), csv.ReadOptions(block_size=_block_size(path)), convert_options=convert)
+
+
+class DatasetTable(ArrowTable):
+    """A dataset that Hugging Face's `save_to_disk` wrote: Arrow streams, mapped into memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._streams = [path / name for name in _data_files(path)]
+        info = path / "dataset_info.json"
+        features = _json(info).get("features") if info.exists() else None
+        with self._open(self._streams[0]) as reader:
+            super().__init__(path, reader.schema, None, features)
+        self.n_rows = sum(self._count(stream) for stream in self._streams)
+
+    def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
+        """Read all streams, of which nothing is believed: that batches lie in their bytes is checked."""
+        for stream in self._streams:
+            with self._open(stream) as reader:
+                names = reader.schema.names
+            with self._open(stream, [names.index(column) for column in columns]) as reader:
+                for batch in reader:
+                    part = batch.select(list(columns))
+                    part.validate(full=True)
+                    yield part
+
+    @staticmethod
+    def _open(path: Path, places: Sequence[int] = ()) -> Any:
+        """Open one stream, for columns by their places; others are not unpacked."""
+        pa = pyarrow(path.name)
+        options = pa.ipc.IpcReadOptions(included_fields=list(places))
+        return pa.ipc.open_stream(pa.memory_map(os.fspath(path)), options=options)
+
+    @staticmethod
+    def _count(path: Path) -> int:
+        """Count the rows of one stream, from the headers of its batches: nothing is unpacked."""
+        pa = pyarrow(path.name)
+        with pa.memory_map(os.fspath(path)) as stream:
+            messages = iter(pa.ipc.MessageReader.open_stream(stream))
+            return sum(_n_rows(message.metadata) for message in messages if message.type == "record batch")
+
+
+def _lists_in(file: Any, columns: Sequence[str]) -> list[int]:
+    """Give the places of the columns of lists in a parquet file."""
+    leaves = [file.schema.column(place) for place in range(len(file.schema))]
+    names = tuple(columns)
+    return [place for place, leaf in enumerate(leaves) if leaf.max_repetition_level and leaf.path.startswith(names)]
+
+
+def _n_rows(header: Any) -> int:
+    """Read the number of rows that the header of a record batch has, as Arrow's Message.fbs lays it out."""
+    header = bytes(header)
+
+    def field(table: int, number: int) -> int:
+        """Give the place of a field, which a table of a flatbuffer looks up in its vtable."""
+        vtable = table - struct.unpack_from("<i", header, table)[0]
+        return int(table + struct.unpack_from("<H", header, vtable + 4 + 2 * number)[0])
+
+    message = struct.unpack_from("<I", header)[0]
+    at = field(message, 2)  # Message.header, a RecordBatch
+    batch = at + struct.unpack_from("<I", header, at)[0]
+    length = field(batch, 0)  # RecordBatch.length, which is not there if it is 0
+    return 0 if length == batch else int(struct.unpack_from("<q", header, length)[0])
+
+
+def _block_size(path: Path) -> int:
+    """Give the bytes of a csv that are to be read at once: room for its header, which is UTF-8, and for any row."""
+    opened: Any = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rb") as lines:
+        header, row = (lines.readline(LONGEST_LINE + 1) for _ in range(2))
+    longest = max(len(header), len(row))
+    if longest > LONGEST_LINE:
+        raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that")
+    if header.count(b",") >= _MOST_COLUMNS:
+        raise InputError(f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}, or lists")
+    try:
+        header.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{path} cannot be read: its header is not UTF-8, expected that encoding") from None
+    return max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE))
+
+
+def dataset_splits(path: Path) -> list[str] | None:
+    """Give the names of the datasets that a folder of datasets holds; None for other folders."""
+    file = path / "dataset_dict.json"
+    return [str(split) for split in _json(file).get("splits", [])] if file.exists() else None
+
+
+def _data_files(folder: Path) -> list[str]:
+    """Give the names of a dataset's files, each in its own folder: nothing else is read, whatever the names say."""
+    parts = _json(folder / "state.json").get("_data_files")
+    if parts == []:
+        raise InputError(f"{folder.name} has no rows, expected at least one")
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise InputError(f"{folder.name} has no data files in state.json, expected a dataset that save_to_disk wrote")
+    names = list[str]()
+    for part in parts:
+        name = part.get("filename")
+        if not isinstance(name, str) or name in ("", ".", "..") or PureWindowsPath(name).name != name:
+            raise InputError(f"state.json of {folder.name} names {shown(name)}, expected files of its own folder")
+        names.append(name)
+    return names
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """Read an object."""
+    found = reading_json(path, constants=True)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,259 @@
+"""Tables as columns of plain arrays, and which of them hold scores, truth, groups and keys.
+
+A list column holds all labels of a row; wide columns hold one label each, their names a prefix, a separator and the
+label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._arrays.types import Dense
+from thresholds._checks import InputError, shown
+from thresholds.files.source import Wanted
+
+Form = Literal["flat", "list", "mapping"]  # a mapping has label names for keys
+Kind = Literal["float", "int", "bool", "text", "none", "other"]  # "none": nothing but nulls or empty lists
+
+SEPARATORS = "_.:/"
+NUMBERS = ("float", "int", "bool")  # kinds of columns
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # as pandas calls an index without a name in a file
+_SHOWN = 5
+
+
+class Column(NamedTuple):
+    """What a column holds, by its type."""
+
+    form: Form
+    kind: Kind
+    type: str  # as people know it; shards must have the same
+    width: int | None = None  # of lists that are all of one length
+    names: tuple[str, ...] | None = None  # of the labels that its numbers stand for
+    of_index: bool = False  # of a pandas frame, as the file says
+    optional: bool = False  # some rows have no such key
+
+
+class Lists(NamedTuple):
+    """The lists of some rows: row i is `values[offsets[i]:offsets[i + 1]]`."""
+
+    values: Dense  # numbers; of text, places in `words`
+    offsets: npt.NDArray[np.int64]
+    words: tuple[str, ...] | None = None
+
+
+class Batch(NamedTuple):
+    """Some rows of a table."""
+
+    name: str  # of the file
+    first: int  # the number of its first row there
+    columns: dict[str, Dense | Lists]
+
+
+class NoValue(InputError):
+    """A cell without a value was found: the file, the row there, the column, and the place in its list."""
+
+    def __init__(self, name: str, row: int, column: str, place: int | None = None) -> None:
+        self.name, self.row, self.column, self.place = name, row, column, place
+
+
+class Table(ABC):
+    """A file of named columns, or several alike."""
+
+    name: str
+    columns: dict[str, Column]
+    n_rows: int | None = None  # None where that takes reading them all
+    about: str = ""  # for people: the number of shards, perhaps
+    label_names: tuple[str, ...] | None = None  # that the file has for its lists
+    of_text: bool = False  # numbers are written as text, which has no dtype
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+        """Read columns a few megabytes at a time, rows being about `n_labels` numbers wide; raises `NoValue`."""
+
+    @abstractmethod
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column, of a file that is opened once; None where a value is missing.
+
+        Nothing is given of a table without rows.
+        """
+
+
+class Part(NamedTuple):
+    """The columns that scores, or truth, are made of."""
+
+    key: str  # for people
+    columns: tuple[str, ...]
+    names: tuple[str, ...] | None  # of the labels, in the order of the columns
+    form: Literal["wide", "list", "mapping"]
+    order: tuple[int, ...] | None = None  # of the values of a mapping, to be put into that of the labels
+
+
+Columns = Mapping[str, Column]
+
+
+def score_part(name: str, columns: Columns, wanted: Wanted, because: Callable[[str], str]) -> Part:
+    """Choose the columns of the scores; `because` says why a label that is asked for has none."""
+    if wanted.scores is not None:
+        found = _named(columns, wanted.scores)
+        if found is None:
+            raise InputError(f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}")
+        return _scores(name, columns, found)
+    named = _named(columns, "y_score")
+    if named is not None:
+        return _scores(name, columns, named)
+    others = _others(columns, wanted)
+    lists = [key for key, column in others.items() if column.form == "mapping" or _is_list(column, "float")]
+    if len(lists) > 1:
+        raise InputError(f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column")
+    return _as_part(columns, lists[0]) if lists else _all_numeric(name, others, wanted, because)
+
+
+def truth_part(name: str, columns: Columns, wanted: Wanted, scores: Part | None) -> Part | None:
+    """Choose the columns of the truth, if there are any; `scores` is None for a file of truth alone."""
+    if wanted.truth is not None:
+        found = _named(columns, wanted.truth)
+        if found is None:
+            raise InputError(f"{name} has no column {wanted.truth!r}, expected one of {listed(columns)}")
+        return found
+    named = _named(columns, "y_true")
+    if named is not None:
+        return named
+    taken = set(scores.columns) if scores is not None else set()
+    others = {key: column for key, column in _others(columns, wanted).items() if key not in taken}
+    if scores is None and wanted.label_names is not None and _all_flat(others, wanted.label_names):
+        return Part("label columns", wanted.label_names, wanted.label_names, "wide")
+    lists = [key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")]
+    if len(lists) > 1:
+        raise InputError(f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column")
+    if lists:
+        return _as_part(columns, lists[0])
+    if scores is not None:
+        return None
+    wide = tuple(_of_numbers(others))
+    if not wide:
+        raise InputError(f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1")
+    return Part("all columns", wide, wide, "wide")
+
+
+def listed(names: Sequence[str] | Columns) -> str:
+    """List a few names."""
+    names = list(names)
+    return (", ".join(map(shown, names[:_SHOWN])) or "none") + (", ..." if len(names) > _SHOWN else "")
+
+
+def differences(first: Table, other: Table, used: Sequence[str]) -> str | None:
+    """Say how columns differ from those of the first shard: in names, or in the type of a column that is used."""
+    lacking = [key for key in first.columns if key not in other.columns]
+    lacking = [key for key in lacking if key in used or not first.columns[key].optional]
+    new = [key for key, column in other.columns.items() if key not in first.columns and not column.optional]
+    if lacking or new:
+        lacks, more = f"lacks {listed(lacking)}" if lacking else "", f"has {listed(new)}" if new else ""
+        return f"{' and '.join(filter(None, (lacks, more)))}, expected the columns of the first shard, {first.name}"
+    for key in used:
+        was, now = first.columns[key], other.columns[key]
+        empty = "none" in (was.kind, now.kind) and was.form == now.form
+        if not empty and (was.form, was.type, was.width, was.names) != (now.form, now.type, now.width, now.names):
+            what = "other label names" if was.type == now.type else now.type
+            return f"has {what} in the column {key!r}, expected {was.type} as in the first shard, {first.name}"
+    if first.label_names != other.label_names:
+        return f"has other label names, expected those of the first shard, {first.name}"
+    return None
+
+
+def _is_list(column: Column, *kinds: Kind) -> bool:
+    """Tell whether a column holds lists of one of the kinds."""
+    return column.form == "list" and column.kind in kinds
+
+
+def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
+    """Tell whether there is a column of numbers for each of the names."""
+    return all(
+        name in columns and columns[name].form == "flat" and columns[name].kind in (*NUMBERS, "none") for name in names
+    )
+
+
+def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
+    """Leave out columns that are named for something else, truth among them."""
+    taken = {wanted.groups, wanted.key}
+    for prefix in (wanted.truth, "y_true"):
+        part = None if prefix is None else _named(columns, prefix)
+        taken |= set(part.columns) if part is not None else set()
+    return {key: column for key, column in columns.items() if key not in taken}
+
+
+def _named(columns: Columns, name: str) -> Part | None:
+    """Give the column of that name, or those that have it as a prefix."""
+    wide = tuple(
+        key
+        for key, column in columns.items()
+        if len(key) > len(name) + 1 and key.startswith(name) and key[len(name)] in SEPARATORS and column.form == "flat"
+    )
+    if name in columns and columns[name].form == "flat" and wide:
+        raise InputError(f"columns {name!r} and {listed(wide)} may both hold labels, expected one or the other")
+    if name in columns:
+        return _as_part(columns, name)
+    return Part(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide") if wide else None
+
+
+def _as_part(columns: Columns, name: str) -> Part:
+    """Give a single column: of lists, or of one label."""
+    column = columns[name]
+    if column.form == "flat":
+        return Part(name, (name,), None, "wide")
+    return Part(name, (name,), column.names, column.form)
+
+
+def _scores(name: str, columns: Columns, part: Part) -> Part:
+    """Refuse lists of anything but numbers; wide columns are looked at where they can be read."""
+    column = columns[part.columns[0]]
+    if part.form != "wide" and column.kind not in (*NUMBERS, "none"):
+        raise InputError(f"column {part.key!r} of {name} holds {column.type}, expected scores")
+    return part
+
+
+def is_index(key: str, column: Column) -> bool:
+    """Tell whether a column is the index of a pandas frame, which nobody named."""
+    return column.of_index or _INDEX.fullmatch(key) is not None
+
+
+def _of_numbers(columns: Columns) -> dict[str, Column]:
+    """Give the columns of one number in each row, and of nothing; an index of pandas is none."""
+    return {
+        key: column
+        for key, column in columns.items()
+        if column.form == "flat" and column.kind in (*NUMBERS, "none") and not is_index(key, column)
+    }
+
+
+def _all_numeric(name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]) -> Part:
+    """Take the columns that are named for labels, else all columns of numbers."""
+    if wanted.label_names is not None:
+        numbers = {key: column for key, column in others.items() if _all_flat(others, (key,))}
+        lacking = [label for label in wanted.label_names if label not in numbers]
+        if lacking:
+            raise InputError(
+                f"{name} has no scores of {listed(lacking)}, expected a column for each of --label-names"
+                f"{because(lacking[0])}"
+            )
+        return Part("label columns", wanted.label_names, wanted.label_names, "wide")
+    numbers = _of_numbers(others)
+    if not numbers:
+        found = (
+            ", ".join(f"{shown(key)} ({column.type})" for key, column in list(others.items())[:_SHOWN]) or "no columns"
+        )
+        raise InputError(
+            f"{name} has no scores in {found}, expected columns of numbers, or a column of lists of them, as"
+            " --score-column"
+        )
+    kinds = {column.kind == "float" for column in numbers.values() if column.kind != "none"}
+    if len(kinds) > 1:
+        whole = [key for key, column in numbers.items() if column.kind in ("int", "bool")]
+        raise InputError(
+            f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected --key or --groups to"
+            " name them, --score-column a prefix, or --label-names the labels"
+        )
+    return Part("all columns", tuple(numbers), tuple(numbers), "wide")

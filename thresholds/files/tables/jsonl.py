@@ -1,0 +1,192 @@
+"""Lines of JSON as a table: an object in each line, scores as a list or as {label: score}."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.types import Dense
+from thresholds._checks import InputError, read_json, shown
+from thresholds.files.source import LONGEST_LINE, rows_per_block
+from thresholds.files.tables.columns import Batch, Column, Form, Kind, Lists, NoValue, Table, listed
+
+_LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
+_BLOCK_BYTES = 2**22  # of text that is read at once
+
+Row = dict[str, Any]
+
+
+class JsonLines(Table):
+    """A file of one JSON object a line; blank lines are passed over."""
+
+    of_text = True
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._path = path.name, path
+        rows = [row for _, row in next(self._parts(_LOOKED_AT), [])]
+        self.columns, self._n_looked_at = {}, len(rows)
+        if not rows:
+            self.n_rows = 0
+        for key in dict.fromkeys(chain.from_iterable(rows)):
+            values = [row[key] for row in rows if key in row]
+            self.columns[key] = _described(values)._replace(optional=len(values) < len(rows))
+
+    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+        """Read some thousand lines at a time."""
+        first = 0
+        for part in self._parts(rows_per_block(n_labels)):
+            self._refuse_late_numbers(part)
+            found = {key: self._column(key, part, first) for key in columns}
+            yield Batch(self.name, first, found)
+            first += len(part)
+
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first lines, once."""
+        part = next(self._parts(rows_per_block(1)), [])
+        self._refuse_late_numbers(part)
+        for key in columns if part else ():
+            try:
+                yield key, Batch(self.name, 0, {key: self._column(key, part, 0)})
+            except NoValue:
+                yield key, None
+
+    def _parts(self, n_rows: int) -> Iterator[list[tuple[int, Row]]]:
+        """Read so many rows at a time, or fewer where these are long: numbers take some ten times their text."""
+        part, n_bytes = list[tuple[int, Row]](), 0
+        for number, line, row in self._rows():
+            part.append((number, row))
+            n_bytes += len(line)
+            if len(part) == n_rows or n_bytes > _BLOCK_BYTES:
+                yield part
+                part, n_bytes = [], 0
+        if part:
+            yield part
+
+    def _rows(self) -> Iterator[tuple[int, bytes, Row]]:
+        """Read objects, with the numbers of their lines, and these."""
+        with open(self._path, "rb") as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE + 1), b""), 1):
+                if len(line) > LONGEST_LINE:
+                    raise InputError(
+                        f"{self._path} has more than {LONGEST_LINE:,} bytes in line {number}, expected fewer"
+                    )
+                if not line.strip():
+                    continue
+                try:
+                    row = read_json(line, constants=True)  # What is used of NaN is refused as a score.
+                except InputError as error:
+                    raise InputError(f"{self._path} has no JSON in line {number}: {error}") from None
+                if not isinstance(row, dict):
+                    raise InputError(f"{self._path} has {shown(row)} in line {number}, expected an object")
+                yield number, line, row
+
+    def _refuse_late_numbers(self, rows: list[tuple[int, Row]]) -> None:
+        """Refuse numbers under a key that the first rows do not have: they may be a label."""
+        for number, row in rows:
+            for key in row.keys() - self.columns.keys():
+                if isinstance(row[key], int | float):
+                    raise InputError(
+                        f"{self._path} has the key {shown(key)} in line {number} and not in the first"
+                        f" {self._n_looked_at:,}, expected all keys of numbers there"
+                    )
+
+    def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Dense | Lists:
+        """Give the values of a key as arrays."""
+        column, values = self.columns[key], []
+        for place, (number, row) in enumerate(rows):
+            if row.get(key) is None:
+                raise NoValue(self.name, first + place, key)
+            values.append(row[key])
+            if isinstance(values[-1], list | dict) != (column.form != "flat"):
+                raise self._odd(key, number, values[-1])
+        numbers = [number for number, _ in rows]
+        if column.form == "flat":
+            if column.kind == "text":
+                return self._texts(key, values, numbers)
+            return self._array(key, values, numbers, np.ones(len(values), np.int64), first)
+        if column.form == "mapping":
+            values = [self._in_order(key, value, number) for value, number in zip(values, numbers, strict=True)]
+        return self._lists(key, values, numbers, first)
+
+    def _texts(self, key: str, values: list[Any], numbers: list[int]) -> Dense:
+        """Give text, among which numbers may be, as text."""
+        for value, number in zip(values, numbers, strict=True):
+            if type(value) not in (str, int) or str(value).encode(errors="ignore").decode() != str(value):
+                raise self._odd(key, number, value)
+        return np.array([str(value) for value in values], object)
+
+    def _lists(self, key: str, values: list[Any], numbers: list[int], first: int) -> Lists:
+        """Lay lists end to end."""
+        lengths = np.array([len(value) for value in values])
+        offsets = np.append(0, np.cumsum(lengths))
+        flat = list(chain.from_iterable(values))
+        if self.columns[key].kind != "text":
+            return Lists(self._array(key, flat, numbers, lengths, first), offsets)
+        index: dict[str, int] = {}
+        for at, word in enumerate(flat):
+            if not isinstance(word, str):
+                raise self._odd(key, numbers[int(np.searchsorted(offsets, at, side="right")) - 1], word)
+            index.setdefault(word, len(index))
+        return Lists(np.array([index[word] for word in flat], np.int64), offsets, tuple(index))
+
+    def _array(self, key: str, flat: list[Any], numbers: list[int], lengths: Dense, first: int) -> Dense:
+        """Give numbers as an array: float64, or int64 and bool where they are nothing else."""
+        kind = self.columns[key].kind
+        allowed: tuple[type, ...] = {"bool": (bool,), "int": (int,), "none": ()}.get(kind, (int, float))
+        if not set(map(type, flat)) <= set(allowed):
+            at = next(at for at, value in enumerate(flat) if type(value) not in allowed)
+            starts = np.cumsum(lengths) - lengths
+            row = int(np.searchsorted(np.cumsum(lengths), at, side="right"))
+            if flat[at] is None:
+                raise NoValue(self.name, first + row, key, None if lengths.max() == 1 else at - int(starts[row]))
+            raise self._odd(key, numbers[row], flat[at])
+        try:
+            return np.array(flat, {"bool": np.bool_, "int": np.int64}.get(kind, np.float64))
+        except OverflowError as error:
+            raise InputError(
+                f"{key!r} of {self._path} has a number that is too large, expected 64 bits, or text as keys: {error}"
+            ) from None
+
+    def _in_order(self, key: str, value: Row, number: int) -> list[Any]:
+        """Give the values of a mapping in the order of the labels."""
+        names = self.columns[key].names or ()
+        if value.keys() != set(names):
+            lacks, more = [name for name in names if name not in value], [name for name in value if name not in names]
+            found = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)}"
+            raise InputError(f"{key!r} of {self._path} {found} in line {number}, expected the labels of the first line")
+        return [value[name] for name in names]
+
+    def _odd(self, key: str, number: int, value: object) -> InputError:
+        """Refuse a value of another type than the first rows have."""
+        expected = self.columns[key].type
+        return InputError(f"{key!r} of {self._path} has {shown(value)} in line {number}, expected {expected}")
+
+
+def _described(values: list[Any]) -> Column:
+    """Tell from the first values what a key holds."""
+    first = values[0]
+    form: Form = "list" if isinstance(first, list) else "mapping" if isinstance(first, dict) else "flat"
+    parts: list[Any] = values
+    if form != "flat":
+        of_form = [value for value in values if isinstance(value, list | dict)]
+        parts = list(chain.from_iterable(value.values() if isinstance(value, dict) else value for value in of_form))
+    types = [type(part) for part in parts if part is not None]
+    kind = (
+        "text"
+        if set(types) == {int, str} and form == "flat"
+        else _kind(set(types) if {int, float} >= set(types) else set(types[:1]))
+    )
+    shown_kind = {"float": "numbers", "int": "whole numbers", "bool": "true or false", "none": "labels"}.get(kind, kind)
+    described = {"flat": shown_kind, "list": f"lists of {shown_kind}", "mapping": "scores by label"}[form]
+    return Column(form, kind, described, None, tuple(first) if form == "mapping" else None)
+
+
+def _kind(types: set[type]) -> Kind:
+    """Tell numbers from text."""
+    if not types:
+        return "none"
+    if types <= {int, float}:
+        return "int" if types == {int} else "float"
+    return "bool" if types == {bool} else "text" if types == {str} else "other"

@@ -1,0 +1,60 @@
+"""Several tables of the same columns as one."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from thresholds._checks import InputError
+from thresholds._checks.boundary import reading
+from thresholds.files.tables.columns import Batch, Table, differences
+
+
+class Shards(Table):
+    """Tables one after another, in the order of their names; all must have the same columns.
+
+    Shards without rows and columns, as empty files of JSON are, are passed over.
+    """
+
+    def __init__(self, name: str, paths: Sequence[Path], open_table: Callable[[Path], Table]) -> None:
+        self.name, self._open, self._paths = name, open_table, list[Path]()
+        self.columns, self.n_rows = {}, 0
+        for path in paths:
+            with reading(path):
+                shard = open_table(path)
+            if shard.columns or shard.n_rows != 0:
+                self._add(path, shard)
+        self.about = f"{len(paths)} shard{'s' if len(paths) > 1 else ''}"
+
+    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+        """Read columns of one shard after another."""
+        for path in self._paths:
+            with reading(path):
+                shard = self._open(path)
+                self._refuse_other(shard, columns)
+                yield from shard.batches(columns, n_labels)
+
+    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column, in the first shard that has rows."""
+        for path in self._paths:
+            with reading(path):
+                shard, has_rows = self._open(path), False
+                self._refuse_other(shard, columns)
+                for found in shard.beginnings(columns):
+                    has_rows = True
+                    yield found
+                if has_rows:
+                    return
+
+    def _add(self, path: Path, shard: Table) -> None:
+        """Take in a shard; the first tells what columns there are."""
+        if not self._paths:
+            self._first, self.columns = shard, shard.columns
+            self.label_names, self.of_text = shard.label_names, shard.of_text
+        self._refuse_other(shard, tuple(self.columns) if self._first.n_rows is not None else ())
+        self._paths.append(path)
+        self.n_rows = None if self.n_rows is None or shard.n_rows is None else self.n_rows + shard.n_rows
+
+    def _refuse_other(self, shard: Table, used: Sequence[str]) -> None:
+        """Refuse other columns than those of the first shard, and those that are used if they are of another type."""
+        said = differences(self._first, shard, used)
+        if said is not None:
+            raise InputError(f"shard {shard.name} of {self.name} {said}")

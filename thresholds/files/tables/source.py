@@ -1,0 +1,282 @@
+"""A table as a source of scores: which columns are what, and rows of them as matrices."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError, names_of_labels
+from thresholds.files import accounting, keys
+from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
+from thresholds.files.tables.columns import Batch, Lists, NoValue, Part, Table, listed, score_part, truth_part
+from thresholds.files.tables.decoding import from_names, from_positions, indicator, rectangular, stacked
+
+Decode = Callable[[Batch], Matrix]
+
+
+class TableSource(Source):
+    """Scores of a table, and truth, groups and keys where it has them."""
+
+    def __init__(self, table: Table, wanted: Wanted) -> None:
+        self._table, self._wanted = table, wanted
+        self.name, self.about, self.n_samples, self.of_text = table.name, table.about, table.n_rows, table.of_text
+        check_columns(table, wanted)
+        part = score_part(table.name, table.columns, wanted, partial(accounting.because, table, None))
+        accounting.refuse_other_than_numbers(table, part, "scores")
+        truth = truth_part(table.name, table.columns, wanted, part) if wanted.with_truth else None
+        self._account(part, truth)
+        self.score_key = part.key
+        self.label_names = _label_names(table, part, wanted)
+        self._scores = _ordered(part, self.label_names)
+        self.n_labels = _n_labels(table, self._scores, self.label_names)
+        because = partial(accounting.because, table, part)
+        self._truth = None if truth is None else Truth(table, truth, self.label_names, self.n_labels, because)
+        self.truth_key = None if truth is None else truth.key
+
+    def because(self, label: str) -> str:
+        """Say why a label has no scores though there is a column for it."""
+        return accounting.because(self._table, self._scores, label)
+
+    def _account(self, scores: Part, truth: Part | None) -> None:
+        """Give every column its role, or a place among those that are left out."""
+        table, of_truth = self._table, () if truth is None else truth.columns
+        roles = {
+            "scores": scores.columns,
+            "truth": of_truth,
+            "--key": (self._wanted.key,),
+            "--groups": (self._wanted.groups,),
+        }
+        accounting.refuse_two_roles(table.name, roles)
+        used = {column for columns in roles.values() for column in columns}
+        self.left_out = accounting.left_out(table, used)
+        if scores.key == "all columns":
+            accounting.refuse_mostly_numbers(table, accounting.of_text(table, self.left_out))
+        self.notes = (*accounting.assumed(scores), *accounting.noted(self.left_out))
+
+    def blocks(self, *, truth: bool = True) -> Iterator[Block]:
+        """Give the rows in order, a few megabytes at a time; without truth where that is not wanted."""
+        of_truth = self._truth if truth else None
+        columns = [*self._scores.columns, *(of_truth.part.columns if of_truth else ())]
+        columns += [column for column in (self._wanted.groups, self._wanted.key) if column is not None]
+        for batch in batches(self._table, columns, self._scores, self.n_labels, self.label_names):
+            yield Block(
+                y_score=_numbers(batch, self._scores, self.n_labels),
+                y_true=None if of_truth is None else of_truth.decode(batch),
+                groups=_vector(batch, self._wanted.groups),
+                keys=_vector(batch, self._wanted.key),
+            )
+
+    def keys(self) -> Dense:
+        """Give the key of every row."""
+        return keys_of(self._table, self._wanted.key)
+
+
+class Truth:
+    """How the truth of a table is read, for labels that are known."""
+
+    def __init__(
+        self,
+        table: Table,
+        part: Part,
+        label_names: tuple[str, ...] | None,
+        n_labels: int,
+        because: Callable[[str], str],
+    ) -> None:
+        self._names, self._n_labels = label_names, n_labels
+        accounting.refuse_other_than_numbers(table, part, "0 and 1")
+        self.part = self._matched(table, part, because)
+        self.decode = self._way(table)
+
+    def _matched(self, table: Table, part: Part, because: Callable[[str], str]) -> Part:
+        """Put wide columns into the order of the labels, by name; `because` says why the scores lack one."""
+        if part.form == "list":
+            return part
+        if part.names is None:
+            if self._n_labels != 1:
+                raise InputError(f"truth {part.key!r} of {table.name} is one label, expected {self._n_labels}")
+            return part
+        if self._names is None:
+            raise InputError(
+                f"truth {part.key!r} of {table.name} has label names and the scores have none, expected --label-names"
+            )
+        if set(part.names) != set(self._names):
+            lacking = [label for label in self._names if label not in part.names]
+            more = [label for label in part.names if label not in self._names]
+            why = accounting.because(table, part, lacking[0]) if lacking else because(more[0])
+            raise InputError(f"truth {part.key!r} of {table.name} {_apart(part.names, self._names)} as the scores{why}")
+        return _ordered(part, self._names)
+
+    def _way(self, table: Table) -> Decode:
+        """Choose how to read the truth."""
+        part, column = self.part, self.part.columns[0]
+        if part.form != "list":
+            return self._zeros_and_ones
+        kind, names, n_labels = table.columns[column].kind, self._names, self._n_labels
+        if kind == "text":
+            if names is None:
+                raise InputError(
+                    f"truth {part.key!r} of {table.name} has label names, expected --label-names, in order"
+                )
+            return lambda batch: from_names(batch, column, names)
+        if kind not in ("int", "bool", "float", "none"):
+            raise InputError(f"truth {part.key!r} of {table.name} holds {table.columns[column].type}, expected labels")
+        if kind != "none" and _is_indicator(table, column, n_labels):
+            return self._zeros_and_ones
+        if part.names is None or part.names == names:
+            return lambda batch: from_positions(batch, column, n_labels, None)
+        assert names is not None, "there are names if the truth has some"
+        index = {label: place for place, label in enumerate(names)}
+        lacking = [label for label in part.names if label not in index]
+        if lacking:
+            raise InputError(f"truth {part.key!r} of {table.name} {_apart(part.names, names)} as the scores")
+        places = np.array([index[label] for label in part.names])
+        return lambda batch: from_positions(batch, column, n_labels, places)
+
+    def _zeros_and_ones(self, batch: Batch) -> Matrix:
+        """Read a column, or lists as long as there are labels, of 0 and 1."""
+        cells = _numbers(batch, self.part, self._n_labels)
+        return indicator(cells, f"truth {self.part.key!r} of {batch.name}", batch.first, self._names)
+
+
+def batches(
+    table: Table, columns: Sequence[str], wide: Part | None, n_labels: int, label_names: Sequence[str] | None
+) -> Iterator[Batch]:
+    """Read columns; a cell without a value is refused by its row and label."""
+    try:
+        yield from table.batches(list(dict.fromkeys(columns)), n_labels)
+    except NoValue as found:
+        label = "" if wide is None or found.column not in wide.columns else _label_of(found, wide, label_names)
+        raise InputError(
+            f"column {found.column!r} of {found.name} has no value at row {found.row}{label}, expected one in each row"
+        ) from None
+
+
+def _label_of(found: NoValue, part: Part, label_names: Sequence[str] | None) -> str:
+    """Say which label lacks a value: that of a wide column, or of a place in a list."""
+    if part.form == "wide" and part.names is not None:
+        return f", label {part.names[part.columns.index(found.column)]!r}"
+    if found.place is None:
+        return ""
+    place = found.place if part.order is None else part.order.index(found.place)
+    known = label_names is not None and place < len(label_names)
+    return f", label {label_names[place]!r}" if known and label_names is not None else f", label {place}"
+
+
+def check_columns(table: Table, wanted: Wanted) -> None:
+    """Refuse groups and keys that are not there, or are lists, and keys that are no text or whole numbers."""
+    for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
+        if column is not None and column not in table.columns:
+            raise InputError(
+                f"{table.name} has no column {column!r}, expected {option} to be in {listed(table.columns)}"
+            )
+        if column is not None and table.columns[column].form != "flat":
+            raise InputError(
+                f"column {column!r} of {table.name} holds lists, expected one value in each row ({option})"
+            )
+    if wanted.key is None:
+        return
+    described = table.columns[wanted.key]
+    if described.kind not in keys.KINDS or described.type.startswith("decimal"):
+        raise keys.refuse_kind(table.name, wanted.key, described.type)
+
+
+def keys_of(table: Table, key: str | None) -> Dense:
+    """Read the key of every row."""
+    assert key is not None
+    found = [_vector(batch, key) for batch in batches(table, [key], None, 1, None)]
+    return np.concatenate([part for part in found if part is not None]) if found else np.empty(0, np.int64)
+
+
+def _vector(batch: Batch, column: str | None) -> Dense | None:
+    """Give a flat column."""
+    if column is None:
+        return None
+    values = batch.columns[column]
+    assert isinstance(values, np.ndarray)
+    return values
+
+
+def _numbers(batch: Batch, part: Part, n_labels: int) -> Dense:
+    """Give wide columns, or lists of one length, as a matrix."""
+    if part.form == "wide":
+        return stacked(batch, part.columns)
+    matrix = rectangular(batch, part.columns[0], n_labels)
+    return matrix if part.order is None else matrix[:, part.order]
+
+
+def _label_names(table: Table, scores: Part, wanted: Wanted) -> tuple[str, ...] | None:
+    """Find the label names: asked for, those of the scores' columns, the file's own, those that numbers stand for."""
+    names = wanted.label_names
+    if names is not None and scores.names is not None and set(names) != set(scores.names):
+        raise InputError(f"--label-names {_apart(names, scores.names)} as {table.name}")
+    of_classes = {column.names for column in table.columns.values() if column.form == "list" and column.names}
+    for found in (names, scores.names, table.label_names, of_classes.pop() if len(of_classes) == 1 else None):
+        if found is not None:
+            return names_of_labels(found)
+    return None
+
+
+def _apart(names: Sequence[str], others: Sequence[str]) -> str:
+    """Say how label names differ."""
+    more, fewer = (
+        [name for name in names if name not in set(others)],
+        [name for name in others if name not in set(names)],
+    )
+    lacks, has = f"lacks {listed(fewer)}" if fewer else "", f"has {listed(more)}" if more else ""
+    return f"{' and '.join(filter(None, (lacks, has)))}, expected the same labels"
+
+
+def _ordered(part: Part, label_names: tuple[str, ...] | None) -> Part:
+    """Put wide columns, or the labels of mappings, into the order of the label names."""
+    if part.names is None or label_names is None or part.names == label_names or part.form == "list":
+        return part
+    place = {label: k for k, label in enumerate(part.names)}
+    order = tuple(place[label] for label in label_names)
+    if part.form == "mapping":
+        return part._replace(names=label_names, order=order)
+    return part._replace(names=label_names, columns=tuple(part.columns[k] for k in order))
+
+
+def _n_labels(table: Table, scores: Part, label_names: tuple[str, ...] | None) -> int:
+    """Count the labels: columns, names, or the length of the first list."""
+    if scores.form == "wide":
+        return len(scores.columns)
+    column = scores.columns[0]
+    width = table.columns[column].width if scores.form == "list" else len(scores.names or ())
+    if width is None:
+        # So many labels that a row is a block: lists may be long, and one tells their length.
+        found = batches(table, [column], scores, BLOCK_CELLS, label_names)
+        lists = next((batch.columns[column] for batch in found), None)
+        width = 0 if lists is None else int(np.diff(lists.offsets)[0])  # type: ignore[union-attr]
+    if width == 0:
+        raise InputError(f"{table.name} has no scores in the first row, expected at least one row and one label")
+    if label_names is not None and len(label_names) != width:
+        raise InputError(
+            f"scores {scores.key!r} of {table.name} have {width} labels, expected {len(label_names)}, as"
+            " there are label names"
+        )
+    return width
+
+
+def _is_indicator(table: Table, column: str, n_labels: int) -> bool:
+    """Tell whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
+    described = table.columns[column]
+    if described.names is not None and described.form == "list" and described.kind == "int":
+        return False
+    if described.width is not None or described.kind in ("bool", "float"):
+        return True
+    for batch in islice(batches(table, [column], None, n_labels, None), 1):
+        lists = batch.columns[column]
+        assert isinstance(lists, Lists)
+        lengths = np.diff(lists.offsets)
+        if (lengths != n_labels).any() or ((lists.values != 0) & (lists.values != 1)).any():
+            return False
+        if n_labels <= 2 and (lists.values.reshape(-1, n_labels) == np.arange(n_labels)).all():
+            raise InputError(
+                f"truth {column!r} of {table.name} has {list(range(n_labels))} in all of the first {len(lengths):,}"
+                " rows, which may be positions or 0 and 1, expected true and false, numbers with a point, or names"
+            )
+        return True
+    return False

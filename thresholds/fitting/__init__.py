@@ -1,0 +1,1 @@
+"""Which thresholds are best for my labels, or my probabilities?"""

@@ -1,0 +1,297 @@
+"""Truth and scores gathered batch by batch, as training loops give them, and fitted as one."""
+
+import os
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Floats, Matrix
+from thresholds._checks import Average, InputError, Placement
+from thresholds.data.growing import Gathered, add_all
+from thresholds.fitting.empirical import fit_empirical
+from thresholds.guards import Guard
+from thresholds.results import counted
+from thresholds.rule import ThresholdRule
+
+
+class FitOptions(TypedDict, total=False):
+    """The options of `fit_empirical` that `Accumulator.compute` takes."""
+
+    beta: float
+    per_label: bool
+    zero_division: float
+    placement: Placement
+    guard: Guard
+    max_overprediction: float | None
+    min_precision: float | None
+    min_recall: float | None
+    keep_sparse: bool
+    n_jobs: int | None
+    progress: bool
+
+
+class Accumulator:
+    """Rows gathered batch by batch, from which thresholds are fitted as if all had come at once.
+
+    Parameters
+    ----------
+    label_names : strings, one per label; None for those of the first batch, if it is a frame
+    missing : score of the entries that a sparse `y_score` leaves out
+    spill : folder, or None (default)
+        None keeps all rows in memory. A folder keeps them in temporary files there (a disk: /tmp is memory on some
+        systems), from which `compute` and the arrays below are mapped; files vanish with the accumulator.
+
+    Attributes
+    ----------
+    y_true : uint8 (n_samples, n_labels), all rows so far, dense or CSR; read-only, as are the next two
+    y_score : same shape, in the dtype of the batches (bfloat16 as float32); for `cross_fit`, `diagnose`, `compare`
+    sample_weight : float64 (n_samples,), or None if no batch had weights
+    label_names, missing, n_labels : `n_labels` is 0 before the first rows; `len()` is the number of rows
+
+    Notes
+    -----
+    A cell takes the bytes of its score's dtype and one for its truth; a stored entry of a sparse matrix four more for
+    its column. Rows are copied, so that buffers may be used again. To join them, for `compute` and the arrays, takes
+    64 MiB more for a moment, and their time: once an epoch is better than once a batch.
+
+    The rule is that of `fit_empirical` on all rows, bit for bit, however they were split. In another order of rows
+    thresholds are the same, and so is the objective, but for rounding in the mean over rows ("samples") and in weights
+    that are no whole numbers. Only `guard="fbr"` draws folds of rows, and `fitted_on.quantiles` come from a sample.
+
+    Pickles and copies hold all rows and share no later updates: ranks send theirs, one merges them. Not for several
+    threads at once.
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> rng = np.random.default_rng(0)
+    >>> rows = thresholds.Accumulator()
+    >>> for _ in range(10):
+    ...     y_true = rng.random((32, 5)) < 0.2
+    ...     rows.update(y_true, rng.normal(size=(32, 5)) + y_true)
+    >>> other_rank = thresholds.Accumulator()
+    >>> other_rank.update([[1, 0, 0, 0, 0]], [[0.9, 0.1, 0.3, 0.2, 0.4]])
+    >>> rows.merge(other_rank)
+    >>> rows
+    Accumulator(321 rows, 5 labels, float64 scores)
+    >>> rule = rows.compute("macro", guard="auto")
+    >>> rule.objective == thresholds.fit_empirical(rows.y_true, rows.y_score, guard="auto").objective
+    True
+    """
+
+    def __init__(
+        self, *, label_names: object = None, missing: float = 0.0, spill: str | os.PathLike[str] | None = None
+    ) -> None:
+        self._given_names = None if label_names is None else _checks.names_of_labels(label_names)
+        self._missing = _checks.missing(missing, np.dtype(np.float64))
+        self._spill = _folder(spill)
+        self.reset()
+
+    def update(self, y_true: object, y_score: object, sample_weight: object = None) -> None:
+        """Append a batch of rows, or refuse all of it.
+
+        Parameters
+        ----------
+        y_true, y_score : as in `fit_empirical`; all batches are dense or all sparse, in one dtype of scores
+            Of no rows, a batch adds nothing.
+        sample_weight : (n_samples,) non-negative; rows of batches without weights weigh 1
+
+        Raises
+        ------
+        InputError
+            As `fit_empirical`, and for a batch of another form than those before. It says where the batch begins;
+            nothing of the batch is kept.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> rows = thresholds.Accumulator(label_names=["cat", "dog"])
+        >>> rows.update([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.7]])
+        >>> rows.update([[1, 0]], [[0.8, float("nan")]])
+        Traceback (most recent call last):
+        ...
+        thresholds.errors.InputError: y_score has NaN at row 0, label 'dog', expected real scores (in the batch\
+ that begins at row 2)
+        >>> len(rows)
+        2
+        """
+        if _has_no_rows(y_true) and _has_no_rows(y_score):
+            return
+        try:
+            weights = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
+            truth, scores, names = _checks.pair(y_true, y_score, self._label_names)
+            self._append(truth.astype(np.uint8), scores, names, _weights(weights, scores.shape[0]))
+        except InputError as error:
+            raise InputError(f"{error} (in the batch that begins at row {len(self)})") from None
+
+    def merge(self, other: "Accumulator") -> None:
+        """Append the rows of another accumulator, which stays as it is.
+
+        Raises
+        ------
+        InputError
+            If it has other labels, another dtype of scores or another `missing`; then no row is appended.
+        """
+        if not isinstance(other, Accumulator):
+            raise InputError(f"other is {_checks.shown(other)}, expected an Accumulator")
+        if other is self:
+            raise InputError("other is this accumulator itself, expected another: its rows would count twice")
+        if not len(other):
+            return
+        if other.missing != self.missing:
+            raise InputError(f"other has missing={other.missing}, expected {self.missing} as here")
+        self._append(other.y_true, other.y_score, other.label_names, other.sample_weight)
+
+    def compute(self, average: Average = "macro", **options: Unpack[FitOptions]) -> ThresholdRule:
+        """Fit thresholds on all rows so far; more may follow.
+
+        Parameters
+        ----------
+        average, options : as in `fit_empirical`, whose `guard`, too, is None unless given
+
+        Returns
+        -------
+        ThresholdRule
+
+        Raises
+        ------
+        InputError
+            As `fit_empirical`, and without any rows.
+        """
+        return fit_empirical(
+            self.y_true,
+            self.y_score,
+            average,
+            sample_weight=self.sample_weight,
+            missing=self.missing,
+            label_names=self.label_names,
+            **options,
+        )
+
+    def reset(self) -> None:
+        """Forget all rows, for the next epoch."""
+        self._label_names = self._given_names
+        self._truth = Gathered("y_true", self._spill)
+        self._scores = Gathered("y_score", self._spill)
+        self._weights: Gathered | None = None
+
+    def __len__(self) -> int:
+        """Give the number of rows."""
+        return self._scores.n_rows
+
+    def __repr__(self) -> str:
+        """Give size and kind on one line."""
+        if not len(self):
+            return "Accumulator(no rows)"
+        words = [counted(len(self), "row"), counted(self.n_labels, "label"), f"{self._scores.kind} scores"]
+        words += ["weighted"] if self._weights is not None else []
+        words += [f"spilled to {self._spill!r}"] if self._spill is not None else []
+        return f"Accumulator({', '.join(words)})"
+
+    @property
+    def y_true(self) -> Matrix:
+        """All truth so far, uint8 (n_samples, n_labels)."""
+        return self._whole(self._truth)
+
+    @property
+    def y_score(self) -> Matrix:
+        """All scores so far, (n_samples, n_labels)."""
+        return self._whole(self._scores)
+
+    @property
+    def sample_weight(self) -> Floats | None:
+        """All weights so far, (n_samples,), or None."""
+        return None if self._weights is None else self._whole(self._weights)[:, 0]
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels, if they have names."""
+        return self._label_names
+
+    @property
+    def missing(self) -> float:
+        """Score of the entries that a sparse `y_score` leaves out."""
+        return self._missing
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels, 0 before the first rows."""
+        return self._scores.n_labels
+
+    def _append(self, truth: Matrix, scores: Matrix, names: tuple[str, ...] | None, weights: Floats | None) -> None:
+        """Append checked rows, all or none."""
+        known = self._label_names
+        if names not in (None, known) and (len(self) or known is not None):
+            expected = "none, as the rows before came without: give label_names at the start"
+            if known is not None:
+                expected = f"{_checks.shown(known)} as in the rows before"
+            raise InputError(f"label_names are {_checks.shown(names)}, expected {expected}")
+        _checks.one_name_each(known, scores.shape[1])
+        _checks.missing(self._missing, scores.dtype)
+        self._scores.check(scores)
+        weighed = self._weighed(weights)
+        new = [(self._truth, truth), (self._scores, scores)]
+        if weighed is not None:
+            new.append((weighed, (np.ones(scores.shape[0]) if weights is None else weights)[:, np.newaxis]))
+        add_all(new)
+        self._label_names, self._weights = known or names, weighed
+
+    def _weighed(self, weights: Floats | None) -> Gathered | None:
+        """Give the weights so far, if there are any now: rows that came without weigh 1."""
+        if self._weights is not None or weights is None:
+            return self._weights
+        weighed = Gathered("sample_weight")
+        if len(self):
+            weighed.add(np.ones((len(self), 1)))
+        return weighed
+
+    def _whole(self, rows: Gathered) -> Matrix:
+        """Give all rows, read-only."""
+        if not len(self):
+            raise InputError("the accumulator has no rows, expected update(y_true, y_score) before")
+        matrix = rows.matrix()
+        for array in (matrix.data, matrix.indices, matrix.indptr) if is_sparse(matrix) else (matrix,):
+            array.flags.writeable = False
+        return matrix
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what a pickle holds: rows, where they are spilled, too."""
+        state: dict[str, Any] = {"names": self._given_names, "missing": self._missing, "spill": self._spill}
+        if len(self):
+            truth, scores = (rows if is_sparse(rows) else np.asarray(rows) for rows in (self.y_true, self.y_score))
+            state["rows"] = truth, scores, self._label_names, self.sample_weight
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Gather the rows of a pickle anew."""
+        self._given_names, self._missing = state["names"], state["missing"]
+        self._spill = _folder(state["spill"])
+        self.reset()
+        if "rows" in state:
+            self._append(*state["rows"])
+
+
+def _folder(spill: object) -> str | None:
+    """Check the folder to spill to."""
+    if spill is None:
+        return None
+    if not isinstance(spill, str | os.PathLike) or not os.path.isdir(spill):
+        raise InputError(f"spill is {_checks.shown(spill)}, expected a folder that exists")
+    return os.fsdecode(spill)
+
+
+def _has_no_rows(value: Any) -> bool:
+    """Tell whether an array, a frame or a list is empty."""
+    if hasattr(value, "shape"):
+        return len(value.shape) > 0 and value.shape[0] == 0
+    return hasattr(value, "__len__") and len(value) == 0
+
+
+def _weights(value: object, n_rows: int) -> Floats | None:
+    """Check the weights of a batch, which may all be 0."""
+    if value is None:
+        return None
+    _checks.weights_of_rows(value, n_rows, some=False)
+    return _checks.plain(value, "sample_weight").astype(np.float64)

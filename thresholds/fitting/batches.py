@@ -1,0 +1,245 @@
+"""Batches: the best decision about an instance depends on the instances that are decided together with it.
+
+An instance of probability 0.1 is predicted if it is alone, as F1 of predicting nothing is 0, and is not among many of
+probability 0.5, where the best F1 tends to 2/3 and half of it is asked for (Lipton, Elkan & Naryanaswamy 2013, section
+5.2).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds import results as tables
+from thresholds._arrays import threads
+from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._checks import Average, InputError
+from thresholds.expectation.counts import Probabilities, best_cuts
+from thresholds.expectation.outcomes import best_thresholds
+from thresholds.fitting.expected import fit_expected
+from thresholds.rule import InstanceRule
+from thresholds.rule.decisions import like
+
+_HALVINGS = 50  # of [0, 1], to find a break-even probability
+_SHOWN = 6  # labels in the text of a `BatchEffect`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchEffect:
+    """How the decision about one row changes with the batch around it; `str` gives a table.
+
+    Attributes
+    ----------
+    row : the position of the row
+    probability : float64 (n_labels,), its probabilities
+    sizes : int64 (n_sizes,), the numbers of rows in the batches, this one included
+    break_even : float64 (n_sizes, n_labels)
+        The lowest probability with which the row would be predicted, all others in the batch being as they are; 0 where
+        any above 0 is.
+    predicted : bool (n_sizes, n_labels)
+    label_names : tuple of str, or None
+    """
+
+    row: int
+    probability: Floats
+    sizes: Ints
+    break_even: Floats
+    predicted: npt.NDArray[np.bool_]
+    label_names: tuple[str, ...] | None
+
+    def __str__(self) -> str:
+        """Show the break-even probabilities, of the labels first whose decision depends on the batch."""
+        several = self.predicted[self.sizes > 1]  # Alone, with zero_division=0, all that is possible is predicted.
+        compared = several if len(several) > 1 else self.predicted
+        changes = compared.any(axis=0) & ~compared.all(axis=0)
+        shown = np.argsort(~changes, kind="stable")[:_SHOWN]
+        names = [str(j) if self.label_names is None else self.label_names[j] for j in shown]
+        head = [("rows in the batch", *names)]
+        body = [("its probability", *(f"{p:.4g}" for p in self.probability[shown]))]
+        for size, cuts, hits in zip(self.sizes, self.break_even[:, shown], self.predicted[:, shown], strict=True):
+            body.append((str(size), *(f"{cut:.4g} {'+' if hit else '-'}" for cut, hit in zip(cuts, hits, strict=True))))
+        return (
+            f"row {self.row}: the probability from which each label is predicted (+: it is, -: it is not)\n"
+            f"{tables.as_text(head, body)}\n"
+            f"{int(changes.sum())} of {changes.size} decisions depend on the batch"
+            f"{' (of two rows or more)' if len(several) > 1 else ''}"
+        )
+
+
+def batch_effect(
+    probabilities: object,
+    row: int,
+    *,
+    sizes: object = None,
+    beta: float = 1.0,
+    zero_division: float = 0.0,
+    exact: bool = True,
+    label_names: object = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> BatchEffect:
+    """Show how the decision about one row changes with the rows that are decided together with it.
+
+    Batches grow around the row: one of k rows has the row and the first k - 1 of the others, in random order. In each,
+    every label's decisions maximise its expected F-beta over the batch, as `fit_expected(batch)` does.
+
+    Parameters
+    ----------
+    probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0)
+    row : position of the row
+    sizes : rising numbers of rows; None for 1, 2, 5, 10, ..., all or 1000, where little changes but for rare labels
+    beta, zero_division, exact : as in `fit_expected`; by default the exact expectation, as small batches need
+    label_names : strings, one per label
+    random_state : seed of the order in which other rows join
+    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    progress : show a progress bar on stderr if it takes longer than a second
+
+    Returns
+    -------
+    BatchEffect
+        There is exactly one break-even probability for each label and batch: what is expected of the best set with the
+        row rises with the row's probability, of the best set without it it does not. It is found by bisection; with
+        `exact`, as values within 1e-12 count as equal, to about 1e-12 times the rows of the batch.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used: names the argument, what was found, what was expected.
+
+    References
+    ----------
+    Lipton et al. 2013, section 5.2.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> effect = thresholds.batch_effect([[0.1]] + 99 * [[0.5]], row=0, sizes=[1, 2, 5, 100])
+    >>> effect.predicted[:, 0]
+    array([ True, False, False, False])
+    >>> effect.break_even[:, 0].round(4)  # in the limit 1/3
+    array([0.    , 0.25  , 0.313 , 0.3326])
+    """
+    probabilities, names = _checks.named(probabilities, "probabilities", label_names)
+    matrix = _checks.probabilities(probabilities)
+    n_samples = matrix.shape[0]
+    row = _checks.count(row, "row", 0)
+    if row >= n_samples:
+        raise InputError(f"row is {row}, expected at most {n_samples - 1}")
+    _checks.option(exact, "exact", (True, False))
+    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    _checks.one_name_each(names, matrix.shape[1])
+    numbers = _usual_sizes(n_samples) if sizes is None else _checked_sizes(sizes, n_samples)
+    others = np.random.default_rng(_checks.count(random_state, "random_state", 0)).permutation(n_samples)
+    others = others[others != row]
+    own = np.asarray(to_dense(matrix[[row]]), np.float64)[0]
+
+    def effect(size: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        batch = np.concatenate([own[np.newaxis], to_dense(matrix[others[: size - 1]])]).astype(np.float64)
+
+        def predicted(at: Floats) -> npt.NDArray[np.bool_]:
+            batch[0] = at
+            if exact:
+                return np.asarray(at >= best_thresholds(batch, beta, zero_division, n_jobs=1))
+            cuts, _ = best_cuts(Probabilities.of(batch), beta, pooled=False, n_jobs=1)
+            return np.asarray(at >= cuts)
+
+        low, high = np.zeros(own.size), np.ones(own.size)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            hit = predicted(middle)
+            low, high = np.where(hit, low, middle), np.where(hit, middle, high)
+        return np.where(low > 0, high, 0.0), predicted(own)
+
+    found = threads.run(effect, numbers.tolist(), n_jobs=n_jobs, progress=progress, title="batches")
+    cuts, hits = (np.stack(parts) for parts in zip(*found, strict=True))
+    return BatchEffect(row, own, numbers, cuts, hits, names)
+
+
+def predict_by_batch(
+    probabilities: object,
+    batches: object,
+    average: Average = "macro",
+    *,
+    beta: float = 1.0,
+    per_label: bool = True,
+    zero_division: float = 0.0,
+    exact: bool = False,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Any:
+    """Decide batch by batch: `fit_expected` on the rows of each batch, applied to them.
+
+    Parameters
+    ----------
+    probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
+    batches : (n_samples,) what tells batches apart, such as the number, the name or the day of each row's batch
+    average, beta, per_label, zero_division, exact : as in `fit_expected`
+    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    progress : show a progress bar on stderr if it takes longer than a second
+
+    Returns
+    -------
+    uint8 array of the shape of `probabilities`; CSR for sparse ones
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be used: names the argument, what was found, what was expected.
+
+    References
+    ----------
+    Lipton et al. 2013, section 5.2.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> thresholds.predict_by_batch([0.1, 0.5, 0.1], ["monday", "tuesday", "tuesday"])
+    array([1, 1, 0], dtype=uint8)
+    """
+    matrix = _checks.probabilities(probabilities)
+    keys = _checks.plain(_checks.aligned_rows(batches, "batches", probabilities=probabilities), "batches")
+    if keys.dtype.kind == "f" and np.isnan(keys).any():
+        raise InputError("batches has NaN, expected what tells batches apart")
+    if keys.shape != (matrix.shape[0],):
+        raise InputError(f"batches has shape {keys.shape}, expected {matrix.shape[0]} values, one per row")
+    try:
+        _, of_row = np.unique(keys, return_inverse=True)
+    except TypeError:
+        raise InputError("batches has values that cannot be ordered, expected numbers or strings") from None
+    order = np.argsort(of_row, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1)
+    settings: dict[str, Any] = {"beta": beta, "per_label": per_label, "zero_division": zero_division, "exact": exact}
+
+    by_row = fit_expected(matrix[:1], average, **settings)
+    if isinstance(by_row, InstanceRule):  # For which the rows of a batch do not matter.
+        return by_row.predict(probabilities, n_jobs=n_jobs, progress=progress)
+
+    def decide(rows: Ints) -> Matrix:
+        batch = matrix[rows]
+        return fit_expected(batch, average, **settings, n_jobs=1)._decide(batch)
+
+    decided = threads.run(decide, parts, n_jobs=n_jobs, progress=progress, title="batches")
+    back = np.argsort(order)
+    if not is_sparse(matrix):
+        return like(np.concatenate(decided)[back], probabilities, None)
+    from scipy import sparse
+
+    return like(sparse.vstack(decided, format="csr")[back], probabilities, None)
+
+
+def _usual_sizes(n_samples: int) -> Ints:
+    """Give 1, 2, 5, 10, 20, ... up to all, or 1000."""
+    largest = min(n_samples, 1000)
+    return np.array([size for size in (1, 2, 5, 10, 20, 50, 100, 200, 500) if size < largest] + [largest])
+
+
+def _checked_sizes(sizes: object, n_samples: int) -> Ints:
+    """Check numbers of rows."""
+    numbers = _checks.rising(sizes, "sizes")
+    if numbers.size == 0 or numbers[0] < 1 or numbers[-1] > n_samples or (numbers % 1 != 0).any():
+        raise InputError(f"sizes is {_checks.shown(numbers.tolist())}, expected whole numbers from 1 to {n_samples}")
+    return numbers.astype(np.int64)

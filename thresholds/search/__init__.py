@@ -1,0 +1,1 @@
+"""Where does the best cut lie, exactly, and how is it found so fast?"""

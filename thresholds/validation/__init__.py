@@ -1,0 +1,1 @@
+"""What will a fit reach on rows that it has not seen?"""
