@@ -55,7 +55,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _hidden(path: str | os.PathLike[str]) -> str:
-    """Give what the name of a temporary file beside `path` begins with."""
+    """Return what the name of a temporary file beside `path` begins with."""
     return f".{Path(path).name[:_SHOWN]}."
 
 

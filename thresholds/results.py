@@ -50,13 +50,13 @@ def counted(number: int, thing: str) -> str:
 
 
 def as_html(head: Lines, body: Lines) -> str:
-    """Give an HTML table; cells are escaped."""
+    """Return an HTML table; cells are escaped."""
     rows = [_row(cells, tag) for lines, tag in ((head, "th"), (body, "td")) for cells in lines]
     return f"<table><thead>{''.join(rows[: len(head)])}</thead><tbody>{''.join(rows[len(head) :])}</tbody></table>"
 
 
 def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Give columns as one read-only array of rows: `rows["name"]` is a column, `rows[3]` a row."""
+    """Return columns as one read-only array of rows: `rows["name"]` is a column, `rows[3]` a row."""
     size = len(next(iter(columns.values())))
     rows = np.empty(size, [(name, values.dtype) for name, values in columns.items()])
     for name, values in columns.items():
@@ -66,17 +66,17 @@ def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def objects_of(rows: npt.NDArray[Any]) -> list[dict[str, Any]]:
-    """Give rows as dictionaries of plain values."""
+    """Return rows as dictionaries of plain values."""
     return [dict(zip(rows.dtype.names or (), row, strict=True)) for row in rows.tolist()]
 
 
 def names_of(label_names: Sequence[str] | None, n_labels: int) -> npt.NDArray[Any]:
-    """Give a column of label names, or of positions where there are none."""
+    """Return a column of label names, or of positions where there are none."""
     return np.array([str(j) for j in range(n_labels)] if label_names is None else label_names, np.str_)
 
 
 def as_frame(rows: Any) -> Any:
-    """Give a pandas DataFrame."""
+    """Return a pandas DataFrame."""
     try:
         import pandas as pd
     except ImportError:
@@ -85,5 +85,5 @@ def as_frame(rows: Any) -> Any:
 
 
 def _row(cells: tuple[str, ...], tag: str) -> str:
-    """Give one row."""
+    """Return one row."""
     return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"

@@ -10,28 +10,28 @@ from thresholds._arrays.types import Dense, Places
 
 
 def is_sparse(value: object) -> bool:
-    """Tell whether `value` is a scipy.sparse matrix or array, without importing SciPy."""
+    """Whether `value` is a scipy.sparse matrix or array, without importing SciPy."""
     sparse = imported("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(value))
 
 
 def to_dense(matrix: Any) -> Any:
-    """Give a small matrix as a dense array."""
+    """Return a small matrix as a dense array."""
     return matrix.toarray() if is_sparse(matrix) else matrix
 
 
 def transposed(matrix: Any) -> Any:
-    """Give columns as rows: a view of a dense matrix, a CSR array of a sparse one."""
+    """Return columns as rows: a view of a dense matrix, a CSR array of a sparse one."""
     return matrix.T.tocsr() if is_sparse(matrix) else matrix.T
 
 
 def row_of_entries(array: Any) -> Places:
-    """Give the row of each stored entry of a CSR array."""
+    """Return the row of each stored entry of a CSR array."""
     return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
 
 
 def filled(array: Any, missing: float) -> Dense:
-    """Give a small CSR array as a dense one, with `missing` where nothing is stored."""
+    """Return a small CSR array as a dense one, with `missing` where nothing is stored."""
     with np.errstate(over="ignore"):
         holds = float(key_dtype(array.dtype).type(missing)) == missing
     dense = np.full(array.shape, missing, key_dtype(array.dtype) if holds else np.float64)

@@ -19,7 +19,7 @@ _WORTH_THREADS = 2**15  # cells
 
 
 def workers(n_jobs: int | None) -> int:
-    """Give the number of threads: `None` or -1 for all cores the process may use."""
+    """Return the number of threads: `None` or -1 for all cores the process may use."""
     if n_jobs is None or (isinstance(n_jobs, numbers.Integral) and n_jobs == -1):
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs < 1:

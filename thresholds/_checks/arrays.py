@@ -64,7 +64,7 @@ def indicator(
 
 
 def _sound_bools(array: Matrix, n_jobs: int | None) -> Matrix:
-    """Give a boolean matrix whose true cells are bytes of 1: memory that is viewed as boolean may hold any."""
+    """Return a boolean matrix whose true cells are bytes of 1: memory that is viewed as boolean may hold any."""
     sparse = is_sparse(array)
     cells = (array.data if sparse else array).view(np.uint8)
     if not all(_by_rows(_all_binary, cells, n_jobs)):
@@ -161,7 +161,7 @@ def weights_of_rows(
 
 
 def _sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
-    """Give finite weights that are not negative."""
+    """Return finite weights that are not negative."""
     array = numbers(value, "sample_weight")
     if array.shape != (n_samples,):
         raise InputError(f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one per row")
@@ -183,7 +183,7 @@ def missing(value: object, dtype: np.dtype[Any]) -> float:
 
 
 def _matrix(value: object, name: str, label_names: Sequence[str] | None) -> Matrix:
-    """Give a non-empty 2-D numeric array, dense or CSR; one dimension means one label, frames are put in order."""
+    """Return a non-empty 2-D numeric array, dense or CSR; one dimension means one label, frames are put in order."""
     frame = read_frame(value, name)
     if frame is not None:
         value = in_order(frame, None if label_names is None else tuple(label_names), name)
@@ -194,7 +194,7 @@ def _matrix(value: object, name: str, label_names: Sequence[str] | None) -> Matr
 
 
 def _dense_matrix(value: object, name: str) -> Dense:
-    """Give a plain 2-D array of numbers, a view of the caller's memory where it can be."""
+    """Return a plain 2-D array of numbers, a view of the caller's memory where it can be."""
     array = numbers(value, name)
     if array.ndim == 1:
         array = array[:, np.newaxis]
@@ -204,7 +204,7 @@ def _dense_matrix(value: object, name: str) -> Dense:
 
 
 def _all_binary(cells: Dense) -> bool:
-    """Tell whether all cells are 0 or 1; of integers by one maximum, as a negative one is large without its sign."""
+    """Whether all cells are 0 or 1; of integers by one maximum, as a negative one is large without its sign."""
     if cells.dtype.kind in "iu":
         return bool(cells.view(cells.dtype.str.replace("i", "u")).max(initial=0) <= 1)
     return not _not_binary(cells).any()
@@ -229,7 +229,7 @@ def _not_a_share(cells: Dense) -> Dense:
 
 
 def _is_binary(value: object) -> bool:
-    """Tell whether `value` would pass as an indicator matrix."""
+    """Whether `value` would pass as an indicator matrix."""
     try:
         indicator(value)
     except InputError:

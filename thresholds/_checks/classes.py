@@ -27,7 +27,7 @@ def class_vectors(y_true: object, y_pred: object) -> tuple[Ints, Ints, Classes]:
 
 
 def is_class(value: object) -> bool:
-    """Tell whether a value may be a class, or None."""
+    """Whether a value may be a class, or None."""
     return value is None or isinstance(value, str | numbers.Real | np.bool_)
 
 
@@ -61,7 +61,7 @@ def _each_once(labels: list[Any]) -> list[Any]:
 
 
 def _vector(value: object, name: str) -> Dense:
-    """Give a vector of int64, or an object array of strings; a single column is one, too, but for `labels`."""
+    """Return a vector of int64, or an object array of strings; a single column is one, too, but for `labels`."""
     array = plain(value, name)
     if array.ndim == 2 and array.shape[1] == 1 and name != "labels":
         array = array[:, 0]
@@ -93,7 +93,7 @@ def _one_kind(cells: Dense, name: str) -> Dense:
 
 
 def _whole(array: Dense, name: str) -> Ints:
-    """Give real numbers as int64, if they are whole and fit."""
+    """Return real numbers as int64, if they are whole and fit."""
     if array.dtype.kind in "Of":
         with np.errstate(invalid="ignore"):
             fractions = np.flatnonzero(array % 1 != 0)  # NaN and infinite ones, too.

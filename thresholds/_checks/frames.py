@@ -51,7 +51,7 @@ def read_frame(value: Any, name: str) -> Frame | None:
 def aligned(
     first: object, first_name: str, second: object, second_name: str, label_names: object = None
 ) -> tuple[Any, Any, Names | None]:
-    """Give two arguments with frames as arrays, columns and rows in the same order, and the names of the labels.
+    """Return two arguments with frames as arrays, columns and rows in the same order, and the names of the labels.
 
     Columns go by name, in the order of `label_names`, else of the second argument, whose rows also lead. What has no
     names, or no index, goes by position.
@@ -68,7 +68,7 @@ def aligned(
 
 
 def aligned_rows(value: object, name: str, **beside: object) -> Any:
-    """Give a column (weights, groups) as an array, in the order of the first argument beside it that has an index."""
+    """Return a column (weights, groups) as an array, in the order of the first argument beside it that has an index."""
     frame = read_frame(value, name)
     if frame is None:
         return value
@@ -80,7 +80,7 @@ def aligned_rows(value: object, name: str, **beside: object) -> Any:
 
 
 def named(value: object, name: str, label_names: object = None) -> tuple[Any, Names | None]:
-    """Give an argument and the names of its labels: a frame as an array, its columns in the order of `label_names`."""
+    """Return an argument and the names of its labels: a frame as an array, columns in the order of `label_names`."""
     names = None if label_names is None else names_of_labels(label_names)
     frame = read_frame(value, name)
     if frame is None:
@@ -90,7 +90,7 @@ def named(value: object, name: str, label_names: object = None) -> tuple[Any, Na
 
 
 def in_order(frame: Frame, names: Names | None, name: str) -> Dense:
-    """Give the cells of a frame, its columns in the order of `names` if both have names."""
+    """Return the cells of a frame, its columns in the order of `names` if both have names."""
     if names is None or frame.names is None or frame.names == names:
         return frame.cells
     _same_names(frame.names, names, name)
@@ -99,7 +99,7 @@ def in_order(frame: Frame, names: Names | None, name: str) -> Dense:
 
 
 def like_frame(cells: Any, value: Any, names: Names | None) -> Any:
-    """Give the columns of `cells`, which are those of `names`, as `value` is: same library, names, order and index."""
+    """Return the columns of `cells`, those of `names`, as `value` is: same library, names, order and index."""
     for library, make in _MAKERS.items():
         module = imported(library)
         made = None if module is None else make(module, cells, value, names)
@@ -109,7 +109,7 @@ def like_frame(cells: Any, value: Any, names: Names | None) -> Any:
 
 
 def _is_pandas(value: object) -> bool:
-    """Tell whether `value` has the index of a pandas object."""
+    """Whether `value` has the index of a pandas object."""
     pandas = imported("pandas")
     return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
 
@@ -131,7 +131,7 @@ def _same_names(found: Names, expected: Sequence[str], name: str) -> None:
 
 
 def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
-    """Give the rows of one pandas index in the order of another; all as they are if there are not two."""
+    """Return the rows of one pandas index in the order of another; all as they are if there are not two."""
     if index is None or other is None or len(index) != len(other) or index.equals(other):
         return slice(None)
     if index.is_unique and other.is_unique:
@@ -208,7 +208,7 @@ def _pandas_column(series: Any, name: str) -> Dense:
 
 
 def _side_by_side(columns: list[Dense], names: Names, n_rows: int, name: str) -> Dense:
-    """Give columns of numbers or truth values as a matrix."""
+    """Return columns of numbers or truth values as a matrix."""
     for column, label in zip(columns, names, strict=True):
         if column.dtype.kind not in "biufO":
             raise InputError(f"{name} has dtype {column.dtype} in column {shown(label)}, expected real numbers")
@@ -303,7 +303,7 @@ def _make_arrow(pyarrow: Any, cells: Any, value: Any, names: Names | None) -> An
 
 
 def _as_columns(cells: Any, names: Names | None, own: Names | None) -> Any:
-    """Give columns, which are those of `names`, in the order of a frame's own names."""
+    """Return columns, which are those of `names`, in the order of a frame's own names."""
     if names is None or own is None or names == own:
         return cells
     at = {label: place for place, label in enumerate(names)}
@@ -311,7 +311,7 @@ def _as_columns(cells: Any, names: Names | None, own: Names | None) -> Any:
 
 
 def _names(columns: Any, name: str) -> Names:
-    """Give column names as label names: strings, or whole numbers as text."""
+    """Return column names as label names: strings, or whole numbers as text."""
     for column in columns:
         if str(column).startswith("__index_level_"):
             raise InputError(

@@ -134,5 +134,5 @@ def names_of_labels(value: object) -> tuple[str, ...]:
 
 
 def _is_utf8(text: str) -> bool:
-    """Tell whether UTF-8 can hold text, which half a surrogate pair prevents."""
+    """Whether UTF-8 can hold text, which half a surrogate pair prevents."""
     return text.isascii() or text.encode("utf-8", "ignore").decode() == text

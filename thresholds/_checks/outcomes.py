@@ -67,7 +67,7 @@ def draws(value: object) -> npt.NDArray[Any]:
 
 
 def _shares(value: object, name: str) -> Floats:
-    """Give an array of numbers in [0, 1]."""
+    """Return an array of numbers in [0, 1]."""
     array = numbers(value, name).astype(np.float64)
     if not ((array >= 0) & (array <= 1)).all():
         raise InputError(f"{name} has values outside [0, 1], expected probabilities")

@@ -17,7 +17,7 @@ LARGEST_EXACT_INTEGER = 2**53
 
 
 def plain(value: object, name: str) -> Dense:
-    """Give an array of whatever dtype, without masked cells; strings in lists stay as they are, objects."""
+    """Return an array of whatever dtype, without masked cells; strings in lists stay as they are, objects."""
     frame = read_frame(value, name)
     value = value if frame is None else frame.cells
     parts = value if isinstance(value, list | tuple) else [value]
@@ -47,7 +47,7 @@ def _plain_numbers(array: Dense, name: str) -> Dense:
 
 
 def numbers(value: object, name: str) -> Dense:
-    """Give an array of real numbers without masked cells."""
+    """Return an array of real numbers without masked cells."""
     array = plain(value, name)
     if array.dtype.kind == "O":
         array = _plain_numbers(array, name)
@@ -57,7 +57,7 @@ def numbers(value: object, name: str) -> Dense:
 
 
 def stacked(value: Any, name: str) -> Any:
-    """Give the probabilities that scikit-learn's forests, trees and neighbours return, a list of (n_samples, 2), one
+    """Return the probabilities that scikit-learn's forests, trees and neighbours return, a list of (n_samples, 2), one
     for each label, as one matrix of those of class 1; anything else as it is."""
     if not isinstance(value, list | tuple) or not value or any(len(getattr(part, "shape", ())) != 2 for part in value):
         return value

@@ -8,7 +8,7 @@ from thresholds.errors import InputError
 
 
 def sound_csr(value: Any, name: str) -> Any:
-    """Give a CSR array with sorted indices and no cell stored twice; the caller's array is left alone."""
+    """Return a CSR array with sorted indices and no cell stored twice; the caller's array is left alone."""
     if value.ndim != 2:
         raise InputError(f"{name} has shape {value.shape}, expected (n_samples, n_labels)")
     if value.dtype.kind not in "biuf":
@@ -66,7 +66,7 @@ def _check_compressed(value: Any) -> None:
 
 
 def _native(value: Any) -> Any:
-    """Give parts in the byte order and the signed indices that SciPy and Numba work with."""
+    """Return parts in the byte order and the signed indices that SciPy and Numba work with."""
     parts = (value.data, value.indices, value.indptr)
     if not all(isinstance(part, np.ndarray) for part in parts):
         raise ValueError("indices, indptr and data must be arrays")
@@ -88,7 +88,7 @@ def _check_coordinates(value: Any) -> None:
 
 
 def _rising(array: Any, *, strictly: bool) -> bool:
-    """Tell whether columns rise within every row (the array's own flag may be wrong)."""
+    """Whether columns rise within every row (the array's own flag may be wrong)."""
     before, after = array.indices[:-1], array.indices[1:]
     falls = after <= before if strictly else after < before
     starts_row = np.zeros(array.indices.size + 1, np.bool_)

@@ -28,7 +28,7 @@ def read_json(content: bytes | str, *, constants: bool = False) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Give an object; a key must stand in it once."""
+    """Return an object; a key must stand in it once."""
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -43,7 +43,7 @@ def _refuse_constant(word: str) -> Any:
 
 
 def _float(digits: str) -> float:
-    """Give a number, if float64 holds it."""
+    """Return a number, if float64 holds it."""
     number = float(digits)
     if math.isinf(number):
         raise InputError(f"the number {shown(digits)} is too large for float64")

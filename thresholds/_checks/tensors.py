@@ -9,7 +9,7 @@ from thresholds.errors import InputError
 
 
 def from_tensor(value: Any, name: str) -> Any:
-    """Give a tensor of PyTorch or CuPy, or those of a list, as NumPy arrays, copied if on a device; others as they are.
+    """Return tensors of PyTorch or CuPy, one or a list of them, as NumPy arrays, copied off a device; others as they are.
 
     bfloat16 becomes float32, which holds it exactly.
     """
@@ -28,7 +28,7 @@ def from_tensor(value: Any, name: str) -> Any:
 
 
 def like_tensor(cells: Any, value: Any) -> Any:
-    """Give an array as a tensor of the same library and device as `value`; None for what is no tensor."""
+    """Return an array as a tensor of the same library and device as `value`; None for what is no tensor."""
     torch = imported("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         single = value.device.type == "mps" and cells.dtype == np.float64  # Apple's devices have no float64.
@@ -39,5 +39,5 @@ def like_tensor(cells: Any, value: Any) -> Any:
 
 
 def without_bfloat16(array: Any) -> Any:
-    """Give an array of bfloat16 or of an 8-bit float, dtypes that NumPy does not know, as float32."""
+    """Return an array of bfloat16 or of an 8-bit float, dtypes that NumPy does not know, as float32."""
     return array.astype(np.float32) if array.dtype.name.startswith(("bfloat16", "float8")) else array

@@ -37,7 +37,7 @@ class StandIns:
 
     @classmethod
     def can_do(cls, seconds: float) -> bool:
-        """Tell whether they will not run out of time over so much work, even where it takes three times as long."""
+        """Whether they will not run out of time over so much work, even where it takes three times as long."""
         return 3 * seconds <= cls.seconds_left
 
 
@@ -125,7 +125,7 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _optional_cache(function: Callable[..., Any]) -> Any:
-    """Give Numba's disk cache, made a convenience: damaged, full or vanished, it costs a compilation, not an error."""
+    """Return Numba's disk cache, as a convenience: damaged, full or vanished, it costs a compilation, not an error."""
     from numba.core.caching import FunctionCache
 
     class OptionalCache(FunctionCache):

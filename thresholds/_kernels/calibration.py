@@ -21,7 +21,7 @@ _RIDGE = 1e-12
 
 @kernel
 def _loss_and_slopes(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, a: float, b: float) -> Slopes:
-    """Give the log-loss of sigmoid(a x + b) against targets `high` and `low`, and its derivatives by a and b."""
+    """Return the log-loss of sigmoid(a x + b) against targets `high` and `low`, and its derivatives by a and b."""
     loss, by_a, by_b, by_aa, by_ab, by_bb = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(x.size):
         if not np.isfinite(x[i]):
@@ -43,7 +43,7 @@ def _loss_and_slopes(x: Floats, truth: Bytes, weights: Ints, high: float, low: f
 
 @kernel
 def _newton(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, b: float) -> tuple[float, float]:
-    """Give a and b of least log-loss, from a = 0: Newton's method, its steps halved until the loss falls."""
+    """Return a and b of least log-loss, from a = 0: Newton's method, its steps halved until the loss falls."""
     a = 0.0
     loss, by_a, by_b, by_aa, by_ab, by_bb = _loss_and_slopes(x, truth, weights, high, low, a, b)
     for _ in range(_MOST_STEPS):
@@ -105,7 +105,7 @@ def _standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
 
 @kernel
 def _classes_overlap(x: Floats, truth: Bytes) -> bool:
-    """Tell whether no cut separates the values of positives and negatives: else a logistic curve has no best slope."""
+    """Whether no cut separates the values of positives and negatives: else a logistic curve has no best slope."""
     least, most = np.full(2, np.inf), np.full(2, -np.inf)
     for i in range(x.size):
         if np.isfinite(x[i]):
@@ -154,7 +154,7 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
 
 @kernel
 def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
-    """Give weight, sum of p, positives and log-loss of each bin, (4, n_bins).
+    """Return weight, sum of p, positives and log-loss of each bin, (4, n_bins).
 
     A cell's bin is the number of edges below its p; edges rise.
     """
@@ -180,7 +180,7 @@ def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
 
 @kernel
 def interpolate(starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats) -> Floats:
-    """Give piecewise linear curves at scores: group g is `starts[g]:starts[g + 1]`, its knots `offsets[g]:...`.
+    """Return piecewise linear curves at scores: group g is `starts[g]:starts[g + 1]`, its knots `offsets[g]:...`.
 
     At a knot it is the knot's value exactly, beyond the ends that of the end, 0 without knots; a curve that rises does
     so here, too. Knots rise strictly; all are finite, and may lie further apart than float64 can tell.

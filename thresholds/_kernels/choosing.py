@@ -10,7 +10,7 @@ from thresholds._kernels._jit import kernel_after
 
 @kernel_after(stand_ins.best_steps)
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
-    """Give the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
+    """Return the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
     best = np.empty(offsets.size - 1, np.int64)
     for j in range(best.size):
         highest, best[j] = 0.0, -1
@@ -22,7 +22,7 @@ def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared:
 
 
 def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
-    """Give the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
+    """Return the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
 
     Returns offsets, the step of each vertex, and the slope of the edge that ends there. F-beta, and any
     weighing of true positives against predictions, is highest at a vertex; few of the steps are one.

@@ -114,7 +114,7 @@ def ranks_of_positives(
     missing: float,
     n_labels: int,
 ) -> Ints:
-    """Give the rank, from 0, that the score of each positive has in its row; equal scores rank by column.
+    """Return the rank, from 0, that the score of each positive has in its row; equal scores rank by column.
 
     Both matrices are CSR, columns rising. Ranks are counted, not sorted for: rows have few positives.
     """

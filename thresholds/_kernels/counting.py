@@ -3,7 +3,8 @@
 Cells come in rows of *lanes*: a lane is a column of a block, of one label. Truth, and marks, come as words of eight
 lanes, the last of which need no scores, so that eight cells without a positive cost one comparison.
 
-Most blocks come as scores in 8 bits: 32 of these are compared at once, where a register holds eight floats. With 32 cuts that is 1.5 ns a score and thread, half of it for reading; comparing floats with 16 took as long.
+Most blocks come as scores in 8 bits: 32 of these are compared at once, where a register holds eight floats. With 32
+cuts that is 1.5 ns a score and thread, half of it for reading; comparing floats with 16 took as long.
 """
 
 from typing import Any
@@ -157,7 +158,7 @@ _SHIFT = np.int32(LOWEST_CODE)
 
 @kernel
 def code_by_value(scores: Scores, scale: Scores, lowest: Scores, codes: Codes) -> None:
-    """Give each score of a lane the whole part of its multiple by `scale`, as far as codes from `lowest` on go."""
+    """Return each score of a lane the whole part of its multiple by `scale`, as far as codes from `lowest` on go."""
     width = scores.dtype.type(N_CODES - 1)
     for i in range(scores.shape[0]):
         row, code = scores[i], codes[i]
@@ -171,7 +172,7 @@ def code_by_value(scores: Scores, scale: Scores, lowest: Scores, codes: Codes) -
 
 @kernel
 def code_by_bits(bits: Dense, shift: Dense, lowest: Dense, codes: Codes) -> None:
-    """Give each score of a lane the upper bits of how far its pattern lies above `lowest`, which is not negative."""
+    """Return each score of a lane the upper bits of how far its pattern lies above `lowest`, which is not negative."""
     width = bits.dtype.type(N_CODES - 1)
     for i in range(bits.shape[0]):
         row, code = bits[i], codes[i]

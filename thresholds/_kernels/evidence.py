@@ -116,7 +116,7 @@ def best_cuts(offsets: Ints, hits: Ints, weights: Ints, positives: Ints, ratio: 
 
 @kernel
 def steps_to_chance(n: int, positives: int, tp: int, predicted: int) -> float:
-    """Give about how many steps `chance_of_f` takes: rows, times the width of the distribution."""
+    """Return about how many steps `chance_of_f` takes: rows, times the width of the distribution."""
     rows = min(float(n), positives * (positives + predicted) / max(tp, 1) - positives)
     rate = positives / n
     width = 24.0 * math.sqrt(min(rows, 0.5 * n) * rate * (1.0 - rate)) + 1.0
@@ -125,7 +125,7 @@ def steps_to_chance(n: int, positives: int, tp: int, predicted: int) -> float:
 
 @kernel
 def chance_of_f(weights: Ints, positives: int, tp: int, predicted: int, enough: float) -> float:
-    """Give the probability that some cut reaches the F1 of `tp` and `predicted` if truth falls on the rows by chance.
+    """Return the probability that some cut reaches the F1 of `tp` and `predicted` if truth falls on the rows by chance.
 
     A path counts the positives among the highest k rows, k = 1, 2, ...: hypergeometric. It reaches that F1 at the end
     of a tie group if it has at least tp (positives + k) / (positives + predicted) positives there. Its distribution is
@@ -177,7 +177,7 @@ def chance_of_f(weights: Ints, positives: int, tp: int, predicted: int, enough: 
 
 @kernel
 def _log_factorial(n: int) -> float:
-    """Give ln n!, from 16 on by Stirling's series; `math.lgamma` has other last bits where Numba compiles it."""
+    """Return ln n!, from 16 on by Stirling's series; `math.lgamma` has other last bits where Numba compiles it."""
     if n < 16:
         product = 1.0
         for factor in range(2, n + 1):
@@ -193,7 +193,7 @@ def _log_factorial(n: int) -> float:
 def chance_of_ranks(
     n: int, positives: int, rank_sum: float, tied: int, tied_rank: float, mean: float, variance: float
 ) -> float:
-    """Give the probability of a rank sum at least as large, if truth falls on the rows by chance and many are tied.
+    """Return the probability of a rank sum at least as large, if truth falls on the rows by chance and many are tied.
 
     How many positives lie outside the largest tie group is hypergeometric; given that, the sum is nearly normal.
     """

@@ -18,7 +18,7 @@ _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as e
 def best_prefixes_of_few(
     starts: Ints, values: Dense, beta_squared: float, zero_division: float, whole_ties: bool
 ) -> tuple[Ints, Floats]:
-    """Give what `expectation.best_prefixes` gives."""
+    """Return what `expectation.best_prefixes` gives."""
     best_k, best_f = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1)
     for i in range(best_k.size):
         of_list = values[starts[i] : starts[i + 1]]

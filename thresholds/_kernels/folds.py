@@ -10,7 +10,7 @@ from thresholds._kernels._jit import kernel
 
 @kernel
 def _neediest(placed: Ints, size: Ints, first: int) -> int:
-    """Give the fold with the least placed, then of the smallest size, then the first from `first` on."""
+    """Return the fold with the least placed, then of the smallest size, then the first from `first` on."""
     best = first
     for step in range(1, size.size):
         k = (first + step) % size.size
@@ -31,7 +31,7 @@ def deal_out(
     order: Ints,
     n_folds: int,
 ) -> Ints:
-    """Give the fold of each unit, by iterative stratification.
+    """Return the fold of each unit, by iterative stratification.
 
     Label j is true in `units[label_starts[j]:label_starts[j + 1]]`, in the order in which they are dealt out; unit u
     has `labels[unit_starts[u]:unit_starts[u + 1]]`, each `counts` times, and `sizes[u]` rows. Ties between folds go

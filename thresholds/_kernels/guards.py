@@ -29,7 +29,7 @@ def f_at_ratios(
     ratios: Floats,
     beta_squared: float,
 ) -> Floats:
-    """Give F-beta of each label when `ratios` times its positives are predicted, ties in equal parts.
+    """Return F-beta of each label when `ratios` times its positives are predicted, ties in equal parts.
 
     It is read off a staircase: between two steps nothing is hit. Where `ratios` ask for more than `most`, the weight
     of all cells, these are predicted.
@@ -54,7 +54,7 @@ def f_at_ratios(
 
 @kernel
 def _key_at_rank(keys: Keys, weights: Ints, rank: float, places: Ints, spare: Keys, spare_weights: Ints) -> Any:
-    """Give the key of the cell that holds `rank`, by digits of 11 bits: only its own bucket is looked at again."""
+    """Return the key of the cell that holds `rank`, by digits of 11 bits: only its own bucket is looked at again."""
     as_key = keys.dtype.type
     above, low = np.int64(0), 8 * keys.itemsize
     while low > 0:
@@ -83,7 +83,7 @@ def _key_at_rank(keys: Keys, weights: Ints, rank: float, places: Ints, spare: Ke
 
 @kernel
 def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Keys:
-    """Give the keys at two ranks of each label, (2, n_labels): the second rank is at least the first."""
+    """Return the keys at two ranks of each label, (2, n_labels): the second rank is at least the first."""
     n_labels = starts.size - 1
     longest = np.int64(0)
     for j in range(n_labels):
@@ -110,7 +110,7 @@ def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Key
 
 @kernel
 def count_at_keys(starts: Ints, keys: Keys, hits: Weights, weights: Ints, at: Keys) -> Ints:
-    """Give weight and hits of the cells above a key of each label, and of those at the key, (4, n_labels).
+    """Return weight and hits of the cells above a key of each label, and of those at the key, (4, n_labels).
 
     Without weights the loops are vectorised: .2 ns a score, where one loop for both cases takes 3.
     """
@@ -151,7 +151,7 @@ _SHIFT, _SIGN = np.uint32(SHIFT), np.uint32(1 << 31)
 
 @kernel
 def bin_of(key: np.uint32, probable: bool) -> np.int64:
-    """Give the bin of a probability, of 2 `SIDE`, or of a margin, of `MARGIN_BINS`."""
+    """Return the bin of a probability, of 2 `SIDE`, or of a margin, of `MARGIN_BINS`."""
     if not probable:
         return np.int64(key >> _SHIFT)
     p = np.float64(np.uint32(key ^ _SIGN if key & _SIGN else ~key).view(np.float32))
@@ -208,7 +208,7 @@ def expected_f_at_ratios(
     ratios: Floats,
     beta_squared: float,
 ) -> Floats:
-    """Give F-beta of expected counts of each label when `ratios` times its positives are predicted.
+    """Return F-beta of expected counts of each label when `ratios` times its positives are predicted.
 
     `p` has the probability of each bin and, last, of what is `missing`, which ranks just below its own bin.
     """

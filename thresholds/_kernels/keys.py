@@ -40,12 +40,12 @@ def to_keys(scores: npt.NDArray[np.floating[Any]]) -> Keys:
 
 
 def to_scores(keys: Keys) -> npt.NDArray[np.floating[Any]]:
-    """Give the scores of keys as a new array; "no score" becomes NaN."""
+    """Return the scores of keys as a new array; "no score" becomes NaN."""
     bits = np.empty(keys.shape, keys.dtype)
     _flip_back(keys.reshape(-1), _sign(keys.dtype), bits.reshape(-1))
     return bits.view(np.dtype(f"f{keys.itemsize}"))
 
 
 def _sign(dtype: np.dtype[Any]) -> np.unsignedinteger[Any]:
-    """Give the sign bit of a float of that width."""
+    """Return the sign bit of a float of that width."""
     return dtype.type(1 << (8 * dtype.itemsize - 1))  # type: ignore[no-any-return]

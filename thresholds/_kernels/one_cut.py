@@ -18,7 +18,7 @@ Measure = tuple[float, float, float]  # beta squared, zero_division, units of a 
 
 @kernel
 def _units(tp: Any, predicted: Any, positives: Any, share: float, measure: Measure) -> Any:
-    """Give a group's F-beta times its share, in units."""
+    """Return a group's F-beta times its share, in units."""
     beta_squared, zero_division, unit = measure
     if positives == 0:
         f = zero_division if predicted == 0 else 0.0
@@ -120,7 +120,7 @@ def sweep_cells(
     shares: Floats,
     measure: Measure,
 ) -> Ints:
-    """Give the mean in units once the cut has fallen to each key that a positive has, -1 at others.
+    """Return the mean in units once the cut has fallen to each key that a positive has, -1 at others.
 
     Keys are sorted upwards, `rows` says where in `of` each was; `tp` and `predicted` are those above all keys.
     """
@@ -150,7 +150,7 @@ def sweep_cells(
 
 @kernel
 def pooled_counts(grid: Keys, up: Keys, row: SmallInts, weights: Ints) -> Ints:
-    """Give the weight of the items in `[grid[k], grid[k + 1])`, for a grid that increases."""
+    """Return the weight of the items in `[grid[k], grid[k + 1])`, for a grid that increases."""
     counts = np.zeros(grid.size, np.int64)
     k = grid.size - 1
     for i in range(up.size - 1, -1, -1):
@@ -176,7 +176,7 @@ def pooled_gains(
     zero_division: float,
     unit: float,
 ) -> Ints:
-    """Give the change of the mean F-beta over groups as the shared cut falls to `grid[k]`, in multiples of 1/unit.
+    """Return the change of the mean F-beta over groups as the shared cut falls to `grid[k]`, in multiples of 1/unit.
 
     A group (a label, or an instance) is the items `starts[g]:starts[g + 1]`; its F-beta enters with `shares[g]`.
     Each group's F is rounded to an integer once, so that differences telescope and their sums are exact.

@@ -54,7 +54,7 @@ def _add_powers(p: Floats, powers: Floats) -> None:
 
 @kernel
 def _log_of_small(away: float, powers: Floats) -> float:
-    """Give the sum of log(1 - p (1 - v)) from the power sums of the p."""
+    """Return the sum of log(1 - p (1 - v)) from the power sums of the p."""
     total = 0.0
     for r in range(powers.size, 0, -1):
         total = total * away + powers[r - 1] / r
@@ -90,7 +90,7 @@ def _add_share(p: float, v: Floats, share: Floats) -> None:
 
 @kernel
 def centre(mean: float, variance: float) -> float:
-    """Give the geometric mean of the ends of what S takes, given S > 0: five standard deviations from its mean."""
+    """Return the geometric mean of the ends of what S takes, given S > 0: five standard deviations from its mean."""
     spread = 5.0 * np.sqrt(max(0.0, variance))  # Rounded sums of squares may exceed those of p.
     return float(np.sqrt(max(1.0, mean - spread) * (max(1.0, mean) + spread)))
 
@@ -109,7 +109,7 @@ def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) ->
 
 @kernel
 def _used(x: Floats, away: Floats, log_weights: Floats, k: float, mean: float) -> int:
-    """Give how many of the first nodes matter, a multiple of 8: the integrand is at most exp(-x k - mean (1 - v))."""
+    """Return how many of the first nodes matter, a multiple of 8: the integrand is at most exp(-x k - mean (1 - v))."""
     first, highest = x.size - _LANES, -np.inf  # of the last nodes
     for q in range(x.size):
         highest = max(highest, log_weights[q] - x[q] * k - mean * away[q])
@@ -196,7 +196,7 @@ def _split(p: Dense, powers: Floats) -> Floats:
 
 @kernel
 def _centre_of(large: Floats, powers: Floats) -> float:
-    """Give the centre for labels of which the small ones are in power sums."""
+    """Return the centre for labels of which the small ones are in power sums."""
     mean, variance = 0.0, 0.0
     for p in large:
         mean += p
@@ -206,7 +206,7 @@ def _centre_of(large: Floats, powers: Floats) -> float:
 
 @kernel
 def _chance_of_none(p: Floats, powers: Floats) -> float:
-    """Give the product of 1 - p, of large ones and of those in power sums."""
+    """Return the product of 1 - p, of large ones and of those in power sums."""
     chance = float(np.exp(_log_of_small(1.0, powers)))
     for i in range(p.size):
         chance *= 1.0 - p[i]
@@ -224,7 +224,7 @@ def expected_f_of_sets(
     zero_division: float,
     nodes: Floats,
 ) -> Floats:
-    """Give E F-beta of one set of each list; `chosen` lists its probabilities, `predicted` counts zeros too."""
+    """Return E F-beta of one set of each list; `chosen` lists its probabilities, `predicted` counts zeros too."""
     result = np.empty(predicted.size)
     room = np.empty((7, nodes.shape[1]))
     for i in range(result.size):
@@ -260,7 +260,7 @@ def _expected_f(
 
 @kernel
 def log_chances(values: Dense, points: Floats) -> Floats:
-    """Give log G at v = exp(-point), that is log E exp(-point S), for each point."""
+    """Return log G at v = exp(-point), that is log E exp(-point S), for each point."""
     x, v, away, product = np.empty((4, points.size))
     powers = np.zeros(POWERS)
     large = _split(values, powers)
@@ -275,7 +275,7 @@ def log_chances(values: Dense, points: Floats) -> Floats:
 def expected_share(
     p: Floats, of_set: Floats, k: int, others: Floats, points: Floats, beta_squared: float, nodes: Floats
 ) -> Floats:
-    """Give E[a F exp(-point S)] for each point, with F that of the set, a the positives of its label, S those of all.
+    """Return E[a F exp(-point S)] for each point, with F that of the set, a the positives of its label, S those of all.
 
     `others` has log E exp(-point s), s the positives of other labels. An integral as above, with a tp for tp.
     """

@@ -27,7 +27,7 @@ def extremes(firsts: Ints, sizes: Ints, keys: Keys, ends: Keys) -> None:
 def to_buckets(
     firsts: Ints, sizes: Ints, keys: Keys, ends: Keys, scales: Floats, bits: Keys, scores: Scores, buckets: Buckets
 ) -> None:
-    """Give each key a bucket, in the order of keys: linear in the score where there is a scale, else in its bits.
+    """Return each key a bucket, in the order of keys: linear in the score where there is a scale, else in its bits.
 
     Within one sign bits are linear in each octave, which suits probabilities; across 0 they would waste nearly all
     buckets on the smallest numbers. `bits` and `scores` are the same memory, room for a label.

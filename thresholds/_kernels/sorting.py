@@ -60,7 +60,7 @@ def _radix_sort(keys: Keys, rows: SmallInts, spare: Keys, spare_rows: SmallInts)
 
 @kernel
 def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
-    """Give keys upwards, and where each was, leaving `keys` alone."""
+    """Return keys upwards, and where each was, leaving `keys` alone."""
     rows = np.empty(keys.size, np.int32)
     for i in range(keys.size):
         rows[i] = i
@@ -116,7 +116,7 @@ def _sweep(
 
 @kernel_after(stand_ins.unit_staircases)
 def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
-    """Give the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
+    """Return the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
 
     The positives are sorted on their own, so that nothing has to travel with the scores: half the bytes moved.
     """
@@ -175,7 +175,7 @@ def staircases_between(
 
 @kernel
 def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> Steps:
-    """Give the staircases of the labels whose items are `starts[j]:starts[j + 1]`.
+    """Return the staircases of the labels whose items are `starts[j]:starts[j + 1]`.
 
     An item is a score with its weight and the part of the weight that is positive: a weighted or soft cell,
     or all cells absent from a sparse column at once.
@@ -229,7 +229,7 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
 
 @kernel
 def unit_aurocs(keys: Keys, truth: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """Give the AUROC of the labels in the rows of `keys` (n_labels, n_samples), NaN where one class has no score.
+    """Return the AUROC of the labels in the rows of `keys` (n_labels, n_samples), NaN where one class has no score.
 
     Negatives below every positive lose to all of them: they are counted, not sorted.
     """
@@ -266,7 +266,7 @@ def unit_aurocs(keys: Keys, truth: npt.NDArray[np.uint8]) -> npt.NDArray[np.floa
 
 @kernel
 def weighted_aurocs(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> npt.NDArray[np.float64]:
-    """Give the AUROC of the labels whose items are `starts[j]:starts[j + 1]`, as in `weighted_staircases`."""
+    """Return the AUROC of the labels whose items are `starts[j]:starts[j + 1]`, as in `weighted_staircases`."""
     n_labels = starts.size - 1
     auroc = np.full(n_labels, np.nan)
     for j in range(n_labels):

@@ -22,7 +22,7 @@ def flip_back(keys: Keys, sign: np.unsignedinteger[Any], bits: Keys) -> None:
 
 
 def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
-    """Give the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
+    """Return the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
 
     Complements of keys rise where scores fall.
     """
@@ -48,7 +48,7 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
 
 
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
-    """Give the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
+    """Return the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
     starts, sizes = offsets[:-1], np.diff(offsets)
     ratio = tp / (beta_squared * np.repeat(positives, sizes) + (tp + fp))
     highest = np.maximum.reduceat(np.append(ratio, 0.0), starts)
@@ -75,5 +75,5 @@ def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> N
 
 
 def _ones_if_negative(bits: Keys) -> Keys:
-    """Give all ones where the sign bit is set, else 0."""
+    """Return all ones where the sign bit is set, else 0."""
     return (bits.view(f"i{bits.itemsize}") >> (8 * bits.itemsize - 1)).view(bits.dtype)

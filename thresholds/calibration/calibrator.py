@@ -100,7 +100,7 @@ class Calibrator:
         return filled
 
     def tail(self, y_score: object, powers: int = 4) -> Floats:
-        """Give sums of powers of the probabilities of each row's absent entries: the `tail` of `InstanceRule.predict`.
+        """Return sums of powers of the probabilities of rows' absent entries: the `tail` of `InstanceRule.predict`.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class Calibrator:
             raise InputError(f"y_score has {cells[at]} at {where}, expected scores in [0, 1] as those of the fit")
 
     def _of_dense(self, scores: Dense) -> Floats:
-        """Give the probabilities of dense scores, blocks of rows on threads."""
+        """Return the probabilities of dense scores, blocks of rows on threads."""
         found = np.empty(scores.shape)
 
         def fill(rows: slice) -> None:
@@ -183,7 +183,7 @@ class Calibrator:
         return found
 
     def _of_sparse(self, scores: Any) -> Any:
-        """Give the probabilities of stored entries."""
+        """Return the probabilities of stored entries."""
         from scipy import sparse
 
         by_label = scores.tocsc()

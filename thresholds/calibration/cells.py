@@ -30,7 +30,7 @@ class Cells(NamedTuple):
     weights: Ints  # in the problem's unit; empty where all are 1
 
     def group(self, first: int, last: int) -> "Cells":
-        """Give the cells of labels `first:last`, as views."""
+        """Return the cells of labels `first:last`, as views."""
         at = slice(self.starts[first], self.starts[last])
         starts = self.starts[first : last + 1] - self.starts[first]
         return Cells(starts, self.scores[at], self.truth[at], self.weights[at] if self.weights.size else _NO_WEIGHTS)
@@ -86,7 +86,7 @@ def _cells(items: Items, plain: bool) -> Cells:
 
 
 def log_odds(p: Floats) -> Floats:
-    """Give log(p / (1 - p)), near 1/2 from 2 p - 1, which is exact there (the `logit` of SciPy 1.13 is not)."""
+    """Return log(p / (1 - p)), near 1/2 from 2 p - 1, which is exact there (the `logit` of SciPy 1.13 is not)."""
     middle = np.abs(p - 0.5) < 0.25
     with np.errstate(divide="ignore"):
         return np.where(middle, np.log1p((2 * p - 1) / (1 - p)), np.log(p / (1 - p)))

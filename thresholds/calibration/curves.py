@@ -23,7 +23,7 @@ class Curves:
         return isinstance(self.by_group, LogisticCurves) and self.by_group.limits is not None
 
     def of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = None) -> Floats:
-        """Give the probabilities of cells, label after label, on threads."""
+        """Return the probabilities of cells, label after label, on threads."""
 
         def find(first: int, last: int) -> Floats:
             cells = slice(starts[first], starts[last])
@@ -32,7 +32,7 @@ class Curves:
         return np.concatenate(map_labels(starts, find, n_jobs=n_jobs))
 
     def of_cells(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
-        """Give the probabilities of cells, label after label, from label `first` on."""
+        """Return the probabilities of cells, label after label, from label `first` on."""
         if self.pooled:
             starts, first = starts[[0, -1]], 0
         masked = np.isneginf(scores)

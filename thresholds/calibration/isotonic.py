@@ -32,7 +32,7 @@ class IsotonicCurves:
     probabilities: Floats
 
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
-        """Give the probabilities of scores, one group after another, from group `first` on."""
+        """Return the probabilities of scores, one group after another, from group `first` on."""
         offsets = self.offsets[first : first + starts.size]
         return interpolate(starts, scores, offsets, self.scores, self.probabilities)
 
@@ -51,7 +51,7 @@ def fit_isotonic(cells: Cells, n_jobs: int | None, progress: bool) -> IsotonicCu
 
 
 def _knots(cells: Cells) -> _Knots:
-    """Give the ends of the blocks of one group, from the lowest up, and their probabilities."""
+    """Return the ends of the blocks of one group, from the lowest up, and their probabilities."""
     score, lower, hits, weights = _steps(cells)
     if score.size == 0:
         return np.empty(0), np.empty(0)
@@ -66,7 +66,7 @@ def _knots(cells: Cells) -> _Knots:
 
 
 def _steps(cells: Cells) -> tuple[_Floats, _Floats, Ints, Ints]:
-    """Give the scores of positives, rising, the next lower score of each, and what lies below, in hits and weight.
+    """Return the scores of positives, rising, the next lower score of each, and what lies below, in hits and weight.
 
     Negatives between two positives count to the lower one: they pool with it in any case, as 0 is below every rate.
     """
@@ -83,7 +83,7 @@ def _steps(cells: Cells) -> tuple[_Floats, _Floats, Ints, Ints]:
 
 
 def rising_blocks(hits: Ints, weights: Ints) -> Ints:
-    """Give the ends of the blocks of steps, from sums over the steps below each."""
+    """Return the ends of the blocks of steps, from sums over the steps below each."""
     from scipy.optimize import isotonic_regression
 
     of_step, weight = np.diff(hits), np.diff(weights).astype(np.float64)

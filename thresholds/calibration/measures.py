@@ -97,13 +97,13 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
 
 
 def _sums_over_bins(cells: Cells) -> Floats:
-    """Give weight, sum of p, positives and log-loss of bins."""
+    """Return weight, sum of p, positives and log-loss of bins."""
     edges = np.unique(_edges(cells.scores, cells.weights))
     return tally(cells.scores, cells.truth, cells.weights, edges)
 
 
 def _edges(p: Floats, weights: Ints) -> Floats:
-    """Give the highest p of all bins but the last.
+    """Return the highest p of all bins but the last.
 
     A cell lies above edge k iff those of lower p weigh at least k / 20 of all.
     """
@@ -117,6 +117,6 @@ def _edges(p: Floats, weights: Ints) -> Floats:
 
 
 def _slope(cells: Cells) -> Floats:
-    """Give the slope of truth on the logit of p."""
+    """Return the slope of truth on the logit of p."""
     scale, _, slope, _ = fit_logistic(cells.starts[[0, -1]], log_odds(cells.scores), cells.truth, cells.weights, 0.0)
     return np.asarray(slope / scale)

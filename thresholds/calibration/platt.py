@@ -33,7 +33,7 @@ class LogisticCurves:
     at_missing: Floats  # (n_groups,)
 
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
-        """Give the probabilities of scores, one group after another, from group `first` on."""
+        """Return the probabilities of scores, one group after another, from group `first` on."""
         group = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
         found = _read(self.curves[:, group], _abscissae(scores, self.limits))
         return np.where(scores == self.missing, self.at_missing[group], found)
@@ -57,7 +57,7 @@ def fit_logistic_curves(
 
 
 def _fit(cells: Cells, missing: float, limits: Limits, smoothing: float) -> tuple[Floats, Floats]:
-    """Give the curve and the probability of `missing` of each group."""
+    """Return the curve and the probability of `missing` of each group."""
     left_out = cells.scores == missing
     x = _abscissae(cells.scores, limits)
     x[left_out] = np.nan
@@ -75,7 +75,7 @@ def _fit(cells: Cells, missing: float, limits: Limits, smoothing: float) -> tupl
 
 
 def _read(curves: Floats, x: Floats) -> Floats:
-    """Give sigmoid(slope (x / scale - centre) + intercept)."""
+    """Return sigmoid(slope (x / scale - centre) + intercept)."""
     from scipy.special import expit
 
     scale, centre, slope, intercept = curves
@@ -89,11 +89,11 @@ def _sums(values: Ints, starts: Ints) -> Ints:
 
 
 def _limits(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Give the numbers next to 0 and to 1 in the dtype of the scores."""
+    """Return the numbers next to 0 and to 1 in the dtype of the scores."""
     kind = dtype.type if dtype.kind == "f" else np.float64
     return float(np.nextafter(kind(0), kind(1))), float(np.nextafter(kind(1), kind(0)))
 
 
 def _abscissae(scores: Floats, limits: Limits) -> Floats:
-    """Give what a curve is a function of, as a new array."""
+    """Return what a curve is a function of, as a new array."""
     return scores.copy() if limits is None else log_odds(np.clip(scores, *limits))

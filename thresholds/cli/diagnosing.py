@@ -109,7 +109,7 @@ def _text(found: "Diagnosis", top: int) -> str:
 
 
 def _values(found: "Diagnosis") -> dict[str, Any]:
-    """Give what was found as plain values."""
+    """Return what was found as plain values."""
     names = ("alpha", "min_auroc", "overprediction", "n_samples", "n_labels")
     return {
         **{name: getattr(found, name) for name in names},

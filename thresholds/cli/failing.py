@@ -33,7 +33,7 @@ def conditions(text: str) -> dict[str, float]:
 
 
 def figures(found: "Diagnosis") -> dict[str, float]:
-    """Give what conditions are about.
+    """Return what conditions are about.
 
     Numbers of labels, those over-predicted whatever their state, the others by state; and the share of all predictions
     that fall on backwards, platypus and suspect labels.

@@ -103,7 +103,7 @@ def _fitted(
 
 
 def _folds(wanted: int | None, n_units: int) -> int:
-    """Give the number of folds: as many as wanted, else 5, or one for each row or group if there are fewer."""
+    """Return the number of folds: as many as wanted, else 5, or one for each row or group if there are fewer."""
     if wanted is not None:
         return wanted
     return min(_FOLDS, n_units) if n_units > 1 else 0

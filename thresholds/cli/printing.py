@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def as_json(values: dict[str, Any]) -> str:
-    """Give one JSON object, NaN as null and infinite numbers as words: JSON has neither."""
+    """Return one JSON object, NaN as null and infinite numbers as words: JSON has neither."""
     return json.dumps(_plain(values), indent=1, allow_nan=False)
 
 

@@ -65,7 +65,7 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
 
 
 def progress(source: "Source", title: str) -> Callable[[int], None] | None:
-    """Give what counts rows on a progress bar, on a terminal, if their number is known."""
+    """Return what counts rows on a progress bar, on a terminal, if their number is known."""
     if source.n_samples is None or not sys.stderr.isatty():
         return None
     from thresholds._arrays.threads import Bar
@@ -74,7 +74,7 @@ def progress(source: "Source", title: str) -> Callable[[int], None] | None:
 
 
 def settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Give the arguments of a fit."""
+    """Return the arguments of a fit."""
     return {
         "beta": options.beta,
         "placement": options.placement,
@@ -85,7 +85,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def guard(options: argparse.Namespace) -> dict[str, Any]:
-    """Give the arguments of a fit that keep it from over-fitting."""
+    """Return the arguments of a fit that keep it from over-fitting."""
     limits = {name: getattr(options, name) for name in ("max_overprediction", "min_precision", "min_recall")}
     return limits | {"guard": None if options.guard == "none" else options.guard}
 
@@ -99,7 +99,7 @@ def check_unused(options: argparse.Namespace, usual: Mapping[str, object], besid
 
 
 def halves(data: "LabelledFile") -> tuple["Ints", "Ints", str]:
-    """Give the rows to fit on and to judge on: those that the file names, else halves made here."""
+    """Return the rows to fit on and to judge on: those that the file names, else halves made here."""
     import numpy as np
 
     from thresholds.data.folds import multilabel_folds
@@ -136,7 +136,7 @@ def judging_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:
 
 
 def rows_of(data: "ScoreFile", split: str) -> tuple["Ints", str]:
-    """Give the rows of a named split, and say which they are."""
+    """Return the rows of a named split, and say which they are."""
     import numpy as np
 
     if split == "all":
@@ -158,7 +158,7 @@ def threshold_rule(path: str) -> "ThresholdRule":
 
 
 def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Ints | None":
-    """Give the places of a rule's labels in a file, by name; None where they are in order, or one has no names."""
+    """Return the places of a rule's labels in a file, by name; None where they are in order, or one has no names."""
     import numpy as np
 
     from thresholds.files.tables.columns import listed
@@ -193,7 +193,7 @@ def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
 
 
 def taken(matrix: Matrix, rows: "Ints") -> Matrix:
-    """Give some rows; all of them without a copy."""
+    """Return some rows; all of them without a copy."""
     import numpy as np
 
     everything = len(rows) == matrix.shape[0] and np.array_equal(rows, np.arange(len(rows)))

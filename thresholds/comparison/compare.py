@@ -67,7 +67,7 @@ class Comparison:
     backwards: tuple[str, ...] = ()  # those that rank backwards: names, or positions
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, for JSON."""
+        """Return plain values, for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -164,7 +164,7 @@ def compare(
 
 
 def _common_names(rules: Mapping[str, AnyRule]) -> tuple[str, ...] | None:
-    """Give the label names of the rules, and refuse rules of different ones."""
+    """Return the label names of the rules, and refuse rules of different ones."""
     known = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
     for (first, names), (second, others) in pairwise(known.items()):
         if names != others:
@@ -212,7 +212,7 @@ def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings
 
 
 def _are_probabilities(scores: Matrix) -> bool:
-    """Tell whether all scores lie in [0, 1]."""
+    """Whether all scores lie in [0, 1]."""
     try:
         _checks.probabilities(scores)
     except InputError:

@@ -60,7 +60,7 @@ class RuleDifference(tables.ReadOnly):
         return order[(table["moved"] | (rows > 0))[order]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, for JSON."""
+        """Return plain values, for JSON."""
         return {
             "n_labels": self.table.size,
             "n_moved": int(self.table["moved"].sum()),
@@ -74,11 +74,11 @@ class RuleDifference(tables.ReadOnly):
         }
 
     def to_frame(self) -> Any:
-        """Give the table as a pandas DataFrame."""
+        """Return the table as a pandas DataFrame."""
         return tables.as_frame(self.table)
 
     def to_text(self, top: int = _SHOWN) -> str:
-        """Give what `str` does, with at most `top` labels in the table."""
+        """Return what `str` does, with at most `top` labels in the table."""
         top = _checks.count(top, "top", 0)
         lines = [self._summary()]
         lines += [f"{name}: {old} -> {new}" for name, (old, new) in self.settings.items()]
@@ -93,7 +93,7 @@ class RuleDifference(tables.ReadOnly):
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        """Give a summary, what differs in the settings, and a table of the largest changes."""
+        """Return a summary, what differs in the settings, and a table of the largest changes."""
         return self.to_text()
 
     def _summary(self) -> str:
@@ -210,7 +210,7 @@ class _Decided(NamedTuple):
 
 
 def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:
-    """Give the positions, in each rule, of the labels that both have, in the order of the new one."""
+    """Return the positions, in each rule, of the labels that both have, in the order of the new one."""
     if old.label_names is not None and new.label_names is not None:
         position = {name: at for at, name in enumerate(old.label_names)}
         pairs = [(position[name], at) for at, name in enumerate(new.label_names) if name in position]
@@ -249,7 +249,7 @@ def _decided(old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Int
 
 
 def _changed_settings(old: ThresholdRule, new: ThresholdRule) -> dict[str, tuple[Any, Any]]:
-    """Give the settings that differ."""
+    """Return the settings that differ."""
     pairs = {name: (getattr(old, name), getattr(new, name)) for name in _SETTINGS}
     fitted_on = (None if rule.fitted_on is None else rule.fitted_on.n_samples for rule in (old, new))
     pairs["n_samples"] = tuple(fitted_on)  # type: ignore[assignment]

@@ -99,7 +99,7 @@ def multilabel_folds(
 def split_rows(
     cv: Any, truth: Matrix, y_true: object, weighted: Booleans | None, groups: object, random_state: int | None
 ) -> tuple[list[tuple[Ints, Ints]], str]:
-    """Give the rows to fit on and to judge on of each fold, and say where they come from.
+    """Return the rows to fit on and to judge on of each fold, and say where they come from.
 
     `cross_fit` says what `cv` may be; `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for
     all.
@@ -125,14 +125,14 @@ def split_rows(
 
 
 def seed_of_folds(how: str, random_state: int | None) -> int | None:
-    """Give the seed that folds were made with; None for folds that were given, which have none that is known."""
+    """Return the seed that folds were made with; None for folds that were given, which have none that is known."""
     return random_state if how.startswith(STRATIFIED) else None
 
 
 def _stratified(
     truth: Matrix, weighted: Booleans | None, n_folds: int, groups: object, random_state: int | None
 ) -> Ints:
-    """Give folds of the rows that have weight; the others, which count nowhere, are in none."""
+    """Return folds of the rows that have weight; the others, which count nowhere, are in none."""
     if weighted is None or weighted.all():
         return multilabel_folds(truth, n_folds, groups=groups, random_state=random_state)
     used, folds = np.flatnonzero(weighted), np.full(weighted.size, -1)
@@ -142,7 +142,7 @@ def _stratified(
 
 
 def _numbers(cv: Any) -> Any:
-    """Give fold numbers, whatever holds them, as an array; anything else as it is."""
+    """Return fold numbers, whatever holds them, as an array; anything else as it is."""
     cv = _checks.from_tensor(cv, "cv")
     if isinstance(cv, list | tuple) and cv and all(isinstance(number, Integral) for number in cv):
         return np.asarray(cv)
@@ -150,7 +150,7 @@ def _numbers(cv: Any) -> Any:
 
 
 def _of_numbers(folds: npt.NDArray[Any]) -> Iterator[tuple[Ints, Ints]]:
-    """Give the rows outside and inside each fold; those of negative number are in none."""
+    """Return the rows outside and inside each fold; those of negative number are in none."""
     for k in np.unique(folds[folds >= 0]):
         yield np.flatnonzero(folds != k), np.flatnonzero(folds == k)
 
@@ -216,7 +216,7 @@ def group_numbers(groups: Any, n: int) -> Ints:
 
 
 def _is_name(value: Any) -> bool:
-    """Tell whether a value tells groups apart: it can be hashed, and equals itself, which a missing one does not."""
+    """Whether a value tells groups apart: it can be hashed, and equals itself, which a missing one does not."""
     try:
         hash(value)
         return value is not None and bool(value == value)

@@ -77,7 +77,7 @@ class Gathered:
         self._n_rows -= self._n_last
 
     def matrix(self) -> Matrix:
-        """Give all rows, not to be written to; more may be added later."""
+        """Return all rows, not to be written to; more may be added later."""
         shape = self._n_rows, self._width
         if len(self._parts) == 1:
             return self._parts[0].whole().reshape(shape)
@@ -103,7 +103,7 @@ def add_all(parts: Sequence[tuple[Any, Any]]) -> None:
 
 
 def _arrays(block: Matrix) -> list[Dense]:
-    """Give the vectors that hold a block."""
+    """Return the vectors that hold a block."""
     if not is_sparse(block):
         return [np.ascontiguousarray(block).reshape(-1)]
     index = np.int32 if block.shape[1] < 2**31 else np.int64
@@ -137,7 +137,7 @@ class _Growing:
         self._size -= self._n_last
 
     def whole(self) -> Dense:
-        """Give all of it; chunks are let go one by one as they are copied, so that memory holds little twice."""
+        """Return all of it; chunks are let go one by one as they are copied, so that memory holds little twice."""
         if self._file is not None and self._size:
             return np.memmap(self._file, self.dtype, "r", shape=(self._size,))
         if len(self._chunks) > 1:

@@ -77,7 +77,7 @@ def from_label_lists(
 
 
 def to_label_lists(y_pred: object, label_names: Sequence[str] | None = None) -> list[list[str]] | list[list[int]]:
-    """Give the labels of each row of a 0/1 matrix: names, or positions where no names are given.
+    """Return the labels of each row of a 0/1 matrix: names, or positions where no names are given.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def to_label_lists(y_pred: object, label_names: Sequence[str] | None = None) -> 
 
 
 def indicator_of(positions: Ints, offsets: Ints, n_labels: int, name: str, first: int = 0) -> Any:
-    """Give the CSR array of label positions, row i having `positions[offsets[i]:offsets[i + 1]]`.
+    """Return the CSR array of label positions, row i having `positions[offsets[i]:offsets[i + 1]]`.
 
     Positions may be in any order; `first` is the number of the first row in messages.
     """
@@ -135,7 +135,7 @@ def indicator_of(positions: Ints, offsets: Ints, n_labels: int, name: str, first
 
 
 def lists_of(decided: Matrix) -> tuple[Ints, Ints]:
-    """Give label positions and offsets of a checked 0/1 matrix."""
+    """Return label positions and offsets of a checked 0/1 matrix."""
     if is_sparse(decided):
         return decided.indices, decided.indptr
     rows, positions = np.nonzero(decided)
@@ -152,7 +152,7 @@ def refuse_unknown(positions: Ints, words: Sequence[str], name: str, known_by: s
 
 
 def _flattened(label_lists: Iterable[Iterable[Any]]) -> tuple[list[Any], Ints]:
-    """Give the labels of all rows, checked to be of one kind, and the offsets of the rows."""
+    """Return the labels of all rows, checked to be of one kind, and the offsets of the rows."""
     label_lists = _as_list(label_lists)
     if isinstance(label_lists, str | bytes | Mapping) or not isinstance(label_lists, Iterable):
         raise InputError(f"label_lists is {shown(label_lists)}, expected a list of labels for each row")
@@ -173,7 +173,7 @@ def _flattened(label_lists: Iterable[Iterable[Any]]) -> tuple[list[Any], Ints]:
 
 
 def _as_list(values: Any) -> Any:
-    """Give arrays, tensors and columns, of whatever library, as lists; frames are neither."""
+    """Return arrays, tensors and columns, of whatever library, as lists; frames are neither."""
     if hasattr(values, "columns") or is_sparse(values):
         found = "sparse matrix" if is_sparse(values) else f"frame ({type(values).__name__})"
         raise InputError(f"label_lists is a {found}, expected a list of labels for each row, or one column of lists")
@@ -195,7 +195,7 @@ def _refuse_huge(positions: Sequence[Any], offsets: Ints) -> None:
 
 
 def _row(labels: Iterable[Any], number: int) -> list[Any]:
-    """Give the labels of one row; a string, which is iterable too, is none."""
+    """Return the labels of one row; a string, which is iterable too, is none."""
     labels = _as_list(labels)
     if isinstance(labels, str):
         raise InputError(

@@ -121,11 +121,11 @@ class Problem:
         return self.n_labels if axis == "labels" else self.n_samples
 
     def row_blocks(self) -> Iterator[slice]:
-        """Give blocks of rows that are small enough for copies of their scores."""
+        """Return blocks of rows that are small enough for copies of their scores."""
         return row_blocks(self.n_samples, self.n_stored // self.n_samples)
 
     def rows(self, part: slice) -> tuple[Matrix, Matrix]:
-        """Give truth and scores of a block of rows as CSR arrays; all dense scores are stored."""
+        """Return truth and scores of a block of rows as CSR arrays; all dense scores are stored."""
         from scipy import sparse
 
         scores = self.scores[part]
@@ -137,7 +137,7 @@ class Problem:
         return self._sparse_truth(self.truth[part], sparse.csr_array), scores
 
     def tile(self, first: int, last: int) -> tuple[Dense, npt.NDArray[np.uint8]]:
-        """Give keys and truth of labels `first:last`, both (last - first, n_samples), of a plain problem."""
+        """Return keys and truth of labels `first:last`, both (last - first, n_samples), of a plain problem."""
         keys = to_keys(_transposed(self.scores, first, last, self.dtype))
         truth = self.by_label[0]
         if is_sparse(truth):
@@ -145,7 +145,7 @@ class Problem:
         return keys, _transposed(truth, first, last, np.dtype(np.uint8))
 
     def cells(self, first: int, last: int) -> Items:
-        """Give the items of labels `first:last`, without weights (an empty array) where all are 1."""
+        """Return the items of labels `first:last`, without weights (an empty array) where all are 1."""
         if not self.plain:
             return self.items("labels", first, last)
         keys, truth = self.tile(first, last)
@@ -153,12 +153,12 @@ class Problem:
         return Items(starts, keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
 
     def take(self, rows: Ints) -> "Problem":
-        """Give the problem of some of the rows."""
+        """Return the problem of some of the rows."""
         weights, measured = (None if values is None else values[rows] for values in (self.weights, self.measured))
         return replace(self, truth=self.truth[rows], scores=self.scores[rows], weights=weights, measured=measured)
 
     def pooled(self) -> "Problem | None":
-        """Give all cells of a plain problem as those of one label; None where that would take a copy."""
+        """Return all cells of a plain problem as those of one label; None where that would take a copy."""
         for order, name in (("C", "c_contiguous"), ("F", "f_contiguous")):
             if all(isinstance(cells, np.ndarray) and getattr(cells.flags, name) for cells in (self.truth, self.scores)):
                 truth, scores = (cells.reshape((-1, 1), order=order) for cells in (self.truth, self.scores))
@@ -166,11 +166,11 @@ class Problem:
         return None
 
     def view(self, rows: Ints) -> "Problem":
-        """Give the plain problem of some of the rows, whose scores are copied only in the pieces that are asked for."""
+        """Return the plain problem of some of the rows, whose scores are copied only in pieces that are asked for."""
         return replace(self, truth=self.truth[rows], scores=_RowsOf(self.scores, rows))
 
     def items(self, axis: Axis, first: int, last: int) -> Items:
-        """Give the items of groups `first:last`."""
+        """Return the items of groups `first:last`."""
         if is_sparse(self.scores):
             return self._sparse_items(axis, first, last)
         if axis == "labels":
@@ -186,24 +186,24 @@ class Problem:
         return Items(starts, keys.reshape(-1), hits.reshape(-1), np.ascontiguousarray(weights).reshape(-1))
 
     def _present(self, first: int, last: int) -> Ints:
-        """Give 0 for cells of rows without weight, and for all others 1, or as many units where truth is soft."""
+        """Return 0 for cells of rows without weight, and for all others 1, or as many units where truth is soft."""
         weight = 1 << (60 - self.n_labels.bit_length()) if self.soft else 1
         return (self.row_weights[first:last] > 0).astype(np.int64) * weight
 
     def _sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
-        """Give a piece of the truth as a sparse array of that kind."""
+        """Return a piece of the truth as a sparse array of that kind."""
         if is_sparse(truth):
             return truth
         return kind(truth.astype(np.float64) if self.soft else truth != 0)
 
     def _hits(self, truth: Dense, weights: Ints) -> Ints:
-        """Give the positive part of weights."""
+        """Return the positive part of weights."""
         if self.soft:
             return np.rint(truth * weights).astype(np.int64)
         return np.where(truth != 0, weights, 0)
 
     def _sparse_items(self, axis: Axis, first: int, last: int) -> Items:
-        """Give items from stored entries, one more per group for the absent ones."""
+        """Return items from stored entries, one more per group for the absent ones."""
         if axis == "labels":
             truth, scores = (_compressed(part[:, first:last], "csc") for part in self.by_label)
         else:
@@ -251,17 +251,17 @@ class _RowsOf:
 
 
 def stored(matrix: Matrix) -> int:
-    """Give the number of cells that take room."""
+    """Return the number of cells that take room."""
     return int(matrix.nnz if is_sparse(matrix) else matrix.size)
 
 
 def _other(axis: Axis) -> Axis:
-    """Give the axis that runs within a group."""
+    """Return the axis that runs within a group."""
     return "samples" if axis == "labels" else "labels"
 
 
 def _compressed(matrix: Matrix, form: str) -> Matrix:
-    """Give a sparse matrix in that form with sorted indices, a dense one as it is."""
+    """Return a sparse matrix in that form with sorted indices, a dense one as it is."""
     if not is_sparse(matrix):
         return matrix
     matrix = matrix.asformat(form)
@@ -270,7 +270,7 @@ def _compressed(matrix: Matrix, form: str) -> Matrix:
 
 
 def _coordinates(matrix: Matrix) -> tuple[Ints, Ints]:
-    """Give group and place within the group of each stored entry."""
+    """Return group and place within the group of each stored entry."""
     return np.repeat(np.arange(matrix.indptr.size - 1), np.diff(matrix.indptr)), matrix.indices.astype(np.int64)
 
 

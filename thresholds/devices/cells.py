@@ -62,7 +62,7 @@ def row_blocks(shape: tuple[int, int], cells: int) -> list[slice]:
 
 
 def _matrix(value: Array, name: str) -> tuple[Namespace, Array]:
-    """Give a non-empty matrix of numbers and its namespace; one dimension means one label."""
+    """Return a non-empty matrix of numbers and its namespace; one dimension means one label."""
     layout = str(getattr(value, "layout", ""))
     if layout.startswith("torch.") and layout != "torch.strided":
         raise InputError(f"{name} is a tensor of layout {layout}, expected a dense one: pass its to_dense()")
@@ -79,7 +79,7 @@ def _matrix(value: Array, name: str) -> tuple[Namespace, Array]:
 
 
 def _comparable(xp: Namespace, cells: Array, name: str) -> Array:
-    """Give cells of a dtype that can be compared."""
+    """Return cells of a dtype that can be compared."""
     kind = dtype_name(cells)
     if kind == "bool":
         return xp.astype(cells, xp.uint8)
@@ -90,7 +90,7 @@ def _comparable(xp: Namespace, cells: Array, name: str) -> Array:
 
 
 def _ends(xp: Namespace, cells: Array) -> tuple[float, float]:
-    """Give the lowest and the highest cell, both NaN if any is; whole numbers exactly."""
+    """Return the lowest and the highest cell, both NaN if any is; whole numbers exactly."""
     low, high = to_host(xp, xp.stack([xp.min(cells), xp.max(cells)])).tolist()
     return low, high
 
@@ -105,7 +105,7 @@ def _place(xp: Namespace, bad: Array, label_names: Sequence[str] | None) -> tupl
 
 
 def _first(xp: Namespace, marks: Array) -> int:
-    """Give the position of the first mark."""
+    """Return the position of the first mark."""
     positions = np.arange(marks.shape[0], dtype=np.int32)
     return int(xp.min(xp.where(marks, beside(marks, xp, positions), positions[-1].item())))
 

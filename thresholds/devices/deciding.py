@@ -14,7 +14,7 @@ _HALVES = ("float16", "bfloat16")  # compared, and computed with, in float32
 
 
 def decide(scores: Array, thresholds: Floats) -> Array:
-    """Give uint8 on the device of checked scores: 1 iff score >= threshold, exactly, whatever the dtype.
+    """Return uint8 on the device of checked scores: 1 iff score >= threshold, exactly, whatever the dtype.
 
     (Where the device tells subnormal numbers from 0; fitted thresholds hardly ever are such.)
     """
@@ -23,7 +23,7 @@ def decide(scores: Array, thresholds: Floats) -> Array:
 
 
 def inside(scores: Array, switches: Sequence[Floats]) -> Array:
-    """Give uint8 on the device of checked scores: 1 iff an odd number of the label's rising switches are <= score."""
+    """Return uint8 on the device of checked scores: 1 iff an odd number of the label's rising switches are <= score."""
     xp, cells = own(scores)
     longest = max(1, *(of_label.size for of_label in switches))
     table = np.full((longest, len(switches)), np.inf)
@@ -36,7 +36,7 @@ def inside(scores: Array, switches: Sequence[Floats]) -> Array:
 
 
 def highest(scores: Array, k: int, *, block: int = BLOCK) -> Array:
-    """Give uint8 on the device of checked scores: 1 for the k highest of each row, of equal ones the first labels."""
+    """Return uint8 on the device of checked scores: 1 for the k highest of each row, of equal ones the first labels."""
     xp, cells = own(scores)
     size, marks = min(k, cells.shape[1]), []
     at = cells.shape[1] - max(size, 1)
@@ -88,7 +88,7 @@ def rescale(scores: Array, thresholds: Floats, unit_interval: bool) -> Array:
 
 
 def _floating(xp: Namespace, cells: Array) -> tuple[Any, np.dtype[Any]]:
-    """Give the floating dtype for results, and NumPy's for computing them."""
+    """Return the floating dtype for results, and NumPy's for computing them."""
     name = dtype_name(cells)
     if name in FLOATS:
         return cells.dtype, np.dtype("float32" if name in _HALVES else name)

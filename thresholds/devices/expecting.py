@@ -22,7 +22,7 @@ _LARGEST = 1e30  # for beta^2 without float64: F is that of any larger one.
 
 
 def best_cuts(probabilities: Array, beta: float, pooled: bool, *, block: int = BLOCK) -> tuple[Floats, Floats]:
-    """Give the cut F* / (1 + b^2) of each label, or that of their pooled counts, and what it counts.
+    """Return the cut F* / (1 + b^2) of each label, or that of their pooled counts, and what it counts.
 
         F / (1 + b^2) = tp / (b^2 positives + predicted),    tp = sum over p >= cut of p,    positives = sum of p
 
@@ -84,7 +84,7 @@ def best_sets(probabilities: Array, beta: float, zero_division: float, *, block:
 
 
 def _sums_above(xp: Namespace, p: Array, cuts: Floats, block: int) -> Floats:
-    """Give the sum and the number of what lies at or above the cuts, (2, n_labels); blocks are added up in float64."""
+    """Return sum and number of what lies at or above the cuts, (2, n_labels); blocks are added up in float64."""
     dtype, in_numpy = best_float(xp, p)
     low, parts = beside(p, xp, rounded_up(cuts, in_numpy)), []
     for rows in row_blocks(p.shape, block):
@@ -95,7 +95,7 @@ def _sums_above(xp: Namespace, p: Array, cuts: Floats, block: int) -> Floats:
 
 
 def _ratio(counts: Floats, beta_squared: float) -> Floats:
-    """Give F / (1 + b^2); 0 where nothing is."""
+    """Return F / (1 + b^2); 0 where nothing is."""
     tp, predicted, positives = counts
     below = beta_squared * positives + predicted
     return np.asarray(tp / np.where(below > 0, below, 1.0))
@@ -139,7 +139,7 @@ def _best_sizes(xp: Namespace, falling: Array, beta: float, zero_division: float
 
 
 def _expectations(xp: Namespace, falling: Array, width: int, scale: Array, beta_squared: float, many: bool) -> Array:
-    """Give E F of the 1, 2, ..., `width` highest probabilities of each row, with nodes of one scale each.
+    """Return E F of the 1, 2, ..., `width` highest probabilities of each row, with nodes of one scale each.
 
     E F = (1 + B) integral of u^(k - 1) G(v) H(v) du,    u = exp(-z / scale),    v = u^B,
     G(v) = product over all labels of (1 - p + p v),    H(v) = sum over the k highest of p v / (1 - p + p v)
@@ -158,7 +158,7 @@ def _expectations(xp: Namespace, falling: Array, width: int, scale: Array, beta_
 
 
 def _centre(xp: Namespace, p: Array) -> Array:
-    """Give the geometric mean of the ends of what S takes, given S > 0: five standard deviations from its mean."""
+    """Return the geometric mean of the ends of what S takes, given S > 0: five standard deviations from its mean."""
     mean = xp.sum(p, axis=1, keepdims=True)
     spread = 5.0 * xp.sqrt(xp.sum(p * (1.0 - p), axis=1, keepdims=True))
     least = xp.ones_like(mean)
@@ -166,13 +166,13 @@ def _centre(xp: Namespace, p: Array) -> Array:
 
 
 def _numbers(xp: Namespace, like: Array, n: int) -> Array:
-    """Give 1, 2, ..., n in the dtype of an array, beside it."""
+    """Return 1, 2, ..., n in the dtype of an array, beside it."""
     return xp.astype(beside(like, xp, np.arange(1, n + 1, dtype=np.int32)), like.dtype)
 
 
 @lru_cache(maxsize=2)
 def _nodes(many: bool) -> tuple[tuple[float, float], ...]:
-    """Give the points z of Gauss-Laguerre quadrature, and log(weight exp(z))."""
+    """Return the points z of Gauss-Laguerre quadrature, and log(weight exp(z))."""
     points, weights = np.polynomial.laguerre.laggauss(_N_NODES[many])
     logs = np.log(weights) + points
     return tuple(zip(points.tolist(), logs.tolist(), strict=True))

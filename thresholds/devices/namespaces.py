@@ -17,36 +17,36 @@ Namespace: TypeAlias = Any  # an array library, or what stands for it
 
 
 def namespace_on_device(value: object) -> Namespace | None:
-    """Give the namespace of an array that is not in host memory; None for anything else."""
+    """Return the namespace of an array that is not in host memory; None for anything else."""
     if isinstance(value, np.ndarray | np.generic) or not hasattr(type(value), "device") or _is_traced(value):
         return None
     return None if _in_host_memory(value) else _namespace(value)
 
 
 def is_tensor(value: object) -> bool:
-    """Tell whether `value` is an array of another library than NumPy, wherever it is."""
+    """Whether `value` is an array of another library than NumPy, wherever it is."""
     known = not isinstance(value, np.ndarray | np.generic) and _namespace(value) is not None
     return known and not _is_traced(value) and not getattr(value, "is_nested", False)
 
 
 def known_to_numpy(array: Array) -> bool:
-    """Tell whether NumPy can read an array: it is in host memory and of a dtype that NumPy has."""
+    """Whether NumPy can read an array: it is in host memory and of a dtype that NumPy has."""
     return _in_host_memory(array) and not dtype_name(array).startswith(("bfloat16", "float8"))
 
 
 def own(value: Array) -> tuple[Namespace, Array]:
-    """Give an array's namespace, and the array without the gradients that torch may be tracking."""
+    """Return an array's namespace, and the array without the gradients that torch may be tracking."""
     namespace = _namespace(value)
     return namespace, value.detach() if isinstance(namespace, _Torch) else value
 
 
 def dtype_name(array: Array) -> str:
-    """Give the name of the dtype, the same in all libraries."""
+    """Return the name of the dtype, the same in all libraries."""
     return str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
 
 
 def best_float(namespace: Namespace, like: Array) -> tuple[Any, np.dtype[Any]]:
-    """Give float64, or float32 if the device of an array has none: the library's dtype, and NumPy's."""
+    """Return float64, or float32 if the device of an array has none: the library's dtype, and NumPy's."""
     if isinstance(namespace, _Adapted):
         name = namespace.best_float(like)
     else:
@@ -71,7 +71,7 @@ def to_host(namespace: Namespace, array: Array) -> npt.NDArray[Any]:
 
 
 def _namespace(value: Any) -> Namespace | None:
-    """Give the namespace of an array, or None if its library is unknown."""
+    """Return the namespace of an array, or None if its library is unknown."""
     torch = imported("torch")  # Whoever has a tensor has imported it.
     if torch is not None and isinstance(value, torch.Tensor):
         return _Torch(torch)
@@ -82,19 +82,19 @@ def _namespace(value: Any) -> Namespace | None:
 
 
 def _is_traced(value: object) -> bool:
-    """Tell whether JAX is tracing a function, so that there are no values yet."""
+    """Whether JAX is tracing a function, so that there are no values yet."""
     jax = imported("jax")
     return jax is not None and isinstance(value, jax.core.Tracer)
 
 
 def _in_host_memory(value: Any) -> bool:
-    """Tell whether NumPy can read the array where it is; JAX may have it on several devices."""
+    """Whether NumPy can read the array where it is; JAX may have it on several devices."""
     devices = value.devices() if callable(getattr(value, "devices", None)) else [value.device]
     return all(map(_is_host, devices))
 
 
 def _is_host(device: object) -> bool:
-    """Tell whether a device is the host: every library says so in its name ("cpu", "CPU_DEVICE", "TFRT_CPU_0")."""
+    """Whether a device is the host: every library says so in its name ("cpu", "CPU_DEVICE", "TFRT_CPU_0")."""
     return "cpu" in str(device).lower()
 
 
@@ -112,7 +112,7 @@ class _Torch(_Adapted):
     """torch."""
 
     def best_float(self, like: Array) -> str:
-        """Give the name of the most precise dtype; Apple's devices, for one, refuse float64."""
+        """Return the name of the most precise dtype; Apple's devices, for one, refuse float64."""
         try:
             self._library.empty(0, dtype=self._library.float64, device=like.device)
         except (RuntimeError, TypeError):
@@ -142,7 +142,7 @@ class _LikeNumpy(_Adapted):
     """CuPy, and NumPy before 2.1."""
 
     def best_float(self, like: Array) -> str:
-        """Give the name of the most precise dtype."""
+        """Return the name of the most precise dtype."""
         return "float64"
 
     def to_host(self, x: Array) -> Dense:

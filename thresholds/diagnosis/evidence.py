@@ -144,7 +144,7 @@ def _p_of_ranks(statistics: Floats, positives: Ints, n: int) -> Floats:
 
 
 def _reversed(statistics: Floats, n: int) -> Floats:
-    """Give the statistics of the negated scores, those of ranks alone."""
+    """Return the statistics of the negated scores, those of ranks alone."""
     auroc, of_positives, of_negatives, cubes, tied, tied_rank, mean, variance = statistics
     return np.stack([1 - auroc, of_positives, of_negatives, cubes, tied, n + 1 - tied_rank, n + 1 - mean, variance])
 
@@ -183,7 +183,7 @@ def _p_of_auroc(statistics: Floats, positives: Ints, n: int, least: float) -> Fl
 
 
 def _p_below(auroc: Floats, variance: Floats, least: float) -> Floats:
-    """Give the normal p-value of an AUROC below `least`."""
+    """Return the normal p-value of an AUROC below `least`."""
     from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -192,7 +192,7 @@ def _p_below(auroc: Floats, variance: Floats, least: float) -> Floats:
 
 
 def _where_testable(p: Floats, positives: Ints, n: int) -> Floats:
-    """Give NaN where positives or negatives are too few for a test of AUROC."""
+    """Return NaN where positives or negatives are too few for a test of AUROC."""
     return np.where((positives < FEWEST) | (n - positives < FEWEST), np.nan, p)
 
 

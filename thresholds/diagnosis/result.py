@@ -109,7 +109,7 @@ class Diagnosis(tables.ReadOnly):
         return int((~np.isnan(self.table["p_backwards"])).sum())
 
     def most_predicted(self, k: int = 8) -> "MostPredicted":
-        """Give the k labels predicted most: how often, the highest F1 on these rows, and the threshold.
+        """Return the k labels predicted most: how often, the highest F1 on these rows, and the threshold.
 
         This is the form of Lipton et al. 2013, figure 8.
         """
@@ -143,7 +143,7 @@ class Diagnosis(tables.ReadOnly):
         return repaired(self, rule, action, states)
 
     def to_frame(self) -> Any:
-        """Give the table as a pandas DataFrame."""
+        """Return the table as a pandas DataFrame."""
         return tables.as_frame(self.table)
 
     def to_text(self, k: int = 8) -> str:
@@ -164,7 +164,7 @@ class Diagnosis(tables.ReadOnly):
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        """Give `to_text()`."""
+        """Return `to_text()`."""
         return self.to_text()
 
     def _repr_html_(self) -> str:
@@ -236,7 +236,7 @@ class MostPredicted(tables.ReadOnly):
         return tables.as_html(*self._lines())
 
     def _lines(self) -> tuple[tables.Lines, tables.Lines]:
-        """Give head and body."""
+        """Return head and body."""
         body = [
             (
                 str(row["name"]),
@@ -274,7 +274,7 @@ def reason(columns: Mapping[str, Dense], j: int, min_auroc: float) -> str:
 
 
 def are_many(backwards: int, tested: int) -> bool:
-    """Tell whether most of the labels that could be tested rank backwards."""
+    """Whether most of the labels that could be tested rank backwards."""
     return 2 * backwards > tested
 
 
@@ -294,10 +294,10 @@ def frozen(array: Dense) -> Dense:
 
 
 def _p(value: float) -> str:
-    """Give a p-value; normal tails are not trusted beyond 1e-15."""
+    """Return a p-value; normal tails are not trusted beyond 1e-15."""
     return "< 1e-15" if value < 1e-15 else f"= {value:.2g}"
 
 
 def _number(value: float) -> str:
-    """Give a number to four digits, nothing for NaN."""
+    """Return a number to four digits, nothing for NaN."""
     return "" if np.isnan(value) else f"{value:.4g}"

@@ -133,7 +133,7 @@ def diagnose(
 
 
 def missing_of(rule: AnyRule) -> float:
-    """Give the score that a rule takes absent entries for."""
+    """Return the score that a rule takes absent entries for."""
     return float(getattr(rule.calibrator if isinstance(rule, CalibratedRule) else rule, "missing", 0.0))
 
 
@@ -159,7 +159,7 @@ def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Crit
 
 
 def states_of(counts: ConfusionCounts, evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.str_]:
-    """Give the state of each label from what a rule predicts, counted without weights, and the evidence."""
+    """Return the state of each label from what a rule predicts, counted without weights, and the evidence."""
     informative, uninformative = (
         rejected(p, criteria.alpha) for p in (evidence.p_informative, evidence.p_uninformative)
     )
@@ -178,7 +178,7 @@ def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool
 
 
 def _columns(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:
-    """Give the figures of each label; 0/0 is NaN."""
+    """Return the figures of each label; 0/0 is NaN."""
     _, predicted, positives = counts.sums
     with np.errstate(divide="ignore", invalid="ignore"):
         of_all = 2 * positives / (positives + n)

@@ -47,7 +47,7 @@ class ExpectedDiagnosis(tables.ReadOnly):
         return np.asarray(self.table["state"])
 
     def to_frame(self) -> Any:
-        """Give the table as a pandas DataFrame."""
+        """Return the table as a pandas DataFrame."""
         return tables.as_frame(self.table)
 
     def in_brief(self, k: int = 3) -> str:

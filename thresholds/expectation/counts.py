@@ -67,12 +67,12 @@ class Probabilities:
         return int(self.matrix.shape[1])
 
     def every(self, stride: int) -> "Probabilities":
-        """Give every so many rows."""
+        """Return every so many rows."""
         matrix = _copied(self.matrix[::stride])
         return Probabilities(matrix, self.weights[::stride], self.unit, _chunk(*matrix.shape))
 
     def of_labels(self, labels: Places) -> "Probabilities":
-        """Give some labels; their sums stay the same to the last bit."""
+        """Return some labels; their sums stay the same to the last bit."""
         return replace(self, matrix=_copied(self.matrix[:, labels]))
 
 
@@ -83,18 +83,18 @@ def _chunk(n_samples: int, n_labels: int) -> int:
 
 
 def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = None) -> ConfusionCounts:
-    """Give the expected counts of predicting what lies at or above the cut of each label."""
+    """Return the expected counts of predicting what lies at or above the cut of each label."""
     return _counts(p, _sums_above(p, cuts, n_jobs)[0])
 
 
 def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
-    """Give the expected counts of 0/1 decisions, by row, without weights."""
+    """Return the expected counts of 0/1 decisions, by row, without weights."""
     rows = Probabilities(transposed(p.matrix), np.ones(p.n_labels), 1.0, _chunk(p.n_labels, p.n_samples))
     return replace(counts_of_decisions(rows, transposed(decided), n_jobs), labels=None)
 
 
 def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
-    """Give the expected counts of 0/1 decisions, by label."""
+    """Return the expected counts of 0/1 decisions, by label."""
 
     def add(rows: slice, sums: Floats, _: Floats) -> None:
         part, marks, weights = p.matrix[rows], decided[rows], p.weights[rows]
@@ -111,7 +111,7 @@ def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = 
 def best_cuts(
     p: Probabilities, beta: float, *, pooled: bool, n_jobs: int | None = None, progress: bool = False
 ) -> tuple[Floats, ConfusionCounts]:
-    """Give F* / (1 + b^2) of each label, or, for each, that of their pooled counts, and what it counts; above 0."""
+    """Return F* / (1 + b^2) of each label, or, for each, that of their pooled counts, and what it counts; above 0."""
     cuts = np.zeros(1 if pooled else p.n_labels)
     for stride in _STRIDES:
         if p.n_samples >= _LEAST_SAMPLE * stride:
@@ -161,7 +161,7 @@ def _climb(
 def _sums_above(
     p: Probabilities, low: Floats, n_jobs: int | None = None, progress: bool = False
 ) -> tuple[Floats, Floats]:
-    """Give the expected counts of what lies at or above the cuts, (3, n_labels), and the lowest probability there."""
+    """Return the expected counts of what lies at or above the cuts, (3, n_labels), and the lowest probability there."""
 
     def add(rows: slice, sums: Floats, least: Floats) -> None:
         part, weights = p.matrix[rows], p.weights[rows]
@@ -201,7 +201,7 @@ def _over_chunks(
 
 
 def _counts(p: Probabilities, sums: Floats) -> ConfusionCounts:
-    """Give sums over all rows as counts."""
+    """Return sums over all rows as counts."""
     return ConfusionCounts(sums, float(p.weights.sum()), p.unit, range(p.n_labels))
 
 
@@ -211,16 +211,16 @@ def _cut(rows: slice, step: int) -> list[slice]:
 
 
 def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Floats:
-    """Give F / (1 + b^2) = tp / (b^2 positives + predicted); 0 where nothing is."""
+    """Return F / (1 + b^2) = tp / (b^2 positives + predicted); 0 where nothing is."""
     below = beta * beta * positives + predicted
     return np.asarray(tp / np.where(below > 0, below, 1.0))
 
 
 def _copied(matrix: Matrix) -> Matrix:
-    """Give a part in one piece of memory."""
+    """Return a part in one piece of memory."""
     return matrix if is_sparse(matrix) else _loopable(matrix)
 
 
 def _loopable(cells: Dense) -> Dense:
-    """Give C-contiguous float32 or float64, the caller's memory where it is that."""
+    """Return C-contiguous float32 or float64, the caller's memory where it is that."""
     return np.ascontiguousarray(cells, key_dtype(cells.dtype))

@@ -38,7 +38,7 @@ class Lists(NamedTuple):
         return int(np.diff(self.starts).max())
 
     def rising(self) -> Dense:
-        """Give the values, sorted within each list."""
+        """Return the values, sorted within each list."""
         sizes = np.diff(self.starts)
         if (sizes == sizes[0]).all():  # NumPy sorts equal lists faster, with vector instructions.
             return np.sort(self.values.reshape(sizes.size, sizes[0]), axis=1).reshape(-1)
@@ -49,7 +49,7 @@ class Lists(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _nodes(many: bool) -> Floats:
-    """Give the points z of Gauss-Laguerre quadrature, and log(weight exp(z))."""
+    """Return the points z of Gauss-Laguerre quadrature, and log(weight exp(z))."""
     points, weights = np.polynomial.laguerre.laggauss(_N_NODES[many])
     return np.stack([points, np.log(weights) + points])
 
@@ -121,7 +121,7 @@ def expected_of_rows(
     progress: bool = False,
     title: str = "rows",
 ) -> Floats:
-    """Give the expectation of F-beta of the decisions of each row."""
+    """Return the expectation of F-beta of the decisions of each row."""
 
     def expect(rows: slice) -> Floats:
         part, marks = _aligned(matrix[rows], decided[rows])
@@ -131,13 +131,13 @@ def expected_of_rows(
 
 
 def expected_of_columns(matrix: Matrix, decided: Matrix, beta: float, zero_division: float, **options: Any) -> Floats:
-    """Give the expectation of F-beta of the decisions of each column."""
+    """Return the expectation of F-beta of the decisions of each column."""
     columns = transposed(matrix), transposed(decided)
     return expected_of_rows(*columns, beta, zero_division, title="labels", **options)
 
 
 def expected_of_all(matrix: Matrix, decided: Matrix, beta: float, zero_division: float) -> float:
-    """Give the expectation of F-beta of the decisions of all cells together."""
+    """Return the expectation of F-beta of the decisions of all cells together."""
     part, marks = _aligned(matrix, decided)
     chosen, predicted = _chosen(part, marks)
     lists, chosen = (Lists(np.array([0, of.values.size]), of.values) for of in (_lists(part), chosen))
@@ -153,7 +153,7 @@ def expected_weighted(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> float:
-    """Give the expectation of sum_j a_j F_j / sum_j a_j, a_j the positives of column j; of mean F_j where all are 0.
+    """Return the expectation of sum_j a_j F_j / sum_j a_j, a_j the positives of column j; of mean F_j where all are 0.
 
     1 / a is the integral of exp(-y a) dy: a second quadrature. For each y columns are independent.
     """
@@ -184,7 +184,7 @@ def expected_weighted(
 
 
 def _expected(lists: Lists, chosen: Lists, sizes: Ints, beta: float, zero_division: float) -> Floats:
-    """Give the expectation of F-beta of one set of each list."""
+    """Return the expectation of F-beta of one set of each list."""
     return kernels.expected_f_of_sets(*lists, *chosen, sizes, beta * beta, zero_division, _nodes(beta > 1))
 
 
@@ -199,14 +199,14 @@ def _map_blocks(
 
 
 def _lists(part: Matrix) -> Lists:
-    """Give the rows of a matrix as lists; of a sparse one the stored entries."""
+    """Return the rows of a matrix as lists; of a sparse one the stored entries."""
     values = part.data if is_sparse(part) else part.reshape(-1)
     starts = part.indptr if is_sparse(part) else np.arange(part.shape[0] + 1) * part.shape[1]
     return Lists(starts.astype(np.int64), np.ascontiguousarray(values, key_dtype(values.dtype)))
 
 
 def _chosen(part: Matrix, marks: Matrix) -> tuple[Lists, Ints]:
-    """Give the probabilities of each row that are marked, and the number of marks."""
+    """Return the probabilities of each row that are marked, and the number of marks."""
     if is_sparse(part):
         return _lists(part.multiply(marks).tocsr()), np.diff(marks.indptr).astype(np.int64)
     sizes = np.count_nonzero(marks, axis=1).astype(np.int64)
@@ -215,7 +215,7 @@ def _chosen(part: Matrix, marks: Matrix) -> tuple[Lists, Ints]:
 
 
 def _aligned(part: Matrix, marks: Matrix) -> tuple[Matrix, Matrix]:
-    """Give both sparse or both dense, as the probabilities are."""
+    """Return both sparse or both dense, as the probabilities are."""
     if is_sparse(part) == is_sparse(marks):
         return part, marks
     return part, type(part)(marks) if is_sparse(part) else marks.toarray()

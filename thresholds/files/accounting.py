@@ -25,7 +25,7 @@ class FirstText(NamedTuple):
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a number is written as text; 1_000 is one in Python alone."""
+    """Whether a number is written as text; 1_000 is one in Python alone."""
     try:
         float(text)
     except ValueError:
@@ -34,7 +34,7 @@ def is_number(text: str) -> bool:
 
 
 def is_zero_or_one(text: str) -> bool:
-    """Tell whether text is a cell of truth."""
+    """Whether text is a cell of truth."""
     return is_number(text) and float(text) in (0, 1)
 
 
@@ -72,12 +72,12 @@ def refuse_mostly_numbers(
 
 
 def of_text(table: Table, columns: Collection[str]) -> list[str]:
-    """Give those of the columns that hold one text in each row."""
+    """Return those of the columns that hold one text in each row."""
     return [key for key in columns if table.columns[key].form == "flat" and table.columns[key].kind == "text"]
 
 
 def look_like_truth(table: Table, columns: Collection[str]) -> set[str]:
-    """Give those of the columns that hold numbers, and in the first block only 0 and 1."""
+    """Return those of the columns that hold numbers, and in the first block only 0 and 1."""
     described = {key: table.columns[key] for key in columns}
     numbers = [
         key
@@ -107,7 +107,7 @@ def because(table: Table, part: Part | None, label: str) -> str:
 
 
 def left_out(table: Table, used: Collection[str | None]) -> dict[str, str]:
-    """Give the columns without a role, with what they hold."""
+    """Return the columns without a role, with what they hold."""
     return {key: column.type for key, column in table.columns.items() if key not in used}
 
 

@@ -29,7 +29,7 @@ class Converted(Source):
         return self._source.because(label)
 
     def keys(self) -> Dense:
-        """Give the key of every row."""
+        """Return the key of every row."""
         return self._source.keys()
 
 
@@ -40,7 +40,7 @@ class FromLogits(Converted):
         super().__init__(source, "logits are turned into probabilities")
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Give the rows in order; that all were probabilities before is known, and refused, at the end."""
+        """Return the rows in order; that all were probabilities before is known, and refused, at the end."""
         suspicious, n_cells = True, 0
         for block in self._source.blocks(truth=truth):
             cells = block.y_score.data if is_sparse(block.y_score) else block.y_score
@@ -62,7 +62,7 @@ class InDtype(Converted):
         super().__init__(source, f"scores written as text are read as {self._dtype}, in which the rule was fitted")
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Give the rows in order."""
+        """Return the rows in order."""
         for block in self._source.blocks(truth=truth):
             yield block._replace(y_score=self._cast(block.y_score))
 

@@ -16,7 +16,7 @@ class Guarded(Converted):
         self._path = path
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Give the rows in order."""
+        """Return the rows in order."""
         n_rows = 0
         with reading(self._path):
             for block in self._source.blocks(truth=truth):
@@ -26,11 +26,11 @@ class Guarded(Converted):
             raise unreadable(self._path, f"it has {n_rows:,} rows, expected {self.n_samples:,} as it says")
 
     def whole(self) -> Block | None:
-        """Give all rows at once where the file can."""
+        """Return all rows at once where the file can."""
         with reading(self._path):
             return self._source.whole()
 
     def keys(self) -> Dense:
-        """Give the key of every row."""
+        """Return the key of every row."""
         with reading(self._path):
             return self._source.keys()

@@ -77,7 +77,7 @@ class Joined(Converted):
         self._refuse_other_length(source.n_samples)
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Give the rows of the scores in order, with their truth."""
+        """Return the rows of the scores in order, with their truth."""
         at = 0
         for block in self._source.blocks(truth=False):
             rows = slice(at, at := at + block.y_score.shape[0])
@@ -85,7 +85,7 @@ class Joined(Converted):
         self._refuse_other_length(at)
 
     def whole(self) -> Block | None:
-        """Give all rows at once where the scores are."""
+        """Return all rows at once where the scores are."""
         found = self._source.whole()
         return None if found is None else found._replace(y_true=self._rows(slice(0, found.y_score.shape[0])))
 
@@ -98,7 +98,7 @@ class Joined(Converted):
         return (f"left out of {self._truth.name}: {rows} whose keys the scores do not have",) if more else ()
 
     def _rows(self, rows: slice) -> Matrix:
-        """Give the truth of some rows."""
+        """Return the truth of some rows."""
         if self._places is not None:
             return self._truth.matrix[self._places[rows]]
         return self._truth.matrix[rows]

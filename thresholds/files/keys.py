@@ -53,7 +53,7 @@ def _refuse_doubled(keys: Dense, as_given: Dense, name: str) -> None:
 
 
 def _comparable(first: Dense, second: Dense) -> tuple[Dense, Dense]:
-    """Give keys as whole numbers of one dtype where both are some, else as the bytes of text."""
+    """Return keys as whole numbers of one dtype where both are some, else as the bytes of text."""
     if first.dtype.kind in "iu" and second.dtype.kind in "iu":
         dtype = np.result_type(first, second)
         if dtype.kind in "iu":
@@ -64,7 +64,7 @@ def _comparable(first: Dense, second: Dense) -> tuple[Dense, Dense]:
 
 
 def _as_bytes(keys: Sequence[object]) -> Dense:
-    """Give text, or numbers as text, in a form that sorts fast; NumPy would drop zeros at the end."""
+    """Return text, or numbers as text, in a form that sorts fast; NumPy would drop zeros at the end."""
     return np.array([f"{key}.".encode() for key in keys], np.bytes_)
 
 

@@ -154,10 +154,10 @@ def _one_table(path: Path, text: Sequence[str]) -> Table:
 
 
 def _is_pattern(path: str) -> bool:
-    """Tell whether a path stands for several files."""
+    """Whether a path stands for several files."""
     return has_magic(path) and not os.path.exists(path)
 
 
 def _suffix(path: str) -> str:
-    """Give the suffix of a path, both of a compressed csv."""
+    """Return the suffix of a path, both of a compressed csv."""
     return ".csv.gz" if path.endswith(".csv.gz") else Path(path).suffix

@@ -57,10 +57,10 @@ class Source(ABC):
 
     @abstractmethod
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Give the rows in order, a few megabytes at a time; without truth where that is not wanted."""
+        """Return the rows in order, a few megabytes at a time; without truth where that is not wanted."""
 
     def whole(self) -> Block | None:
-        """Give all rows at once where that takes no more memory than the file has."""
+        """Return all rows at once where that takes no more memory than the file has."""
         return None
 
     def because(self, label: str) -> str:
@@ -68,7 +68,7 @@ class Source(ABC):
         return ""
 
     def keys(self) -> Dense:
-        """Give the key of every row."""
+        """Return the key of every row."""
         return np.concatenate([keys for block in self.blocks(truth=False) if (keys := block.keys) is not None])
 
 
@@ -90,7 +90,7 @@ class ScoreFile:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def halves(self) -> tuple[Ints, Ints, str]:
-        """Give the rows to fit on and the rows to judge on, and say which of them the file names."""
+        """Return the rows to fit on and the rows to judge on, and say which of them the file names."""
         n = self.y_score.shape[0]
         fit, judge = self.calib_idx, self.test_idx
         if fit is None and judge is None:
@@ -153,7 +153,7 @@ def refuse_other_numbers(name: str, key: str, dtype: np.dtype[Any]) -> None:
 
 
 def rows_per_block(n_labels: int) -> int:
-    """Give the number of dense rows that take a few megabytes."""
+    """Return the number of dense rows that take a few megabytes."""
     return max(1, min(_MOST_ROWS, BLOCK_CELLS // max(1, n_labels)))
 
 

@@ -108,7 +108,7 @@ class _Parquet(_Writer):
                 writer.close()
 
     def _table(self, decided: Decided) -> Any:
-        """Give a block as an Arrow table."""
+        """Return a block as an Arrow table."""
         import pyarrow as pa
 
         positions, offsets = label_lists.lists_of(decided.y_pred)
@@ -165,7 +165,7 @@ def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, p
 
 
 def _ones(size: int) -> Iterator[Dense]:
-    """Give so many ones."""
+    """Return so many ones."""
     return (np.ones(min(_CHUNK, size - start), np.uint8) for start in range(0, size, _CHUNK))
 
 

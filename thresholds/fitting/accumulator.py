@@ -178,11 +178,11 @@ class Accumulator:
         self._weights: Gathered | None = None
 
     def __len__(self) -> int:
-        """Give the number of rows."""
+        """Return the number of rows."""
         return self._scores.n_rows
 
     def __repr__(self) -> str:
-        """Give size and kind on one line."""
+        """Return size and kind on one line."""
         if not len(self):
             return "Accumulator(no rows)"
         words = [counted(len(self), "row"), counted(self.n_labels, "label"), f"{self._scores.kind} scores"]
@@ -239,7 +239,7 @@ class Accumulator:
         self._label_names, self._weights = known or names, weighed
 
     def _weighed(self, weights: Floats | None) -> Gathered | None:
-        """Give the weights so far, if there are any now: rows that came without weigh 1."""
+        """Return the weights so far, if there are any now: rows that came without weigh 1."""
         if self._weights is not None or weights is None:
             return self._weights
         weighed = Gathered("sample_weight")
@@ -248,7 +248,7 @@ class Accumulator:
         return weighed
 
     def _whole(self, rows: Gathered) -> Matrix:
-        """Give all rows, read-only."""
+        """Return all rows, read-only."""
         if not len(self):
             raise InputError("the accumulator has no rows, expected update(y_true, y_score) before")
         matrix = rows.matrix()
@@ -257,7 +257,7 @@ class Accumulator:
         return matrix
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give what a pickle holds: rows, where they are spilled, too."""
+        """Return what a pickle holds: rows, where they are spilled, too."""
         state: dict[str, Any] = {"names": self._given_names, "missing": self._missing, "spill": self._spill}
         if len(self):
             truth, scores = (rows if is_sparse(rows) else np.asarray(rows) for rows in (self.y_true, self.y_score))
@@ -283,7 +283,7 @@ def _folder(spill: object) -> str | None:
 
 
 def _has_no_rows(value: Any) -> bool:
-    """Tell whether an array, a frame or a list is empty."""
+    """Whether an array, a frame or a list is empty."""
     if hasattr(value, "shape"):
         return len(value.shape) > 0 and value.shape[0] == 0
     return hasattr(value, "__len__") and len(value) == 0

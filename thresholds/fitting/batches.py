@@ -232,7 +232,7 @@ def predict_by_batch(
 
 
 def _usual_sizes(n_samples: int) -> Ints:
-    """Give 1, 2, 5, 10, 20, ... up to all, or 1000."""
+    """Return 1, 2, 5, 10, 20, ... up to all, or 1000."""
     largest = min(n_samples, 1000)
     return np.array([size for size in (1, 2, 5, 10, 20, 50, 100, 200, 500) if size < largest] + [largest])
 

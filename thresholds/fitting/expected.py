@@ -201,7 +201,7 @@ def expected_f(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> float | Floats:
-    """Give the F-beta to expect of decisions, if labels are independent and positive with the given probabilities.
+    """Return the F-beta to expect of decisions, if labels are independent and positive with the given probabilities.
 
     The exact expectation is that of F over outcomes y, Pr(y) = product over cells of p^y (1 - p)^(1 - y):
 
@@ -264,7 +264,7 @@ def expected_f(
 def _value(
     p: Probabilities, decided: Matrix, average: str | None, beta: float, zero_division: float, exact: bool, **run: Any
 ) -> float | Floats:
-    """Give what to expect of decisions: the expectation over outcomes, or the average of expected counts."""
+    """Return what to expect of decisions: the expectation over outcomes, or the average of expected counts."""
     if not exact:
         counts = (counts_of_rows if average == "samples" else counts_of_decisions)(p, decided, run["n_jobs"])
         if average is None:
@@ -282,7 +282,7 @@ def _value(
 
 
 def _shared_cut(p: Probabilities, average: Average, beta: float, zero_division: float, **run: Any) -> float:
-    """Give the lowest probability to predict, the same for all labels; +inf for none."""
+    """Return the lowest probability to predict, the same for all labels; +inf for none."""
     problem = Problem.of(p.matrix, p.matrix, sample_weight=p.weights, soft=True, keep_sparse=True)
     return best_shared_cut(problem, average, beta, zero_division, **run)[0]
 

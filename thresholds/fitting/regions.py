@@ -139,7 +139,7 @@ def fit_regions(
 
 
 def _groups(problem: Problem, label: int) -> _Bins:
-    """Give each distinct score of a label as a bin."""
+    """Return each distinct score of a label as a bin."""
     items = problem.items("labels", label, label + 1)
     counted = items.weights > 0
     keys, at = np.unique(items.keys[counted], return_inverse=True)
@@ -174,7 +174,7 @@ def _joined(groups: _Bins, number: npt.NDArray[Any]) -> _Bins:
 
 
 def _best_posteriors(bins: list[_Bins], beta: float, *, pooled: bool) -> list[float]:
-    """Give F* / (1 + b^2) of each label, or that of all of them together."""
+    """Return F* / (1 + b^2) of each label, or that of all of them together."""
     if pooled:
         hits, weights = (np.concatenate(parts) for parts in zip(*((b.hits, b.weights) for b in bins), strict=True))
         return [_best_posterior(hits, weights, beta)] * len(bins)
@@ -182,7 +182,7 @@ def _best_posteriors(bins: list[_Bins], beta: float, *, pooled: bool) -> list[fl
 
 
 def _best_posterior(hits: Ints, weights: Ints, beta: float) -> float:
-    """Give the highest tp / (b^2 positives + predicted) of unions of bins, at most the lowest posterior of it."""
+    """Return the highest tp / (b^2 positives + predicted) of unions of bins, at most the lowest posterior of it."""
     posterior = hits / np.maximum(weights, 1)
     order = np.argsort(-posterior, kind="stable")
     tp, predicted = hits[order].cumsum(), weights[order].cumsum()
@@ -192,7 +192,7 @@ def _best_posterior(hits: Ints, weights: Ints, beta: float) -> float:
 
 
 def _switches(bins: _Bins, cut: float, problem: Problem) -> Floats:
-    """Give the scores at which the region of a label begins and ends."""
+    """Return the scores at which the region of a label begins and ends."""
     inside = (bins.posterior >= cut) & (bins.hits > 0)
     change = np.flatnonzero(np.diff(inside, prepend=False))
     return place(bins.lowest[change], bins.below[change], "low", problem.scores.dtype)

@@ -76,7 +76,7 @@ def fit_top_k(
 
 
 def _f_of_top_k(problem: Problem, beta: float, zero_division: float) -> Floats:
-    """Give the sum of the rows' F-beta for k = 0, 1, ..., n_labels, from the ranks of the positives."""
+    """Return the sum of the rows' F-beta for k = 0, 1, ..., n_labels, from the ranks of the positives."""
     ranks, n_true, weights = (np.concatenate(arrays) for arrays in zip(*_ranks(problem), strict=True))
     k = np.arange(1, problem.n_labels + 1)
     f = np.zeros(problem.n_labels + 1)

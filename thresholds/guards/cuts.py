@@ -158,7 +158,7 @@ def _chosen(where: npt.NDArray[np.bool_], first: GuardedCuts, second: GuardedCut
 
 
 def _lowest_within(problem: Problem, items: Items, most: Floats) -> Cuts:
-    """Give the lowest cut of each label that predicts at most as much, whether or not a positive lies there."""
+    """Return the lowest cut of each label that predicts at most as much, whether or not a positive lies there."""
     present = _present(problem, items)
     ranks = np.minimum(np.floor(most * (1 + _ROUNDING)), present)
 
@@ -205,7 +205,7 @@ def cut_at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: f
 
 
 def _present(problem: Problem, items: Items) -> Ints:
-    """Give the weight of the cells of each label that are not masked."""
+    """Return the weight of the cells of each label that are not masked."""
     masked = to_keys(np.array([-np.inf], problem.dtype))[0]
     if items.weights.size == 0 and items.keys.min() > masked:
         return np.diff(items.starts)
@@ -215,7 +215,7 @@ def _present(problem: Problem, items: Items) -> Ints:
 
 
 def _scores_at(items: Items, ranks: Floats, present: Ints, rows_per_unit: float, dtype: np.dtype[Any]) -> Floats:
-    """Give the score at each rank, linear between whole ranks, rounded up in the dtype of the scores."""
+    """Return the score at each rank, linear between whole ranks, rounded up in the dtype of the scores."""
     ranks = np.minimum(ranks, present * rows_per_unit)
     near = np.rint(ranks)
     ranks = np.where(np.abs(ranks - near) < _ROUNDING * near, near, ranks)
@@ -239,7 +239,7 @@ def _count_at(items: Items, t: Floats, problem: Problem) -> Ints:
 
 
 def _next_above(t: Floats, dtype: np.dtype[Any]) -> Floats:
-    """Give the next number above that is not subnormal."""
+    """Return the next number above that is not subnormal."""
     with np.errstate(over="ignore"):  # Above the largest number lies +inf.
         after = np.nextafter(t.astype(dtype), dtype.type(np.inf)).astype(np.float64)
     tiny = float(np.finfo(dtype).tiny)

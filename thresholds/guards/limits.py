@@ -64,7 +64,7 @@ class Limits(NamedTuple):
         return stairs.where(self.kept(stairs.tp, stairs.predicted, stairs.positives[stairs.label]))
 
     def nearest(self, stairs: Staircase, predicted: Ints) -> Cuts:
-        """Give the cut of each label that keeps the limits and predicts most nearly as much; never without one."""
+        """Return the cut of each label that keeps the limits and predicts most nearly as much; never without one."""
         allowed = self.within(stairs)
         far = np.abs(np.log(allowed.predicted / np.maximum(predicted, 0.5)[allowed.label]))
         order = np.lexsort((far, allowed.label))  # Stable: of steps that are equally near the highest.

@@ -36,7 +36,7 @@ class Shrink:
             object.__setattr__(self, name, _checks.option(getattr(self, name), name, known))
 
     def __str__(self) -> str:
-        """Give the name, and the options that are not the usual ones."""
+        """Return the name, and the options that are not the usual ones."""
         return "shrink" + _unusual(self, Shrink())
 
 
@@ -65,7 +65,7 @@ class SCutFBR:
         object.__setattr__(self, "random_state", _checks.count(self.random_state, "random_state", 0))
 
     def __str__(self) -> str:
-        """Give the name, and the options that are not the usual ones."""
+        """Return the name, and the options that are not the usual ones."""
         return "fbr" + _unusual(self, SCutFBR())
 
 
@@ -73,7 +73,7 @@ Guard: TypeAlias = Literal["shrink", "fbr", "auto"] | Shrink | SCutFBR | None
 
 
 def chosen_guard(guard: object, average: str, per_label: bool) -> Shrink | SCutFBR | None:
-    """Give the guard of a fit; "auto" is the one that suits what is maximised."""
+    """Return the guard of a fit; "auto" is the one that suits what is maximised."""
     fits = per_label and average in ("macro", "weighted")
     if isinstance(guard, Shrink | SCutFBR):
         found: Shrink | SCutFBR | None = guard

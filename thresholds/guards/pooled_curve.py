@@ -78,18 +78,18 @@ def _counted(problem: Problem, cells: CellsOf, probable: bool, n_jobs: int | Non
 
 
 def narrow_keys(keys: Dense) -> Dense:
-    """Give keys as those of float32, which are fine enough for bins."""
+    """Return keys as those of float32, which are fine enough for bins."""
     return keys if keys.dtype == np.uint32 else _narrow(to_scores(keys))
 
 
 def keys_apart(problem: Problem) -> tuple[np.uint32, np.uint32]:
-    """Give the keys of scores that are missing, and of those that are masked."""
+    """Return the keys of scores that are missing, and of those that are masked."""
     missing, masked = _narrow(np.array([problem.missing, -np.inf]))
     return missing, masked
 
 
 def _narrow(scores: Dense) -> Dense:
-    """Give the keys of scores as float32; what is beyond its range becomes its largest number."""
+    """Return the keys of scores as float32; what is beyond its range becomes its largest number."""
     if scores.dtype != np.float32:
         wide = scores.astype(np.float64)
         scores = np.where(wide > -np.inf, np.clip(wide, -_LARGEST, _LARGEST), wide).astype(np.float32)
@@ -97,7 +97,7 @@ def _narrow(scores: Dense) -> Dense:
 
 
 def _are_probable(problem: Problem) -> bool:
-    """Tell whether all scores lie in [0, 1], those apart that are missing or masked."""
+    """Whether all scores lie in [0, 1], those apart that are missing or masked."""
     blocks = (
         [problem.scores.data] if is_sparse(problem.scores) else (problem.scores[rows] for rows in problem.row_blocks())
     )
@@ -110,7 +110,7 @@ def _are_probable(problem: Problem) -> bool:
 
 
 def _values(probable: bool) -> Floats:
-    """Give the middle of each bin: its log odds, or its margin."""
+    """Return the middle of each bin: its log odds, or its margin."""
     half = np.uint32(1 << (kernels.SHIFT - 1))
     if not probable:
         keys = (np.arange(kernels.MARGIN_BINS, dtype=np.uint32) << np.uint32(kernels.SHIFT)) | half
@@ -125,7 +125,7 @@ def _values(probable: bool) -> Floats:
 
 
 def _read(curve: Floats, probable: bool) -> Floats:
-    """Give the probability of each bin; bins that no number has get none."""
+    """Return the probability of each bin; bins that no number has get none."""
     from scipy.special import expit
 
     scale, centre, slope, intercept = curve

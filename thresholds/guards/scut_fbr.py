@@ -119,7 +119,7 @@ def _thresholds(folds: list[_Fold], fbr: Floats, problem: Problem) -> Floats:
 
 
 def _f_of(thresholds: Floats, problem: Problem, beta: float) -> Floats:
-    """Give the F-beta of each label on rows that did not choose its threshold."""
+    """Return the F-beta of each label on rows that did not choose its threshold."""
     counts = judge(ThresholdRule(thresholds, missing=problem.missing), problem).by_label
     tp, predicted, positives = counts.sums
     return f_of_counts(tp, predicted, positives, beta, 0.0)

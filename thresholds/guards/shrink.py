@@ -129,7 +129,7 @@ def fit_shrunk(
 
 
 def _is_below_always(problem: Problem, cuts: GuardedCuts, positives: Ints, average: str, beta: float) -> bool:
-    """Tell whether the labels' average F-beta is below that of predicting each on every row.
+    """Whether the labels' average F-beta is below that of predicting each on every row.
 
     It is the average that is fitted: labels with positives count alike for macro, by their positives for weighted F.
     """
@@ -141,7 +141,7 @@ def _is_below_always(problem: Problem, cuts: GuardedCuts, positives: Ints, avera
 
 
 def _rows_per_unit(problem: Problem) -> float:
-    """Give what the unit of the weights is worth in rows: itself if they are whole numbers, else the mean is a row."""
+    """Return what the unit of weights is worth in rows: itself if they are whole numbers, else the mean is a row."""
     weights = problem.row_weights * np.float64(problem.unit)
     if weights.sum() < _COUNTABLE and not (weights % 1).any():
         return problem.unit
@@ -174,7 +174,7 @@ def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float
 
 
 def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bool) -> Floats:
-    """Give the rank of each label, some labels at a time: with all, the ratios would take much memory."""
+    """Return the rank of each label, some labels at a time: with all, the ratios would take much memory."""
     near, which = _of_siblings(own, positives) if siblings else (own, np.arange(positives.size))
     ranks = np.empty(positives.size)
     for part in row_blocks(*own.shape):
@@ -208,6 +208,6 @@ def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
 
 
 def _mean_ratio(evidence: Floats) -> Floats:
-    """Give the geometric mean of the ratios, weighted by exp(evidence)."""
+    """Return the geometric mean of the ratios, weighted by exp(evidence)."""
     weight = np.exp(evidence - evidence.max(axis=1, keepdims=True))
     return np.asarray(np.exp((weight * np.log(RATIOS)).sum(axis=1) / weight.sum(axis=1)))

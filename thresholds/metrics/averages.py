@@ -31,12 +31,12 @@ JACCARD = Figure("Jaccard", "true or predicted", ConfusionCounts.jaccard)
 
 
 def f_score(beta: float) -> Figure:
-    """Give F-beta as a figure."""
+    """Return F-beta as a figure."""
     return Figure("F-score", "true nor predicted", lambda counts: counts.f_score(beta), beta)
 
 
 def each(figure: Figure, counts: ConfusionCounts, zero_division: float) -> Floats:
-    """Give the figure of every label (`average=None`), or of the only one (`"binary"`).
+    """Return the figure of every label (`average=None`), or of the only one (`"binary"`).
 
     Formula: F_j = (1 + b^2) tp_j / (b^2 (tp_j + fn_j) + tp_j + fp_j).
     Range: 0 to 1.
@@ -48,7 +48,7 @@ def each(figure: Figure, counts: ConfusionCounts, zero_division: float) -> Float
 
 
 def micro(figure: Figure, counts: ConfusionCounts, zero_division: float) -> float:
-    """Give the figure of the pooled counts.
+    """Return the figure of the pooled counts.
 
     Formula: (1 + b^2) TP / (b^2 (TP + FN) + TP + FP) with TP = sum_j tp_j, FP and FN alike.
     Range: 0 to 1. For vectors of classes without `labels` it equals the accuracy, for precision, recall and F alike.
@@ -59,7 +59,7 @@ def micro(figure: Figure, counts: ConfusionCounts, zero_division: float) -> floa
 
 
 def macro(figure: Figure, counts: ConfusionCounts, zero_division: float) -> float:
-    """Give the mean of the labels' figures: every label counts the same, however rare.
+    """Return the mean of the labels' figures: every label counts the same, however rare.
 
     Formula: (1/m) sum_j F_j, "averaged F1" in Opitz and Burst.
     Range: 0 to 1; a label predicted everywhere that is positive on a share s of the rows has F1 = 2s / (1 + s).
@@ -70,7 +70,7 @@ def macro(figure: Figure, counts: ConfusionCounts, zero_division: float) -> floa
 
 
 def weighted(figure: Figure, counts: ConfusionCounts, zero_division: float) -> float:
-    """Give the mean of the labels' figures, each weighted by its positives.
+    """Return the mean of the labels' figures, each weighted by its positives.
 
     Formula: sum_j a_j F_j / sum_j a_j with a_j = tp_j + fn_j. Weighted recall is micro recall.
     Range: 0 to 1; F may lie outside precision and recall.
@@ -81,7 +81,7 @@ def weighted(figure: Figure, counts: ConfusionCounts, zero_division: float) -> f
 
 
 def samples(figure: Figure, counts: ConfusionCounts, zero_division: float, row_weights: Numbers | None = None) -> float:
-    """Give the mean of the rows' figures ("per instance"); `counts` are by row.
+    """Return the mean of the rows' figures ("per instance"); `counts` are by row.
 
     Formula: sum_i w_i F_i / sum_i w_i, F_i that of row i over its labels, w_i its sample weight.
     Range: 0 to 1.
@@ -92,7 +92,7 @@ def samples(figure: Figure, counts: ConfusionCounts, zero_division: float, row_w
 
 
 def f_of_averages(figure: Figure, counts: ConfusionCounts, zero_division: float) -> float:
-    """Give F-beta of mean precision and mean recall; of these two themselves it is macro.
+    """Return F-beta of mean precision and mean recall; of these two themselves it is macro.
 
     Formula: (1 + b^2) P R / (b^2 P + R) with P = (1/m) sum_j P_j, R = (1/m) sum_j R_j.
     Range: 0 to 1. Unless zero_division is NaN it is at least macro (for F1 by at most 1/2), and equal where all points

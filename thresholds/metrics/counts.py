@@ -91,7 +91,7 @@ class ConfusionCounts:
         return self if isinstance(nothing, int) and nothing == 0 else NotImplemented
 
     def take(self, groups: Any) -> "ConfusionCounts":
-        """Give the counts of some groups."""
+        """Return the counts of some groups."""
         return replace(self, sums=self.sums[:, groups], labels=None)
 
     def pooled(self) -> "ConfusionCounts":
@@ -101,15 +101,15 @@ class ConfusionCounts:
         return replace(self, sums=sums.sum(axis=1, keepdims=True), total=total, labels=None)
 
     def precision(self) -> Floats:
-        """Give tp / (tp + fp), the share of predictions that are right, in [0, 1]; 0/0 without predictions."""
+        """Return tp / (tp + fp), the share of predictions that are right, in [0, 1]; 0/0 without predictions."""
         return _ratio(self.sums[0], self.sums[1])
 
     def recall(self) -> Floats:
-        """Give tp / (tp + fn), the share of positives that are predicted, in [0, 1]; 0/0 without positives."""
+        """Return tp / (tp + fn), the share of positives that are predicted, in [0, 1]; 0/0 without positives."""
         return _ratio(self.sums[0], self.sums[2])
 
     def f_score(self, beta: float = 1.0) -> Floats:
-        """Give (1 + b^2) tp / (b^2 (tp + fn) + tp + fp), b = beta, in [0, 1].
+        """Return (1 + b^2) tp / (b^2 (tp + fn) + tp + fp), b = beta, in [0, 1].
 
         0/0 where tp + fp + fn = 0. It is 0, not 0/0, where precision and recall are both 0. With beta 0 it is
         precision, 0/0 without predictions.
@@ -118,16 +118,16 @@ class ConfusionCounts:
         return f_of_counts(tp, predicted, positives, _checks.beta(beta, measures=True), np.nan)
 
     def jaccard(self) -> Floats:
-        """Give tp / (tp + fp + fn) = F1 / (2 - F1), in [0, 1]; 0/0 where tp + fp + fn = 0."""
+        """Return tp / (tp + fp + fn) = F1 / (2 - F1), in [0, 1]; 0/0 where tp + fp + fn = 0."""
         tp, predicted, positives = self.sums
         return _ratio(tp, positives + (predicted - tp))
 
     def accuracy(self) -> Floats:
-        """Give (tp + tn) / (tp + fp + fn + tn), in [0, 1]; 0/0 without rows of positive weight."""
+        """Return (tp + tn) / (tp + fp + fn + tn), in [0, 1]; 0/0 without rows of positive weight."""
         return _ratio(self._right(), np.full_like(self.sums[0], self.total))
 
     def skill(self) -> Floats:
-        """Give max(0, (accuracy - v) / (1 - v)), v that of predicting the majority class everywhere, in [0, 1].
+        """Return max(0, (accuracy - v) / (1 - v)), v that of predicting the majority class everywhere, in [0, 1].
 
         0/0 where the majority class is the only one.
         """
@@ -135,7 +135,7 @@ class ConfusionCounts:
         return _ratio(np.maximum(self._right() - majority, 0), self.total - majority)
 
     def _right(self) -> Numbers:
-        """Give tp + tn, exactly all if nothing is wrong."""
+        """Return tp + tn, exactly all if nothing is wrong."""
         tp, predicted, positives = self.sums
         return np.asarray(np.maximum(self.total - ((predicted - tp) + (positives - tp)), 0))
 
@@ -144,7 +144,7 @@ class ConfusionCounts:
 
 
 def f_of_counts(tp: Numbers, predicted: Numbers, positives: Numbers, beta: float, zero_division: float) -> Floats:
-    """Give F-beta of each group; every F that is reported comes from here."""
+    """Return F-beta of each group; every F that is reported comes from here."""
     b = beta * beta
     denominator = b * positives + predicted
     undefined = (predicted == 0) & ((positives == 0) | (beta == 0))
@@ -230,7 +230,7 @@ def _count_sparse(
 
 
 def _sums(n_groups: int, weights: Numbers | None, before: ConfusionCounts | None = None) -> Numbers:
-    """Give sums to add to: those before, which are changed, or zeros."""
+    """Return sums to add to: those before, which are changed, or zeros."""
     if before is not None:
         return before.sums
     return np.zeros((3, n_groups), np.int64 if weights is None else weights.dtype)
@@ -245,18 +245,18 @@ def _total(n_samples: int, weights: Numbers | None, before: ConfusionCounts | No
 
 
 def _by_column(matrix: Matrix) -> bool:
-    """Tell whether columns lie in one piece in memory, and rows do not."""
+    """Whether columns lie in one piece in memory, and rows do not."""
     return not is_sparse(matrix) and matrix.flags.f_contiguous and not matrix.flags.c_contiguous
 
 
 def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Bytes, Bytes]]:
-    """Give blocks of rows of 0/1 matrices as C-contiguous uint8, without a copy where they are that already."""
+    """Return blocks of rows of 0/1 matrices as C-contiguous uint8, without a copy where they are that already."""
     for rows in row_blocks(*truth.shape):
         yield rows, _cells(truth[rows]), _cells(predicted[rows])
 
 
 def _cells(block: Matrix) -> Bytes:
-    """Give a block as bytes."""
+    """Return a block as bytes."""
     dense = to_dense(block)
     return np.ascontiguousarray(dense.view(np.uint8) if dense.dtype == np.bool_ else dense, np.uint8)
 

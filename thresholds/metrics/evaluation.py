@@ -25,7 +25,7 @@ class Evaluation:
     zero_division: object
 
     def give(self, figure: Figure, warn: bool = True) -> Any:
-        """Give a figure, averaged; a warning points at who called the caller."""
+        """Return a figure, averaged; a warning points at who called the caller."""
         if warn and self.zero_division == "warn":
             self._warn(figure)
         value = undefined.value_of(self.zero_division)

@@ -46,15 +46,15 @@ class AveragesReport:
     note: str  # how often which figure is 0/0
 
     def __getitem__(self, average: str) -> Row:
-        """Give an average by its name."""
+        """Return an average by its name."""
         return {row.name: row for row in self.averages}[average]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, for JSON (where NaN becomes null unless it is allowed)."""
+        """Return plain values, for JSON (where NaN becomes null unless it is allowed)."""
         return asdict(self)
 
     def to_frame(self) -> Any:
-        """Give a pandas DataFrame with one row for each label, then one for each average."""
+        """Return a pandas DataFrame with one row for each label, then one for each average."""
         rows = [{"kind": "label", **asdict(row)} for row in self.labels]
         rows += [{"kind": "average", **asdict(row)} for row in self.averages]
         return tables.as_frame(rows).rename(columns={"f": f"f{self.beta:g}"})
@@ -70,7 +70,7 @@ class AveragesReport:
         return "".join(tables.as_html(*table) for table in self._tables()) + f"<p>{escape(self.note)}</p>"
 
     def _tables(self) -> list[tuple[tables.Lines, tables.Lines]]:
-        """Give head and body of the tables of labels and of averages; of many labels the first and the last."""
+        """Return head and body of the tables of labels and of averages; of many labels the first and the last."""
         f, denominator = f"F{self.beta:g}", _fraction(self.beta)[1]
         body = [(*_figures(row), _number(row.support), row.denominator.rpartition(" = ")[2]) for row in self.labels]
         if len(body) > _SHOWN:
@@ -154,7 +154,7 @@ class _Writer:
         return PRECISION, RECALL, f_score(self.beta)
 
     def labels(self, names: Sequence[str]) -> tuple[Row, ...]:
-        """Give the row of each label."""
+        """Return the row of each label."""
         shown = self.found.in_weights(self.counts)
         numerator, denominator = _fraction(self.beta)
         precision, recall, f = (each(figure, self.counts, self.value).tolist() for figure in self.figures)
@@ -163,7 +163,7 @@ class _Writer:
         return tuple(map(Row, names, precision, recall, f, shown.positives.tolist(), formula, under))
 
     def averages(self) -> tuple[Row, ...]:
-        """Give the row of each average."""
+        """Return the row of each average."""
         shown, f = self.found.in_weights(self.counts), f"F{self.beta:g}"
         what = self.what
         over = [self._how_many(figure, self.counts, what) for figure in self.figures]
@@ -235,7 +235,7 @@ def _number(value: float) -> str:
 
 
 def _fraction(beta: float) -> tuple[str, str]:
-    """Give numerator and denominator of F in words."""
+    """Return numerator and denominator of F in words."""
     if beta == 1:
         return "2 tp", "2 tp + fp + fn"
     if beta == 0:
@@ -244,7 +244,7 @@ def _fraction(beta: float) -> tuple[str, str]:
 
 
 def _denominators(counts: ConfusionCounts, beta: float) -> Floats:
-    """Give the denominators of F."""
+    """Return the denominators of F."""
     return beta**2 * counts.positives + counts.predicted
 
 

@@ -24,7 +24,7 @@ class _Weighted:
     unit: float
 
     def in_weights(self, counts: ConfusionCounts) -> ConfusionCounts:
-        """Give counts as the caller weighs rows: floats with weights, whole numbers without."""
+        """Return counts as the caller weighs rows: floats with weights, whole numbers without."""
         return counts if self.weights is None else replace(counts, unit=self.unit)
 
 
@@ -155,7 +155,7 @@ def read_matrices(y_true: object, y_pred: object, sample_weight: object) -> Labe
 
 
 def _plain(y_true: object, y_pred: object, sample_weight: object) -> tuple[Any, Any, Any]:
-    """Give arrays, or sparse matrices as they are; frames are aligned with the truth by name."""
+    """Return arrays, or sparse matrices as they are; frames are aligned with the truth by name."""
     weights = _checks.aligned_rows(sample_weight, "sample_weight", y_true=y_true, y_pred=y_pred)
     predicted, true, _ = _checks.aligned(y_pred, "y_pred", y_true, "y_true")
     arrays = []
@@ -168,7 +168,7 @@ def _plain(y_true: object, y_pred: object, sample_weight: object) -> tuple[Any, 
 
 
 def _width(*parts: Any) -> int:
-    """Give the number of columns; a vector is one."""
+    """Return the number of columns; a vector is one."""
     return max(part.shape[1] if part.ndim == 2 else 1 for part in parts)
 
 

@@ -27,7 +27,7 @@ class DecidesOnDevice(Protocol):
 
 
 def decide_on_device(rule: DecidesOnDevice, y_score: Any) -> Any:
-    """Give decisions about an array that is not in host memory, beside it; one dimension for one."""
+    """Return decisions about an array that is not in host memory, beside it; one dimension for one."""
     scores = devices.checked_scores(y_score, label_names=rule.label_names)
     rule._check(scores)
     decided = rule._decide_on_device(scores)
@@ -45,14 +45,14 @@ def dense_answer(scores: Any, why: str, instead: str = "") -> InputError:
 
 
 def positives_only(scores: Any, hits: npt.NDArray[np.bool_]) -> Any:
-    """Give a CSR array of ones where `hits`."""
+    """Return a CSR array of ones where `hits`."""
     starts = np.concatenate([[0], np.cumsum(hits)])[scores.indptr]
     columns = scores.indices[hits]
     return type(scores)((np.ones(columns.size, np.uint8), columns, starts), shape=scores.shape)
 
 
 def like(found: Matrix, y_score: object, label_names: Sequence[str] | None) -> Any:
-    """Give what was found for each cell as scores came: frame, tensor, spmatrix or array, one dimension for one."""
+    """Return what was found for each cell as scores came: frame, tensor, spmatrix or array, one dimension for one."""
     if is_sparse(found):
         from scipy import sparse
 
@@ -66,7 +66,7 @@ def like(found: Matrix, y_score: object, label_names: Sequence[str] | None) -> A
 
 
 def _is_vector(value: Any) -> bool:
-    """Tell whether scores have one dimension, also those in a list."""
+    """Whether scores have one dimension, also those in a list."""
     if isinstance(value, list | tuple) and value and hasattr(value[0], "ndim"):
         return bool(value[0].ndim == 0)
     return np.ndim(value) == 1

@@ -59,7 +59,7 @@ class FittedOn:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, in the form of `rule.schema.json`."""
+        """Return plain values, in the form of `rule.schema.json`."""
         return asdict(self) | {"positives": list(self.positives), "quantiles": list(self.quantiles)}
 
     @classmethod
@@ -70,7 +70,7 @@ class FittedOn:
         return cls(n_samples=values["n_samples"], dtype=values["dtype"], version=values["version"], **lists)
 
     def share_outside(self, scores: Any, missing: float) -> float:
-        """Give the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
+        """Return the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
         cells = _sample(scores, missing)
         if not self.quantiles or cells.size < _ENOUGH_CELLS:
             return 0.0
@@ -88,7 +88,7 @@ class FittedOn:
 
 
 def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
-    """Give at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
+    """Return at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
     size = scores.nnz if is_sparse(scores) else scores.shape[0] * scores.shape[1]
     at = np.linspace(0, size - 1, min(size, _SAMPLE_CELLS)).astype(np.int64)
     if is_sparse(scores):

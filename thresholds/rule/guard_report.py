@@ -15,7 +15,7 @@ _LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
 
 
 def names_limits(guard: str) -> bool:
-    """Tell whether the name of what guards a rule has limits in it."""
+    """Whether the name of what guards a rule has limits in it."""
     return _LIMITS.search(guard) is not None
 
 
@@ -65,7 +65,7 @@ class GuardReport(ReadOnly):
         return np.asarray(self.predicted_before != self.predicted_after)
 
     def to_dict(self) -> dict[str, npt.NDArray[Any]]:
-        """Give the columns by name, for a data frame."""
+        """Return the columns by name, for a data frame."""
         names = names_of(self.label_names, self.moved.size)
         fell_back = np.zeros(self.moved.size, np.bool_) if self.fell_back is None else self.fell_back
         columns = (

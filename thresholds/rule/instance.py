@@ -239,7 +239,7 @@ class InstanceRule(Saved):
         return decided.toarray() if dense else decided
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the rule as plain values, in the form of `rule.schema.json`."""
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
         return header(self.kind) | settings.written(self)
 
     @classmethod

@@ -34,11 +34,11 @@ class OutOfFold:
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
-        """Give the figure and the number of folds."""
+        """Return the figure and the number of folds."""
         return f"out of fold {self.f:.4f} ({counted(self.n_folds, 'fold')})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain values, in the form of `rule.schema.json`."""
+        """Return plain values, in the form of `rule.schema.json`."""
         return asdict(self)
 
     @classmethod

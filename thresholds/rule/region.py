@@ -123,7 +123,7 @@ class RegionRule(Saved):
         return np.array([self._inside(j, missing)[0] for j in range(self.n_labels)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the rule as plain values, in the form of `rule.schema.json`."""
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
         switches = [[to_json(score) for score in of_label.tolist()] for of_label in self.switches]
         return header(self.kind) | {"switches": switches} | settings.written(self)
 

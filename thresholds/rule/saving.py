@@ -22,7 +22,7 @@ class Saved(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Give the rule as plain values, in the form of `rule.schema.json`."""
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
@@ -31,7 +31,7 @@ class Saved(ABC):
 
 
 def header(kind: str) -> dict[str, Any]:
-    """Give the fields that every saved rule begins with."""
+    """Return the fields that every saved rule begins with."""
     return {"format": FORMAT, "version": FORMAT_VERSION, "kind": kind}
 
 

@@ -31,7 +31,7 @@ def checked(rule: Any) -> dict[str, Any]:
 
 
 def written(rule: Any) -> dict[str, Any]:
-    """Give the common settings of a rule as plain values."""
+    """Return the common settings of a rule as plain values."""
     values = {name: getattr(rule, name) for name in _of(type(rule))}
     if "missing" in values:
         values["missing"] = to_json(values["missing"])
@@ -39,7 +39,7 @@ def written(rule: Any) -> dict[str, Any]:
 
 
 def read(kind: type[Saved], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the common settings of a kind of rule from what `written` gave; the rule has no fields but these and own."""
+    """Return the common settings of a kind of rule from what `written` gave; no fields but these and own."""
     refuse_unknown(values, (*header(""), *kind.own_fields, *_of(kind)))
     values = _LATER | dict(values)
     found = {name: values[name] for name in _of(kind)}

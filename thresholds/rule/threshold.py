@@ -222,7 +222,7 @@ class ThresholdRule(Saved):
         return positives_only(scores, hits)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
-        """Give a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
+        """Return a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
 
         Examples
         --------
@@ -241,7 +241,7 @@ class ThresholdRule(Saved):
         return ThresholdRule(**values | unknown | {"thresholds": changed, "per_label": True})
 
     def index_of(self, label: str | int) -> int:
-        """Give the position of a label."""
+        """Return the position of a label."""
         if isinstance(label, str):
             if self.label_names is None or label not in self.label_names:
                 raise InputError(f"label {_checks.shown(label)} is unknown, expected one of {_some(self.label_names)}")
@@ -252,7 +252,7 @@ class ThresholdRule(Saved):
         return position
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the rule as plain values, in the form of `rule.schema.json`."""
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
         return {
             **header(self.kind),
             "thresholds": [to_json(t) for t in self.thresholds.tolist()],

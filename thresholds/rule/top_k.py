@@ -81,7 +81,7 @@ class TopKRule(Saved):
         return decided.toarray() if dense else decided
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the rule as plain values, in the form of `rule.schema.json`."""
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
         return header(self.kind) | {"k": self.k} | settings.written(self)
 
     @classmethod
@@ -138,7 +138,7 @@ def _absent_choice(scores: Any, wanted: Places, width: int, missing: float) -> t
 
 
 def _highest_entries(scores: Any, row: Places, among: npt.NDArray[np.bool_], wanted: Places) -> Places:
-    """Give the highest stored entries of each row, as many as it wants; equal scores by column."""
+    """Return the highest stored entries of each row, as many as it wants; equal scores by column."""
     entry = np.flatnonzero(among)
     order = entry[np.lexsort((scores.indices[entry], -scores.data[entry].astype(np.float64), row[entry]))]
     in_row = np.bincount(row[order], minlength=wanted.size)

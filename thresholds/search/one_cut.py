@@ -49,7 +49,7 @@ def best_shared_cut(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> tuple[float, float]:
-    """Give the score at which to cut all labels for the highest F-beta, and the next lower score (NaN without one).
+    """Return the score at which to cut all labels for the highest F-beta, and the next lower score (NaN without one).
 
     `+inf` predicts nothing. The highest cut wins among equals: means that differ by no more than the rounding of
     their terms, 2**-50 and 2**-61 more for each group, count as equal.
@@ -69,7 +69,7 @@ class _Search:
     progress: bool = False
 
     def best(self) -> tuple[float, float]:
-        """Give the best cut and the next lower score."""
+        """Return the best cut and the next lower score."""
         narrowed = self._narrowed() if self.problem.plain else None
         if narrowed is not None:
             return narrowed
@@ -146,7 +146,7 @@ class _Search:
         return _distinct(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def _best_micro(self, pool: _Pool) -> int:
-        """Give the candidate of highest micro F-beta."""
+        """Return the candidate of highest micro F-beta."""
         counts = self._total(lambda items, _: pooled_counts(pool.grid, *sorted_with_rows(items.keys), items.weights))
         tp, predicted = _from_the_top(pool.hits), _from_the_top(counts)
         positives = np.full_like(tp, self.positives.sum())
@@ -154,7 +154,7 @@ class _Search:
         return int(f.size - 1 - np.argmax(f[::-1]))
 
     def _best_mean(self, pool: _Pool) -> int | None:
-        """Give the candidate of highest mean F-beta over groups, None if predicting nothing is as good."""
+        """Return the candidate of highest mean F-beta over groups, None if predicting nothing is as good."""
         shares = shares_of(self.average, self.positives, self.problem.row_weights)
 
         def sweep(items: Items, groups: slice) -> Ints:
@@ -179,7 +179,7 @@ def _distinct(keys: Dense, hits: Ints) -> _Pool:
 
 
 def _highest_below(items: Items, key: np.unsignedinteger[Any]) -> int:
-    """Give the highest key under `key`, 0 for none."""
+    """Return the highest key under `key`, 0 for none."""
     return int(items.keys[(items.keys < key) & (items.weights > 0)].max(initial=0))
 
 

@@ -37,7 +37,7 @@ _MANY = 8  # and too many to sort at once when they are more than such a part.
 
 
 def shares_of(average: Average, positives: Ints, row_weights: Ints) -> Floats:
-    """Give the weight of each group's F-beta in the mean; they sum to 1."""
+    """Return the weight of each group's F-beta in the mean; they sum to 1."""
     weights = np.ones_like(positives)
     if average == "samples":
         weights = row_weights
@@ -58,7 +58,7 @@ class MeanCut:
     progress: bool = False
 
     def best(self) -> tuple[float, float] | None:
-        """Give the best cut and the next lower score; +inf predicts nothing; None if no sort of few cells finds it."""
+        """Return the best cut and the next lower score; +inf predicts nothing; None if sorting few cells fails."""
         if not self.positives.any():
             return np.inf, np.nan
         found = self._narrow()
@@ -97,7 +97,7 @@ class MeanCut:
         return shares_of(self.average, self.positives, self.problem.row_weights)
 
     def _narrow(self) -> tuple[Any, Any, int] | None:
-        """Give the scores between which the best cut lies, and the mean of predicting nothing."""
+        """Return the scores between which the best cut lies, and the mean of predicting nothing."""
         low, high, nothing, best = -np.inf, np.inf, 0, 0
         n_cells = left = self.problem.n_stored
         for _ in range(_ROUNDS):
@@ -127,7 +127,7 @@ class MeanCut:
         return -np.sort(-cells) if cells.size else np.zeros(1, self.problem.dtype)
 
     def _means(self, cuts: Dense) -> tuple[Ints, Ints, Ints]:
-        """Give the mean at each cut, what it is at most between two cuts, and how many cells lie at or above each."""
+        """Return the mean at each cut, what it is at most between two cuts, and how many cells lie at or above each."""
 
         def of_rows(rows: slice) -> tuple[Ints, Ints, Ints]:
             tp, predicted = self._count(rows, cuts)
@@ -163,7 +163,7 @@ class MeanCut:
         return at, most
 
     def _collect(self, low: Any, high: Any) -> tuple[Dense, Dense, Ints, Any]:
-        """Give the keys in [low, high) upwards, where each was, of what group and truth, and the next lower key."""
+        """Return the keys in [low, high) upwards, where each was, of what group and truth, and the next lower key."""
 
         def collect(rows: slice) -> tuple[Dense, Ints, Dense]:
             below = np.full(self.problem.n_labels, -np.inf, self.problem.dtype)
@@ -183,7 +183,7 @@ class MeanCut:
         return up, rows, of, to_keys(below[np.newaxis].max(axis=1))[0]
 
     def _blocks(self, rows: slice) -> Iterator[Block]:
-        """Give blocks of rows as kernels take them: where they start, scores and truth."""
+        """Return blocks of rows as kernels take them: where they start, scores and truth."""
         step = max(1, _BLOCK_CELLS // self.problem.n_labels)
         for first in range(rows.start, rows.stop, step):
             part = slice(first, min(first + step, rows.stop))

@@ -64,7 +64,7 @@ class Staircase:
         return np.repeat(np.arange(self.positives.size), np.diff(self.offsets))
 
     def take(self, offsets: Ints, steps: Ints) -> "Staircase":
-        """Give a staircase of some of the steps."""
+        """Return a staircase of some of the steps."""
         of_steps = (self.score, self.lower, self.tp, self.fp, self.higher)
         score, lower, tp, fp, higher = (values[steps] for values in of_steps)
         return Staircase(offsets, score, lower, tp, fp, higher, self.positives)
@@ -79,7 +79,7 @@ class Staircase:
         return self.where(self.score > problem.missing) if problem.keep_sparse else self
 
     def best(self, beta: float) -> Ints:
-        """Give the step of highest F-beta of each label, -1 for never; ties go to the highest cut."""
+        """Return the step of highest F-beta of each label, -1 for never; ties go to the highest cut."""
         return best_steps(self.offsets, self.tp, self.fp, self.positives, beta**2)
 
     def cuts_at(self, steps: Ints) -> Cuts:
@@ -93,7 +93,7 @@ class Staircase:
         return Cuts(score, lower, tp, predicted, self.positives)
 
     def increments(self, counts: Ints) -> Ints:
-        """Give what each step adds to cumulative `counts`."""
+        """Return what each step adds to cumulative `counts`."""
         added = np.diff(counts, prepend=0)
         starts = self.offsets[:-1][np.diff(self.offsets) > 0]
         added[starts] = counts[starts]

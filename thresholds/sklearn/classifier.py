@@ -192,7 +192,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         fit_empirical(truth, scores, self.average, **options)
 
     def _known_classes(self) -> Any:
-        """Give the classes of a classifier that is fitted already."""
+        """Return the classes of a classifier that is fitted already."""
         if self._prefit:
             try:
                 check_is_fitted(self.estimator)
@@ -301,7 +301,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         return as_predictions(decided, self.classes_ if self._binary else None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Give the accuracy of `predict`: for several labels, the share of rows with every label right.
+        """Return the accuracy of `predict`: for several labels, the share of rows with every label right.
 
         Parameters
         ----------

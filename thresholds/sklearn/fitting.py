@@ -94,11 +94,11 @@ def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> No
 
 
 def _takes_several(estimator: Any) -> bool:
-    """Tell whether a classifier says that it takes several labels."""
+    """Whether a classifier says that it takes several labels."""
     tags = get_tags(estimator)
     return bool(tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label))
 
 
 def _one_line(error: Exception) -> str:
-    """Give the message of a foreign error on one line."""
+    """Return the message of a foreign error on one line."""
     return " ".join(str(error).split()).rstrip(".")

@@ -63,7 +63,7 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
 
 
 def _of_class(part: Scores, classes: Any, positive: Any) -> Scores:
-    """Give the scores of the positive class, from one label's array."""
+    """Return the scores of the positive class, from one label's array."""
     seen = np.arange(2) if classes is None else np.asarray(classes)
     at = np.flatnonzero(seen == positive) if classes is not None else np.array([1])
     if seen.size == 1 and part.ndim == 2:

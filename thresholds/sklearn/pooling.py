@@ -38,7 +38,7 @@ def pool(parts: list[Matrix], target: Target, folds: list[Fold], method: str) ->
 
 
 def _fill_unlearned(pooled: Pooled, target: Target, folds: list[Fold]) -> None:
-    """Give the lowest score to labels that a fold's classifier saw no positives of; the highest, if no negatives.
+    """Return the lowest score to labels that a fold's classifier saw no positives of; the highest, if no negatives.
 
     OneVsRestClassifier gives these 0 or 1, which is amid the scores of the other folds.
     """

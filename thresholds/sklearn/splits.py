@@ -19,7 +19,7 @@ _FINEST = 100  # folds that a held-out share is made of at most
 
 
 def seed_of(random_state: Any) -> int | None:
-    """Give a seed for folds; of a generator, the next number."""
+    """Return a seed for folds; of a generator, the next number."""
     if random_state is None or isinstance(random_state, Integral):
         return None if random_state is None else int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -63,7 +63,7 @@ def make_splits(
 
 
 def fold_count(n_rows: int, weights: Any, groups: Ints | None) -> int:
-    """Give the usual number of folds, or as many as there are groups (rows, without groups) that have weight."""
+    """Return the usual number of folds, or as many as there are groups (rows, without groups) that have weight."""
     units = np.arange(n_rows) if groups is None else groups
     return min(_FOLDS, np.unique(units if weights is None else units[weights > 0]).size)
 

@@ -65,7 +65,7 @@ class Target:
 
 
 def as_predictions(decided: Dense, classes: Dense | None) -> Dense:
-    """Give decisions as scikit-learn's classifiers do: an int64 indicator, or a vector of classes."""
+    """Return decisions as scikit-learn's classifiers do: an int64 indicator, or a vector of classes."""
     if classes is None:
         return decided.astype(np.int64)
     return np.asarray(classes[decided[:, 0].astype(np.int64) * (classes.size - 1)])

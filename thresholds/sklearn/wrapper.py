@@ -20,17 +20,17 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
-        """Give what `estimator_.predict_proba` gives, in its form."""
+        """Return what `estimator_.predict_proba` gives, in its form."""
         return self._ask("predict_proba", X)
 
     @available_if(_estimator_has("predict_log_proba"))  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Any:
-        """Give what `estimator_.predict_log_proba` gives, in its form."""
+        """Return what `estimator_.predict_log_proba` gives, in its form."""
         return self._ask("predict_log_proba", X)
 
     @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        """Give what `estimator_.decision_function` gives, in its form."""
+        """Return what `estimator_.decision_function` gives, in its form."""
         return self._ask("decision_function", X)
 
     def _ask(self, method: str, X: Any) -> Any:

@@ -64,7 +64,7 @@ class CrossFit(tables.ReadOnly):
         return self.rule.guard
 
     def __str__(self) -> str:
-        """Give both figures, and the labels whose thresholds depend most on the rows."""
+        """Return both figures, and the labels whose thresholds depend most on the rows."""
         rule = self.rule
         guard = "unguarded" if rule.guard is None else f"guard {rule.guard}"
         n_folds = len(self.fold_thresholds)
@@ -242,6 +242,6 @@ def _spread(problem: Problem, rule: ThresholdRule, fold_thresholds: Floats) -> n
 
 
 def _predicted(problem: Problem, thresholds: Floats) -> Floats:
-    """Give the share of rows, by weight, that thresholds predict of each label."""
+    """Return the share of rows, by weight, that thresholds predict of each label."""
     counts = judge(ThresholdRule(thresholds, missing=problem.missing), problem).by_label
     return np.asarray(counts.predicted / (counts.total * (counts.unit or 1)))

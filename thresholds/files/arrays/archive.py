@@ -106,7 +106,7 @@ class Archive:
         return self._csr(key, data, indices, indptr, shape)
 
     def shape(self, key: str) -> tuple[int, int]:
-        """Give the shape of a matrix, which has at least one cell."""
+        """Return the shape of a matrix, which has at least one cell."""
         if key in self.files:
             shape = self.header(key).shape
             if len(shape) not in (1, 2):
@@ -120,7 +120,7 @@ class Archive:
         return n_samples, n_labels
 
     def dtype(self, key: str) -> np.dtype[Any]:
-        """Give the dtype of a matrix."""
+        """Return the dtype of a matrix."""
         return self.header(key if key in self.files else f"{key}_data").dtype
 
     def row_blocks(self, key: str) -> Iterator[Matrix]:
@@ -142,7 +142,7 @@ class Archive:
             return member.header
 
     def _csr_shape(self, key: str) -> tuple[int, int]:
-        """Give the shape of a CSR matrix; its entries bound the number of its labels."""
+        """Return the shape of a CSR matrix; its entries bound the number of its labels."""
         lacking = [part for part in CSR_PARTS if f"{key}_{part}" not in self.files]
         if lacking:
             raise InputError(f"{self._path.name} lacks {key}_{lacking[0]}, expected the four arrays of a CSR matrix")
@@ -257,7 +257,7 @@ class Archive:
         return int(info.header_offset + _LOCAL_HEADER.size + n_name + n_extra)
 
     def _whole(self, key: str, numbers: Dense) -> Dense:
-        """Give whole numbers in the narrowest index dtype that SciPy knows and that holds them."""
+        """Return whole numbers in the narrowest index dtype that SciPy knows and that holds them."""
         if numbers.dtype.kind not in "iu":
             raise self._malformed(key, f"indices and shape have dtype {numbers.dtype}, expected whole numbers")
         if numbers.size and not -(2**63) <= int(numbers.min()) <= int(numbers.max()) < 2**63:
@@ -275,7 +275,7 @@ class Archive:
 
 
 def _long_sizes(extra: bytes) -> list[int] | None:
-    """Give the compressed and the plain size of an extra field that has both, in this order."""
+    """Return the compressed and the plain size of an extra field that has both, in this order."""
     while len(extra) >= 4:
         kind, size = struct.unpack("<2H", extra[:4])
         if kind == 1 and len(extra) >= 20:

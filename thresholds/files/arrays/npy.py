@@ -31,11 +31,11 @@ class NpySource(Source):
             )
 
     def whole(self) -> Block:
-        """Give all rows, mapped into memory."""
+        """Return all rows, mapped into memory."""
         return Block(self._cells, None, None, None)
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Give the rows in order."""
+        """Return the rows in order."""
         assert self.n_samples is not None
         for rows in row_slices(self.n_samples, self.n_labels):
             yield Block(self._cells[rows], None, None, None)

@@ -52,7 +52,7 @@ class NpzSource(Source):
         return Block(self._archive.matrix(self.score_key), truth, *self._vectors)
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Give the rows in order; compressed and sparse scores are read as a stream."""
+        """Return the rows in order; compressed and sparse scores are read as a stream."""
         of_truth = self._archive.matrix(self._truth) if truth and self._truth is not None else None
         scores = self._archive.row_blocks(self.score_key)
         at = 0
@@ -62,7 +62,7 @@ class NpzSource(Source):
             yield Block(block, None if of_truth is None else of_truth[rows], groups, keys)
 
     def keys(self) -> Dense:
-        """Give the key of every row."""
+        """Return the key of every row."""
         assert self._vectors[1] is not None
         return self._vectors[1]
 
@@ -76,7 +76,7 @@ def _matrices(archive: Archive, prefix: str) -> list[str]:
 
 
 def _left_out(archive: Archive, used: set[str | None]) -> dict[str, str]:
-    """Give the arrays without a role, with their dtypes; the four of a CSR matrix count as one."""
+    """Return the arrays without a role, with their dtypes; the four of a CSR matrix count as one."""
     sparse = [key for key in _matrices(archive, "") if key not in archive.files]
     parts = {f"{key}_{part}" for key in sparse for part in CSR_PARTS}
     kinds = {key: str(archive.header(key).dtype) for key in archive.files if key not in parts}
@@ -85,7 +85,7 @@ def _left_out(archive: Archive, used: set[str | None]) -> dict[str, str]:
 
 
 def _choose_key(name: str, archive: Archive, wanted: str | None, usual: str) -> str:
-    """Give the key of a matrix: the one asked for, the usual one, or the only one that begins with that."""
+    """Return the key of a matrix: the one asked for, the usual one, or the only one that begins with that."""
     found, scores = _matrices(archive, usual), usual == "y_score"
     what, option = ("scores", "--score-key") if scores else ("truth", "--truth-column")
     if wanted is not None:
@@ -101,14 +101,14 @@ def _choose_key(name: str, archive: Archive, wanted: str | None, usual: str) -> 
 
 
 def _truth_key(name: str, archive: Archive, wanted: str | None) -> str | None:
-    """Give the key of the truth, if there is any."""
+    """Return the key of the truth, if there is any."""
     if wanted is not None:
         return _choose_key(name, archive, wanted, "y_true")
     return "y_true" if "y_true" in _matrices(archive, "y_true") else None
 
 
 def _label_names(name: str, archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, ...] | None:
-    """Give the label names: asked for, or the file's own."""
+    """Return the label names: asked for, or the file's own."""
     names = wanted.label_names
     if names is None and "label_names" in archive.files:
         shape = archive.header("label_names").shape

@@ -91,7 +91,7 @@ class ArrowTable(Table):
             pa.default_memory_pool().release_unused()
 
     def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
-        """Give each column with a batch that has its first rows, if there are any."""
+        """Return each column with a batch that has its first rows, if there are any."""
         batch = next((batch for batch in self.record_batches(columns, n_rows) if batch.num_rows), None)
         return iter(()) if batch is None else ((column, batch) for column in columns)
 
@@ -219,7 +219,7 @@ class DatasetTable(ArrowTable):
 
 
 def _lists_in(file: Any, columns: Sequence[str]) -> list[int]:
-    """Give the places of the columns of lists in a parquet file."""
+    """Return the places of the columns of lists in a parquet file."""
     leaves = [file.schema.column(place) for place in range(len(file.schema))]
     names = tuple(columns)
     return [place for place, leaf in enumerate(leaves) if leaf.max_repetition_level and leaf.path.startswith(names)]
@@ -230,7 +230,7 @@ def _n_rows(header: Any) -> int:
     header = bytes(header)
 
     def field(table: int, number: int) -> int:
-        """Give the place of a field, which a table of a flatbuffer looks up in its vtable."""
+        """Return the place of a field, which a table of a flatbuffer looks up in its vtable."""
         vtable = table - struct.unpack_from("<i", header, table)[0]
         return int(table + struct.unpack_from("<H", header, vtable + 4 + 2 * number)[0])
 
@@ -242,7 +242,7 @@ def _n_rows(header: Any) -> int:
 
 
 def _block_size(path: Path) -> int:
-    """Give the bytes of a csv that are to be read at once: room for its header, which is UTF-8, and for any row."""
+    """Return the bytes of a csv that are to be read at once: room for its header, which is UTF-8, and for any row."""
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rb") as lines:
         header, row = (lines.readline(LONGEST_LINE + 1) for _ in range(2))
@@ -259,13 +259,13 @@ def _block_size(path: Path) -> int:
 
 
 def dataset_splits(path: Path) -> list[str] | None:
-    """Give the names of the datasets that a folder of datasets holds; None for other folders."""
+    """Return the names of the datasets that a folder of datasets holds; None for other folders."""
     file = path / "dataset_dict.json"
     return [str(split) for split in _json(file).get("splits", [])] if file.exists() else None
 
 
 def _data_files(folder: Path) -> list[str]:
-    """Give the names of a dataset's files, each in its own folder: nothing else is read, whatever the names say."""
+    """Return the names of a dataset's files, each in its own folder: nothing else is read, whatever the names say."""
     parts = _json(folder / "state.json").get("_data_files")
     if parts == []:
         raise InputError(f"{folder.name} has no rows, expected at least one")

@@ -27,14 +27,14 @@ def described(type_: Any, names: tuple[str, ...] | None) -> Column:
 
 
 def _is_list(type_: Any) -> bool:
-    """Tell whether a column holds lists of any length, laid end to end."""
+    """Whether a column holds lists of any length, laid end to end."""
     from pyarrow import types
 
     return bool(types.is_list(type_) or types.is_large_list(type_))
 
 
 def _is_view(type_: Any) -> bool:
-    """Tell whether a column holds lists that lie anywhere, which older versions of pyarrow do not know."""
+    """Whether a column holds lists that lie anywhere, which older versions of pyarrow do not know."""
     from pyarrow import types
 
     return any(getattr(types, f"is_{kind}", lambda _: False)(type_) for kind in ("list_view", "large_list_view"))
@@ -71,7 +71,7 @@ def _kind(type_: Any) -> Kind:
 
 
 def values_of(array: Any) -> Dense | Lists:
-    """Give a column as plain arrays, copied only where Arrow's layout is another."""
+    """Return a column as plain arrays, copied only where Arrow's layout is another."""
     from pyarrow import types
 
     array = getattr(array, "storage", array)
@@ -115,7 +115,7 @@ def _refuse_null(array: Any) -> None:
 
 
 def _flat(array: Any) -> Dense:
-    """Give one value for each row."""
+    """Return one value for each row."""
     from pyarrow import types
 
     if types.is_dictionary(array.type):
@@ -126,7 +126,7 @@ def _flat(array: Any) -> Dense:
 
 
 def names_in(schema: Any, name: str) -> tuple[str, ...] | None:
-    """Give the label names that a file has as JSON under the key `label_names` of its metadata."""
+    """Return the label names that a file has as JSON under the key `label_names` of its metadata."""
     stored = (schema.metadata or {}).get(b"label_names")
     if stored is None:
         return None
@@ -137,7 +137,7 @@ def names_in(schema: Any, name: str) -> tuple[str, ...] | None:
 
 
 def index_columns(schema: Any) -> set[str]:
-    """Give the columns that pandas notes as the index of the frame it wrote."""
+    """Return the columns that pandas notes as the index of the frame it wrote."""
     try:
         noted = read_json((schema.metadata or {}).get(b"pandas", b"{}"), constants=True)
         return {name for name in noted["index_columns"] if isinstance(name, str)}
@@ -146,7 +146,7 @@ def index_columns(schema: Any) -> set[str]:
 
 
 def features_in(schema: Any, name: str) -> Mapping[str, Any]:
-    """Give the features that Hugging Face's datasets note in the metadata of what they write."""
+    """Return the features that Hugging Face's datasets note in the metadata of what they write."""
     try:
         noted = read_json((schema.metadata or {}).get(b"huggingface", b"{}"), constants=True)
         found = noted["info"]["features"]
@@ -158,7 +158,7 @@ def features_in(schema: Any, name: str) -> Mapping[str, Any]:
 
 
 def class_names(feature: Any) -> tuple[str, ...] | None:
-    """Give the names of a feature that is a list of `ClassLabel`: written as a list, or as Sequence or List."""
+    """Return the names of a feature that is a list of `ClassLabel`: written as a list, or as Sequence or List."""
     while isinstance(feature, list) and feature:
         feature = feature[0]
     while isinstance(feature, dict) and isinstance(feature.get("feature"), dict):

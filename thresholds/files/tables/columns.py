@@ -165,12 +165,12 @@ def differences(first: Table, other: Table, used: Sequence[str]) -> str | None:
 
 
 def _is_list(column: Column, *kinds: Kind) -> bool:
-    """Tell whether a column holds lists of one of the kinds."""
+    """Whether a column holds lists of one of the kinds."""
     return column.form == "list" and column.kind in kinds
 
 
 def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
-    """Tell whether there is a column of numbers for each of the names."""
+    """Whether there is a column of numbers for each of the names."""
     return all(
         name in columns and columns[name].form == "flat" and columns[name].kind in (*NUMBERS, "none") for name in names
     )
@@ -186,7 +186,7 @@ def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
 
 
 def _named(columns: Columns, name: str) -> Part | None:
-    """Give the column of that name, or those that have it as a prefix."""
+    """Return the column of that name, or those that have it as a prefix."""
     wide = tuple(
         key
         for key, column in columns.items()
@@ -200,7 +200,7 @@ def _named(columns: Columns, name: str) -> Part | None:
 
 
 def _as_part(columns: Columns, name: str) -> Part:
-    """Give a single column: of lists, or of one label."""
+    """Return a single column: of lists, or of one label."""
     column = columns[name]
     if column.form == "flat":
         return Part(name, (name,), None, "wide")
@@ -216,12 +216,12 @@ def _scores(name: str, columns: Columns, part: Part) -> Part:
 
 
 def is_index(key: str, column: Column) -> bool:
-    """Tell whether a column is the index of a pandas frame, which nobody named."""
+    """Whether a column is the index of a pandas frame, which nobody named."""
     return column.of_index or _INDEX.fullmatch(key) is not None
 
 
 def _of_numbers(columns: Columns) -> dict[str, Column]:
-    """Give the columns of one number in each row, and of nothing; an index of pandas is none."""
+    """Return the columns of one number in each row, and of nothing; an index of pandas is none."""
     return {
         key: column
         for key, column in columns.items()

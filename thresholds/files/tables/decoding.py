@@ -12,7 +12,7 @@ from thresholds.files.tables.columns import Batch, Lists
 
 
 def stacked(batch: Batch, columns: Sequence[str]) -> Dense:
-    """Give wide columns as a matrix (n_rows, n_labels)."""
+    """Return wide columns as a matrix (n_rows, n_labels)."""
     parts = [batch.columns[column] for column in columns]
     vectors = [_floats(part) for part in parts if isinstance(part, np.ndarray)]
     matrix = np.empty((len(vectors[0]), len(vectors)), np.result_type(*vectors))
@@ -22,7 +22,7 @@ def stacked(batch: Batch, columns: Sequence[str]) -> Dense:
 
 
 def rectangular(batch: Batch, column: str, n_labels: int) -> Dense:
-    """Give lists of numbers, all of one length, as a matrix (n_rows, n_labels)."""
+    """Return lists of numbers, all of one length, as a matrix (n_rows, n_labels)."""
     lists = batch.columns[column]
     assert isinstance(lists, Lists)
     lengths = np.diff(lists.offsets)
@@ -36,12 +36,12 @@ def rectangular(batch: Batch, column: str, n_labels: int) -> Dense:
 
 
 def _floats(cells: Dense) -> Dense:
-    """Give decimals, which come as Python's, as the nearest floats."""
+    """Return decimals, which come as Python's, as the nearest floats."""
     return cells.astype(np.float64) if cells.dtype.kind == "O" else cells
 
 
 def indicator(cells: Dense, what: str, first: int, label_names: Sequence[str] | None) -> npt.NDArray[np.uint8]:
-    """Give a matrix of 0 and 1 as such; `first` is the number of its first row, `what` it is for messages."""
+    """Return a matrix of 0 and 1 as such; `first` is the number of its first row, `what` it is for messages."""
     if cells.dtype.kind == "b":
         return cells.astype(np.uint8)
     bad = (cells != 0) & (cells != 1)
@@ -53,7 +53,7 @@ def indicator(cells: Dense, what: str, first: int, label_names: Sequence[str] | 
 
 
 def from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:
-    """Give lists of label names as a CSR matrix of ones."""
+    """Return lists of label names as a CSR matrix of ones."""
     lists = batch.columns[column]
     assert isinstance(lists, Lists)
     index = {label: place for place, label in enumerate(label_names)}
@@ -68,7 +68,7 @@ def from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:
 
 
 def from_positions(batch: Batch, column: str, n_labels: int, places: Dense | None) -> Matrix:
-    """Give lists of label positions as a CSR matrix of ones; `places` are those of labels in another order."""
+    """Return lists of label positions as a CSR matrix of ones; `places` are those of labels in another order."""
     lists = batch.columns[column]
     assert isinstance(lists, Lists)
     what = f"column {column!r} of {batch.name}"

@@ -93,7 +93,7 @@ class JsonLines(Table):
                     )
 
     def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Dense | Lists:
-        """Give the values of a key as arrays."""
+        """Return the values of a key as arrays."""
         column, values = self.columns[key], []
         for place, (number, row) in enumerate(rows):
             if row.get(key) is None:
@@ -111,7 +111,7 @@ class JsonLines(Table):
         return self._lists(key, values, numbers, first)
 
     def _texts(self, key: str, values: list[Any], numbers: list[int]) -> Dense:
-        """Give text, among which numbers may be, as text."""
+        """Return text, among which numbers may be, as text."""
         for value, number in zip(values, numbers, strict=True):
             if type(value) not in (str, int) or str(value).encode(errors="ignore").decode() != str(value):
                 raise self._odd(key, number, value)
@@ -132,7 +132,7 @@ class JsonLines(Table):
         return Lists(np.array([index[word] for word in flat], np.int64), offsets, tuple(index))
 
     def _array(self, key: str, flat: list[Any], numbers: list[int], lengths: Dense, first: int) -> Dense:
-        """Give numbers as an array: float64, or int64 and bool where they are nothing else."""
+        """Return numbers as an array: float64, or int64 and bool where they are nothing else."""
         kind = self.columns[key].kind
         allowed: tuple[type, ...] = {"bool": (bool,), "int": (int,), "none": ()}.get(kind, (int, float))
         if not set(map(type, flat)) <= set(allowed):
@@ -150,7 +150,7 @@ class JsonLines(Table):
             ) from None
 
     def _in_order(self, key: str, value: Row, number: int) -> list[Any]:
-        """Give the values of a mapping in the order of the labels."""
+        """Return the values of a mapping in the order of the labels."""
         names = self.columns[key].names or ()
         if value.keys() != set(names):
             lacks, more = [name for name in names if name not in value], [name for name in value if name not in names]

@@ -40,7 +40,7 @@ class TableSource(Source):
         return accounting.because(self._table, self._scores, label)
 
     def _account(self, scores: Part, truth: Part | None) -> None:
-        """Give every column its role, or a place among those that are left out."""
+        """Return every column its role, or a place among those that are left out."""
         table, of_truth = self._table, () if truth is None else truth.columns
         roles = {
             "scores": scores.columns,
@@ -56,7 +56,7 @@ class TableSource(Source):
         self.notes = (*accounting.assumed(scores), *accounting.noted(self.left_out))
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
-        """Give the rows in order, a few megabytes at a time; without truth where that is not wanted."""
+        """Return the rows in order, a few megabytes at a time; without truth where that is not wanted."""
         of_truth = self._truth if truth else None
         columns = [*self._scores.columns, *(of_truth.part.columns if of_truth else ())]
         columns += [column for column in (self._wanted.groups, self._wanted.key) if column is not None]
@@ -69,7 +69,7 @@ class TableSource(Source):
             )
 
     def keys(self) -> Dense:
-        """Give the key of every row."""
+        """Return the key of every row."""
         return keys_of(self._table, self._wanted.key)
 
 
@@ -190,7 +190,7 @@ def keys_of(table: Table, key: str | None) -> Dense:
 
 
 def _vector(batch: Batch, column: str | None) -> Dense | None:
-    """Give a flat column."""
+    """Return a flat column."""
     if column is None:
         return None
     values = batch.columns[column]
@@ -199,7 +199,7 @@ def _vector(batch: Batch, column: str | None) -> Dense | None:
 
 
 def _numbers(batch: Batch, part: Part, n_labels: int) -> Dense:
-    """Give wide columns, or lists of one length, as a matrix."""
+    """Return wide columns, or lists of one length, as a matrix."""
     if part.form == "wide":
         return stacked(batch, part.columns)
     matrix = rectangular(batch, part.columns[0], n_labels)
@@ -261,7 +261,7 @@ def _n_labels(table: Table, scores: Part, label_names: tuple[str, ...] | None) -
 
 
 def _is_indicator(table: Table, column: str, n_labels: int) -> bool:
-    """Tell whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
+    """Whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
     described = table.columns[column]
     if described.names is not None and described.form == "list" and described.kind == "int":
         return False

@@ -74,32 +74,32 @@ class Lanes:
         return used.reshape(*of_lanes.shape[:-1], self.folds, self.n_labels)
 
     def truth_blocks(self) -> Iterator[tuple[int, Words]]:
-        """Give the place of each block among the rows of lanes, and truth in words of eight lanes."""
+        """Return the place of each block among the rows of lanes, and truth in words of eight lanes."""
         room = np.empty((self.block_rows, self.width), np.uint8)
         for at, rows in self._blocks():
             truth = self._block(self.problem.truth, rows, room, 0, whole_words=True)
             yield at, truth.view(np.uint64)
 
     def score_blocks(self) -> Iterator[npt.NDArray[Any]]:
-        """Give blocks of scores, NaN where there is none; the lanes of no label may be missing."""
+        """Return blocks of scores, NaN where there is none; the lanes of no label may be missing."""
         room = np.empty((self.block_rows, self.width), self.problem.dtype)
         for _, rows in self._blocks():
             yield self._block(self.problem.scores, rows, room, _NOTHING)
 
     def blocks(self) -> Iterator[tuple[npt.NDArray[Any], Words]]:
-        """Give blocks of scores with truth in words of eight lanes."""
+        """Return blocks of scores with truth in words of eight lanes."""
         for scores, (_, words) in zip(self.score_blocks(), self.truth_blocks(), strict=True):
             yield scores, words
 
     @property
     def block_rows(self) -> int:
-        """Give the number of rows of lanes in a block."""
+        """Return the number of rows of lanes in a block."""
         wanted = -(-self.n_rows // self.folds)
         rows = min(wanted, max(1, _BLOCK_CELLS // self.width))
         return -(-rows // ROWS_AT_ONCE) * ROWS_AT_ONCE
 
     def _blocks(self) -> Iterator[tuple[int, slice]]:
-        """Give the place of each block and its rows of the matrix."""
+        """Return the place of each block and its rows of the matrix."""
         step = self.block_rows * self.folds
         for number, first in enumerate(range(self.rows.start, self.rows.stop, step)):
             yield number * self.block_rows, slice(first, min(first + step, self.rows.stop))
@@ -107,7 +107,7 @@ class Lanes:
     def _block(
         self, matrix: Any, rows: slice, room: npt.NDArray[Any], filling: float, whole_words: bool = False
     ) -> npt.NDArray[Any]:
-        """Give a piece of a matrix where it is, if it has the form of a block, else copy it into the room for one."""
+        """Return a piece of a matrix where it is, if it has the form of a block, else copy it into the room for one."""
         part = matrix[rows, self.labels]
         if is_sparse(part):
             part = part.toarray()

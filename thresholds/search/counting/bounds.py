@@ -100,7 +100,7 @@ class Between:
 
 
 def _joint_ratio(tp: Ints, predicted: Ints, recall_part: float) -> float:
-    """Give the highest tp / (recall_part + predicted), one cut for each label, by Dinkelbach's iteration."""
+    """Return the highest tp / (recall_part + predicted), one cut for each label, by Dinkelbach's iteration."""
     ratio = 0.0
     while True:
         best = (tp - ratio * predicted).argmax(axis=0)[np.newaxis]

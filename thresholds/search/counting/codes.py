@@ -71,7 +71,7 @@ class Scale:
             code_by_value(scores, self.step, self.lowest, into)
 
     def starts(self, codes: Codes) -> Scores:
-        """Give the lowest score of each code (n_codes, n_labels)."""
+        """Return the lowest score of each code (n_codes, n_labels)."""
         numbers = codes.astype(self.lowest.dtype) - LOWEST_CODE
         if self.by_bits:
             patterns = self.lowest + (numbers << self.step)
@@ -79,7 +79,7 @@ class Scale:
         return np.asarray((self.lowest + numbers) / self.step)
 
     def over(self, lanes: Lanes) -> "Scale":
-        """Give the scale of each lane."""
+        """Return the scale of each lane."""
         step, lowest = (lanes.spread(numbers[lanes.labels], 0) for numbers in (self.step, self.lowest))
         return Scale(self.by_bits, step, lowest)
 
@@ -143,5 +143,5 @@ class Counter:
 
 
 def _bits(scores: Scores) -> Dense:
-    """Give the bit patterns of scores, as signed numbers, in the same memory."""
+    """Return the bit patterns of scores, as signed numbers, in the same memory."""
     return scores.view(f"i{scores.itemsize}")

@@ -143,7 +143,7 @@ class _Passes:
         return lists, tp, counted
 
     def piece(self, lanes: Lanes) -> int:
-        """Give the number of the piece of rows."""
+        """Return the number of the piece of rows."""
         return int(lanes.rows.start) // int(self.rows[0].stop - self.rows[0].start)
 
     def settle(
@@ -196,7 +196,7 @@ class _Passes:
 
 
 def _sorting_is_faster(problem: Problem, jointly: bool) -> bool:
-    """Tell whether to sort: what is small, or at first, as long as that takes less time than to load kernels."""
+    """Whether to sort: what is small, or at first, as long as that takes less time than to load kernels."""
     n_samples, n_labels = problem.n_samples, problem.n_labels
     if n_samples * n_labels < _WORTH_COUNTING:
         return True
@@ -212,7 +212,7 @@ def _with_ends(cuts: Scores) -> Scores:
 
 
 def _starts(sizes: Ints) -> tuple[Ints, int]:
-    """Give the place of each piece (n_pieces, n_labels) where labels follow each other, and the room of all."""
+    """Return the place of each piece (n_pieces, n_labels) where labels follow each other, and the room of all."""
     ends = sizes.T.reshape(-1).cumsum()
     return (ends - sizes.T.reshape(-1)).reshape(sizes.T.shape).T, int(ends[-1])
 

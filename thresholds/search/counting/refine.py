@@ -29,16 +29,16 @@ class Lists:
         return self.firsts, self.sizes, self.keys
 
     def of(self, labels: Ints | slice) -> "Lists":
-        """Give some labels."""
+        """Return some labels."""
         return Lists(self.firsts[labels], self.sizes[labels], self.keys)
 
     def part(self, labels: slice) -> "Lists":
-        """Give consecutive labels, with their part of the memory."""
+        """Return consecutive labels, with their part of the memory."""
         firsts, sizes = self.firsts[labels], self.sizes[labels].copy()
         return Lists(firsts - firsts[0], sizes, self.keys[firsts[0] : firsts[-1] + sizes[-1]])
 
     def buckets(self, ends: Keys, scales: Floats) -> npt.NDArray[np.uint16]:
-        """Give the bucket of every key."""
+        """Return the bucket of every key."""
         room = np.empty(max(1, int(self.sizes.max())), self.keys.dtype)
         buckets = np.empty(self.keys.size, np.uint16)
         to_buckets(*self.arrays, ends, scales, room, room.view(f"f{room.itemsize}"), buckets)
@@ -72,7 +72,7 @@ class Left:
     slack: float
 
     def staircase(self) -> Staircase:
-        """Give the steps among which the best ones are."""
+        """Return the steps among which the best ones are."""
         many = np.flatnonzero((self.scores.sizes > _FEW) & (self.hits.sizes > 0))
         while many.size:
             before = self.scores.sizes[many]
@@ -114,7 +114,7 @@ class Left:
 
 
 def _scales(ends: Keys) -> Floats:
-    """Give buckets per unit of score where scores lie on both sides of 0, else 0: then bits are linear enough."""
+    """Return buckets per unit of score where scores lie on both sides of 0, else 0: then bits are linear enough."""
     low, high = to_scores(ends).astype(np.float64).T
     with np.errstate(all="ignore"):  # Infinite widths, and those that are too small for a float.
         scales = (BUCKETS - 1) / (high - low)
