@@ -9,7 +9,7 @@ from thresholds.errors import InputError
 
 
 def from_tensor(value: Any, name: str) -> Any:
-    """Return tensors of PyTorch or CuPy, one or a list of them, as NumPy arrays, copied off a device; others as they are.
+    """Return tensors of PyTorch or CuPy, one or a list, as NumPy arrays, copied off a device; others as they are.
 
     bfloat16 becomes float32, which holds it exactly.
     """
