@@ -78,7 +78,7 @@ def _comparison() -> Any:
 
 
 def _difference() -> Any:
-    changed = _rule().replace({NAMES[0]: np.inf, NAMES[1]: -np.inf})
+    changed = _rule().replace({NAMES[0]: np.inf, NAMES[1]: -np.inf, NAMES[2]: 0.5})
     return thresholds.diff_rules(_rule(), changed, _data()[1])
 
 
@@ -211,6 +211,6 @@ def test_numbers_that_json_lacks_are_none_or_words() -> None:
         "a": np.nan,
         "b": (np.inf, np.float32(-np.inf)),
         "c": np.array([1, 2]),
-        "d": np.array([(1.5,)], [("f0", float)]),
+        "d": np.array([(1.5,)], [("f1", float)]),
     }
-    assert plain(values) == {"a": None, "b": ["inf", "-inf"], "c": [1, 2], "d": [{"f0": 1.5}]}
+    assert plain(values) == {"a": None, "b": ["inf", "-inf"], "c": [1, 2], "d": [{"f1": 1.5}]}

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError
+from thresholds._checks.cells import first_bad_cell
 from thresholds.data import label_lists
 from thresholds.files.tables.columns import Batch, Lists
 
@@ -44,12 +45,15 @@ def indicator(cells: Dense, what: str, first: int, label_names: Sequence[str] | 
     """Return a matrix of 0 and 1 as such; `first` is the number of its first row, `what` it is for messages."""
     if cells.dtype.kind == "b":
         return cells.astype(np.uint8)
-    bad = (cells != 0) & (cells != 1)
-    if bad.any():
-        row, place = (int(number) for number in np.argwhere(bad)[0])
-        label = place if label_names is None else shown(label_names[place])
-        raise InputError(f"{what} has {cells[row, place]} at row {first + row}, label {label}, expected only 0 and 1")
+    if _neither_0_nor_1(cells).any():
+        found = first_bad_cell(cells, _neither_0_nor_1, label_names, first_row=first)
+        raise InputError(f"{what} has {found}, expected only 0 and 1")
     return cells.astype(np.uint8)
+
+
+def _neither_0_nor_1(cells: Dense) -> Dense:
+    """Mark cells that are neither."""
+    return np.asarray((cells != 0) & (cells != 1))
 
 
 def from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:

@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError, names_of_labels
+from thresholds._checks.cells import label_at
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import Batch, Lists, NoValue, Part, Table, listed, score_part, truth_part
@@ -156,12 +157,11 @@ def batches(
 def _label_of(found: NoValue, part: Part, label_names: Sequence[str] | None) -> str:
     """Say which label lacks a value: that of a wide column, or of a place in a list."""
     if part.form == "wide" and part.names is not None:
-        return f", label {part.names[part.columns.index(found.column)]!r}"
+        return f", {label_at(part.columns.index(found.column), part.names)}"
     if found.place is None:
         return ""
     place = found.place if part.order is None else part.order.index(found.place)
-    known = label_names is not None and place < len(label_names)
-    return f", label {label_names[place]!r}" if known and label_names is not None else f", label {place}"
+    return f", {label_at(place, label_names)}"
 
 
 def check_columns(table: Table, wanted: Wanted) -> None:
