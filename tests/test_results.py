@@ -174,7 +174,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
         ("Diagnosis", "most predicted"),
         ("MostPredicted", "... 38 more"),
         ("Repair", "the 2 largest changes"),
-        ("RuleDifference", "what changed"),
+        ("RuleDifference", "the 2 largest of 3 changes"),
     ],
 )
 def test_a_text_says_how_many_rows_are_left_out(name: str, words: str) -> None:
