@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from thresholds._arrays import threads
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.threads import workers
 from thresholds.data.problem import Problem, stored
 
@@ -33,8 +34,11 @@ def map_tiles(
     width = max(1, min(_WIDEST_TILE, problem.n_labels // (per_thread * workers(n_jobs))))
     width = max(width, _SMALL_TILE * problem.n_labels // max(problem.n_stored, stored(problem.truth), problem.n_labels))
     problem.prepare("labels")
-    tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]
-    size = problem.n_stored
     return threads.run(
-        lambda tile: function(*tile), tiles, n_jobs=n_jobs, cells=size, progress=progress, title="labels"
+        lambda labels: function(labels.start, labels.stop),
+        list(in_pieces(slice(0, problem.n_labels), width)),
+        n_jobs=n_jobs,
+        cells=problem.n_stored,
+        progress=progress,
+        title="labels",
     )
