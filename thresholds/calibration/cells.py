@@ -46,7 +46,7 @@ def cells_of(problem: Problem, n_jobs: int | None) -> Cells:
     problem.prepare("labels")
 
     def collect(labels: slice) -> Cells:
-        return _cells(problem.items("labels", labels.start, labels.stop), problem.plain)
+        return _cells(problem.items("labels", labels.start, labels.stop), problem.is_dense_unweighted)
 
     pieces = list(by_cells(problem.n_labels, problem.n_stored, _CELLS_PER_PIECE))
     parts = threads.run(collect, pieces, n_jobs=n_jobs)
@@ -72,7 +72,8 @@ def map_labels(
 
 def _cells(items: Items, plain: bool) -> Cells:
     """Split items into cells of one truth, without those of score -inf."""
-    starts, scores, hits, weights = items.starts, to_scores(items.keys).astype(np.float64), items.hits, items.weights
+    starts, weights, hits = items.starts, items.weights, items.positive_weights
+    scores = to_scores(items.keys).astype(np.float64)
     mixed = (hits > 0) & (hits < weights)
     if mixed.any():
         twice = np.repeat(np.arange(hits.size), 1 + mixed)

@@ -50,8 +50,8 @@ def fit_scut_fbr(
 ) -> Guarded:
     """Fit the thresholds of all labels."""
     n_folds, whole = options.n_folds, problem
-    if problem.weights is not None:
-        problem = problem.take(np.flatnonzero(problem.weights > 0))
+    if problem.unit_weights is not None:
+        problem = problem.take(np.flatnonzero(problem.unit_weights > 0))
     if problem.n_samples < n_folds**2:
         raise InputError(f"y_true has {problem.n_samples} rows, expected at least {n_folds**2} for guard 'fbr'")
     outer, candidates = _folds(problem, options), np.array(options.candidates)

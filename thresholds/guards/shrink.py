@@ -120,11 +120,13 @@ def fit_shrunk(
     ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
 
     # The cuts there, or always.
-    parts = over_tiles(partial(steps.cut, ranks), light=problem.plain)
+    parts = over_tiles(partial(steps.cut, ranks), light=problem.is_dense_unweighted)
     shrunk = joined([before for before, _ in parts])
     limited = joined([after for _, after in parts])
     if _is_below_always(problem, shrunk, optimum.positives, average, beta):
-        limited = joined(over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=problem.plain))
+        limited = joined(
+            over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=problem.is_dense_unweighted)
+        )
     return Guarded(limited, optimum)
 
 
