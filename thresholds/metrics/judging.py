@@ -36,7 +36,7 @@ def judge(rule: Decides, problem: Problem) -> Judged:
     by_label, by_sample = None, []
     for rows in problem.row_blocks():
         truth, predicted = problem.truth[rows], _decisions(rule, problem.scores[rows])
-        weights = None if problem.measured is None else problem.measured[rows]
+        weights = None if problem.sample_weight is None else problem.sample_weight[rows]
         by_label, rows_of_block = count_both_ways(truth, predicted, weights, before=by_label)
         by_sample.append(rows_of_block)
     assert by_label is not None, "problems have rows"
