@@ -1,19 +1,18 @@
-"""Fitted rules: what turns scores into decisions, and what is saved and loaded. Needs NumPy alone,
-except for the predictions of an `InstanceRule`.
+"""How is a rule applied, saved, loaded? With NumPy alone, but for the predictions of an `InstanceRule`.
 
 A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`, a `RegionRule` iff the score lies in
 one of several intervals; a `TopKRule` predicts the k highest scores of each row; an `InstanceRule` finds the best set
 for the probabilities of each row.
 """
 
+from thresholds.rule.base import Rule
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
-from thresholds.rule.fixed import FixedRule
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
-from thresholds.rule.loading import Rule, load_rule
+from thresholds.rule.loading import load_rule
 from thresholds.rule.out_of_fold import OutOfFold
 from thresholds.rule.region import RegionRule
-from thresholds.rule.threshold import ThresholdRule
+from thresholds.rule.threshold import FixedRule, ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
 __all__ = [

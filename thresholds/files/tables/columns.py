@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError, listed, shown
 from thresholds.files.source import Wanted
 
 Form = Literal["flat", "list", "mapping"]  # a mapping has label names for keys
@@ -143,26 +143,15 @@ def choose_truth(name: str, columns: Columns, wanted: Wanted, scores: ColumnChoi
     return ColumnChoice("all columns", wide, wide, "wide")
 
 
-def lacks_and_has(lacking: Sequence[str], new: Sequence[str]) -> str:
-    """Say which names are not there, and which are there beside those that are expected."""
-    words = [f"lacks {listed(lacking)}"] if lacking else []
-    words += [f"has {listed(new)}"] if new else []
-    return " and ".join(words)
-
-
-def listed(names: Sequence[str] | Columns) -> str:
-    """List a few names."""
-    names = list(names)
-    return (", ".join(map(shown, names[:_SHOWN])) or "none") + (", ..." if len(names) > _SHOWN else "")
-
-
 def difference_of(first: Table, other: Table, used: Sequence[str]) -> str | None:
     """Say how columns differ from those of the first shard: in names, or in the type of a column that is used."""
     lacking = [key for key in first.columns if key not in other.columns]
     lacking = [key for key in lacking if key in used or not first.columns[key].optional]
     new = [key for key, column in other.columns.items() if key not in first.columns and not column.optional]
     if lacking or new:
-        return f"{lacks_and_has(lacking, new)}, expected the columns of the first shard, {first.name}"
+        words = [f"lacks {listed(lacking)}"] if lacking else []
+        words += [f"has {listed(new)}"] if new else []
+        return f"{' and '.join(words)}, expected the columns of the first shard, {first.name}"
     for key in used:
         was = first.columns[key]
         now = other.columns[key]

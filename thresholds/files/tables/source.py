@@ -7,21 +7,11 @@ from itertools import islice
 import numpy as np
 
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError, names_of_labels
+from thresholds._checks import InputError, different, listed, names_of_labels, places
 from thresholds._checks.cells import label_at
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
-from thresholds.files.tables.columns import (
-    Batch,
-    ColumnChoice,
-    ListColumn,
-    NoValue,
-    Table,
-    choose_scores,
-    choose_truth,
-    lacks_and_has,
-    listed,
-)
+from thresholds.files.tables.columns import Batch, ColumnChoice, ListColumn, NoValue, Table, choose_scores, choose_truth
 from thresholds.files.tables.decoding import from_names, from_positions, indicator, rectangular, stacked
 
 Decode = Callable[[Batch], Matrix]
@@ -129,8 +119,10 @@ class Truth:
             lacking = [label for label in self._names if label not in choice.names]
             more = [label for label in choice.names if label not in self._names]
             why = accounting.because(table, choice, lacking[0]) if lacking else because(more[0])
-            difference = _difference(choice.names, self._names)
-            raise InputError(f"truth {choice.key!r} of {table.name} {difference} as the scores{why}")
+            raise InputError(
+                f"truth {choice.key!r} of {table.name} {different(choice.names, self._names)}, expected the same labels"
+                f" as the scores{why}"
+            )
         return _ordered(choice, self._names)
 
     def _decoding(self, table: Table) -> Decode:
@@ -162,9 +154,9 @@ class Truth:
         assert names is not None, "there are names if the truth has some"
         index = {label: place for place, label in enumerate(names)}
         if not set(choice.names) <= index.keys():
-            raise InputError(f"{truth} {_difference(choice.names, names)} as the scores")
-        places = np.array([index[label] for label in choice.names])
-        return lambda batch: from_positions(batch, column, n_labels, places)
+            raise InputError(f"{truth} {different(choice.names, names)}, expected the same labels as the scores")
+        order = np.array([index[label] for label in choice.names])
+        return lambda batch: from_positions(batch, column, n_labels, order)
 
     def _zeros_and_ones(self, batch: Batch) -> Matrix:
         """Read a column, or lists as long as there are labels, of 0 and 1."""
@@ -240,8 +232,7 @@ def _numbers(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
 def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[str, ...] | None:
     """Find the label names: asked for, those of the scores' columns, the file's own, those that numbers stand for."""
     names = wanted.label_names
-    if names is not None and scores.names is not None and set(names) != set(scores.names):
-        raise InputError(f"--label-names {_difference(names, scores.names)} as {table.name}")
+    places(names, scores.names, "--label-names", f"the same labels as {table.name}", "")
     class_names = {column.names for column in table.columns.values() if column.form == "list" and column.names}
     only_class_names = class_names.pop() if len(class_names) == 1 else None
     for candidate in (names, scores.names, table.label_names, only_class_names):
@@ -250,20 +241,14 @@ def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[st
     return None
 
 
-def _difference(names: Sequence[str], others: Sequence[str]) -> str:
-    """Say how label names differ."""
-    known, expected = set(names), set(others)
-    lacking = [name for name in others if name not in known]
-    new = [name for name in names if name not in expected]
-    return f"{lacks_and_has(lacking, new)}, expected the same labels"
-
-
 def _ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> ColumnChoice:
     """Put wide columns, or the labels of mappings, into the order of the label names."""
-    if choice.names is None or label_names is None or choice.names == label_names or choice.form == "list":
+    if label_names is None or choice.form == "list":
         return choice
-    place = {label: k for k, label in enumerate(choice.names)}
-    order = tuple(place[label] for label in label_names)
+    positions = places(choice.names, label_names, choice.key, "the same labels")
+    if positions is None:
+        return choice
+    order = tuple(positions.tolist())
     if choice.form == "mapping":
         return choice._replace(names=label_names, order=order)
     return choice._replace(names=label_names, columns=tuple(choice.columns[k] for k in order))
