@@ -14,7 +14,7 @@ from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrat
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.by_state import named
-from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
+from thresholds.diagnosis.evidence import Criteria, Evidence, evidence_of
 from thresholds.diagnosis.result import of_backwards
 from thresholds.diagnosis.states import are_backwards, states_of
 from thresholds.fitting.empirical import fit_empirical
@@ -151,7 +151,7 @@ def compare(
     problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
     gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
     of_scores = cache(lambda: _measured_scores(problem))
-    evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
+    evidence = cache(lambda missing: evidence_of(replace(_unweighted(problem), missing=missing), Criteria()))
     of_labels = evidence(next(iter(rules.values())).missing)
     backwards = are_backwards(of_labels, Criteria())
     return Comparison(
