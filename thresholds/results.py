@@ -134,7 +134,7 @@ def _brief(value: Any) -> str:
 
 def _paragraph(text: str) -> str:
     """Return an HTML paragraph, nothing for no text."""
-    return f"<p>{escape(text)}</p>".replace("\n", "<br>") if text else ""
+    return f"<p>{escape(text, quote=False)}</p>".replace("\n", "<br>") if text else ""
 
 
 def n_more(n: int, k: int) -> str:
