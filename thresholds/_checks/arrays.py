@@ -13,7 +13,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import on_threads, workers
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks.frames import aligned, in_order, read_frame
-from thresholds._checks.options import one_name_each, real
+from thresholds._checks.labels import one_name_each
+from thresholds._checks.options import real
 from thresholds._checks.plain import LARGEST_EXACT_INTEGER, numbers, stacked
 from thresholds._checks.sparse import sound_csr, without_zeros
 from thresholds.errors import InputError

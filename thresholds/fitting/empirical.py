@@ -14,7 +14,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds.data.problem import Problem
-from thresholds.guards import Guard, Limits, SCutFBR, Shrink, chosen_guard, fit_guarded, guard_name
+from thresholds.guards import Guard, Limits, Shrink, chosen_guard, fit_guarded, guard_name
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
@@ -70,8 +70,8 @@ def fit_empirical(
     guard : for "macro" and "weighted" with `per_label=True`; what it did is in `rule.guard_report`
         None (default): the in-sample optimum. "shrink", or `Shrink(...)`: the number predicted is drawn towards what
         suits labels with as many positives, the more the fewer they are; it lies between two scores of its own choice,
-        whatever `placement`, and labels without positives get a threshold just above their highest score. "fbr", or
-        `SCutFBR(...)`: the published SCutFBR.1. "auto": "shrink" where there are guards, else None.
+        whatever `placement`, and labels without positives get a threshold just above their highest score.
+        "auto": "shrink" where there are guards, else None.
     max_overprediction, min_precision, min_recall : limits for each label on the data of the fit, or None
         Predictions over positives, precision and recall of the chosen cut; for the same averages. The best of the cuts
         that keep them is taken; under a guard, and where the best would hit nothing, as much as `max_overprediction`
@@ -150,7 +150,7 @@ class FitSettings:
     per_label: bool
     zero_division: float
     placement: Placement
-    guard: Shrink | SCutFBR | None
+    guard: Shrink | None
     limits: Limits
 
     @classmethod

@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 from thresholds import _checks
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.fitting.empirical import fit_empirical
-from thresholds.guards import SCutFBR, Shrink
+from thresholds.guards import Shrink
 from thresholds.sklearn.fitting import Fold, fit_fold
 from thresholds.sklearn.outputs import METHODS, method_of, scores_of
 from thresholds.sklearn.pooling import Pooled, fit_thresholds, pool
@@ -108,7 +108,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         "average": [StrOptions(set(AVERAGES))],
         "beta": [Interval(Real, 0, None, closed="neither")],
         "per_label": ["boolean"],
-        "guard": [None, StrOptions({"auto", "shrink", "fbr"}), Shrink, SCutFBR],
+        "guard": [None, StrOptions({"auto", "shrink"}), Shrink],
         "cv": ["cv_object", np.ndarray, StrOptions({"prefit"}), Interval(RealNotInt, 0, 1, closed="neither")],
         "refit": ["boolean"],
         "response_method": [StrOptions({"auto", *METHODS})],
@@ -297,7 +297,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
             For other columns than those of the fit.
         """
         scores = self.label_scores(X)
-        decided = self.rule_._decide(scores)  # Without a word about the range: in the sample scores are more extreme.
+        decided = self.rule_.decide(scores)  # Without a word about the range: in the sample scores are more extreme.
         return as_predictions(decided, self.classes_ if self._binary else None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
