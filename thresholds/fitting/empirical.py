@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
-from thresholds._kernels.choosing import upper_hulls
 from thresholds.data.problem import Problem
 from thresholds.guards import Guard, Limits, Shrink, chosen_guard, fit_guarded, guard_name
 from thresholds.metrics.averages import average_of, f_score
@@ -23,6 +21,7 @@ from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.search import staircase
 from thresholds.search.counting.passes import useful_staircases
+from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
@@ -245,29 +244,6 @@ def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: boo
 
 
 def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> Cuts:
-    """Choose the steps of highest micro F-beta by Dinkelbach's iteration over the edges of the labels' hulls.
-
-    Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction than the
-    whole has, tp / (b^2 positives + predicted) = F / (1 + b^2). A few steps settle that ratio.
-    """
-
-    def hull(stairs: Staircase) -> tuple[Staircase, Floats]:
-        offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
-        return stairs.take(offsets, vertex), slope
-
-    parts = useful_staircases(problem, hull, beta, jointly=True, n_jobs=n_jobs, progress=progress)
-    stairs = staircase.concatenate([part for part, _ in parts])
-    slope = np.concatenate([slope for _, slope in parts])
-    tp, predicted = (stairs.increments(values) for values in (stairs.tp, stairs.predicted))
-    recall_part = beta**2 * stairs.positives.sum()
-    ratio, used = 0.0, slope > 0
-    while True:
-        better = tp[used].sum() / max(recall_part + predicted[used].sum(), 1)
-        if better < ratio:  # By rounding: the edges before were the best.
-            break
-        best = used
-        if better == ratio:
-            break
-        ratio, used = better, slope > better
-    n_used = np.diff(np.append(0, best.cumsum())[stairs.offsets])
-    return stairs.cuts_at(np.where(n_used > 0, stairs.offsets[:-1] + n_used - 1, -1))
+    """Choose the steps of highest micro F-beta of all labels together."""
+    hulls = useful_staircases(problem, Hull.of, beta, jointly=True, n_jobs=n_jobs, progress=progress)
+    return best_joint_cuts(hulls, beta)
