@@ -16,7 +16,7 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._kernels.choosing import upper_hulls
 from thresholds.data.problem import Problem
-from thresholds.guards import Guard, Limits, Shrink, chosen_guard, fit_guarded, guard_name
+from thresholds.guards import AnyGuard, Guard, Limits, chosen_guard, fit_guarded, guard_name
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
@@ -151,7 +151,7 @@ class FitSettings:
     per_label: bool
     zero_division: float
     placement: Placement
-    guard: Shrink | None
+    guard: AnyGuard | None
     limits: Limits
 
     @classmethod
