@@ -221,7 +221,7 @@ def fit_problem(problem: Problem, settings: FitSettings, *, n_jobs: int | None, 
         counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, cuts.positives]), int(problem.row_weights.sum()))
         objective = average_of(f_score(beta), counts, average, zero_division)
     else:
-        objective = f_measure(judge(fitted, problem), problem.measured, average, beta, zero_division)
+        objective = f_measure(judge(fitted, problem), problem.sample_weight, average, beta, zero_division)
     return replace(fitted, objective=objective)
 
 
@@ -231,7 +231,7 @@ def _shared(
     """Choose one cut for all labels; what it counts is found by predicting."""
     cut = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
     score, lower = (np.full(problem.n_labels, value) for value in cut)
-    positives = count_by_label(problem.truth, problem.truth, problem.weights).positives
+    positives = count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
     return Cuts(score, lower, np.empty(0, np.int64), np.empty(0, np.int64), positives)
 
 

@@ -110,7 +110,7 @@ def weight_present(problem: Problem, items: Items) -> Ints:
 def count_at(problem: Problem, items: Items, thresholds: Floats) -> Counts:
     """Count what lies above, and at, a threshold of each label."""
     keys = to_keys(np.ascontiguousarray(rounded_up(thresholds, problem.dtype)))
-    return Counts(*count_at_keys(items.starts, items.keys, items.hits, items.weights, keys))
+    return Counts(*count_at_keys(items.starts, items.keys, items.positive_weights, items.weights, keys))
 
 
 def _scores_at(items: Items, ranks: Floats | Ints, later: Floats | Ints) -> Floats:

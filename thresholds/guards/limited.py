@@ -46,7 +46,7 @@ def within_limits(
     """Replace cuts that break limits; where only limits were asked for, also those that predict nothing."""
     if not limits.any:
         return cuts
-    positives = np.add.reduceat(items.hits, items.starts[:-1], dtype=np.int64)  # (n_labels,)
+    positives = np.add.reduceat(items.positive_weights, items.starts[:-1], dtype=np.int64)  # (n_labels,)
     is_limited = cuts.reason == LIMITED
     broken = ~limits.allow(cuts.tp, cuts.predicted, positives) | (is_limited & (cuts.predicted == 0))
     if not broken.any():

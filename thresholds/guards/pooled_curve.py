@@ -70,10 +70,10 @@ def _count(problem: Problem, cells: CellsOf, probable: bool, n_jobs: int | None)
     n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
     missing, masked = keys_apart(problem)
 
-    def count(keys: Dense, positive_weight: Dense, weights: Ints) -> _BinCounts:
+    def count(keys: Dense, positive_weights: Dense, weights: Ints) -> _BinCounts:
         counts = _BinCounts(np.zeros(n_bins + 1, np.int64), np.zeros(n_bins + 1, np.int64))
         kernels.count_bins(keys, weights, missing, masked, probable, counts.total)
-        kernels.count_bins(keys, positive_weight, missing, masked, probable, counts.positive)
+        kernels.count_bins(keys, positive_weights, missing, masked, probable, counts.positive)
         return counts
 
     def count_rows(rows: slice) -> _BinCounts:
@@ -81,10 +81,10 @@ def _count(problem: Problem, cells: CellsOf, probable: bool, n_jobs: int | None)
         return count(_narrow(problem.scores[rows]).reshape(-1), truth.reshape(-1), _NO_WEIGHTS)
 
     def count_tile(first: int, last: int) -> _BinCounts:
-        _, keys, positive_weight, weights = cells(first, last)
-        return count(narrow_keys(keys), positive_weight, weights)
+        _, keys, positive_weights, weights = cells(first, last)
+        return count(narrow_keys(keys), positive_weights, weights)
 
-    if problem.plain:
+    if problem.is_dense_unweighted:
         return threads.run(count_rows, list(problem.row_blocks()), n_jobs=n_jobs)
     return map_tiles(problem, count_tile, n_jobs=n_jobs)
 

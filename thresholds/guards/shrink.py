@@ -32,7 +32,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.blocks import in_pieces, row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Placement
@@ -121,13 +121,14 @@ class Shrink(AnyGuard):
         ranks[positives == 0] = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
 
         # The cuts there, before and after the limits.
-        tiles = over_tiles(partial(steps.cut, ranks), light=problem.plain)
+        is_light = problem.is_dense_unweighted
+        tiles = over_tiles(partial(steps.cut, ranks), light=is_light)
         shrunk = joined([before for before, _ in tiles])
         limited = joined([after for _, after in tiles])
 
         # Or always.
         if is_below_always(problem, shrunk, optimum.positives, average, beta):
-            limited = joined(over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=problem.plain))
+            limited = joined(over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=is_light))
         return Guarded(limited, optimum)
 
 
@@ -254,8 +255,8 @@ def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
     # A block of sizes against all others: exp(-(difference / bandwidth)^2 / 2).
     means = np.zeros_like(sums)
     finite = np.flatnonzero(sizes > -np.inf)
-    for start in range(0, finite.size, _SIZES_PER_BLOCK):
-        rows = finite[start : start + _SIZES_PER_BLOCK]
+    for block in in_pieces(slice(0, finite.size), _SIZES_PER_BLOCK):
+        rows = finite[block]
         distance = (sizes[rows, np.newaxis] - sizes[finite]) / _BANDWIDTH
         weight = np.exp(-0.5 * distance**2)  # (n_rows, n_finite)
         # einsum without optimisation: no BLAS, whose sums depend on its threads.
