@@ -1,4 +1,4 @@
-"""What a guard is, and what it makes of labels: a cut of each, and why it is not the in-sample optimum."""
+"""What a guard is, and what it makes of labels: a cut of each, and why it was moved."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -46,9 +46,9 @@ class Guarded(NamedTuple):
     @property
     def cuts(self) -> Cuts:
         """The counts as cuts, which lie where the thresholds do."""
-        thresholds = self.guarded.thresholds
+        thresholds, tp, predicted, _ = self.guarded
         no_lower_score = np.full_like(thresholds, np.nan)
-        return Cuts(thresholds, no_lower_score, self.guarded.tp, self.guarded.predicted, self.optimum.positives)
+        return Cuts(thresholds, no_lower_score, tp, predicted, self.optimum.positives)
 
     def report(
         self,

@@ -1,6 +1,7 @@
 """Cutting labels at given ranks: the threshold there, and what it predicts.
 
-A rank counts rows from the top; where weights are no whole numbers, the unit of weights is worth a part of a row.
+A rank counts rows from the top; where weights are no whole numbers, the unit of weights is worth a
+part of a row.
 """
 
 from typing import Any, NamedTuple
@@ -28,10 +29,16 @@ class Counts(NamedTuple):
     tp_tied: Ints
 
 
-def cut_at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: float) -> GuardedCuts:
+def cut_at_ranks(
+    problem: Problem,
+    items: Items,
+    ranks: Floats,
+    rows_per_unit: float,
+) -> GuardedCuts:
     """Cut at ranks, counted in rows from the top; 0 is above the highest score, -1 never.
 
-    `rows_per_unit` is what the unit of the weights is worth in rows. Positive iff score >= threshold.
+    `rows_per_unit` is what the unit of the weights is worth in rows. Positive iff score >=
+    threshold.
     """
     dtype = threshold_dtype(problem.scores.dtype)
     present = weight_present(problem, items)  # (n_labels,)
@@ -39,16 +46,19 @@ def cut_at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: f
     # The score at each rank, held within the data.
     n_rows = present * rows_per_unit
     wanted = np.clip(ranks, 1, np.maximum(n_rows, 1))  # (n_labels,), in rows
-    thresholds = _scores_between(items, np.where(ranks > 0, wanted, 0), present, rows_per_unit, dtype)
+    held = np.where(ranks > 0, wanted, 0)
+    thresholds = _scores_between(items, held, present, rows_per_unit, dtype)
     if problem.keep_sparse:
         thresholds = np.maximum(thresholds, problem.missing)
     counts = count_at(problem, items, thresholds)
 
-    # The tie group there is left out if the rank is nearer, in ratio, to what is predicted without it.
+    # The tie group there is left out if the rank is nearer, in ratio, to what is predicted without
+    # it.
     rows_without = np.maximum(counts.above * rows_per_unit, 1)
     rows_with = (counts.above + counts.tied) * rows_per_unit
     nearer_without = rows_with / wanted > wanted / rows_without
-    # So are several `missing` scores, of which the sample says nothing, and all of them if predictions stay sparse.
+    # So are several `missing` scores, of which the sample says nothing, and all of them if
+    # predictions stay sparse.
     several = (counts.tied * rows_per_unit > 1) | problem.keep_sparse
     left_out = nearer_without | (ranks <= 0) | ((thresholds == problem.missing) & several)
 
@@ -73,7 +83,7 @@ def cut_at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: f
 
 
 def lowest_cut_within(problem: Problem, items: Items, most: Floats) -> Cuts:
-    """Return the lowest cut of each label that predicts at most as much, whether or not a positive lies there."""
+    """Return the lowest cut of each label that predicts at most as much, with a positive there or not."""
     present = weight_present(problem, items)  # (n_labels,)
     ranks = np.minimum(np.floor(most * (1 + _ROUNDING)), present)
 
@@ -110,17 +120,25 @@ def weight_present(problem: Problem, items: Items) -> Ints:
 def count_at(problem: Problem, items: Items, thresholds: Floats) -> Counts:
     """Count what lies above, and at, a threshold of each label."""
     keys = to_keys(np.ascontiguousarray(rounded_up(thresholds, problem.dtype)))
-    return Counts(*count_at_keys(items.starts, items.keys, items.positive_weights, items.weights, keys))
+    starts, item_keys, positive_weights, weights = items
+    return Counts(*count_at_keys(starts, item_keys, positive_weights, weights, keys))
 
 
 def _scores_at(items: Items, ranks: Floats | Ints, later: Floats | Ints) -> Floats:
     """Return the scores (2, n_labels) at two ranks of each label, in the unit of the weights."""
-    keys = keys_at_ranks(items.starts, items.keys, items.weights, np.stack([ranks, later]).astype(np.float64))
+    both = np.stack([ranks, later]).astype(np.float64)
+    keys = keys_at_ranks(items.starts, items.keys, items.weights, both)
     return to_scores(keys).astype(np.float64)
 
 
-def _scores_between(items: Items, ranks: Floats, present: Ints, rows_per_unit: float, dtype: np.dtype[Any]) -> Floats:
-    """Return the score at each rank, linear between whole ranks, rounded up in the dtype of the scores."""
+def _scores_between(
+    items: Items,
+    ranks: Floats,
+    present: Ints,
+    rows_per_unit: float,
+    dtype: np.dtype[Any],
+) -> Floats:
+    """Return the score at each rank, linear between whole ranks, rounded up in that dtype."""
     # A rank that is whole but for rounding is whole.
     ranks = np.minimum(ranks, present * rows_per_unit)
     nearest = np.rint(ranks)

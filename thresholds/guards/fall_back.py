@@ -1,21 +1,36 @@
-"""Falling back on always: where the scores know next to nothing, the best is to predict nearly every row."""
+"""Falling back on always: what is best where the scores know next to nothing."""
 
 import numpy as np
 
 from thresholds._arrays.types import Ints
 from thresholds._checks import Placement
 from thresholds.data.problem import Items, Problem
-from thresholds.guards.base import ALWAYS, ALWAYS_LIMITED, LIMITED, NO_HIT, GuardedCuts, chosen, never
+from thresholds.guards.base import (
+    ALWAYS,
+    ALWAYS_LIMITED,
+    LIMITED,
+    NO_HIT,
+    GuardedCuts,
+    chosen,
+    never,
+)
 from thresholds.guards.cuts import count_at, lowest_cut_within, weight_present
 from thresholds.guards.limited import within_limits
 from thresholds.guards.limits import Limits
 from thresholds.metrics.counts import f_of_counts
 
 
-def is_below_always(problem: Problem, cuts: GuardedCuts, positives: Ints, average: str, beta: float) -> bool:
+def is_below_always(
+    problem: Problem,
+    cuts: GuardedCuts,
+    positives: Ints,
+    average: str,
+    beta: float,
+) -> bool:
     """Whether the labels' average F-beta is below that of predicting each on every row.
 
-    It is the average that is fitted: labels with positives count alike for macro, by their positives for weighted F.
+    It is the average that is fitted: labels with positives count alike for macro, by their
+    positives for weighted F.
     """
     label_weights = positives if average == "weighted" else positives > 0
     total = np.full_like(positives, problem.row_weights.sum())
@@ -35,8 +50,9 @@ def fall_back(
 ) -> GuardedCuts:
     """Predict a label always if that has a higher F-beta than its cut; then keep the limits.
 
-    Always is the lowest score: all cells but those that are masked and, where predictions stay sparse, `missing`; of a
-    label that has no score but `missing` the sample says nothing, and it keeps its cut.
+    Always is the lowest score: all cells but those that are masked and, where predictions stay
+    sparse, `missing`; of a label that has no score but `missing` the sample says nothing, and it
+    keeps its cut.
     """
     # The better of the cut and always.
     always = _cut_below_all(problem, items, placement)
@@ -54,13 +70,13 @@ def fall_back(
     moved = falls & (limited.reason == LIMITED)
     limited = limited._replace(reason=np.where(moved, ALWAYS_LIMITED, limited.reason))
 
-    # What fell back, and has no true positive where the limits allow it, is never predicted: its highest scores are
-    # the least likely.
+    # What fell back, and has no true positive where the limits allow it, is never predicted: its
+    # highest scores are the least likely.
     return chosen(moved & (limited.tp == 0), never(falls.size, NO_HIT), limited)
 
 
 def _cut_below_all(problem: Problem, items: Items, placement: Placement) -> GuardedCuts:
-    """Cut each label at the lowest score that it may be cut at; one that has no score but `missing` never."""
+    """Cut each label at the lowest score that is allowed; one that has no score but `missing` never."""
     lowest = lowest_cut_within(problem, items, weight_present(problem, items).astype(np.float64))
     reason = np.full(lowest.tp.size, ALWAYS)
     cuts = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)

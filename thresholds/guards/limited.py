@@ -1,4 +1,4 @@
-"""Cuts within limits: the best of those that keep them, or what comes nearest to a cut that does not."""
+"""Cuts within limits: the best that keep them, or the nearest to a cut that does not."""
 
 import numpy as np
 
@@ -20,15 +20,16 @@ def fit_limited(
     n_jobs: int | None,
     progress: bool,
 ) -> Guarded:
-    """Take the best step of each label that keeps the limits; if there is none, as much as they allow."""
+    """Take the best step of each label that keeps the limits, else as much as they allow."""
 
     def choose(first: int, last: int) -> tuple[GuardedCuts, Cuts]:
         items = problem.cells(first, last)
         stairs = staircase.of_items(items).cuttable(problem)
         allowed = limits.within(stairs)
         best = allowed.cuts_at(allowed.best(beta))
-        cuts = _as_guarded(best, problem, placement)
-        return within_limits(problem, items, cuts, limits, placement), stairs.cuts_at(stairs.best(beta))
+        guarded = _as_guarded(best, problem, placement)
+        guarded = within_limits(problem, items, guarded, limits, placement)
+        return guarded, stairs.cuts_at(stairs.best(beta))
 
     tiles = map_tiles(problem, choose, n_jobs=n_jobs, progress=progress)
     guarded = joined([cuts for cuts, _ in tiles])
@@ -43,12 +44,14 @@ def within_limits(
     limits: Limits,
     placement: Placement,
 ) -> GuardedCuts:
-    """Replace cuts that break limits; where only limits were asked for, also those that predict nothing."""
+    """Replace cuts that break limits; without a guard, also those that predict nothing."""
     if not limits.any:
         return cuts
-    positives = np.add.reduceat(items.positive_weights, items.starts[:-1], dtype=np.int64)  # (n_labels,)
+    starts = items.starts[:-1]
+    positives = np.add.reduceat(items.positive_weights, starts, dtype=np.int64)  # (n_labels,)
     is_limited = cuts.reason == LIMITED
-    broken = ~limits.allow(cuts.tp, cuts.predicted, positives) | (is_limited & (cuts.predicted == 0))
+    broken = ~limits.allow(cuts.tp, cuts.predicted, positives)
+    broken |= is_limited & (cuts.predicted == 0)
     if not broken.any():
         return cuts
 
@@ -56,8 +59,8 @@ def within_limits(
     stairs = staircase.of_items(items).cuttable(problem)
     replaced = _as_guarded(limits.nearest(stairs, cuts.predicted), problem, placement)
 
-    # A label that is predicted too often is predicted as much as is allowed, whether or not a positive lies at the
-    # cut; unless that breaks another limit.
+    # A label that is predicted too often is predicted as much as is allowed, whether or not a
+    # positive lies at the cut; unless that breaks another limit.
     if limits.max_overprediction is not None:
         most = limits.max_overprediction * positives
         lowest = lowest_cut_within(problem, items, most)

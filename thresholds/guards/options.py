@@ -1,4 +1,4 @@
-"""Which guard: the list of all, by name. A new guard is a class in a file of its own, and one entry here."""
+"""Which guard: the list of all. A new one is a class in a file of its own, and one entry here."""
 
 from typing import Literal, TypeAlias
 

@@ -1,6 +1,7 @@
-"""One logistic curve of truth on score for all labels, from counts in bins: what a cell's score is worth anywhere.
+"""One logistic curve of truth on score for all labels: what a cell's score is worth anywhere.
 
-The bins (`_kernels/guards.py`) make it independent of the order of cells, and of threads, to the last bit.
+The bins (`_kernels/guards.py`) make it independent of the order of cells, and of threads, to the
+last bit.
 """
 
 from collections.abc import Callable
@@ -37,11 +38,17 @@ class _BinCounts(NamedTuple):
     positive: Ints  # (n_bins + 1,)
 
 
-def fit_pooled_curve(problem: Problem, cells: CellsOf, weight_of_row: float, n_jobs: int | None) -> PooledCurve | None:
-    """Fit Platt's curve to the cells of all labels at once; None if truth does not rise with the score.
+def fit_pooled_curve(
+    problem: Problem,
+    cells: CellsOf,
+    weight_of_row: float,
+    n_jobs: int | None,
+) -> PooledCurve | None:
+    """Fit Platt's curve to the cells of all labels; None if truth does not rise with the score.
 
-    `cells` gives the items of labels, `weight_of_row` is that of one row, in their unit. Scores in [0, 1] enter by
-    their log odds, others as they are; those that are `missing` get the share of positives among them.
+    `cells` gives the items of labels, `weight_of_row` is that of one row, in their unit. Scores in
+    [0, 1] enter by their log odds, others as they are; those that are `missing` get the share of
+    positives among them.
     """
     probable = _are_probable(problem)
     pieces = _count(problem, cells, probable, n_jobs)
@@ -65,8 +72,13 @@ def fit_pooled_curve(problem: Problem, cells: CellsOf, weight_of_row: float, n_j
     return PooledCurve(np.append(_read(curve[:, 0], probable), p_missing), probable)
 
 
-def _count(problem: Problem, cells: CellsOf, probable: bool, n_jobs: int | None) -> list[_BinCounts]:
-    """Count cells and positives by bin: in blocks of rows as they lie in memory, else label by label."""
+def _count(
+    problem: Problem,
+    cells: CellsOf,
+    probable: bool,
+    n_jobs: int | None,
+) -> list[_BinCounts]:
+    """Count cells and positives by bin: as they lie in memory, else label by label."""
     n_bins = 2 * kernels.SIDE if probable else kernels.MARGIN_BINS
     missing, masked = keys_apart(problem)
 
@@ -104,7 +116,8 @@ def _narrow(scores: Dense) -> Dense:
     """Return the keys of scores as float32; what is beyond its range becomes its largest number."""
     if scores.dtype != np.float32:
         wide = scores.astype(np.float64)
-        scores = np.where(wide > -np.inf, np.clip(wide, -_LARGEST, _LARGEST), wide).astype(np.float32)
+        clipped = np.clip(wide, -_LARGEST, _LARGEST)
+        scores = np.where(wide > -np.inf, clipped, wide).astype(np.float32)
     return to_keys(np.array(scores, order="C"))
 
 
@@ -133,7 +146,8 @@ def _values(probable: bool) -> Floats:
             return to_scores(keys).astype(np.float64)
 
     # Probabilities up to 1/2; those above mirror them.
-    bits = (np.arange(kernels.LOWEST, kernels.LOWEST + kernels.SIDE, dtype=np.uint32) << shift) | middle
+    bins = np.arange(kernels.LOWEST, kernels.LOWEST + kernels.SIDE, dtype=np.uint32)
+    bits = (bins << shift) | middle
     p = np.minimum(bits.view(np.float32).astype(np.float64), 0.5)
     log_odds = np.log(p / (1 - p))  # (SIDE,)
     return np.concatenate([log_odds, -log_odds[::-1]])

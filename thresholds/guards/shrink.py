@@ -1,27 +1,33 @@
-"""The guard "shrink": how much to predict, averaged over what the label, its siblings and its probabilities say.
+"""The guard "shrink": how much to predict, by what a label, its siblings and its probabilities say.
 
-For ratios g = c / a of predictions c to positives a from 1/16 to 64, in twelfths of an octave, three views of F-beta:
+For ratios g = c / a of predictions c to positives a from 1/16 to 64, in twelfths of an octave,
+three views of F-beta:
 
-    F_own(g) = (1 + B) TP(g a) / (B a + g a)    on the label's own sample, B = beta^2; ties in equal parts
+    F_own(g) = (1 + B) TP(g a) / (B a + g a)    on the label's own sample, B = beta^2;
+                                                ties in equal parts
     F_sib(g) = mean of F_own(g) over the labels, weighted by exp(-(difference of ln a / .7)^2 / 2)
-    F_exp(g) = (1 + B) P(g a) / (B sum of p + g a)    P: sum of p over the g a highest scores, p from one logistic
-                                                      curve for all labels
+    F_exp(g) = (1 + B) P(g a) / (B sum of p + g a)    P: sum of p over the g a highest scores,
+                                                      p from one logistic curve for all labels
 
-    q(g) ~ exp(a F_own(g) + 20 (F_sib(g) + F_exp(g)) / 2),    rank = 1 + a exp(sum over g of q(g) ln g)
+    q(g) ~ exp(a F_own(g) + 20 (F_sib(g) + F_exp(g)) / 2)
+    rank = 1 + a exp(sum over g of q(g) ln g)
 
-The threshold is the score at that rank, between two scores where it is no whole number. Few positives, and the prior
-decides; many, and the label itself does. One rank lower, since a positive that helps to choose a rank is counted in
-it: leave it out, and it is accepted if it is among the c + 1 highest. A threshold never admits a tie group much larger
-than the rank, nor that of `missing` scores: where a rare label's scores are all 0, the sample says nothing.
+The threshold is the score at that rank, between two scores where it is no whole number. Few
+positives, and the prior decides; many, and the label itself does. One rank lower, since a positive
+that helps to choose a rank is counted in it: leave it out, and it is accepted if it is among the c
++ 1 highest. A threshold never admits a tie group much larger than the rank, nor that of `missing`
+scores: where a rare label's scores are all 0, the sample says nothing.
 
-Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is to predict nearly
-always. So if the average of the labels' F that is fitted is below that of predicting each on every row, on the rows of
-the fit, where the guard does better than on others, each label takes the better of its cut and the lowest: that of
-`missing` scores, too, unless predictions shall stay sparse (`fall_back.py`). (The plain optimum does worse than always
-there, on other rows.) Limits come last.
+Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is
+to predict nearly always. So if the average of the labels' F that is fitted is below that of
+predicting each on every row, on the rows of the fit, where the guard does better than on others,
+each label takes the better of its cut and the lowest: that of `missing` scores, too, unless
+predictions shall stay sparse (`fall_back.py`). (The plain optimum does worse than always there, on
+other rows.) Limits come last.
 
-The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower bounds for statistical
-estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010, "Large-Scale Inference", chapter 1.
+The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower
+bounds for statistical estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010,
+"Large-Scale Inference", chapter 1.
 """
 
 from collections.abc import Callable
@@ -48,7 +54,8 @@ from thresholds.guards.pooled_curve import PooledCurve, fit_pooled_curve, keys_a
 from thresholds.search import staircase
 from thresholds.search.staircase import Cuts
 
-RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # (n_ratios,); it has 1, which perfectly separated labels need.
+# (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
+RATIOS = 2.0 ** (np.arange(-48, 73) / 12)
 
 _PRIOR_ROWS = 20.0  # that the prior is worth; 10 to 80 do nearly as well
 _BANDWIDTH = 0.7  # of siblings, in ln a
@@ -65,14 +72,17 @@ Unsupported = Literal["above_max", "never"]
 
 @dataclass(frozen=True, slots=True)
 class Shrink(AnyGuard):
-    """The guard "shrink" and its options: the number predicted is drawn towards what suits similar labels.
+    """The guard "shrink": the number predicted is drawn towards what suits similar labels.
 
     Parameters
     ----------
     siblings : borrow from labels with about as many positives
-    probabilities : borrow from one logistic curve of truth on score for all labels; it is not used where it falls, or
-        where all scores are equal, as for scores that cannot be compared over labels. Switch it off if they cannot.
-    unsupported : what to do with a label without positives: "above_max" puts its threshold just above its highest
+    probabilities : borrow from one logistic curve of truth on score for all labels; it is not used
+    where it falls, or
+        where all scores are equal, as for scores that cannot be compared over labels. Switch it off
+        if they cannot.
+    unsupported : what to do with a label without positives: "above_max" puts its threshold just
+    above its highest
         score, so that a clearer case than any seen is predicted; "never" at +inf
     """
 
@@ -101,15 +111,18 @@ class Shrink(AnyGuard):
         n_jobs: int | None,
         progress: bool,
     ) -> Guarded:
-        """Shrink the thresholds of all labels; `average` ("macro" or "weighted") decides whether they fall back."""
+        """Shrink the thresholds of all labels; the average decides whether they fall back."""
         rows_per_unit = _rows_per_unit(problem)
-        # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
+        # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an
+        # entry.
         cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
         steps = _Steps(problem, cells, rows_per_unit, beta, limits, placement)
         over_tiles = partial(map_tiles, problem, n_jobs=n_jobs, progress=progress)
 
         # What all labels say.
-        curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs) if self.probabilities else None
+        curve = None
+        if self.probabilities:
+            curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs)
         views = over_tiles(partial(steps.view, curve))
         own = np.concatenate([view.own for view in views])  # (n_labels, n_ratios)
         expected = np.concatenate([view.expected for view in views])  # (n_labels, n_ratios)
@@ -128,7 +141,8 @@ class Shrink(AnyGuard):
 
         # Or always.
         if is_below_always(problem, shrunk, optimum.positives, average, beta):
-            limited = joined(over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=is_light))
+            better_of_both = partial(steps.fall_back, shrunk, optimum.positives)
+            limited = joined(over_tiles(better_of_both, light=is_light))
         return Guarded(limited, optimum)
 
 
@@ -176,7 +190,10 @@ class _Steps:
 
 
 def _rows_per_unit(problem: Problem) -> float:
-    """Return what the unit of weights is worth in rows: itself if they are whole numbers, else the mean is a row."""
+    """Return what the unit of weights is worth in rows.
+
+    Whole numbers count rows. Of others the mean is a row.
+    """
     weights = problem.row_weights * np.float64(problem.unit)
     if weights.sum() < _COUNTABLE and not (weights % 1).any():
         return problem.unit
@@ -217,7 +234,7 @@ def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float
 
 
 def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bool) -> Floats:
-    """Return the rank of each label, some labels at a time: with all, the ratios would take much memory."""
+    """Return the rank of each label, some labels at a time: ratios of all would take much memory."""
     if siblings:
         sibling_f, sibling_of_label = _of_siblings(own, positives)
     ranks = np.empty(positives.size)
@@ -237,14 +254,17 @@ def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bo
 
 
 def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
-    """Average over labels with about as many positives: one average for each number of them, and which each label has.
+    """Average over labels with about as many positives.
+
+    Returns one average for each number of positives, (n_sizes, n_ratios), and which each label has.
 
     More than 2,048 different numbers, as real weights give, are rounded to 64ths of the bandwidth.
     """
     with np.errstate(divide="ignore"):  # Labels without positives have no siblings.
         log_size = np.log(positives)
     if np.unique(log_size).size > _MOST_SIZES:
-        log_size = np.rint(log_size * (_SIZES_PER_BANDWIDTH / _BANDWIDTH)) * (_BANDWIDTH / _SIZES_PER_BANDWIDTH)
+        steps = np.rint(log_size * (_SIZES_PER_BANDWIDTH / _BANDWIDTH))
+        log_size = steps * (_BANDWIDTH / _SIZES_PER_BANDWIDTH)
 
     # Labels of one size weigh alike: F added up over them, once.
     sizes, size_of_label = np.unique(log_size, return_inverse=True)
