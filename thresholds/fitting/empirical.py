@@ -14,7 +14,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds.data.problem import Problem
-from thresholds.guards import Guard, Limits, Shrink, chosen_guard, fit_guarded, guard_name
+from thresholds.guards import AnyGuard, Guard, Limits, chosen_guard, fit_guarded, guard_name
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
@@ -150,7 +150,7 @@ class FitSettings:
     per_label: bool
     zero_division: float
     placement: Placement
-    guard: Shrink | None
+    guard: AnyGuard | None
     limits: Limits
 
     @classmethod
