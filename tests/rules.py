@@ -80,7 +80,9 @@ def expected(average: str = "macro", **options: object) -> ThresholdRule | Insta
     return fit_expected(np.where(np.arange(4) == 2, 0, draw()[1]), average, **options)
 
 
-def calibrated(method: str, rule: ThresholdRule | InstanceRule, factor: float = 1.0, **options: object) -> CalibratedRule:
+def calibrated(
+    method: str, rule: ThresholdRule | InstanceRule, factor: float = 1.0, **options: object
+) -> CalibratedRule:
     """A rule for the same scores, calibrated; one label has no positives, and one is masked."""
     truth, scores = draw()
     masked = np.where(np.arange(4) == 1, -inf, factor * scores.astype(float))

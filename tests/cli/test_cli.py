@@ -269,7 +269,9 @@ def test_nothing_is_written_on_an_error(tmp_path: Path, capsys: pytest.CaptureFi
     capsys.readouterr()
     refused(capsys, "predict", tmp_path / "rule.json", bad, "-o", folder / "out.npz")
     other = make(tmp_path / "other.npz", label_names=np.array(["cat", "dog", "emu", "owl"]))
-    assert "lacks the label 'yak'" in refused(capsys, "predict", tmp_path / "rule.json", other, "-o", folder / "out.npz")
+    assert "lacks the label 'yak'" in refused(
+        capsys, "predict", tmp_path / "rule.json", other, "-o", folder / "out.npz"
+    )
     refused(capsys, "predict", tmp_path / "rule.json", good, "-o", folder / "out.csv")
     refused(capsys, "fit", good, "-o", tmp_path / "no such folder" / "rule.json")
     refused(capsys, "fit", good, "--average", "samples", "-o", folder / "rule.json")
@@ -829,7 +831,10 @@ def test_rules_of_other_kinds_are_diagnosed_too(rule: Any, tmp_path: Path, capsy
         (["--rule", "rule.json", "--min-auroc", "-1"], "min_auroc is -1.0"),
         (["--rule", "rule.json", "--overprediction", "nan"], "overprediction is nan"),
         (["--rule", "absent.json"], "absent.json"),
-        (["--rule", "other.json"], "s.npz lacks the label 'other' and has the label 'good', expected those of other.json"),
+        (
+            ["--rule", "other.json"],
+            "s.npz lacks the label 'other' and has the label 'good', expected those of other.json",
+        ),
         (["--rule", "three.json"], "y_score has 5 labels, expected 3"),
         (["--rule", "top.json", "--repair", "out.json"], "--repair is given with a rule of the kind 'top_k'"),
         (["--rule", "rule.json", "--repair", "no such/out.json"], "no such/out.json"),
