@@ -446,7 +446,7 @@ def test_sparse_equals_dense(kind: type) -> None:
 def test_any_number_of_threads_decides_alike() -> None:
     p = draw_rows(3000, 60, seed=17)
     first = InstanceRule(1.37, 1.0).predict(p, n_jobs=1)
-    for n_jobs in (2, 3, None):
+    for n_jobs in (2, 3, None, -1):
         np.testing.assert_array_equal(InstanceRule(1.37, 1.0).predict(p, n_jobs=n_jobs), first)
 
 

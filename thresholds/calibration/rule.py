@@ -60,7 +60,7 @@ class CalibratedRule:
         return bool(self._of_absent().any())
 
     def predict(
-        self, y_score: object, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
+        self, y_score: object, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False
     ) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
         scores = _checks.scores(y_score, label_names=self.label_names)
@@ -74,7 +74,7 @@ class CalibratedRule:
         self.rule._check(self.calibrator.absent[np.newaxis])
 
     def _decide(
-        self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
+        self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False
     ) -> Matrix:
         """Predict on checked scores."""
         if isinstance(self.rule, InstanceRule):

@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
 
 
 def weigh_evidence(
-    problem: Problem, criteria: Criteria, *, n_jobs: int | None = None, progress: bool = False
+    problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Evidence:
     """Test every label; the caps predict at most `overprediction` times the positives."""
 

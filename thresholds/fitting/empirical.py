@@ -44,7 +44,7 @@ def fit_empirical(
     missing: float = 0.0,
     keep_sparse: bool = False,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> ThresholdRule:
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
@@ -80,7 +80,7 @@ def fit_empirical(
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
 
     Returns

@@ -32,7 +32,7 @@ def fit_expected(
     zero_division: float = 0.0,
     exact: bool = False,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> ThresholdRule | InstanceRule:
     """Find the decisions that maximise the F-beta to expect, from calibrated probabilities and no labels.
@@ -67,7 +67,7 @@ def fit_expected(
         less than a thousandth as a rule, a few percent at worst (some high probabilities, then many equal low ones).
         They lose more for beta above 1, and with `zero_division=1`, which they know nothing of.
     label_names : strings, one per label
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
 
     Returns
@@ -198,7 +198,7 @@ def expected_f(
     *,
     exact: bool = True,
     sample_weight: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> float | Floats:
     """Return the F-beta to expect of decisions, if labels are independent and positive with the given probabilities.

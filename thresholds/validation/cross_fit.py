@@ -104,7 +104,7 @@ def cross_fit(
     missing: float = 0.0,
     keep_sparse: bool = False,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> CrossFit:
     """Fit a rule, and estimate what it reaches on new rows: by cross-fitting.
