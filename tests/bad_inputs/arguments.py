@@ -210,9 +210,9 @@ def repair(rule: object = RULE, action: object = "never", **given: object) -> ob
     return diagnose().repair(rule, action, **given)
 
 
-def multilabel_folds(y_true: object = Y, n_folds: object = 2, **given: object) -> object:
+def multilabel_folds(y_true: object = Y, n_splits: object = 2, **given: object) -> object:
     """A fold for each row."""
-    return thresholds.multilabel_folds(y_true, n_folds, **given)
+    return thresholds.multilabel_folds(y_true, n_splits, **given)
 
 
 def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> object:
@@ -755,7 +755,7 @@ BAD_GROUPS: Values = [
         [[0, None, 1, 2], [0, nan, 1, 2], [[1]] * 4, [{}] * 4, np.eye(4), np.ma.array([1] * 4, mask=[0, 0, 1, 0])],
         "has .* at row ., expected a name or number",
     ),
-    ([[0] * 4, ["a"] * 4], "has 1 group, expected at least n_folds=2"),
+    ([[0] * 4, ["a"] * 4], "has 1 group, expected at least n_splits=2"),
 ]
 BAD_FOLDS: Values = [
     ([0, 1, -1, 2.0, None, True, nan, 1j], "is .*, expected a whole number of at least 2"),
@@ -769,9 +769,9 @@ BAD_FOLDS: Values = [
     ([np.arange(3), np.arange(5)], "has . fold numbers, expected 4, one for each row"),
 ]
 CROSS_FITS = [
-    *each({"multilabel_folds": multilabel_folds}, "n_folds", [0, 1, *WHOLE], "n_folds is .*, expected a whole number"),
-    *each({"multilabel_folds": multilabel_folds}, "n_folds", [5, 10**30], "y_true has 4 rows, expected at least n_f"),
-    *each(CROSS_FIT, "cv", [5, 10**30], "y_true has 4 rows, expected at least n_folds="),
+    *each({"multilabel_folds": multilabel_folds}, "n_splits", [0, 1, *WHOLE], "n_splits is .*, expected a whole number"),
+    *each({"multilabel_folds": multilabel_folds}, "n_splits", [5, 10**30], "y_true has 4 rows, expected at least n_s"),
+    *each(CROSS_FIT, "cv", [5, 10**30], "y_true has 4 rows, expected at least cv="),
     *every(CROSS_FIT, "cv", BAD_FOLDS),
     *every({"multilabel_folds": multilabel_folds}, "groups", BAD_GROUPS),
     *every(SPLITTING, "random_state", [([-1, 0.5, "0", True, [0], nan], "is .*, expected a whole number of at least")]),
@@ -798,7 +798,7 @@ CROSS_FITS = [
     BadInput(
         "cross_fit: too few groups",
         lambda: cross_fit(groups=[0] * 4),
-        "groups has 1 group, expected at least n_folds=2",
+        "groups has 1 group, expected at least cv=2",
     ),
     BadInput(
         "cross_fit: no weight to fit on",

@@ -192,7 +192,7 @@ BAD_SKLEARN = [
     ),
     Bad("folds that ignore the groups", lambda: grouped(cv=KFold(2)), "cv splits the group of row 0, which fold 0 "),
     Bad("fewer groups", lambda: grouped(FOLDS[:39], cv=2), "groups has 39 entries, expected 40, one for each row"),
-    Bad("fewer groups than folds", lambda: grouped(cv=5), "groups has 4 groups, expected at least n_folds=5"),
+    Bad("fewer groups than folds", lambda: grouped(cv=5), "groups has 4 groups, expected at least cv=5"),
     Bad(
         "one group to hold out from", lambda: grouped(FOLDS * 0, cv=0.5), "groups has 1 group, expected at least 2, to"
     ),

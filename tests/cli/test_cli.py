@@ -451,7 +451,7 @@ def test_fit_on_fewer_rows_or_groups_than_folds(tmp_path: Path, capsys: pytest.C
     for more, said in (([], "3 folds"), (["--groups", "two"], "2 folds"), (["--groups", "one"], "not cross-fitted")):
         assert run("fit", path, *more, "-o", tmp_path / "rule.json") == 0
         assert said in capsys.readouterr().out
-    assert "n_folds" in refused(capsys, "fit", path, "--cv", "4", "-o", tmp_path / "rule.json")
+    assert "cv=4" in refused(capsys, "fit", path, "--cv", "4", "-o", tmp_path / "rule.json")
 
 
 @pytest.mark.parametrize(
