@@ -153,7 +153,7 @@ def test_isotonic_equals_scikit_learn(levels: int | None, weighted: bool) -> Non
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_blocks_are_the_edges_of_the_upper_hull(weighted: bool) -> None:
-    """Another exact route to the same probabilities (docs/architecture.md, joint micro)."""
+    """Another exact route to the same probabilities (docs/proofs.md, joint micro)."""
     for seed in range(5):
         y_true, y_score = draw(2000, 6, seed=seed, levels=None if seed % 2 else 60)
         weights = rng_of(seed).integers(1, 9, 2000) if weighted else None

@@ -14,7 +14,7 @@ BETAS = [0.01, 0.1, 0.5, 1.0, 1.37, 2.0, 10.0, 100.0]
 
 @pytest.mark.parametrize(("many", "low", "high"), [(False, 0.25, 4.0), (True, 0.16, 6.0)])
 def test_nodes_integrate_exponentials_of_rates_around_1(many: bool, low: float, high: float) -> None:
-    """The integral of exp(-r z) is 1 / r; r is (B S + k) / K in docs/architecture.md."""
+    """The integral of exp(-r z) is 1 / r; r is (B S + k) / K in docs/proofs.md."""
     points, log_weights = outcomes._nodes(many)
     for rate in np.geomspace(low, high, 200):
         assert np.exp(log_weights - rate * points).sum() * rate == pytest.approx(1, rel=1e-12)

@@ -1,1 +1,1 @@
-"""How are arrays walked through? Types, dtypes, blocks, threads; nothing is refused here."""
+"""How are arrays walked through? Types, dtypes, blocks, threads; values are refused in `_checks/`."""

@@ -1,4 +1,4 @@
-"""The only place that refuses arrays and options: they come in as users have them, and leave checked, in one form.
+"""What is wrong with what I passed? Arrays and options come in as users have them, and leave checked, in one form.
 
 A refusal is an `InputError` that names the argument, what was found and what was expected.
 """

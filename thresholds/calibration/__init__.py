@@ -1,4 +1,4 @@
-"""Probabilities from scores, and how good probabilities are.
+"""Are my scores probabilities, and how do they become ones?
 
 `calibrate` fits isotonic or Platt calibration, for each label or for all; `measure_calibration` judges probabilities;
 a `CalibratedRule` calibrates scores and decides.

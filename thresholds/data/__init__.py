@@ -1,1 +1,1 @@
-"""My data come as arrays, label lists, folds: what is fitted, checked, as one thing."""
+"""In what form may my data come, and how are they held while a rule is fitted?"""

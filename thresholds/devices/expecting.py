@@ -26,7 +26,7 @@ def best_cuts(probabilities: Array, beta: float, pooled: bool, *, block: int = B
 
         F / (1 + b^2) = tp / (b^2 positives + predicted),    tp = sum over p >= cut of p,    positives = sum of p
 
-    takes the place of the cut until that no longer rises (Dinkelbach 1967; docs/architecture.md). Sums per label are
+    takes the place of the cut until that no longer rises (Dinkelbach 1967; docs/proofs.md). Sums per label are
     all that leaves the device.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Judging a rule label by label: which labels are platypuses, and what would mend them."""
+"""Which labels should I not trust, and what would mend them?"""
 
 from thresholds.diagnosis.repair import Repair
 from thresholds.diagnosis.result import Diagnosis

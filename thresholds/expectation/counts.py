@@ -5,7 +5,7 @@ counts is highest for the labels with
 
     p >= F* / (1 + b^2),    F* the highest value, b = beta
 
-(Lipton et al. 2013, theorem 5.1 and corollary 5.2, for any beta; docs/architecture.md). The cut is found without
+(Lipton et al. 2013, theorem 5.1 and corollary 5.2, for any beta; docs/proofs.md). The cut is found without
 sorting, as the limit of F / (1 + b^2) of what the last such cut predicts.
 """
 

@@ -1,4 +1,4 @@
-"""Reading files of scores and writing decisions: blocks of rows in and out, results whole or not at all.
+"""My data come as files: how are they read in blocks of rows, and decisions written whole or not at all?
 
 `open_scores` gives a `Source` for every format. Commands that fit `gather` it; `predict` passes blocks on to a writer.
 """

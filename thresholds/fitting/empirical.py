@@ -105,7 +105,7 @@ def fit_empirical(
     References
     ----------
     Lipton et al. 2013, sections 2.1 and 5. Joint micro: the optimum is a vertex of the Minkowski sum of the
-    labels' hulls of (predicted, tp), found by Dinkelbach's iteration; docs/architecture.md has the proof.
+    labels' hulls of (predicted, tp), found by Dinkelbach's iteration; docs/proofs.md has the proof.
 
     Examples
     --------

@@ -208,7 +208,7 @@ def expected_f(
         E F = sum over y of Pr(y) (1 + b^2) |y and h| / (b^2 |y| + |h|),    0/0 = zero_division
 
     It is computed by integrals in O(32 n) for n cells, to 12 digits up to about 10,000 cells of one F, and with errors
-    of at most 1e-16 n beyond (docs/architecture.md).
+    of at most 1e-16 n beyond (docs/proofs.md).
 
     Parameters
     ----------

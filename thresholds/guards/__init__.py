@@ -1,4 +1,4 @@
-"""Guards against over-fitting: thresholds that do worse on the sample and better on new data.
+"""Will they hold on new data? Guards give thresholds that do worse on the sample and better elsewhere.
 
 The best of many cuts on a sample is best there in part by luck: the winner's curse (Lipton et al. 2013, section 8).
 """

@@ -1,4 +1,4 @@
-"""F-measures and their relatives, each average under its own name, all from one count of decisions.
+"""What score do decisions reach? Each average of F has its own name; all come from one count.
 
     F_beta = (1 + b^2) tp / (b^2 (tp + fn) + tp + fp),    b = beta
 

@@ -1,5 +1,4 @@
-"""Fitted rules: what turns scores into decisions, and what is saved and loaded. Needs NumPy alone,
-except for the predictions of an `InstanceRule`.
+"""How is a rule applied, saved, loaded? With NumPy alone, but for the predictions of an `InstanceRule`.
 
 A `ThresholdRule` predicts label j of an instance iff `score[j] >= threshold[j]`, a `RegionRule` iff the score lies in
 one of several intervals; a `TopKRule` predicts the k highest scores of each row; an `InstanceRule` finds the best set

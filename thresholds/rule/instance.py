@@ -40,7 +40,7 @@ class InstanceRule(Saved):
     ----------
     Lipton et al. 2013, section 5.1 (decisions for a batch of independent labels). Under independence some set of the
     highest probabilities is optimal (Lewis 1995); its size is found by integrals in O(32 n) for n labels
-    (docs/architecture.md), where recursions take O(n^2) (Ye, Chai, Lee and Chieu 2012) or more.
+    (docs/proofs.md), where recursions take O(n^2) (Ye, Chai, Lee and Chieu 2012) or more.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 Its steps are the distinct scores of the label's positives, from the highest down, each with the weight of true
 and false positives when everything at or above it is predicted, and with the next lower score. The best cut for
 F-beta, (1 + b^2) tp / (b^2 positives + tp + fp), is always a step: between two steps only fp grows (Lipton et al.
-2013, section 5, in its empirical form; docs/architecture.md).
+2013, section 5, in its empirical form; docs/proofs.md).
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Thresholds inside scikit-learn: a meta-estimator that fits a multi-label classifier and its thresholds."""
+"""How do I use this in scikit-learn? By a meta-estimator that fits a classifier and its thresholds."""
 
 from thresholds.sklearn.classifier import MultilabelThresholdClassifierCV
 from thresholds.sklearn.outputs import stack_scores

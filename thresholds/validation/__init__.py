@@ -1,1 +1,1 @@
-"""What will a fit reach on rows that it has not seen?"""
+"""What does a fit reach on rows that it has not seen?"""

@@ -1,1 +1,1 @@
-"""Archives of NumPy arrays."""
+"""My data are in an .npz archive or an .npy file."""

@@ -1,1 +1,1 @@
-"""Tables: parquet, csv, jsonl, datasets."""
+"""My data are in tables: parquet, csv, jsonl, datasets."""

@@ -1,1 +1,1 @@
-"""How is the optimum found without sorting? Count at a few cuts, bound, collect what is left."""
+"""How is the optimum found without sorting? Count at a few cuts, bound, refine what is left."""
