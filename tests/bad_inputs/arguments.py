@@ -769,7 +769,7 @@ BAD_FOLDS: Values = [
     ([np.arange(3), np.arange(5)], "has . fold numbers, expected 4, one for each row"),
 ]
 CROSS_FITS = [
-    *each({"multilabel_folds": multilabel_folds}, "n_splits", [0, 1, *WHOLE], "n_splits is .*, expected a whole number"),
+    *each({"multilabel_folds": multilabel_folds}, "n_splits", [0, 1, *WHOLE], "n_splits is .*, expected a whole"),
     *each({"multilabel_folds": multilabel_folds}, "n_splits", [5, 10**30], "y_true has 4 rows, expected at least n_s"),
     *each(CROSS_FIT, "cv", [5, 10**30], "y_true has 4 rows, expected at least cv="),
     *every(CROSS_FIT, "cv", BAD_FOLDS),

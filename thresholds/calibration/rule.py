@@ -59,9 +59,7 @@ class CalibratedRule:
         """Whether entries that a sparse matrix leaves out are predicted for some label: a dense answer."""
         return bool(self._of_absent().any())
 
-    def predict(
-        self, y_score: object, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False
-    ) -> Any:
+    def predict(self, y_score: object, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
         scores = _checks.scores(y_score, label_names=self.label_names)
         self._check(scores)

@@ -27,7 +27,7 @@ def diagnose(
     alpha: float = 0.05,
     min_auroc: float = 0.7,
     overprediction: float = 3.0,
-    random_state: object = None,
+    random_state: int | None = 0,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Diagnosis:

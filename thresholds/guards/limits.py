@@ -1,13 +1,11 @@
-"""Limits that every label's cut must keep."""
+"""Limits that every label's cut must keep; `fitting.options` checks them."""
 
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
 from thresholds._arrays.types import Ints
-from thresholds._checks import InputError
 from thresholds.search.staircase import Cuts, Staircase
 
 
@@ -17,26 +15,6 @@ class Limits(NamedTuple):
     max_overprediction: float | None = None  # times the label's positives
     min_precision: float | None = None
     min_recall: float | None = None
-
-    @classmethod
-    def of(
-        cls, average: str, per_label: bool, max_overprediction: object, min_precision: object, min_recall: object
-    ) -> "Limits":
-        """Check the limits of a fit."""
-        given = {
-            "max_overprediction": max_overprediction, "min_precision": min_precision, "min_recall": min_recall
-        }  # fmt: skip
-        for name, value in given.items():
-            if value is not None and not (per_label and average in ("macro", "weighted")):
-                raise InputError(
-                    f"{name} is {_checks.shown(value)} with average {average!r}, per_label={per_label}; expected None:"
-                    " limits are for macro and weighted with a threshold for each label"
-                )
-        return cls(
-            None if max_overprediction is None else _checks.positive(max_overprediction, "max_overprediction"),
-            None if min_precision is None else _checks.share(min_precision, "min_precision"),
-            None if min_recall is None else _checks.share(min_recall, "min_recall"),
-        )
 
     def __str__(self) -> str:
         """List the limits that are set."""
