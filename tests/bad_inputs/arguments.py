@@ -252,7 +252,7 @@ CHANCES = {
     "fit_expected, samples": lambda probabilities: fit_expected(probabilities, average="samples"),
     "fit_expected, exact": lambda probabilities: fit_expected(probabilities, exact=True),
     "fit_expected, shared": lambda probabilities: fit_expected(probabilities, per_label=False),
-    "expected_f": lambda probabilities: expected_f(probabilities),
+    "expected_f": lambda probabilities: expected_f(probabilities, exact=True),
     "expected_f, counts": lambda probabilities: expected_f(probabilities, exact=False),
     "InstanceRule.predict": lambda probabilities: predict_rows(probabilities),
     "measure_calibration": lambda probabilities: measure_calibration(probabilities=probabilities),
@@ -278,7 +278,7 @@ TRUTH = {
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
 PREDICTIONS = {
-    "expected_f": lambda y_pred: expected_f(y_pred=y_pred),
+    "expected_f": lambda y_pred: expected_f(y_pred=y_pred, exact=True),
     "expected_f, counts": lambda y_pred: expected_f(y_pred=y_pred, exact=False),
 }
 MATRICES = [
@@ -433,7 +433,7 @@ TO_WEIGH = {
     "fit_expected, micro": partial(fit_expected, average="micro"),
     "fit_expected, samples": partial(fit_expected, average="samples"),
     "expected_f, counts": partial(expected_f, exact=False),
-    "expected_f, samples": partial(expected_f, average="samples"),
+    "expected_f, samples": partial(expected_f, average="samples", exact=True),
     "fit_regions": fit_regions,
     "calibrate": calibrate,
     "measure_calibration": measure_calibration,
@@ -447,7 +447,10 @@ ON_THREADS = {
     "fit_expected, samples": partial(fit_expected, average="samples"),
     "fit_expected, exact": partial(fit_expected, exact=True),
     "fit_expected, shared": partial(fit_expected, per_label=False),
-    **{f"expected_f, {a}": partial(expected_f, average=a) for a in ("macro", "micro", "weighted", "samples", None)},
+    **{
+        f"expected_f, {a}": partial(expected_f, average=a, exact=True)
+        for a in ("macro", "micro", "weighted", "samples", None)
+    },
     **{f"expected_f, {a}, counts": partial(expected_f, average=a, exact=False) for a in ("macro", "micro", "samples")},
     "InstanceRule.predict": predict_rows,
     "InstanceRule.predict_from_samples": predict_from_samples,
@@ -509,11 +512,12 @@ LABEL_FREE_OPTIONS = [
         BadInput(
             f"fit_expected: exact, {average}, per_label={per_label}",
             partial(fit_expected, average=average, exact=True, per_label=per_label),
-            f"exact is True with average='{average}' and per_label={per_label}, expected 'macro' with per_label=True",
+            f"exact is True with average='{average}' and per_label={per_label}, expected 'macro' or 'samples' with"
+            " per_label=True",
         )
         for average in ("macro", "weighted", "micro", "samples")
         for per_label in (True, False)
-        if average != "macro" or not per_label
+        if average not in ("macro", "samples") or not per_label
     ),
     BadInput(
         "predict_by_batch: exact, micro",
@@ -525,7 +529,7 @@ LABEL_FREE_OPTIONS = [
         for name, call in {
             "fit_expected": lambda: fit_expected(exact=True, sample_weight=[1] * 4),
             **{
-                f"expected_f, {average}": partial(expected_f, average=average, sample_weight=[1] * 4)
+                f"expected_f, {average}": partial(expected_f, average=average, exact=True, sample_weight=[1] * 4)
                 for average in ("macro", "micro", "weighted", None)
             },
         }.items()
