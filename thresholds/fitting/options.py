@@ -22,7 +22,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def _about(check: Check, text: str, choices: tuple[Any, ...] = (), **more: Any) -> dict[str, Any]:
-    """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows."""
+    """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows.
+
+    `unless` says what the opposite of a default is that the command line can only switch off.
+    """
     return {"check": check, "help": text, "choices": choices, **more}
 
 
@@ -59,7 +62,7 @@ class FitOptions:
         default=1.0, metadata=_about(lambda value, _: _checks.beta(value), "weight of recall in F-beta")
     )
     per_label: bool = field(
-        default=True, metadata=_about(_one_of(True, False), "a threshold for each label, not one for all labels")
+        default=True, metadata=_about(_one_of(True, False), "a threshold for each label", unless="one threshold for all labels")
     )
     zero_division: float = field(
         default=0.0,

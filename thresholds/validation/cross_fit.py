@@ -72,14 +72,22 @@ class CrossFit(tables.ReadOnly):
             f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
             f" {self.out_of_fold:.4f} ({tables.counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
-        if not rule.per_label:
+        return f"{first}\n{self._thresholds_apart()}"
+
+    def about_folds(self) -> str:
+        """Return what `str(rule)` does not say: where the folds come from, the optimism, and how they differ."""
+        return f"folds {self.how}, optimism {self.optimism:.4f}\n{self._thresholds_apart()}"
+
+    def _thresholds_apart(self) -> str:
+        """Say how far the folds' thresholds lie apart."""
+        if not self.rule.per_label:
             low, high = self.fold_thresholds[:, 0].min(), self.fold_thresholds[:, 0].max()
-            return f"{first}\nthe folds' thresholds lie between {low:.4g} and {high:.4g}"
+            return f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
         most, least = self.spread["predicted_most"], self.spread["predicted_least"]
         apart = np.count_nonzero((most > _APART * least) & (most * self.folds.size >= _SOME))
         are = "is" if apart == 1 else "are"
         return (
-            f"{first}\n{apart:,} of {rule.n_labels:,} labels {are} predicted more than {_APART} times as often by one"
+            f"{apart:,} of {self.rule.n_labels:,} labels {are} predicted more than {_APART} times as often by one"
             " fold's threshold as by another's"
         )
 
