@@ -70,7 +70,7 @@ RULES: dict[str, Rule] = {
     "micro": fitted("micro", beta=0.7, zero_division=1.0, placement="score"),
     "samples": fitted("samples", per_label=False, sample_weight=np.linspace(0, 1, 80)),
     "guarded": fitted(guard=thresholds.Shrink(siblings=False, unsupported="never"), max_overprediction=2),
-    "guarded, fbr": fitted("weighted", guard="fbr"),
+    "guarded, weighted": fitted("weighted", guard="shrink"),
     "replaced": AWKWARD.replace({"cat": 1e-320, 1: -inf}),
     "top k": TopKRule(3),
     "fitted top k": thresholds.fit_top_k([[1, 0]], [[0.5, 0.1]], label_names=["á", "b"], missing=-inf, beta=1 / 3),

@@ -160,7 +160,6 @@ WORK: dict[str, Callable[..., list[Any]]] = {
     "shared micro": fit("micro", per_label=False),
     "shared samples": fit("samples", per_label=False),
     "shrink": fit("macro", guard="shrink"),
-    "SCutFBR": fit("macro", guard=thresholds.SCutFBR(random_state=2)),
     "limits": fit("macro", min_precision=0.6, max_overprediction=1.1),
     "sparse": fit_sparse,
     "columns": of_columns,

@@ -166,7 +166,7 @@ GUARD_ROWS = {
     'plain optimum, `placement="low"`': "plain, low",
     "plain optimum and `max_overprediction=3`": "plain, at most 3x",
     '"micromacro" of Lin and Lin 2023, as in LibMultiLabel (a re-implementation, for given scores)': "micromacro",
-    '`guard="fbr"`': "fbr",
+    "SCutFBR.1 of Lewis et al. 2004 and Fan and Lin 2007, with exact cuts and regard to ties": "fbr",
     "threshold .5": "fixed .5",
 }
 GUARDS_PAGE = (ROOT / "docs" / "guards.md").read_text()

@@ -55,9 +55,7 @@ def read_all(options: argparse.Namespace) -> dict[str, Any]:
     return {**DEFAULTS_FOR_NEW_ROWS, **read(options)}
 
 
-def refuse_unused(
-    options: argparse.Namespace, used: Iterable[str], usual: Mapping[str, object], beside: str
-) -> None:
+def refuse_unused(options: argparse.Namespace, used: Iterable[str], usual: Mapping[str, object], beside: str) -> None:
     """Refuse options of a fit that are given and not `used`, and others that differ from what they usually are."""
     given = [name for name in OFFERED if hasattr(options, name) and name not in set(used)]
     given += [name for name, value in usual.items() if getattr(options, name) != value]

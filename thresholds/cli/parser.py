@@ -9,6 +9,7 @@ from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
 from thresholds.cli.failing import conditions
 from thresholds.cli.fitting import fit
+from thresholds.data.folds import N_SPLITS
 
 _EPILOG = """\
 examples:
@@ -35,6 +36,7 @@ files of scores:
 predict, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
 'f1-thresholds[arrow]'.
 """
+
 
 def parser() -> argparse.ArgumentParser:
     """Describe the commands."""
@@ -111,7 +113,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
         dest="rules",
         action="append",
         metavar="RULE.json",
-        help="a saved rule to judge; may be given several times (default: every rule is fitted on the calibration rows)",
+        help="a saved rule to judge, several times for several (default: every rule, fitted on the calibration rows)",
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
     fit_options.add(command, ("beta", "placement", "n_jobs"))
@@ -217,7 +219,11 @@ _COMMANDS = {
     "demo": (_demo, demo, "all rules side by side on embedded data, and the platypus effect"),
     "fit": (_fit, fit, "fit a rule and save it"),
     "predict": (_predict, predict, "apply a saved rule to scores"),
-    "compare": (_compare, compare, "judge rules on the test rows: given ones, or every rule, fitted on the calibration rows"),
+    "compare": (
+        _compare,
+        compare,
+        "judge saved rules, or every rule, fitted on the calibration rows, on the test rows",
+    ),
     "diagnose": (_diagnose, diagnose, "find labels that a rule predicts far too often"),
     "diff": (_diff, diff, "what changed between two saved rules"),
 }

@@ -73,7 +73,6 @@ def fit_empirical(
         "shrink", or `Shrink(...)`: the number predicted is drawn towards what suits labels with as many positives, the
         more the fewer they are. The threshold lies between two scores of the guard's own choice, whatever `placement`;
         that of a label without positives lies just above its highest score.
-        "fbr", or `SCutFBR(...)`: the published SCutFBR.1.
         "auto": "shrink" where there are guards, else None.
     max_overprediction, min_precision, min_recall : float or None
         Limits for each label on the data of the fit: predictions over positives, precision, recall. For the same

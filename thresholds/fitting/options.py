@@ -15,7 +15,7 @@ from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 
 if TYPE_CHECKING:  # Guards bring the search along, which to read a command line needs no more than a saved rule does.
-    from thresholds.guards import Guard, Limits, SCutFBR, Shrink
+    from thresholds.guards import Guard, Limits, Shrink
 
 Check = Callable[[object, str], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -62,7 +62,8 @@ class FitOptions:
         default=1.0, metadata=_about(lambda value, _: _checks.beta(value), "weight of recall in F-beta")
     )
     per_label: bool = field(
-        default=True, metadata=_about(_one_of(True, False), "a threshold for each label", unless="one threshold for all labels")
+        default=True,
+        metadata=_about(_one_of(True, False), "a threshold for each label", unless="one threshold for all labels"),
     )
     zero_division: float = field(
         default=0.0,
@@ -85,7 +86,7 @@ class FitOptions:
         metadata=_about(
             _guard,
             "protection against over-fitting; auto draws macro and weighted fits towards what suits similar labels",
-            choices=("auto", "shrink", "fbr", None),
+            choices=("auto", "shrink", None),
             for_new_rows="auto",
         ),
     )
@@ -146,7 +147,7 @@ class FitOptions:
         _ = self.chosen_guard
 
     @property
-    def chosen_guard(self) -> "Shrink | SCutFBR | None":
+    def chosen_guard(self) -> "Shrink | None":
         """The guard with its options; "auto" is the one that suits what is maximised."""
         from thresholds.guards import chosen_guard
 

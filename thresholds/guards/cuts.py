@@ -69,15 +69,6 @@ def joined(parts: Sequence[GuardedCuts]) -> GuardedCuts:
     return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def cut_at_thresholds(
-    problem: Problem, items: Items, t: Floats, reason: Texts, limits: Limits, placement: Placement
-) -> GuardedCuts:
-    """Cut at given thresholds, which the dtype of the scores can hold."""
-    above, hits_above, tied, hits_tied = _count_at(items, t, problem)
-    cuts = GuardedCuts(t, hits_above + hits_tied, above + tied, reason)
-    return within_limits(problem, items, cuts, limits, placement)
-
-
 def fall_back(
     problem: Problem,
     items: Items,
