@@ -217,10 +217,10 @@ BAD_SKLEARN = [
         lambda: fit(KNeighborsClassifier().fit(X, FOLDS % 3), y=Y[:, 0], cv="prefit"),
         "estimator was fitted on the classes .*, expected two",
     ),
-    Bad("another average", lambda: fit(average="f1"), "The 'average' parameter"),
+    Bad("another average", lambda: fit(average="f1"), "average is 'f1', expected 'macro'"),
     Bad("thresholds by label for samples", lambda: fit(average="samples"), "average is 'samples' with per_label=True"),
     Bad("a guard for micro", lambda: fit(average="micro", guard="shrink"), "guard is 'shrink' with average 'micro'"),
-    Bad("beta 0", lambda: fit(beta=0), "The 'beta' parameter"),
+    Bad("beta 0", lambda: fit(beta=0), "beta is 0.0, expected a positive finite number"),
     Bad(
         "weights without routing",
         lambda: fit(fit_params={"sample_weight": np.ones(40)}),
