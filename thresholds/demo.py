@@ -9,12 +9,12 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from thresholds.calibration import AnyRule
 from thresholds.comparison.compare import compare, fit_all
 from thresholds.diagnosis import diagnose
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
 from thresholds.results import as_text
+from thresholds.rule import Rule
 
 _SHOWN = 6  # labels in the table of the most over-predicted
 _BESIDE = ("macro", "macro, shrink", "micro")  # rules there
@@ -40,7 +40,7 @@ def demonstration() -> str:
     )
 
 
-def _platypus(rules: Mapping[str, AnyRule], truth: np.ndarray, scores: np.ndarray, names: tuple[str, ...]) -> str:
+def _platypus(rules: Mapping[str, Rule], truth: np.ndarray, scores: np.ndarray, names: tuple[str, ...]) -> str:
     """Show the labels that macro-F1 predicts most against their base rate, and what a guard and micro-F1 do there."""
     base = truth.mean(axis=0)
     decided = {name: rules[name].predict(scores) for name in _BESIDE}

@@ -31,7 +31,7 @@ SMALL = {
     "guards.shrink._SIZES_PER_BLOCK": 2,
     "expectation.dependent._SIZES_AT_ONCE": 3,
     "search.one_cut._CELLS_PER_PIECE": 3 * N_SAMPLES,
-    "data.tiles._SMALL_TILE": 1,
+    "data.tiles._MIN_CELLS": 1,
 }
 
 

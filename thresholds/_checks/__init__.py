@@ -16,7 +16,8 @@ from thresholds._checks.arrays import (
 )
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
 from thresholds._checks.cuts import rising, thresholds
-from thresholds._checks.frames import RowOrderWarning, aligned, aligned_rows, like_frame, named, read_frame
+from thresholds._checks.frames import RowOrderWarning, aligned, aligned_rows, like_frame, named, read_frame, warn_caller
+from thresholds._checks.labels import different, in_order, listed, names_of_labels, one_name_each, places
 from thresholds._checks.options import (
     AVERAGES,
     PLACEMENTS,
@@ -26,8 +27,6 @@ from thresholds._checks.options import (
     beta,
     count,
     finite,
-    names_of_labels,
-    one_name_each,
     option,
     positive,
     real,
@@ -56,15 +55,18 @@ __all__ = [
     "class_vectors",
     "column_labels",
     "count",
+    "different",
     "draws",
     "finite",
     "from_tensor",
+    "in_order",
     "indicator",
     "is_class",
     "joint_probabilities",
     "label_count",
     "like_frame",
     "like_tensor",
+    "listed",
     "missing",
     "named",
     "names_of_labels",
@@ -72,6 +74,7 @@ __all__ = [
     "one_name_each",
     "option",
     "pair",
+    "places",
     "plain",
     "positive",
     "power_sums",
@@ -86,6 +89,7 @@ __all__ = [
     "shown",
     "text",
     "thresholds",
+    "warn_caller",
     "weights",
     "weights_of_rows",
     "zero_division",

@@ -5,7 +5,6 @@ None of them is imported here: whoever has a frame has imported its library.
 
 import sys
 import warnings
-from collections.abc import Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -13,13 +12,10 @@ import numpy as np
 
 from thresholds._arrays.libraries import imported
 from thresholds._arrays.types import Dense
-from thresholds._checks.options import names_of_labels
+from thresholds._checks.labels import Names, listed, names_of_labels, places
 from thresholds.errors import InputError, shown
 
-Names = tuple[str, ...]
-
 _LIBRARY = __name__.partition(".")[0]
-_SOME = 5  # names that an error lists
 
 
 class RowOrderWarning(UserWarning):
@@ -91,11 +87,9 @@ def named(value: object, name: str, label_names: object = None) -> tuple[Any, Na
 
 def in_order(frame: Frame, names: Names | None, name: str) -> Dense:
     """Return the cells of a frame, its columns in the order of `names` if both have names."""
-    if names is None or frame.names is None or frame.names == names:
-        return frame.cells
-    _same_names(frame.names, names, name)
-    at = {column: place for place, column in enumerate(frame.names)}
-    return frame.cells[:, [at[column] for column in names]]
+    expected = f"columns for the labels {listed(names or ())} (to go by position, pass an array)"
+    order = places(frame.names, names, name, expected, "column")
+    return frame.cells if order is None else frame.cells[:, order]
 
 
 def like_frame(cells: Any, value: Any, names: Names | None) -> Any:
@@ -112,22 +106,6 @@ def _is_pandas(value: object) -> bool:
     """Whether `value` has the index of a pandas object."""
     pandas = imported("pandas")
     return pandas is not None and isinstance(value, pandas.DataFrame | pandas.Series)
-
-
-def _same_names(found: Names, expected: Sequence[str], name: str) -> None:
-    """Refuse columns of other names."""
-    if set(found) == set(expected):
-        return
-    parts = []
-    for word, these, others in (("lacks", expected, found), ("has", found, expected)):
-        odd = [label for label in these if label not in set(others)]
-        if odd:
-            more = f" and {len(odd) - _SOME} more" if len(odd) > _SOME else ""
-            parts.append(f"{word} the column{'s' if len(odd) > 1 else ''} {', '.join(map(shown, odd[:_SOME]))}{more}")
-    listed = ", ".join(map(shown, expected[:_SOME])) + (", ..." if len(expected) > _SOME else "")
-    raise InputError(
-        f"{name} {' and '.join(parts)}, expected columns for the labels {listed} (to go by position, pass an array)"
-    )
 
 
 def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
@@ -164,15 +142,21 @@ def _refuse_counted(index: Any, name: str, other: Any, other_name: str) -> None:
 
 
 def _announce(rows: Dense, name: str, other_name: str) -> None:
-    """Warn that rows are put in another order, at the line of the caller of this library."""
-    n_moved, level, frame = int((rows != np.arange(rows.size)).sum()), 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == _LIBRARY:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(
+    """Warn that rows are put in another order."""
+    n_moved = int((rows != np.arange(rows.size)).sum())
+    warn_caller(
         f"{name} is put into the order of {other_name} by their indexes: {n_moved:,} of {rows.size:,} rows move",
         RowOrderWarning,
-        stacklevel=level,
     )
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called this library."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == _LIBRARY:
+        level += 1
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _refuse_missing(row: int, column: object, name: str) -> None:
@@ -304,10 +288,8 @@ def _make_arrow(pyarrow: Any, cells: Any, value: Any, names: Names | None) -> An
 
 def _as_columns(cells: Any, names: Names | None, own: Names | None) -> Any:
     """Return columns, which are those of `names`, in the order of a frame's own names."""
-    if names is None or own is None or names == own:
-        return cells
-    at = {label: place for place, label in enumerate(names)}
-    return cells[:, [at[label] for label in own]]
+    order = places(names, own, "label_names", "the columns of the frame")
+    return cells if order is None else cells[:, order]
 
 
 def _names(columns: Any, name: str) -> Names:

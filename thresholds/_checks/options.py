@@ -1,8 +1,8 @@
-"""Checks of everything that is not an array of cells: numbers, choices, names."""
+"""Checks of everything that is not an array of cells: numbers, choices, text."""
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -39,7 +39,7 @@ def text(value: object, name: str) -> str:
     """Check a string."""
     if not isinstance(value, str):
         raise InputError(f"{name} is {shown(value)}, expected text")
-    if not _is_utf8(value):
+    if not is_utf8(value):
         raise InputError(f"{name} is {shown(value)}, expected text that can be written as UTF-8")
     return value
 
@@ -104,35 +104,6 @@ def option(value: object, name: str, options: Sequence[object]) -> Any:
     return plain
 
 
-def one_name_each(names: Sequence[str] | None, n_labels: int) -> None:
-    """Refuse label names that are not as many as labels."""
-    if names is not None and len(names) != n_labels:
-        raise InputError(f"label_names has {len(names)} names, expected {n_labels}, one for each label")
-
-
-def names_of_labels(value: object) -> tuple[str, ...]:
-    """Check label names: strings in order, each once, compared as they are, case and spaces included."""
-    scalar = isinstance(value, np.ndarray) and value.ndim == 0
-    if scalar or not isinstance(value, Iterable) or isinstance(value, str | bytes | Set | Mapping):
-        raise InputError(f"label_names is {shown(value)}, expected strings in a list")
-    try:
-        names = list(value)
-    except TypeError:  # scipy.sparse, for one.
-        raise InputError(f"label_names is {shown(value)}, expected strings in a list") from None
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"label_names has {shown(name)} of type {type(name).__name__}, expected strings")
-        if not _is_utf8(name):
-            raise InputError(f"label_names has {shown(name)}, expected text that can be written as UTF-8")
-        if "\0" in name:  # NumPy drops those at the end of a string, so that two names would become one.
-            raise InputError(f"label_names has {shown(str(name))}, expected names without the character NUL")
-    if len(set(names)) < len(names):
-        seen: set[str] = set()
-        double = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InputError(f"label_names has {shown(str(double))} twice, expected each name once")
-    return tuple(str(name) for name in names)
-
-
-def _is_utf8(text: str) -> bool:
+def is_utf8(text: str) -> bool:
     """Whether UTF-8 can hold text, which half a surrogate pair prevents."""
     return text.isascii() or text.encode("utf-8", "ignore").decode() == text

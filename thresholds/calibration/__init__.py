@@ -6,6 +6,6 @@ a `CalibratedRule` calibrates scores and decides.
 
 from thresholds.calibration.calibrator import Calibrator, calibrate
 from thresholds.calibration.measures import CalibrationMeasures, measure_calibration
-from thresholds.calibration.rule import AnyRule, CalibratedRule
+from thresholds.calibration.rule import CalibratedRule
 
-__all__ = ["AnyRule", "CalibratedRule", "CalibrationMeasures", "Calibrator", "calibrate", "measure_calibration"]
+__all__ = ["CalibratedRule", "CalibrationMeasures", "Calibrator", "calibrate", "measure_calibration"]

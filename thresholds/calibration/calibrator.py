@@ -17,7 +17,7 @@ from thresholds.calibration.isotonic import fit_isotonic
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
 from thresholds.calibration.platt import fit_logistic_curves
 from thresholds.data.problem import Problem
-from thresholds.rule.decisions import like
+from thresholds.rule.base import in_kind
 
 Method = Literal["isotonic", "platt"]
 METHODS: tuple[Method, ...] = ("isotonic", "platt")
@@ -91,10 +91,10 @@ class Calibrator:
         """
         scores = self._checked(y_score)
         if not is_sparse(scores):
-            return like(self._of_dense(scores), y_score, self.label_names)
+            return in_kind(self._of_dense(scores), y_score, self.label_names)
         found = self._of_sparse(scores)
         if not dense:
-            return like(found, y_score, self.label_names)
+            return in_kind(found, y_score, self.label_names)
         filled = np.tile(self.absent, (scores.shape[0], 1))
         filled[row_of_entries(found), found.indices] = found.data
         return filled
@@ -150,12 +150,23 @@ class Calibrator:
             lines.append(f"{word:<12}{known} before, {after:.4g} after, on the data of the fit")
         return "\n".join(lines)
 
-    def _checked(self, y_score: object) -> Matrix:
-        """Check scores to transform."""
-        scores = _checks.scores(y_score, label_names=self.label_names)
+    def validate(self, scores: Matrix) -> None:
+        """Refuse checked scores of another number of labels, and those outside [0, 1] where curves end there."""
         _checks.label_count(scores.shape, self.n_labels, "calibrator")
         if self._curves.of_shares:
             self._check_range(scores)
+
+    def measure(self, problem: Problem) -> CalibrationMeasures:
+        """Measure the probabilities of other scores, without filling in absent ones; labels go by name."""
+        order = _checks.places(problem.label_names, self.label_names, "y_score", "the labels of the calibrator")
+        scores, truth = (_checks.in_order(matrix, order) for matrix in (problem.scores, problem.truth))
+        cells = cells_of(replace(problem, scores=scores, truth=truth, missing=self.missing), None)
+        return measure(cells._replace(scores=self._curves.of_labels(cells.starts, cells.scores)), None)
+
+    def _checked(self, y_score: object) -> Matrix:
+        """Check scores to transform."""
+        scores = _checks.scores(y_score, label_names=self.label_names)
+        self.validate(scores)
         return scores
 
     def _check_range(self, scores: Matrix) -> None:
@@ -190,11 +201,6 @@ class Calibrator:
         found = self._curves.of_labels(by_label.indptr.astype(np.int64), by_label.data.astype(np.float64))
         by_label = sparse.csc_array((found, by_label.indices, by_label.indptr), shape=scores.shape)
         return by_label.tocsr()
-
-    def _measured(self, problem: Problem) -> CalibrationMeasures:
-        """Measure the probabilities of other scores, without filling in absent ones."""
-        cells = cells_of(replace(problem, missing=self.missing), None)
-        return measure(cells._replace(scores=self._curves.of_labels(cells.starts, cells.scores)), None)
 
 
 def calibrate(

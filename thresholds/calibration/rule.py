@@ -1,7 +1,8 @@
 """A rule for probabilities, applied to scores that are calibrated first."""
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,12 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Matrix
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
-from thresholds.rule.decisions import dense_answer, like, positives_only
+from thresholds.rule.base import in_kind, positives_only
 
 
-@dataclass(frozen=True)
-class CalibratedRule:
-    """Turn scores into probabilities, then decide. Pickling keeps it; there is no `save` yet.
+@dataclass(frozen=True, repr=False)
+class CalibratedRule(Rule):
+    """Turn scores into probabilities, then decide.
 
     Attributes
     ----------
@@ -38,16 +39,19 @@ class CalibratedRule:
     calibrator: Calibrator
     rule: InstanceRule | ThresholdRule
 
+    kind: ClassVar[str] = "calibrated"
+
     def __post_init__(self) -> None:
-        """Check the parts."""
+        """Check the parts, and put the labels of the rule into the order of the calibrator's."""
         kinds = (Calibrator, "a Calibrator"), (InstanceRule | ThresholdRule, "an InstanceRule or a ThresholdRule")
         for name, (kind, expected) in zip(("calibrator", "rule"), kinds, strict=True):
             if not isinstance(getattr(self, name), kind):
                 raise _checks.InputError(f"{name} is {_checks.shown(getattr(self, name))}, expected {expected}")
-        names, n_labels = self.rule.label_names, self.calibrator.n_labels
-        of_rule = self.rule.n_labels if isinstance(self.rule, ThresholdRule) else len(names or range(n_labels))
-        if of_rule != n_labels:
-            raise _checks.InputError(f"rule is about {of_rule} labels, expected {n_labels} as the calibrator is")
+        if self.rule.n_labels not in (None, self.n_labels):
+            raise _checks.InputError(
+                f"rule is about {self.rule.n_labels} labels, expected {self.n_labels} as the calibrator is"
+            )
+        object.__setattr__(self, "rule", _in_order(self.rule, self.calibrator.label_names))
 
     @property
     def label_names(self) -> tuple[str, ...] | None:
@@ -55,47 +59,66 @@ class CalibratedRule:
         return self.calibrator.label_names or self.rule.label_names
 
     @property
-    def predicts_missing(self) -> bool:
-        """Whether entries that a sparse matrix leaves out are predicted for some label: a dense answer."""
-        return bool(self._of_absent().any())
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.calibrator.n_labels
+
+    @property
+    def missing(self) -> float:
+        """The score of an entry that a sparse matrix leaves out."""
+        return self.calibrator.missing
 
     def predict(self, y_score: object, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
-        scores = _checks.scores(y_score, label_names=self.label_names)
-        self._check(scores)
-        decided = self._decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
-        return like(decided, y_score, self.label_names)
+        scores = self._checked(y_score)
+        decided = self.decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
+        return in_kind(decided, y_score, self.label_names)
 
-    def _check(self, scores: Matrix) -> None:
-        """Refuse scores that the calibrator or the rule cannot take."""
-        self.calibrator._checked(scores)
-        self.rule._check(self.calibrator.absent[np.newaxis])
+    def validate(self, scores: Any) -> None:
+        """Refuse scores that the calibrator cannot take."""
+        self.calibrator.validate(scores)
 
-    def _decide(
-        self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False
-    ) -> Matrix:
-        """Predict on checked scores."""
+    def decide(self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Matrix:
+        """Return decisions about scores that `validate` takes; other arguments as in `predict`."""
         if isinstance(self.rule, InstanceRule):
             tails = self.calibrator.tail(scores) if is_sparse(scores) else None
             probabilities = self.calibrator.transform(scores)
-            return self.rule._decide(probabilities, tails, dense=dense, n_jobs=n_jobs, progress=progress)
+            return self.rule.decide(probabilities, dense=dense, tails=tails, n_jobs=n_jobs, progress=progress)
         if dense or not is_sparse(scores):
-            return self.rule._decide(self.calibrator.transform(scores, dense=True))
-        absent = self._of_absent()
-        if absent.any():
-            raise dense_answer(scores, f"what it leaves out is predicted for label {int(absent.argmax())}")
+            return self.rule.decide(self.calibrator.transform(scores, dense=True))
+        self._refuse_dense_answer(scores)
         probabilities = self.calibrator.transform(scores)
         return positives_only(probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices])
 
-    def _of_absent(self) -> npt.NDArray[np.bool_]:
-        """Tell for which labels absent entries are predicted."""
+    def with_names(self, label_names: Sequence[str]) -> Self:
+        """Return the same rule with names for its labels, in order."""
+        return replace(self, rule=self.rule.with_names(label_names))
+
+    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
+        """Tell for which labels the probability of absent entries reaches the threshold."""
         if isinstance(self.rule, InstanceRule):
-            return np.zeros(self.calibrator.n_labels, np.bool_)
+            return np.zeros(self.n_labels, np.bool_)
         return np.asarray(self.calibrator.absent >= self.rule.thresholds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule from what `to_dict` gave."""
+        raise NotImplementedError
 
     def __str__(self) -> str:
         """Name both parts."""
         return f"{self.rule}, after {self.calibrator.method} calibration"
 
 
-AnyRule = Rule | CalibratedRule
+def _in_order(rule: InstanceRule | ThresholdRule, label_names: tuple[str, ...] | None) -> InstanceRule | ThresholdRule:
+    """Return a rule with its labels in the order of those of a calibrator."""
+    order = _checks.places(rule.label_names, label_names, "rule", "those of the calibrator")
+    if order is None:
+        return rule
+    if isinstance(rule, InstanceRule):
+        return replace(rule, label_names=label_names)
+    return rule.reordered(order)

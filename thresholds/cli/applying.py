@@ -75,17 +75,15 @@ class _Deciding:
 
     def _decide(self, scores: "Matrix") -> "Matrix":
         """Decide one block; its share of scores outside the range of the fit is noted."""
-        from thresholds.rule import RegionRule, ScoreRangeWarning, ThresholdRule
+        from thresholds import _checks
+        from thresholds.rule import ThresholdRule
 
         rule = self.rule
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ScoreRangeWarning)
-            if not isinstance(rule, ThresholdRule | RegionRule):
-                return rule.predict(scores)
-            decided = rule.predict(scores, dense=is_sparse(scores) and rule.predicts_missing)
+        scores = _checks.scores(scores)
+        rule.validate(scores)
         if isinstance(rule, ThresholdRule) and rule.fitted_on is not None:
             self._outside += scores.shape[0] * rule.fitted_on.share_outside(scores, rule.missing)
-        return decided
+        return rule.decide(scores, dense=rule.needs_dense(scores))
 
 
 def _refuse_bad(scores: "Matrix", rule: "Rule", name: str, first: int, label_names: tuple[str, ...] | None) -> None:

@@ -54,14 +54,15 @@ def _of_usual_rules(options: argparse.Namespace, data: "LabelledFile") -> tuple[
 
 
 def _of_saved_rules(options: argparse.Namespace, data: "LabelledFile") -> tuple["Comparison", dict[str, Any]]:
-    """Judge saved rules on the test rows, with the file's labels in the order of the rules'."""
+    """Judge saved rules on the test rows, with the file's labels in the order of the first rule's."""
     from thresholds.comparison.compare import compare
     from thresholds.rule import load_rule
 
     fit_options.refuse_unused(options, ("beta",), _OF_FIT, "--rule")
     rules = {path: load_rule(path) for path in options.rules}
-    for path, rule in rules.items():
-        data = reading.aligned(data, rule, path)
+    named = next((path for path, rule in rules.items() if rule.label_names is not None), None)
+    if named is not None:  # `compare` matches the labels of the other rules with those of this one.
+        data = reading.aligned(data, rules[named], named)
     rows, which = reading.judging_rows(data, options.split)
     truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
     result = compare(rules, truth, scores, beta=fit_options.read_all(options)["beta"])

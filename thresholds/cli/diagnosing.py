@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thresholds._arrays.types import Ints
@@ -69,10 +68,10 @@ def diagnose(options: argparse.Namespace) -> None:
 def _given(options: argparse.Namespace, data: "LabelledFile", rule: "Rule") -> _Case:
     """Match the rule and the file, and choose the rows to judge it on."""
     fit_options.refuse_unused(options, ("n_jobs",), _OF_FIT, "--rule")
-    rule._check(data.y_score)
+    rule.validate(data.y_score)
     data = reading.aligned(data, rule, options.rule)
     if rule.label_names is None and data.label_names is not None:
-        rule = replace(rule, label_names=data.label_names)
+        rule = rule.with_names(data.label_names)
     rows, which = reading.judging_rows(data, options.split)
     return _Case(data, rule, rows, f"{options.rule}, judged on {which}")
 

@@ -133,28 +133,15 @@ def threshold_rule(path: str) -> "ThresholdRule":
 
 def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Ints | None":
     """Return the places of a rule's labels in a file, by name; None where they are in order, or one has no names."""
-    import numpy as np
+    from thresholds._checks import places
 
-    from thresholds.files.tables.columns import listed
-
-    names, name = source.label_names, source.name
-    if names is None or rule.label_names is None or names == rule.label_names:
-        return None
-    if set(names) != set(rule.label_names):
-        apart = [
-            listed(sorted(set(first) - set(second)))
-            for first, second in ((names, rule.label_names), (rule.label_names, names))
-        ]
-        because = "".join(
-            f"; column {shown(label)} of {name} is {source.left_out[label]}"
-            for label in sorted(set(rule.label_names) & set(source.left_out))[:_NAMES_SHOWN]
-        )
-        raise InputError(
-            f"label_names of {name} differ from those of {path}, expected the same: {apart[0]} only in {name},"
-            f" {apart[1]} only in {path}{because}"
-        )
-    place = {label: k for k, label in enumerate(names)}
-    return np.array([place[label] for label in rule.label_names])
+    names = rule.label_names
+    try:
+        return places(source.label_names, names, source.name, f"those of {path}")
+    except InputError as error:
+        left_out = sorted(set(names or ()) & set(source.left_out))[:_NAMES_SHOWN]
+        because = "".join(f"; column {shown(label)} of {source.name} is {source.left_out[label]}" for label in left_out)
+        raise InputError(f"{error}{because}") from None
 
 
 def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from itertools import pairwise
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,14 +11,14 @@ from thresholds import _checks
 from thresholds import results as tables
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import Average, InputError
-from thresholds.calibration import AnyRule, CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
+from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.data.folds import SEED, STRATIFIED, multilabel_folds
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.by_state import named
 from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
 from thresholds.diagnosis.result import of_backwards
-from thresholds.diagnosis.states import are_backwards, missing_of, states_of
+from thresholds.diagnosis.states import are_backwards, states_of
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import FitArguments
@@ -110,7 +109,7 @@ class Comparison:
 
 
 def compare(
-    rules: Mapping[str, AnyRule] | None,
+    rules: Mapping[str, Rule] | None,
     y_true: object,
     y_score: object,
     *,
@@ -131,6 +130,7 @@ def compare(
         None: the usual rules are fitted on one half of the rows and judged on the other.
         Rules from probabilities alone take `y_score` for probabilities. How good these are on the judged rows stands
         beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
+        Labels go by name where rules have names; the columns of an array are those of the first rule that has any.
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
     beta : weight of recall in the F-measures
     sample_weight : (n_samples,) non-negative, or None
@@ -144,7 +144,7 @@ def compare(
     Raises
     ------
     InputError
-        For bad arrays, and for rules of another number of labels.
+        For bad arrays, and for rules of another number of labels or of labels of other names.
 
     Examples
     --------
@@ -167,16 +167,16 @@ def compare(
     if not isinstance(rules, Mapping) or not rules:
         raise InputError(f"rules is {_checks.shown(rules)}, expected a mapping of names to rules, or None")
     for name, rule in rules.items():
-        if not isinstance(name, str) or not isinstance(rule, AnyRule):
+        if not isinstance(name, str) or not isinstance(rule, Rule):
             raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
     beta = _checks.beta(beta)
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
     y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", _common_names(rules))
-    problem = Problem.of(y_true, y_score, sample_weight=sample_weight)
-    gold = count_by_label(problem.truth, problem.truth, problem.measured)
+    problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
+    gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
     of_scores = cache(lambda: _measured_scores(problem))
     evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
-    of_labels = evidence(missing_of(next(iter(rules.values()))))
+    of_labels = evidence(next(iter(rules.values())).missing)
     backwards = are_backwards(of_labels, Criteria())
     fitted_here = _fitted_on(problem, gold.positives, rules)
     return Comparison(
@@ -218,7 +218,7 @@ def _fit_and_compare(
     return replace(judged, rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {how}")
 
 
-def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, AnyRule]) -> tuple[str, ...]:
+def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> tuple[str, ...]:
     """Name the rules that were fitted on these very rows: as many, with the same positives and scores."""
     names = []
     for name, rule in rules.items():
@@ -239,13 +239,15 @@ def _rows_of_given(n_samples: int, fitted_here: tuple[str, ...]) -> str:
     return f"{judged}; fitted on these: {names}, whose figures are too high"
 
 
-def _common_names(rules: Mapping[str, AnyRule]) -> tuple[str, ...] | None:
-    """Return the label names of the rules, and refuse rules of different ones."""
+def _common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
+    """Return the label names of the first rule that has any, and refuse rules of labels of other names."""
     known = {name: rule.label_names for name, rule in rules.items() if rule.label_names is not None}
-    for (first, names), (second, others) in pairwise(known.items()):
-        if names != others:
-            raise InputError(f"rules {first!r} and {second!r} have different label names, expected the same, in order")
-    return next(iter(known.values()), None)
+    if not known:
+        return None
+    first = next(iter(known))
+    for name, names in known.items():
+        _checks.places(names, known[first], f"rule {name!r}", f"those of rule {first!r}")
+    return known[first]
 
 
 def fit_all(
@@ -256,7 +258,7 @@ def fit_all(
     missing: float = 0.0,
     label_names: object = None,
     **options: Unpack[FitArguments],
-) -> dict[str, AnyRule]:
+) -> dict[str, Rule]:
     """Fit the usual rules on the same rows; of `options`, other rules than those of labels take what they know.
 
     Rules that look at no labels are left out where scores are no probabilities, outside [0, 1].
@@ -273,7 +275,7 @@ def fit_all(
         own: FitArguments = {**options, "per_label": per_label, "guard": guard}
         return fit_empirical(y_true, y_score, average, missing=missing, **of_rows, **own)
 
-    rules: dict[str, AnyRule] = {
+    rules: dict[str, Rule] = {
         "fixed 0.5": FixedRule(0.5, scores.shape[1], missing=missing, label_names=names),
         f"top-k (k = {top.k})": top,
         "macro": fit("macro"),
@@ -304,27 +306,27 @@ def _are_probabilities(scores: Matrix) -> bool:
 
 def _measure(
     name: str,
-    rule: AnyRule,
+    rule: Rule,
     problem: Problem,
     beta: float,
     of_scores: Callable[[], CalibrationMeasures],
     evidence: Callable[[float], Evidence],
 ) -> Measures:
     """Judge one rule; `of_scores` measures the scores as probabilities, `evidence` says what they know of labels."""
-    rule._check(problem.scores)
-    if isinstance(rule, ThresholdRule):
-        rule._warn_if_out_of_range(problem.scores)
+    rule.validate(problem.scores)
+    rule.warn_if_out_of_range(problem.scores)
     judged = judge(rule, problem)
     with_positives = judged.by_label.take(judged.by_label.positives > 0)
     total = judged.by_label.total
     micro, macro, weighted, samples = (
-        f_measure(judged, problem.measured, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
+        f_measure(judged, problem.sample_weight, average, beta, 0.0)
+        for average in ("micro", "macro", "weighted", "samples")
     )
-    counts = judged.by_label if problem.weights is None else judge(rule, _unweighted(problem)).by_label
-    state = states_of(counts, evidence(missing_of(rule)), Criteria())
+    counts = judged.by_label if problem.unit_weights is None else judge(rule, _unweighted(problem)).by_label
+    state = states_of(counts, evidence(rule.missing), Criteria())
     calibration = UNKNOWN
     if isinstance(rule, CalibratedRule):
-        calibration = rule.calibrator._measured(problem)
+        calibration = rule.calibrator.measure(problem)
     elif isinstance(rule, InstanceRule) or (isinstance(rule, ThresholdRule) and rule.expected is not None):
         calibration = of_scores()
     return Measures(
@@ -345,10 +347,10 @@ def _measure(
 
 def _unweighted(problem: Problem) -> Problem:
     """Leave out weights, which a diagnosis has no use for."""
-    return replace(problem, weights=None, unit=1.0, measured=None)
+    return replace(problem, unit_weights=None, unit=1.0, sample_weight=None)
 
 
 def _measured_scores(problem: Problem) -> CalibrationMeasures:
     """Measure the scores as probabilities."""
     probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
-    return measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)
+    return measure_calibration(problem.truth, probabilities, sample_weight=problem.sample_weight)

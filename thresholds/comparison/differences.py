@@ -176,7 +176,9 @@ new labels, 1 row decided differently
     at_old, at_new = _matched(old, new)
     names = _names(new if new.label_names is not None else old)
     new_alone, old_alone = (np.setdiff1d(np.arange(rule.n_labels), at) for rule, at in ((new, at_new), (old, at_old)))
-    scores = None if y_score is None else new._checked(y_score)
+    scores = None if y_score is None else _checks.scores(y_score, label_names=new.label_names)
+    if scores is not None:
+        new.validate(scores)
     found = None if scores is None else _decided(old, new, scores, at_old, at_new)
     cuts = {"old_threshold": old.thresholds[at_old], "new_threshold": new.thresholds[at_new]}
     columns = {
@@ -227,20 +229,20 @@ def _decided(old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Int
     """Count what two rules decide, a block of rows at a time."""
     same_columns = np.array_equal(at_new, np.arange(new.n_labels))
     restricted = ThresholdRule(old.thresholds[at_old], missing=old.missing) if at_old.size else None
-    dense = is_sparse(scores) and (new.predicts_missing or (restricted is not None and restricted.predicts_missing))
+    dense = new.needs_dense(scores) or (restricted is not None and restricted.needs_dense(scores))
     before, changed = np.zeros((2, at_new.size), np.int64)
     after, rows_changed = np.zeros(new.n_labels, np.int64), 0
     for rule in (old, new):
-        rule._warn_if_out_of_range(scores)
+        rule.warn_if_out_of_range(scores)
     per_row = scores.nnz // scores.shape[0] if is_sparse(scores) and not dense else scores.shape[1]
     for rows in row_blocks(scores.shape[0], per_row):
         block = scores[rows]
-        decided = new._decide(block, dense=dense)
+        decided = new.decide(block, dense=dense)
         after += decided.sum(axis=0, dtype=np.int64)
         if restricted is None:
             continue
         common, decided = (block, decided) if same_columns else (block[:, at_new], decided[:, at_new])
-        decided_before = restricted._decide(common, dense=dense)
+        decided_before = restricted.decide(common, dense=dense)
         differs = decided != decided_before
         before += decided_before.sum(axis=0, dtype=np.int64)
         changed += differs.sum(axis=0, dtype=np.int64)

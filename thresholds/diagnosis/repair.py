@@ -62,15 +62,16 @@ def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: objec
         raise InputError(f"rule is {_checks.shown(rule)}, expected one with a threshold for each label")
     if rule.n_labels != diagnosis.n_labels:
         raise InputError(f"rule has {rule.n_labels} labels, expected {diagnosis.n_labels} as were diagnosed")
-    if None not in (rule.label_names, diagnosis.label_names) and rule.label_names != diagnosis.label_names:
-        raise InputError("rule has other label names than those diagnosed, expected the same, in order")
+    order = _checks.places(rule.label_names, diagnosis.label_names, "rule", "those that were diagnosed")
+    place = np.arange(rule.n_labels) if order is None else order  # (n_labels,), in the rule, of each diagnosed label
     action = _checks.option(action, "action", ("never", "cap"))
     if states is None:
         states = _MENDED if action == "cap" else ("backwards", "platypus")
     if not isinstance(states, tuple | list) or not states:
         raise InputError(f"states is {_checks.shown(states)}, expected some of {', '.join(map(repr, _MENDED))}")
     wanted = [_checks.option(state, "states", _MENDED) for state in states]
-    table, old = diagnosis.table, rule.thresholds
+    table = diagnosis.table
+    old = rule.thresholds[place]  # (n_labels,)
     # A cap of scores that rank backwards would keep the rows that are least likely.
     capped = (action == "cap") & ~diagnosis.backwards
     new = np.where(capped, diagnosis.caps, np.inf)
@@ -86,5 +87,5 @@ def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: objec
         "predicted_before": table["predicted_positive"],
         "predicted_after": predicted,
     }
-    mended = rule.replace({int(j): float(new[j]) for j in changed}) if changed.size else rule
+    mended = rule.replace({int(place[j]): float(new[j]) for j in changed}) if changed.size else rule
     return Repair(mended, tables.rows_of({name: values[changed] for name, values in columns.items()}))

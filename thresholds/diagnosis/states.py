@@ -8,21 +8,20 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
-from thresholds.calibration import AnyRule, CalibratedRule
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, rejected, weigh_evidence
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
 from thresholds.results import names_of, rows_of
-from thresholds.rule import ThresholdRule
+from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.placement import place
 
 
 def diagnose(
     y_true: object,
     y_score: object,
-    rule: AnyRule,
+    rule: Rule,
     *,
     alpha: float = 0.05,
     min_auroc: float = 0.7,
@@ -114,7 +113,7 @@ def diagnose(
     >>> thresholds.diagnose(y_true, y_score, rule).state.tolist()
     ['ok', 'platypus']
     """
-    if not isinstance(rule, AnyRule):
+    if not isinstance(rule, Rule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
     criteria = Criteria(
         alpha=_inside(alpha, "alpha"),
@@ -124,20 +123,14 @@ def diagnose(
     if random_state is not None:
         _checks.count(random_state, "random_state", 0)
     y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", rule.label_names)
-    problem = replace(Problem.of(y_true, y_score, missing=missing_of(rule), n_jobs=n_jobs), label_names=names)
-    rule._check(problem.scores)
-    if isinstance(rule, ThresholdRule):
-        rule._warn_if_out_of_range(problem.scores)
+    problem = replace(Problem.of(y_true, y_score, missing=rule.missing, n_jobs=n_jobs), label_names=names)
+    rule.validate(problem.scores)
+    rule.warn_if_out_of_range(problem.scores)
     evidence = weigh_evidence(problem, criteria, n_jobs=n_jobs, progress=progress)
     return conclude(problem, rule, evidence, criteria)
 
 
-def missing_of(rule: AnyRule) -> float:
-    """Return the score that a rule takes absent entries for."""
-    return float(getattr(rule.calibrator if isinstance(rule, CalibratedRule) else rule, "missing", 0.0))
-
-
-def conclude(problem: Problem, rule: AnyRule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
+def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
     counts = judge(rule, problem).by_label
     placement: Placement = getattr(rule, "placement", None) or "low"

@@ -9,8 +9,9 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds import results as tables
 from thresholds._arrays.blocks import row_blocks
-from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.sparse import to_dense
 from thresholds._checks import InputError
+from thresholds.calibration import CalibratedRule
 from thresholds.diagnosis.by_state import by_state, of_platypuses
 from thresholds.rule import Rule
 
@@ -111,17 +112,18 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
     >>> thresholds.diagnose_expected(p, thresholds.fit_expected(p)).state.tolist()
     ['ok', 'platypus']
     """
-    if not isinstance(rule, Rule):
+    if not isinstance(rule, Rule) or isinstance(rule, CalibratedRule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule for probabilities")
     overprediction = _checks.positive(overprediction, "overprediction")
     probabilities, names = _checks.named(probabilities, "probabilities", rule.label_names)
     matrix = _checks.probabilities(probabilities, label_names=names)
-    rule._check(matrix)
+    rule.validate(matrix)
     n, n_labels = matrix.shape
     expected, predicted, hits, squares = np.zeros((4, n_labels))
     for rows in row_blocks(n, n_labels):
-        p = np.asarray(to_dense(matrix[rows]), np.float64)
-        decided = np.asarray(to_dense(rule._decide(matrix[rows], dense=is_sparse(matrix) and rule.predicts_missing)))
+        block = matrix[rows]
+        p = np.asarray(to_dense(block), np.float64)
+        decided = np.asarray(to_dense(rule.decide(block, dense=rule.needs_dense(block))))
         expected += p.sum(axis=0)
         squares += (p**2).sum(axis=0)
         predicted += decided.sum(axis=0)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._checks import InputError, shown
-from thresholds.files.tables.columns import NUMBERS, SEPARATORS, Part, Table, is_index, listed
+from thresholds._checks import InputError, listed, shown
+from thresholds.files.tables.columns import NUMBERS, SEPARATORS, Part, Table, is_index
 
 _SHOWN = 5
 _MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them

@@ -21,7 +21,7 @@ from thresholds.expectation.counts import Probabilities, best_cuts
 from thresholds.expectation.outcomes import best_thresholds
 from thresholds.fitting.expected import fit_expected
 from thresholds.rule import InstanceRule
-from thresholds.rule.decisions import like
+from thresholds.rule.base import in_kind
 
 _HALVINGS = 50  # of [0, 1], to find a break-even probability
 _SHOWN = 6  # labels in the text of a `BatchEffect`
@@ -220,15 +220,15 @@ def predict_by_batch(
 
     def decide(rows: Ints) -> Matrix:
         batch = matrix[rows]
-        return fit_expected(batch, average, **settings, n_jobs=1)._decide(batch)
+        return fit_expected(batch, average, **settings, n_jobs=1).decide(batch)
 
     decided = threads.run(decide, parts, n_jobs=n_jobs, progress=progress, title="batches")
     back = np.argsort(order)
     if not is_sparse(matrix):
-        return like(np.concatenate(decided)[back], probabilities, None)
+        return in_kind(np.concatenate(decided)[back], probabilities, None)
     from scipy import sparse
 
-    return like(sparse.vstack(decided, format="csr")[back], probabilities, None)
+    return in_kind(sparse.vstack(decided, format="csr")[back], probabilities, None)
 
 
 def _usual_sizes(n_samples: int) -> Ints:

@@ -188,7 +188,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         objective = average_of(f_score(options.beta), counts, options.average, options.zero_division)
     else:
         judged = judge(rule, problem)
-        objective = f_measure(judged, problem.measured, options.average, options.beta, options.zero_division)
+        objective = f_measure(judged, problem.sample_weight, options.average, options.beta, options.zero_division)
     return replace(rule, objective=objective)
 
 
@@ -222,7 +222,7 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         np.full(problem.n_labels, lower),
         not_counted,
         not_counted,
-        count_by_label(problem.truth, problem.truth, problem.weights).positives,
+        count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,
     )
 
 

@@ -123,7 +123,7 @@ def fit_expected(
     run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     if average == "samples" and per_label:
         rule = InstanceRule(beta, zero_division, p.label_names)
-        decided = rule._decide(p.matrix, **run)
+        decided = rule.decide(p.matrix, **run)
         objective = _value(p, decided, average, beta, zero_division, exact=True, **run)
         return replace(rule, objective=float(objective))
     _refuse_weights(exact, average, sample_weight)
@@ -150,7 +150,7 @@ def fit_expected(
         expected="outcomes" if exact else "counts",
     )
     if exact or average == "samples":
-        objective = _value(p, fitted._decide(p.matrix), average, beta, zero_division, exact, **run)
+        objective = _value(p, fitted.decide(p.matrix), average, beta, zero_division, exact, **run)
     else:
         objective = average_of(f_score(beta), counts, average, zero_division)
     return replace(fitted, objective=float(objective))

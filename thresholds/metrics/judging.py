@@ -4,24 +4,17 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Matrix
+import numpy as np
+
+from thresholds import _checks
 from thresholds.data.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways, stacked
 
-
-class Decides(Protocol):
-    """What turns checked scores into decisions: every rule."""
-
-    @property
-    def predicts_missing(self) -> bool:
-        """Whether entries that a sparse matrix leaves out are predicted for some label: a dense answer."""
-
-    def _decide(self, scores: Matrix, /, *, dense: bool = False) -> Matrix:
-        """Decide; densely if asked to, which a sparse matrix needs if what it leaves out is predicted."""
+if TYPE_CHECKING:
+    from thresholds.rule import Rule
 
 
 class Judged(NamedTuple):
@@ -31,13 +24,17 @@ class Judged(NamedTuple):
     by_sample: ConfusionCounts
 
 
-def judge(rule: Decides, problem: Problem) -> Judged:
-    """Count the decisions of a rule on all rows."""
+def judge(rule: "Rule", problem: Problem) -> Judged:
+    """Count the decisions of a rule on all rows; it finds its labels by name."""
+    order = _checks.places(problem.label_names, rule.label_names, "y_score", "the labels of the rule")
+    back = None if order is None else np.argsort(order)  # (n_labels,)
     by_label, by_sample = None, []
     for rows in problem.row_blocks():
-        truth, predicted = problem.truth[rows], _decisions(rule, problem.scores[rows])
-        weights = None if problem.measured is None else problem.measured[rows]
-        by_label, rows_of_block = count_both_ways(truth, predicted, weights, before=by_label)
+        scores = _checks.in_order(problem.scores[rows], order)  # (n_rows, n_labels), in the order of the rule
+        decided = rule.decide(scores, dense=rule.needs_dense(scores))
+        predicted = _checks.in_order(decided, back)
+        weights = None if problem.sample_weight is None else problem.sample_weight[rows]
+        by_label, rows_of_block = count_both_ways(problem.truth[rows], predicted, weights, before=by_label)
         by_sample.append(rows_of_block)
     assert by_label is not None, "problems have rows"
     return Judged(by_label, stacked(by_sample))
@@ -47,10 +44,3 @@ def f_measure(judged: Judged, weights: Any, average: str, beta: float, zero_divi
     """Average F-beta over labels or rows, as `metrics.fbeta_score` does; `weights` are those measured of the rows."""
     counts = judged.by_sample if average == "samples" else judged.by_label
     return average_of(f_score(beta), counts, average, zero_division, weights)
-
-
-def _decisions(rule: Decides, scores: Matrix) -> Matrix:
-    """Predict; densely where the scores that a sparse matrix leaves out are predicted too."""
-    if is_sparse(scores) and rule.predicts_missing:
-        return rule._decide(scores, dense=True)
-    return rule._decide(scores)

@@ -5,14 +5,14 @@ one of several intervals; a `TopKRule` predicts the k highest scores of each row
 for the probabilities of each row.
 """
 
+from thresholds.rule.base import Rule
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
-from thresholds.rule.fixed import FixedRule
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
-from thresholds.rule.loading import Rule, load_rule
+from thresholds.rule.loading import load_rule
 from thresholds.rule.out_of_fold import OutOfFold
 from thresholds.rule.region import RegionRule
-from thresholds.rule.threshold import ThresholdRule
+from thresholds.rule.threshold import FixedRule, ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
 __all__ = [

@@ -12,13 +12,12 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
-from thresholds.rule import settings
-from thresholds.rule.decisions import like, positives_only
-from thresholds.rule.saving import Saved, header
+from thresholds.rule.base import Rule, in_kind, positives_only
+from thresholds.rule.saving import checked_settings, header, read_settings, written_settings
 
 
-@dataclass(frozen=True)
-class InstanceRule(Saved):
+@dataclass(frozen=True, repr=False)
+class InstanceRule(Rule):
     """Predict, for each row, the set of labels with the highest expectation of the row's F-beta.
 
         E F(h) = sum over outcomes y of Pr(y) (1 + b^2) |y and h| / (b^2 |y| + |h|),    0/0 = zero_division
@@ -59,11 +58,11 @@ class InstanceRule(Saved):
     objective: float | None = None
 
     kind: ClassVar[str] = "instance"
-    predicts_missing: ClassVar[bool] = False
+    missing: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        self.__dict__.update(settings.checked(self))
+        self.__dict__.update(checked_settings(self))
 
     @property
     def average(self) -> str:
@@ -115,15 +114,15 @@ class InstanceRule(Saved):
         """
         if devices.namespace_on_device(probabilities) is not None:
             workers(n_jobs)  # Refuses what is no number of threads.
-            return self._predict_on_device(probabilities, tail)
+            return self._predict_beside(probabilities, tail)
         matrix = _checks.probabilities(probabilities, label_names=self.label_names)
         self._check_count(matrix.shape, "probabilities")
         tail = _checks.aligned_rows(tail, "tail", probabilities=probabilities)
         tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
-        decided = self._decide(matrix, tails, dense=dense, n_jobs=n_jobs, progress=progress)
-        return like(decided, probabilities, self.label_names)
+        decided = self.decide(matrix, dense=dense, tails=tails, n_jobs=n_jobs, progress=progress)
+        return in_kind(decided, probabilities, self.label_names)
 
-    def _predict_on_device(self, probabilities: Any, tail: object) -> Any:
+    def _predict_beside(self, probabilities: Any, tail: object) -> Any:
         """Decide about an array that is not in host memory, beside it."""
         if tail is not None:
             raise InputError(
@@ -131,7 +130,7 @@ class InstanceRule(Saved):
             )
         cells = devices.checked_probabilities(probabilities, label_names=self.label_names)
         self._check_count(cells.shape, "probabilities")
-        decided, _ = devices.best_sets(cells, self.beta, self.zero_division)
+        decided = self.decide_on_device(cells)
         return decided if probabilities.ndim == 2 else decided[:, 0]
 
     def predict_from_joint(self, P: object, p_none: object) -> Any:
@@ -210,26 +209,26 @@ class InstanceRule(Saved):
         rows = range(draws.shape[1])
         return np.stack(threads.run(decide, rows, n_jobs=n_jobs, progress=progress, title="rows"))
 
-    def _check(self, scores: Matrix) -> None:
+    def validate(self, scores: Any) -> None:
         """Refuse another number of labels, and scores that are no probabilities."""
-        self._check_count(scores.shape, "y_score")
+        super().validate(scores)
         _checks.probabilities(scores, "y_score", self.label_names)
 
     def _check_count(self, shape: tuple[int, ...], name: str) -> None:
         """Refuse another number of labels, where the rule has names for them."""
-        if self.label_names is not None:
-            _checks.label_count(shape, len(self.label_names), "rule", name)
+        if self.n_labels is not None:
+            _checks.label_count(shape, self.n_labels, "rule", name)
 
-    def _decide(
+    def decide(
         self,
         scores: Matrix,
-        tails: Any = None,
         *,
         dense: bool = False,
+        tails: Any = None,
         n_jobs: int | None = -1,
         progress: bool = False,
     ) -> Matrix:
-        """Predict on checked probabilities."""
+        """Return decisions about probabilities that `validate` takes; other arguments as in `predict`."""
         from thresholds.expectation.outcomes import best_decisions
 
         marks = best_decisions(scores, self.beta, self.zero_division, tails, n_jobs=n_jobs, progress=progress)
@@ -238,14 +237,19 @@ class InstanceRule(Saved):
         decided = positives_only(scores, marks != 0)
         return decided.toarray() if dense else decided
 
+    def decide_on_device(self, scores: Any) -> Any:
+        """Return decisions about probabilities that are not in host memory, beside them."""
+        decided, _ = devices.best_sets(scores, self.beta, self.zero_division)
+        return decided
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return header(self.kind) | settings.written(self)
+        return header(self.kind) | written_settings(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        return cls(**settings.read(cls, values))
+        return cls(**read_settings(cls, values))
 
     def __str__(self) -> str:
         """Say what is maximised, and what was expected."""

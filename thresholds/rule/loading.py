@@ -7,13 +7,12 @@ from typing import Any
 from thresholds import _checks
 from thresholds._checks import InputError
 from thresholds._checks.boundary import reading
+from thresholds.rule.base import Rule
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.region import RegionRule
 from thresholds.rule.saving import FORMAT, FORMAT_VERSION
 from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import TopKRule
-
-Rule = ThresholdRule | TopKRule | RegionRule | InstanceRule
 
 
 def load_rule(path: str | os.PathLike[str]) -> Rule:

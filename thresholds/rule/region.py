@@ -8,16 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import InputError
-from thresholds.rule import settings
-from thresholds.rule.decisions import decide_on_device, dense_answer, like, positives_only
-from thresholds.rule.saving import Saved, from_json, header, to_json
+from thresholds.rule.base import Rule, positives_only
+from thresholds.rule.saving import checked_settings, from_json, header, read_settings, to_json, written_settings
 
 
-@dataclass(frozen=True, eq=False)
-class RegionRule(Saved):
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionRule(Rule):
     """Predict a label where its score lies in a region: a union of intervals.
 
     A rule of thresholds has one interval for each label, from the threshold up. `fit_regions` makes others, for scores
@@ -54,7 +53,7 @@ class RegionRule(Saved):
         if not isinstance(self.switches, Iterable):
             raise InputError(f"switches is {_checks.shown(self.switches)}, expected rising scores for each label")
         switches = tuple(_checks.rising(of_label, f"switches of label {j}") for j, of_label in enumerate(self.switches))
-        checked = settings.checked(self)
+        checked = checked_settings(self)
         names = checked["label_names"]
         if not switches or (names is not None and len(names) != len(switches)):
             expected = "at least one" if names is None else f"{len(names)} as label_names has"
@@ -72,67 +71,51 @@ class RegionRule(Saved):
         """Number of labels."""
         return len(self.switches)
 
-    @property
-    def predicts_missing(self) -> bool:
-        """Whether absent scores are positive for some label, so that a sparse answer would be dense."""
-        return bool(self._of_missing().any())
-
-    def predict(self, y_score: object, *, dense: bool = False) -> Any:
-        """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
-        if devices.namespace_on_device(y_score) is not None:
-            return decide_on_device(self, y_score)
-        scores = _checks.scores(y_score, label_names=self.label_names)
-        self._check(scores)
-        decided = self._decide(scores, dense=dense)
-        return like(decided, y_score, self.label_names)
-
-    def _check(self, scores: Matrix) -> None:
-        """Refuse another number of labels."""
-        _checks.label_count(scores.shape, self.n_labels, "rule")
-
-    def _decide_on_device(self, scores: Any) -> Any:
-        """Predict on checked scores that are not in host memory."""
+    def decide_on_device(self, scores: Any) -> Any:
+        """Return decisions about scores that are not in host memory, beside them."""
         return devices.inside(scores, self.switches)
 
-    def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
-        """Predict on checked scores."""
+    def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+        """Return decisions about scores that `validate` takes."""
         if not is_sparse(scores):
             return np.stack([self._inside(j, scores[:, j]) for j in range(self.n_labels)], axis=1).view(np.uint8)
-        absent = self._of_missing()
-        if absent.any() and not dense:
-            raise dense_answer(scores, f"missing={self.missing} lies in the region of label {int(absent.argmax())}")
-        hits, order = np.zeros(scores.nnz, np.bool_), np.argsort(scores.indices, kind="stable")
-        bounds = np.searchsorted(scores.indices[order], np.arange(self.n_labels + 1))
-        for j in np.flatnonzero(np.diff(bounds)).tolist():
-            of_label = order[bounds[j] : bounds[j + 1]]
-            hits[of_label] = self._inside(j, scores.data[of_label])
         if not dense:
-            return positives_only(scores, hits)
-        decided = np.tile(absent.astype(np.uint8), (scores.shape[0], 1))
-        decided[row_of_entries(scores), scores.indices] = hits
-        return decided
+            self._refuse_dense_answer(scores)
+
+        # Entries in the order of their labels, so that those of one label lie together.
+        order = np.argsort(scores.indices, kind="stable")  # (n_stored,)
+        starts = np.searchsorted(scores.indices[order], np.arange(self.n_labels + 1))  # (n_labels + 1,)
+        predicted = np.zeros(scores.nnz, np.bool_)
+        for j in np.flatnonzero(np.diff(starts)).tolist():
+            entries = order[starts[j] : starts[j + 1]]
+            predicted[entries] = self._inside(j, scores.data[entries])
+        return self._with_absent(scores, predicted) if dense else positives_only(scores, predicted)
 
     def _inside(self, label: int, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Tell which scores lie in the region of a label."""
         passed = np.searchsorted(self.switches[label], scores.astype(np.float64), side="right")
         return np.asarray(passed % 2 == 1)
 
-    def _of_missing(self) -> npt.NDArray[np.bool_]:
+    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
         """Tell for which labels absent entries lie in the region."""
         missing = np.array([self.missing])
         return np.array([self._inside(j, missing)[0] for j in range(self.n_labels)])
 
+    def _why_dense(self, label: int) -> tuple[str, str]:
+        """Say that absent entries lie in the region of a label."""
+        return f"missing={self.missing} lies in the region of label {label}", ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
         switches = [[to_json(score) for score in of_label.tolist()] for of_label in self.switches]
-        return header(self.kind) | {"switches": switches} | settings.written(self)
+        return header(self.kind) | {"switches": switches} | written_settings(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
         lists = (_checks.a_list(of_label, "switches") for of_label in _checks.a_list(values["switches"], "switches"))
         switches = [np.array([from_json(score) for score in of_label]) for of_label in lists]
-        return cls(switches=switches, **settings.read(cls, values))
+        return cls(switches=switches, **read_settings(cls, values))
 
     def __str__(self) -> str:
         """Say what was maximised, what was reached, and how many labels have more than one interval."""

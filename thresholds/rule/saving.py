@@ -1,38 +1,70 @@
 """Rules as JSON: exact, readable, and free of code. The form is `rule.schema.json`."""
 
-import json
 import math
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from thresholds import _checks
-from thresholds._checks import InputError
-from thresholds.atomic import write_atomically
+from thresholds._checks import AVERAGES, PLACEMENTS, InputError
+
+if TYPE_CHECKING:
+    from thresholds.rule.base import Rule
 
 FORMAT = "thresholds.rule"
 FORMAT_VERSION = 1
 
+# How a rule was made: the settings that several kinds of rules have, and what checks each.
+_SETTINGS: dict[str, Callable[[Any], Any]] = {
+    "missing": lambda value: _checks.missing(value, np.dtype(np.float64)),
+    "label_names": lambda value: None if value is None else _checks.names_of_labels(value),
+    "average": lambda value: _checks.option(value, "average", (None, *AVERAGES)),
+    "beta": _checks.beta,
+    "zero_division": _checks.zero_division,
+    "objective": lambda value: None if value is None else _checks.finite(value, "objective"),
+    "per_label": lambda value: _checks.option(value, "per_label", (True, False)),
+    "placement": lambda value: _checks.option(value, "placement", (None, *PLACEMENTS)),
+    "guard": lambda value: None if value is None else _checks.text(value, "guard"),
+    "expected": lambda value: _checks.option(value, "expected", (None, "counts", "outcomes")),
+}
+_LATER = {"expected": None}  # what older files do not have
 
-class Saved(ABC):
-    """A rule that can be saved as JSON."""
 
-    own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain values, in the form of `rule.schema.json`."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
-        write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
+def checked_settings(rule: "Rule") -> dict[str, Any]:
+    """Return the settings of a rule, those that it has, checked."""
+    return {name: _SETTINGS[name](getattr(rule, name)) for name in _settings_of(type(rule))}
 
 
 def header(kind: str) -> dict[str, Any]:
     """Return the fields that every saved rule begins with."""
     return {"format": FORMAT, "version": FORMAT_VERSION, "kind": kind}
+
+
+def written_settings(rule: "Rule") -> dict[str, Any]:
+    """Return the settings of a rule as plain values."""
+    values = {name: getattr(rule, name) for name in _settings_of(type(rule))}
+    if "missing" in values:
+        values["missing"] = to_json(values["missing"])
+    return values | {"label_names": None if rule.label_names is None else list(rule.label_names)}
+
+
+def read_settings(kind: "type[Rule]", values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a kind of rule from what `written_settings` gave; no fields but these and its own."""
+    names = _settings_of(kind)
+    refuse_unknown(values, (*header(""), *kind.own_fields, *names))
+    values = _LATER | dict(values)
+    settings = {name: values[name] for name in names}
+    if "missing" in settings:
+        settings["missing"] = from_json(settings["missing"])
+    return settings
+
+
+def _settings_of(kind: type) -> list[str]:
+    """Name the settings that a kind of rule has."""
+    own = {item.name for item in fields(kind)}
+    return [name for name in _SETTINGS if name in own]
 
 
 def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:

@@ -1,8 +1,7 @@
 """One threshold for each label."""
 
-import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,20 +9,19 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.dtypes import rounded_up
-from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Floats, Matrix
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
-from thresholds.rule import settings
-from thresholds.rule.decisions import decide_on_device, dense_answer, like, positives_only
+from thresholds.rule.base import Rule, in_kind, positives_only
 from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.out_of_fold import OutOfFold
-from thresholds.rule.saving import Saved, from_json, header, to_json
+from thresholds.rule.saving import checked_settings, from_json, header, read_settings, to_json, written_settings
 
 
-@dataclass(frozen=True, eq=False)
-class ThresholdRule(Saved):
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdRule(Rule):
     """One threshold for each label: predict iff `score >= threshold`.
 
     Attributes
@@ -74,7 +72,7 @@ class ThresholdRule(Saved):
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
         thresholds = _checks.thresholds(self.thresholds)
-        common = settings.checked(self)
+        common = checked_settings(self)
         _checks.one_name_each(common["label_names"], thresholds.size)
         unsupported = np.array(self.unsupported, np.bool_)
         if unsupported.size == 0:
@@ -94,49 +92,6 @@ class ThresholdRule(Saved):
     def n_labels(self) -> int:
         """Number of labels."""
         return int(self.thresholds.size)
-
-    @property
-    def predicts_missing(self) -> bool:
-        """Whether a threshold is at or below `missing`, so that absent scores are positive: a dense answer."""
-        return bool((self.thresholds <= self.missing).any())
-
-    def predict(self, y_score: object, *, dense: bool = False) -> Any:
-        """Decide: 1 iff `score >= threshold`.
-
-        Parameters
-        ----------
-        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse; 1-D for a rule of one label
-            Entries that a sparse matrix leaves out have the score `missing`.
-        dense : for sparse scores, give a dense array; needed where a threshold at or below `missing` makes
-            (nearly) every cell of a label positive
-
-        Returns
-        -------
-        uint8 array of the shape of `y_score`; CSR for sparse scores, with the positives stored
-
-        Raises
-        ------
-        InputError
-            For NaN, +inf, another number of labels, or sparse scores that would give a dense answer.
-
-        Warns
-        -----
-        ScoreRangeWarning
-            Once, when most scores lie outside the range of those the rule was fitted on.
-
-        Examples
-        --------
-        >>> import thresholds
-        >>> thresholds.ThresholdRule([0.5, 0.2]).predict([[0.5, 0.1], [0.4, 0.3]])
-        array([[1, 0],
-               [0, 1]], dtype=uint8)
-        """
-        if devices.namespace_on_device(y_score) is not None:
-            return decide_on_device(self, y_score)
-        scores = self._checked(y_score)
-        self._warn_if_out_of_range(scores)
-        decided = self._decide(scores, dense=dense)
-        return like(decided, y_score, self.label_names)
 
     def rescale(self, y_score: object) -> Any:
         """Move scores, in the order of each label, so that its threshold lies at 0.5: for tools that know no other.
@@ -173,53 +128,55 @@ class ThresholdRule(Saved):
         unit = bool(((within >= 0) & (within <= 1)).all()) and all(0 <= score <= 1 for score in seen)
         if devices.is_tensor(y_score) and not devices.known_to_numpy(y_score):
             cells: Any = devices.checked_scores(y_score, label_names=self.label_names)
-            self._check(cells)
+            self.validate(cells)
             moved = devices.rescale(cells, self.thresholds, unit)
             return moved if y_score.ndim == 2 else moved[:, 0]  # type: ignore[attr-defined]
         scores = self._checked(y_score)
         if not is_sparse(scores):
-            return like(devices.rescale(scores, self.thresholds, unit), y_score, self.label_names)
+            return in_kind(devices.rescale(scores, self.thresholds, unit), y_score, self.label_names)
         if not unit or self.missing != 0 or self.predicts_missing:
             raise InputError(
                 "y_score is sparse, and what it leaves out would not stay 0: expected missing=0, and scores and"
                 " thresholds in (0, 1]"
             )
         moved = devices.rescale(scores.data[np.newaxis], self.thresholds[scores.indices], unit)[0]
-        return like(type(scores)((moved, scores.indices, scores.indptr), shape=scores.shape), y_score, None)
+        return in_kind(type(scores)((moved, scores.indices, scores.indptr), shape=scores.shape), y_score, None)
 
-    def _checked(self, y_score: object) -> Matrix:
-        """Check scores to predict on."""
-        scores = _checks.scores(y_score, label_names=self.label_names)
-        self._check(scores)
-        return scores
-
-    def _check(self, scores: Matrix) -> None:
-        """Refuse another number of labels."""
-        _checks.label_count(scores.shape, self.n_labels, "rule")
-
-    def _decide_on_device(self, scores: Any) -> Any:
-        """Predict on checked scores that are not in host memory."""
-        self._warn_if_out_of_range(scores, stacklevel=5)
+    def decide_on_device(self, scores: Any) -> Any:
+        """Return decisions about scores that are not in host memory, beside them."""
         return devices.decide(scores, self.thresholds)
 
-    def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
-        """Predict on checked scores, without a word about their range."""
-        cut = rounded_up(self.thresholds, scores.dtype) if scores.dtype.kind == "f" else self.thresholds
+    def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+        """Return decisions about scores that `validate` takes, without a word about their range."""
+        # Scores are compared in their own dtype, into which thresholds are rounded up.
+        cuts = rounded_up(self.thresholds, scores.dtype) if scores.dtype.kind == "f" else self.thresholds
         if not is_sparse(scores):
-            return (scores >= cut).view(np.uint8)
-        filled = np.flatnonzero(self.thresholds <= self.missing)
-        if filled.size and not dense:
-            name = filled[0] if self.label_names is None else repr(self.label_names[filled[0]])
-            by_fit = self.objective is not None and self.expected is None  # Thresholds changed by hand have none.
-            instead = "fit the rule with keep_sparse=True" if by_fit else "raise the threshold"
-            why = f"the threshold {self.thresholds[filled[0]]} of label {name} is not above missing={self.missing}"
-            raise dense_answer(scores, why, f"{instead}, or ")
-        hits = scores.data >= cut[scores.indices]
-        if dense:
-            decided = np.tile((self.thresholds <= self.missing).astype(np.uint8), (scores.shape[0], 1))
-            decided[row_of_entries(scores), scores.indices] = hits
-            return decided
-        return positives_only(scores, hits)
+            return (scores >= cuts).view(np.uint8)
+        if not dense:
+            self._refuse_dense_answer(scores)
+        predicted = scores.data >= cuts[scores.indices]  # (n_stored,)
+        return self._with_absent(scores, predicted) if dense else positives_only(scores, predicted)
+
+    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
+        """Tell for which labels the threshold is at or below `missing`."""
+        return np.asarray(self.thresholds <= self.missing)
+
+    def _why_dense(self, label: int) -> tuple[str, str]:
+        """Say that a threshold is not above `missing`, and how another would be."""
+        name = label if self.label_names is None else repr(self.label_names[label])
+        by_fit = self.objective is not None and self.expected is None  # Thresholds changed by hand have none.
+        instead = "fit the rule with keep_sparse=True" if by_fit else "raise the threshold"
+        why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
+        return why, f"{instead}, or "
+
+    def warn_if_out_of_range(self, scores: Any) -> None:
+        """Warn once if most scores lie outside the range of the fit."""
+        if self.fitted_on is None or self._warned:
+            return
+        message = self.fitted_on.out_of_range(self.fitted_on.share_outside(scores, self.missing))
+        if message is not None:
+            self._warned.append(True)
+            _checks.warn_caller(message, ScoreRangeWarning)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
         """Return a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
@@ -234,11 +191,26 @@ class ThresholdRule(Saved):
         changed = self.thresholds.copy()
         for label, threshold in thresholds.items():
             changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
-        values = {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.init}
         if np.array_equal(changed, self.thresholds):
-            return ThresholdRule(**values)
+            return ThresholdRule(**self._values())
         unknown = {"objective": None, "guard_report": None, "out_of_fold": None}
-        return ThresholdRule(**values | unknown | {"thresholds": changed, "per_label": True})
+        return ThresholdRule(**self._values() | unknown | {"thresholds": changed, "per_label": True})
+
+    def reordered(self, places: Ints) -> "ThresholdRule":
+        """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
+        names, fitted_on = self.label_names, self.fitted_on
+        if names is not None:
+            names = tuple(names[k] for k in places.tolist())
+        if fitted_on is not None:
+            fitted_on = replace(fitted_on, positives=tuple(fitted_on.positives[k] for k in places.tolist()))
+        changed = {
+            "thresholds": self.thresholds[places],
+            "unsupported": self.unsupported[places],
+            "label_names": names,
+            "fitted_on": fitted_on,
+            "guard_report": None,
+        }
+        return ThresholdRule(**self._values() | changed)
 
     def index_of(self, label: str | int) -> int:
         """Return the position of a label."""
@@ -251,6 +223,10 @@ class ThresholdRule(Saved):
             raise InputError(f"label {position} is unknown, expected at most {self.n_labels - 1}")
         return position
 
+    def _values(self) -> dict[str, Any]:
+        """Return the arguments that make this rule again."""
+        return {item.name: getattr(self, item.name) for item in fields(ThresholdRule) if item.init}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
         return {
@@ -259,7 +235,7 @@ class ThresholdRule(Saved):
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
             "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
             "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.to_dict(),
-            **settings.written(self),
+            **written_settings(self),
         }
 
     @classmethod
@@ -276,7 +252,7 @@ class ThresholdRule(Saved):
             unsupported=unsupported,
             fitted_on=None if values["fitted_on"] is None else FittedOn.from_dict(values["fitted_on"]),
             out_of_fold=None if values.get("out_of_fold") is None else OutOfFold.from_dict(values["out_of_fold"]),
-            **settings.read(ThresholdRule, values),
+            **read_settings(ThresholdRule, values),
         )
 
     def __str__(self) -> str:
@@ -302,13 +278,27 @@ class ThresholdRule(Saved):
                 reached += f", {self.out_of_fold}"
         return f"{name}, {shape} {self.n_labels:,} labels ({never:,} never predicted): {reached}"
 
-    def _warn_if_out_of_range(self, scores: Any, stacklevel: int = 3) -> None:
-        """Warn once if most scores lie outside the range of the fit."""
-        if self.fitted_on is not None and not self._warned:
-            words = self.fitted_on.out_of_range(self.fitted_on.share_outside(scores, self.missing))
-            if words is not None:
-                self._warned.append(True)
-                warnings.warn(words, ScoreRangeWarning, stacklevel=stacklevel)
+
+class FixedRule(ThresholdRule):
+    """The same threshold for every label, chosen by hand.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> thresholds.FixedRule(0.5, 2).predict([[0.5, 0.1]])
+    array([[1, 0]], dtype=uint8)
+    """
+
+    def __init__(
+        self, threshold: float, n_labels: int, *, label_names: Sequence[str] | None = None, missing: float = 0.0
+    ) -> None:
+        value = _checks.real(threshold, "threshold")
+        super().__init__(
+            np.full(_checks.count(n_labels, "n_labels", 1), value),
+            label_names=None if label_names is None else _checks.names_of_labels(label_names),
+            missing=missing,
+            per_label=False,
+        )
 
 
 def _some(names: tuple[str, ...] | None) -> str:

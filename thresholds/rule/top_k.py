@@ -11,13 +11,12 @@ from thresholds import _checks, devices
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Matrix, Places
-from thresholds.rule import settings
-from thresholds.rule.decisions import decide_on_device, like
-from thresholds.rule.saving import Saved, header
+from thresholds.rule.base import Rule
+from thresholds.rule.saving import checked_settings, header, read_settings, written_settings
 
 
-@dataclass(frozen=True)
-class TopKRule(Saved):
+@dataclass(frozen=True, repr=False)
+class TopKRule(Rule):
     """Predict the k highest scores of each row; among equal scores, those of the first labels.
 
     Attributes
@@ -44,36 +43,17 @@ class TopKRule(Saved):
 
     kind: ClassVar[str] = "top_k"
     own_fields: ClassVar[tuple[str, ...]] = ("k",)
-    predicts_missing: ClassVar[bool] = False  # for some label: only k of each row are predicted
 
     def __post_init__(self) -> None:
         """Check the number of labels."""
-        self.__dict__.update({"k": _checks.count(self.k, "k", 0)} | settings.checked(self))
+        self.__dict__.update({"k": _checks.count(self.k, "k", 0)} | checked_settings(self))
 
-    def predict(self, y_score: object, *, dense: bool = False) -> Any:
-        """Decide; arguments, shapes and errors as in `ThresholdRule.predict`."""
-        if devices.namespace_on_device(y_score) is not None:
-            return decide_on_device(self, y_score)
-        decided = self._decide(self._checked(y_score), dense=dense)
-        return like(decided, y_score, self.label_names)
-
-    def _checked(self, y_score: object) -> Matrix:
-        """Check scores to predict on."""
-        scores = _checks.scores(y_score, label_names=self.label_names)
-        self._check(scores)
-        return scores
-
-    def _check(self, scores: Matrix) -> None:
-        """Refuse another number of labels, where the rule has names for them."""
-        if self.label_names is not None:
-            _checks.label_count(scores.shape, len(self.label_names), "rule")
-
-    def _decide_on_device(self, scores: Any) -> Any:
-        """Predict on checked scores that are not in host memory."""
+    def decide_on_device(self, scores: Any) -> Any:
+        """Return decisions about scores that are not in host memory, beside them."""
         return devices.highest(scores, self.k)
 
-    def _decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
-        """Predict on checked scores."""
+    def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+        """Return decisions about scores that `validate` takes."""
         k = min(self.k, scores.shape[1])
         if not is_sparse(scores):
             return _dense_choice(scores, k)
@@ -82,12 +62,12 @@ class TopKRule(Saved):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return header(self.kind) | {"k": self.k} | settings.written(self)
+        return header(self.kind) | {"k": self.k} | written_settings(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        return cls(k=values["k"], **settings.read(cls, values))
+        return cls(k=values["k"], **read_settings(cls, values))
 
     def __str__(self) -> str:
         """Say how many labels, and what was reached."""

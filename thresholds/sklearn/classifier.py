@@ -305,7 +305,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
             For other columns than those of the fit.
         """
         scores = self.label_scores(X)
-        decided = self.rule_._decide(scores)  # Without a word about the range: in the sample scores are more extreme.
+        decided = self.rule_.decide(scores)  # Without a word about the range: in the sample scores are more extreme.
         return as_predictions(decided, self.classes_ if self._binary else None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

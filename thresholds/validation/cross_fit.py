@@ -168,7 +168,7 @@ def cross_fit(
     )
 
     # Choose the rows that each fold is fitted on and judged on.
-    weighted = None if problem.weights is None else problem.weights > 0  # (n_samples,)
+    weighted = None if problem.unit_weights is None else problem.unit_weights > 0  # (n_samples,)
     pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     _refuse_folds_without_weight(problem, pairs, judged_rows)
@@ -186,7 +186,7 @@ def cross_fit(
     judged = [judge(fold_rule, problem.take(test)) for fold_rule, (_, test) in zip(fold_rules, pairs, strict=True)]
     by_label = sum((fold.by_label for fold in judged[1:]), judged[0].by_label)
     together = Judged(by_label, stacked([fold.by_sample for fold in judged]))
-    measured = None if problem.measured is None else problem.measured[judged_rows]
+    measured = None if problem.sample_weight is None else problem.sample_weight[judged_rows]
     out_of_fold = f_measure(together, measured, fit.average, fit.beta, fit.zero_division)
     seed = seed_of_folds(how, random_state)
     assert rule.objective is not None, "fits have one"
@@ -203,18 +203,18 @@ def cross_fit(
 
 def _refuse_folds_without_weight(problem: Problem, pairs: list[tuple[Ints, Ints]], judged_rows: Ints) -> None:
     """Refuse folds all of whose rows, to be fitted on or judged, weigh nothing."""
-    if problem.weights is None:
+    if problem.unit_weights is None:
         return
-    if not problem.weights[judged_rows].any():
+    if not problem.unit_weights[judged_rows].any():
         raise InputError("sample_weight is 0 for every row that cv judges, expected at least one positive weight")
     for k, (train, _) in enumerate(pairs):
-        if not problem.weights[train].any():
+        if not problem.unit_weights[train].any():
             raise InputError(f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight")
 
 
 def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
     """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
-    if problem.plain:  # A copy of the scores would be most of the memory.
+    if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
         return problem.view(rows)
     return Problem.of(
         problem.truth[rows],

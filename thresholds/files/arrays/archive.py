@@ -18,10 +18,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import unreadable
 from thresholds.files.source import row_slices
-from thresholds.files.tables.columns import listed
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 _ENCRYPTED, _SIZES_FOLLOW, _UTF_8 = 0x61, 8, 0x800  # bits of a member's flags

@@ -13,7 +13,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
 from thresholds.files.source import LONGEST_LINE, rows_per_block
 from thresholds.files.tables.arrow_columns import (
@@ -24,7 +24,7 @@ from thresholds.files.tables.arrow_columns import (
     names_in,
     values_of,
 )
-from thresholds.files.tables.columns import Batch, Kind, Lists, NoValue, Table, listed
+from thresholds.files.tables.columns import Batch, Kind, Lists, NoValue, Table
 
 _BUFFER_BYTES = 2**16  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
 _BLOCK_BYTES = 2**20  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError, listed, shown
 from thresholds.files.source import Wanted
 
 Form = Literal["flat", "list", "mapping"]  # a mapping has label names for keys
@@ -137,12 +137,6 @@ def truth_part(name: str, columns: Columns, wanted: Wanted, scores: Part | None)
     if not wide:
         raise InputError(f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1")
     return Part("all columns", wide, wide, "wide")
-
-
-def listed(names: Sequence[str] | Columns) -> str:
-    """List a few names."""
-    names = list(names)
-    return (", ".join(map(shown, names[:_SHOWN])) or "none") + (", ..." if len(names) > _SHOWN else "")
 
 
 def differences(first: Table, other: Table, used: Sequence[str]) -> str | None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError, read_json, shown
+from thresholds._checks import InputError, different, read_json, shown
 from thresholds.files.source import LONGEST_LINE, rows_per_block
-from thresholds.files.tables.columns import Batch, Column, Form, Kind, Lists, NoValue, Table, listed
+from thresholds.files.tables.columns import Batch, Column, Form, Kind, Lists, NoValue, Table
 
 _LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
 _BLOCK_BYTES = 2**22  # of text that is read at once
@@ -153,8 +153,7 @@ class JsonLines(Table):
         """Return the values of a mapping in the order of the labels."""
         names = self.columns[key].names or ()
         if value.keys() != set(names):
-            lacks, more = [name for name in names if name not in value], [name for name in value if name not in names]
-            found = f"lacks {listed(lacks)}" if lacks else f"has {listed(more)}"
+            found = different(value, names)
             raise InputError(f"{key!r} of {self._path} {found} in line {number}, expected the labels of the first line")
         return [value[name] for name in names]
 

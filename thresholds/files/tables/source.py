@@ -7,10 +7,10 @@ from itertools import islice
 import numpy as np
 
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError, names_of_labels
+from thresholds._checks import InputError, different, listed, names_of_labels, places
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
-from thresholds.files.tables.columns import Batch, Lists, NoValue, Part, Table, listed, score_part, truth_part
+from thresholds.files.tables.columns import Batch, Lists, NoValue, Part, Table, score_part, truth_part
 from thresholds.files.tables.decoding import from_names, from_positions, indicator, rectangular, stacked
 
 Decode = Callable[[Batch], Matrix]
@@ -105,7 +105,8 @@ class Truth:
             lacking = [label for label in self._names if label not in part.names]
             more = [label for label in part.names if label not in self._names]
             why = accounting.because(table, part, lacking[0]) if lacking else because(more[0])
-            raise InputError(f"truth {part.key!r} of {table.name} {_apart(part.names, self._names)} as the scores{why}")
+            apart = different(part.names, self._names)
+            raise InputError(f"truth {part.key!r} of {table.name} {apart}, expected the same labels as the scores{why}")
         return _ordered(part, self._names)
 
     def _way(self, table: Table) -> Decode:
@@ -130,7 +131,8 @@ class Truth:
         index = {label: place for place, label in enumerate(names)}
         lacking = [label for label in part.names if label not in index]
         if lacking:
-            raise InputError(f"truth {part.key!r} of {table.name} {_apart(part.names, names)} as the scores")
+            apart = different(part.names, names)
+            raise InputError(f"truth {part.key!r} of {table.name} {apart}, expected the same labels as the scores")
         places = np.array([index[label] for label in part.names])
         return lambda batch: from_positions(batch, column, n_labels, places)
 
@@ -209,8 +211,7 @@ def _numbers(batch: Batch, part: Part, n_labels: int) -> Dense:
 def _label_names(table: Table, scores: Part, wanted: Wanted) -> tuple[str, ...] | None:
     """Find the label names: asked for, those of the scores' columns, the file's own, those that numbers stand for."""
     names = wanted.label_names
-    if names is not None and scores.names is not None and set(names) != set(scores.names):
-        raise InputError(f"--label-names {_apart(names, scores.names)} as {table.name}")
+    places(names, scores.names, "--label-names", f"the same labels as {table.name}", "")
     of_classes = {column.names for column in table.columns.values() if column.form == "list" and column.names}
     for found in (names, scores.names, table.label_names, of_classes.pop() if len(of_classes) == 1 else None):
         if found is not None:
@@ -218,22 +219,14 @@ def _label_names(table: Table, scores: Part, wanted: Wanted) -> tuple[str, ...] 
     return None
 
 
-def _apart(names: Sequence[str], others: Sequence[str]) -> str:
-    """Say how label names differ."""
-    more, fewer = (
-        [name for name in names if name not in set(others)],
-        [name for name in others if name not in set(names)],
-    )
-    lacks, has = f"lacks {listed(fewer)}" if fewer else "", f"has {listed(more)}" if more else ""
-    return f"{' and '.join(filter(None, (lacks, has)))}, expected the same labels"
-
-
 def _ordered(part: Part, label_names: tuple[str, ...] | None) -> Part:
     """Put wide columns, or the labels of mappings, into the order of the label names."""
-    if part.names is None or label_names is None or part.names == label_names or part.form == "list":
+    if label_names is None or part.form == "list":
         return part
-    place = {label: k for k, label in enumerate(part.names)}
-    order = tuple(place[label] for label in label_names)
+    found = places(part.names, label_names, part.key, "the same labels")
+    if found is None:
+        return part
+    order = tuple(found.tolist())
     if part.form == "mapping":
         return part._replace(names=label_names, order=order)
     return part._replace(names=label_names, columns=tuple(part.columns[k] for k in order))

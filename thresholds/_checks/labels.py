@@ -1,0 +1,105 @@
+"""Labels by name: the same names in another order are put in order, other names are refused."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Ints
+from thresholds._checks.options import is_utf8
+from thresholds.errors import InputError, shown
+
+Names = tuple[str, ...]
+
+_SHOWN = 5  # names in an error
+
+
+def names_of_labels(value: object) -> Names:
+    """Check label names: strings in order, each once, compared as they are, case and spaces included."""
+    scalar = isinstance(value, np.ndarray) and value.ndim == 0
+    if scalar or not isinstance(value, Iterable) or isinstance(value, str | bytes | Set | Mapping):
+        raise InputError(f"label_names is {shown(value)}, expected strings in a list")
+    try:
+        names = list(value)
+    except TypeError:  # scipy.sparse, for one.
+        raise InputError(f"label_names is {shown(value)}, expected strings in a list") from None
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"label_names has {shown(name)} of type {type(name).__name__}, expected strings")
+        if not is_utf8(name):
+            raise InputError(f"label_names has {shown(name)}, expected text that can be written as UTF-8")
+        if "\0" in name:  # NumPy drops those at the end of a string, so that two names would become one.
+            raise InputError(f"label_names has {shown(str(name))}, expected names without the character NUL")
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        double = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise InputError(f"label_names has {shown(str(double))} twice, expected each name once")
+    return tuple(str(name) for name in names)
+
+
+def one_name_each(names: Sequence[str] | None, n_labels: int) -> None:
+    """Refuse label names that are not as many as labels."""
+    if names is not None and len(names) != n_labels:
+        raise InputError(f"label_names has {len(names)} names, expected {n_labels}, one for each label")
+
+
+def places(
+    names: Sequence[str] | None, wanted: Sequence[str] | None, name: str, expected: str, thing: str = "label"
+) -> Ints | None:
+    """Return where the wanted labels are among others: `names[places[j]]` is `wanted[j]`.
+
+    Parameters
+    ----------
+    names, wanted : label names, or None where labels go by position
+    name : what has `names`, for an error
+    expected : what has `wanted`, for an error
+    thing : what a name is of, for an error
+
+    Returns
+    -------
+    int64 (n_labels,), or None where the labels are in order, or one side has no names
+
+    Raises
+    ------
+    InputError
+        For other names.
+    """
+    if names is None or wanted is None or names == wanted:
+        return None
+    difference = different(names, wanted, thing)
+    if difference:
+        raise InputError(f"{name} {difference}, expected {expected}")
+    place = {label: k for k, label in enumerate(names)}
+    return np.array([place[label] for label in wanted], np.int64)
+
+
+def in_order(matrix: Any, order: Ints | None) -> Any:
+    """Return the columns of a matrix in the order that `places` gave, the entries of each sparse row sorted."""
+    if order is None:
+        return matrix
+    columns = matrix[:, order]
+    if is_sparse(columns):
+        columns.sort_indices()
+    return columns
+
+
+def different(names: Collection[str], wanted: Collection[str], thing: str = "") -> str:
+    """Say which of the wanted names are lacking, and which others there are; nothing if they are the same."""
+    known, asked = set(names), set(wanted)
+    parts = []
+    for word, odd in (
+        ("lacks", [name for name in wanted if name not in known]),
+        ("has", [name for name in names if name not in asked]),
+    ):
+        if odd:
+            things = f"the {thing}{'s' if len(odd) > 1 else ''} " if thing else ""
+            parts.append(f"{word} {things}{listed(odd)}")
+    return " and ".join(parts)
+
+
+def listed(names: Iterable[str]) -> str:
+    """List a few names, and say how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return (", ".join(map(shown, names[:_SHOWN])) or "none") + more

@@ -1,0 +1,251 @@
+"""A rule: what turns the scores of labels into decisions about them."""
+
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks, devices
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError
+from thresholds.atomic import write_atomically
+
+_SHOWN = 4  # values of an array, or of names, in a `repr`
+
+
+class Rule(ABC):
+    """What turns the scores of labels into decisions about them, and is saved as JSON.
+
+    `predict` takes scores as users have them. Other modules, which have checked scores already, ask `validate` once
+    and then `decide`, a block of rows at a time.
+
+    Attributes
+    ----------
+    label_names : tuple of str, or None
+    n_labels : int, or None for a rule that takes any number of labels
+    missing : the score of an entry that a sparse matrix leaves out
+    predicts_missing : whether such entries are predicted for some label, so that a sparse answer would be dense
+    """
+
+    kind: ClassVar[str]  # its name in JSON
+    own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
+
+    @property
+    @abstractmethod
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels."""
+
+    @property
+    @abstractmethod
+    def missing(self) -> float:
+        """The score of an entry that a sparse matrix leaves out."""
+
+    @property
+    def n_labels(self) -> int | None:
+        """Number of labels; None for a rule that takes any number."""
+        return None if self.label_names is None else len(self.label_names)
+
+    @property
+    def predicts_missing(self) -> bool:
+        """Whether absent scores are positive for some label, so that a sparse answer would be dense."""
+        return bool(self._predicted_if_absent().any())
+
+    def needs_dense(self, scores: Matrix) -> bool:
+        """Whether decisions about these scores must be dense, as what they leave out is predicted."""
+        return is_sparse(scores) and self.predicts_missing
+
+    def validate(self, scores: Any) -> None:
+        """Refuse scores that the rule cannot take: of another number of labels, or no probabilities where needed.
+
+        Parameters
+        ----------
+        scores : (n_samples, n_labels) real scores, an array or a CSR array, without NaN or +inf
+
+        Raises
+        ------
+        InputError
+        """
+        if self.n_labels is not None:
+            _checks.label_count(scores.shape, self.n_labels, "rule")
+
+    @abstractmethod
+    def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+        """Return decisions about scores that `validate` takes, columns in the order of the rule's labels.
+
+        Parameters
+        ----------
+        scores : as in `validate`
+        dense : for sparse scores, give a dense array
+
+        Returns
+        -------
+        uint8 (n_samples, n_labels); CSR for sparse scores, with the positives stored
+
+        Raises
+        ------
+        InputError
+            For sparse scores that would give a dense answer, without `dense`.
+        """
+
+    def decide_on_device(self, scores: Any) -> Any:
+        """Return decisions about scores that `validate` takes and that are not in host memory, beside them."""
+        raise InputError(f"y_score is on {scores.device}, expected it in host memory for a {type(self).__name__}")
+
+    def warn_if_out_of_range(self, scores: Any) -> None:
+        """Warn once if most scores lie outside the range of those that the rule was fitted on, if it knows that."""
+        return
+
+    def predict(self, y_score: object, *, dense: bool = False) -> Any:
+        """Decide: 1 where a label is predicted.
+
+        Parameters
+        ----------
+        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse; 1-D for a rule of one label
+            Entries that a sparse matrix leaves out have the score `missing`.
+        dense : for sparse scores, give a dense array; needed where entries that a sparse matrix leaves out are
+            predicted, as where a threshold at or below `missing` makes (nearly) every cell of a label positive
+
+        Returns
+        -------
+        uint8 array of the shape of `y_score`; CSR for sparse scores, with the positives stored
+
+        Raises
+        ------
+        InputError
+            For NaN, +inf, another number of labels, or sparse scores that would give a dense answer.
+
+        Warns
+        -----
+        ScoreRangeWarning
+            Once, when most scores lie outside the range of those the rule was fitted on.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> thresholds.ThresholdRule([0.5, 0.2]).predict([[0.5, 0.1], [0.4, 0.3]])
+        array([[1, 0],
+               [0, 1]], dtype=uint8)
+        """
+        if devices.namespace_on_device(y_score) is not None:
+            return self._predict_on_device(y_score)
+        scores = self._checked(y_score)
+        self.warn_if_out_of_range(scores)
+        return in_kind(self.decide(scores, dense=dense), y_score, self.label_names)
+
+    def with_names(self, label_names: Sequence[str]) -> Self:
+        """Return the same rule with names for its labels, in order."""
+        return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Rule":
+        """Build a rule from what `to_dict` gave."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+        write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
+
+    def __repr__(self) -> str:
+        """Return the fields in brief: of arrays and names the first few."""
+        return _in_brief(self)
+
+    def _predict_on_device(self, y_score: Any) -> Any:
+        """Decide about an array that is not in host memory, beside it; one dimension for one."""
+        scores = devices.checked_scores(y_score, label_names=self.label_names)
+        self.validate(scores)
+        self.warn_if_out_of_range(scores)
+        decided = self.decide_on_device(scores)
+        return decided[:, 0] if y_score.ndim == 1 else decided
+
+    def _checked(self, y_score: object) -> Matrix:
+        """Check scores to predict on."""
+        scores = _checks.scores(y_score, label_names=self.label_names)
+        self.validate(scores)
+        return scores
+
+    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
+        """Tell for which labels entries that a sparse matrix leaves out are predicted: bool (n_labels,)."""
+        return np.zeros(self.n_labels or 0, np.bool_)
+
+    def _why_dense(self, label: int) -> tuple[str, str]:
+        """Say why absent entries of a label are predicted, and what could be done but for a dense answer."""
+        return f"what it leaves out is predicted for label {label}", ""
+
+    def _refuse_dense_answer(self, scores: Any) -> None:
+        """Refuse sparse scores if nearly all cells of a label would be positive; say how large the answer would be."""
+        absent = self._predicted_if_absent()
+        if not absent.any():
+            return
+        why, instead = self._why_dense(int(absent.argmax()))
+        n_bytes = scores.shape[0] * scores.shape[1]  # one for each cell
+        size = f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes:,} bytes"
+        raise InputError(
+            f"y_score is sparse, and {why}, so that nearly all cells would be positive: {instead}pass dense=True for a"
+            f" dense answer of {size}"
+        )
+
+    def _with_absent(self, scores: Any, predicted: npt.NDArray[np.bool_]) -> Dense:
+        """Return dense decisions from those about the entries of a CSR array, and those about what it leaves out."""
+        absent = self._predicted_if_absent().astype(np.uint8)  # (n_labels,)
+        decided = np.tile(absent, (scores.shape[0], 1))  # (n_samples, n_labels)
+        decided[row_of_entries(scores), scores.indices] = predicted
+        return decided
+
+
+def positives_only(scores: Any, predicted: npt.NDArray[np.bool_]) -> Any:
+    """Return a CSR array of ones where entries of `scores` are predicted: bool (n_stored,)."""
+    starts = np.concatenate([[0], np.cumsum(predicted)])[scores.indptr]  # (n_samples + 1,)
+    columns = scores.indices[predicted]
+    return type(scores)((np.ones(columns.size, np.uint8), columns, starts), shape=scores.shape)
+
+
+def in_kind(cells: Matrix, like: object, label_names: Sequence[str] | None) -> Any:
+    """Return a value for each cell as scores came: frame, tensor, spmatrix or array, one dimension for one."""
+    if is_sparse(cells):
+        from scipy import sparse
+
+        return sparse.csr_matrix(cells) if isinstance(like, sparse.spmatrix) else cells
+    frame = _checks.like_frame(cells, like, None if label_names is None else tuple(label_names))
+    if frame is not None:
+        return frame
+    array = cells[:, 0] if _is_vector(like) else cells
+    tensor = _checks.like_tensor(array, like)
+    return array if tensor is None else tensor
+
+
+def _is_vector(value: Any) -> bool:
+    """Whether scores have one dimension, also those in a list."""
+    if isinstance(value, list | tuple) and value and hasattr(value[0], "ndim"):
+        return bool(value[0].ndim == 0)
+    return np.ndim(value) == 1
+
+
+def _in_brief(value: object) -> str:
+    """Return the `repr` of a value, the first few items of arrays and tuples, and their number."""
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = [f"{item.name}={_in_brief(getattr(value, item.name))}" for item in fields(value) if item.repr]
+        return f"{type(value).__name__}({', '.join(shown)})"
+    if isinstance(value, np.ndarray):
+        return _some_of(value.tolist(), "[", "]")
+    if isinstance(value, tuple):
+        return _some_of(value, "(", ",)" if len(value) == 1 else ")")
+    return repr(value)
+
+
+def _some_of(values: Sequence[object], start: str, end: str) -> str:
+    """Return the first few of some values, and their number if there are more."""
+    shown = [_in_brief(value) for value in values[:_SHOWN]]
+    if len(values) > _SHOWN:
+        shown.append(f"... {len(values):,} in all")
+    return f"{start}{', '.join(shown)}{end}"
