@@ -288,7 +288,7 @@ def test_threads_and_sparsity_do_not_matter(weighted: bool) -> None:
     problem = large()
     weights = np.random.default_rng(1).exponential(size=3000) if weighted else None
     expected = shrunk(problem, n_jobs=1, sample_weight=weights)
-    for n_jobs in (2, 3, None):
+    for n_jobs in (2, 3, None, -1):
         check_same(shrunk(problem, n_jobs=n_jobs, sample_weight=weights), expected)
         got = fit_empirical(problem.y_true, problem.sparse(), guard="shrink", n_jobs=n_jobs, sample_weight=weights)
         check_same(got, expected)

@@ -16,7 +16,8 @@ from tests.naive import exhaustive as naive
 from thresholds._kernels import counting as kernels
 from thresholds._kernels.refine import OF_ALL_LABELS
 from thresholds.data.problem import Problem
-from thresholds.fitting.empirical import FitSettings, fit_problem
+from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.options import FitOptions
 from thresholds.search import staircase
 from thresholds.search.counting import blocks, bounds, refine
 from thresholds.search.counting import passes as narrowing
@@ -587,24 +588,14 @@ def test_rows_of_a_problem_fit_like_copies_of_them(
     average: str, layout: str, sizes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(17)
-    settings = FitSettings.of(
-        average,
-        beta=1.0,
-        per_label=True,
-        zero_division=0.0,
-        placement="low",
-        guard=None,
-        max_overprediction=None,
-        min_precision=None,
-        min_recall=None,
-    )
+    options = FitOptions(average=average, n_jobs=2)
     monkeypatch.setattr(narrowing, "_WORTH_COUNTING", 0)
     for dtype, width, kind in ((np.float32, 64, "uint8"), (np.float64, 5, "CSR"), (np.float16, 9, "bool")):
         truth, scores = draw(rng, (180, width))
         scores = scores.astype(dtype)
         whole = Problem.of(TRUTHS[kind](truth), LAYOUTS[layout](scores))
         for rows in (np.arange(40, 170), np.sort(rng.choice(180, 131, replace=False)), rng.permutation(180)[:70]):
-            got = fit_problem(whole.view(rows), settings, n_jobs=2, progress=False)
+            got = fit_problem(whole.view(rows), options)
             check_same(got, fit(truth[rows], scores[rows], average, counting=False), width)
 
 

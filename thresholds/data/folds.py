@@ -14,6 +14,8 @@ from thresholds._checks import InputError
 from thresholds._kernels.folds import deal_out
 from thresholds.results import counted
 
+N_SPLITS = 5  # folds of a cross-validation, unless another number is given; as in scikit-learn
+SEED = 0  # of folds, unless another is given: a figure that is reported stays the same
 STRATIFIED = "by iterative stratification"
 
 
@@ -26,26 +28,26 @@ class _Entries(NamedTuple):
 
 
 def multilabel_folds(
-    y_true: object, n_folds: int = 5, *, groups: object = None, random_state: int | None = None
+    y_true: object, n_splits: int = N_SPLITS, *, groups: object = None, random_state: int | None = SEED
 ) -> Ints:
     """Split rows into folds in which each label is as frequent as in all rows: iterative stratification.
 
     The label with the fewest rows left is dealt out first, each of its rows to the fold with the fewest positives of
     that label, ties to the smallest fold, then at random. Rows without labels even out the sizes. A label of P
-    positives so has about P / n_folds in each fold, where random folds often leave a rare label with none.
+    positives so has about P / n_splits in each fold, where random folds often leave a rare label with none.
 
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
-    n_folds : at least 2
+    n_splits : number of folds, at least 2
     groups : (n_samples,) names or numbers, or None
         Rows of a group stay in one fold, as rows of a patient or of an author should: groups are dealt out instead of
         rows, those that have the label most often first.
-    random_state : seed; None for another split each time
+    random_state : seed of what falls to chance; the same folds each time with 0 (default), others with None
 
     Returns
     -------
-    int64 (n_samples,), the fold of each row, from 0 to n_folds - 1
+    int64 (n_samples,), the fold of each row, from 0 to n_splits - 1
 
     Raises
     ------
@@ -61,34 +63,43 @@ def multilabel_folds(
     >>> import numpy as np, thresholds
     >>> y_true = np.zeros((100, 2), int)
     >>> y_true[:5, 0] = y_true[3:53, 1] = 1
-    >>> folds = thresholds.multilabel_folds(y_true, random_state=0)
+    >>> folds = thresholds.multilabel_folds(y_true)
     >>> [y_true[folds == k].sum(axis=0).tolist() for k in range(5)]
     [[1, 10], [1, 10], [1, 10], [1, 10], [1, 10]]
     """
     groups = _checks.aligned_rows(groups, "groups", y_true=y_true)
     truth = _checks.indicator(y_true)
-    n_folds = _checks.count(n_folds, "n_folds", 2)
+    n_splits = _checks.count(n_splits, "n_splits", 2)
+    return _stratified(truth, n_splits, "n_splits", groups, random_state)
+
+
+def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, random_state: int | None) -> Ints:
+    """Return the fold of each row; `asked_by` is the argument that says how many folds there are."""
+    n_rows = truth.shape[0]
     seed = None if random_state is None else _checks.count(random_state, "random_state", 0)
     rng = np.random.default_rng(seed)
-    n = truth.shape[0]
-    unit = np.arange(n) if groups is None else group_numbers(groups, n)
+
+    # A unit is what stays in one fold: a row, or a group of rows.
+    unit = np.arange(n_rows) if groups is None else group_numbers(groups, n_rows)  # (n_rows,)
     n_units = int(unit.max()) + 1
     if n_units < n_folds:
         kind, name = ("row", "y_true") if groups is None else ("group", "groups")
-        raise InputError(f"{name} has {counted(n_units, kind)}, expected at least n_folds={n_folds}")
+        raise InputError(f"{name} has {counted(n_units, kind)}, expected at least {asked_by}={n_folds}")
+
+    # What falls to chance: the order of units that are alike, and the fold that ties begin with.
+    turn = rng.permutation(n_units)  # (n_units,)
+    first = rng.integers(n_folds, size=n_units)  # (n_units,)
+
+    # The units of each label, those that have it most often first, and the labels of each unit.
     entries = _entries(truth, None if groups is None else unit)
+    by_label = np.lexsort((turn[entries.unit], -entries.times, entries.label))
+    label_starts = np.append(0, np.bincount(entries.label, minlength=truth.shape[1]).cumsum())  # (n_labels + 1,)
+    unit_starts = np.append(0, np.bincount(entries.unit, minlength=n_units).cumsum())  # (n_units + 1,)
+
+    # Units without labels even out the sizes in the end, the largest first.
     sizes = np.bincount(unit, minlength=n_units)  # (n_units,)
-
-    # What is left to chance: the turn of units that are alike, and the first of folds that are alike to a unit.
-    turn = rng.permutation(n_units)
-    first = rng.integers(n_folds, size=n_units)
-
-    # Units with most of a label come first, and the largest of those without labels.
-    by_label = np.lexsort((turn[entries.unit], -entries.times, entries.label))  # (n_entries,)
-    without_labels = np.lexsort((turn, -sizes))  # (n_units,)
-    label_starts = np.append(0, np.bincount(entries.label, minlength=truth.shape[1]).cumsum())
-    unit_starts = np.append(0, np.bincount(entries.unit, minlength=n_units).cumsum())
-    folds = deal_out(
+    by_size = np.lexsort((turn, -sizes))
+    fold_of_unit = deal_out(
         label_starts,
         entries.unit[by_label],
         unit_starts,
@@ -96,10 +107,10 @@ def multilabel_folds(
         entries.times,
         sizes,
         first,
-        without_labels,
+        by_size,
         n_folds,
-    )  # (n_units,)
-    return folds[unit]
+    )
+    return fold_of_unit[unit]
 
 
 def split_rows(
@@ -117,7 +128,8 @@ def split_rows(
     if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
         return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
     if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
-        folds = _stratified(truth, weighted, _checks.count(cv, "cv", 2), groups, random_state)
+        n_folds = _checks.count(cv, "cv", 2)
+        folds = _folds_of_weighted(truth, weighted, n_folds, groups, random_state)
         kind = STRATIFIED + ("" if groups is None else " of groups")
         return list(_of_numbers(folds)), kind
     if groups is not None:
@@ -138,16 +150,16 @@ def seed_of_folds(how: str, random_state: int | None) -> int | None:
     return random_state if how.startswith(STRATIFIED) else None
 
 
-def _stratified(
+def _folds_of_weighted(
     truth: Matrix, weighted: Booleans | None, n_folds: int, groups: object, random_state: int | None
 ) -> Ints:
     """Return folds of the rows that have weight; the others, which count nowhere, are in none."""
     if weighted is None or weighted.all():
-        return multilabel_folds(truth, n_folds, groups=groups, random_state=random_state)
+        return _stratified(truth, n_folds, "cv", groups, random_state)
     used = np.flatnonzero(weighted)
-    folds = np.full(weighted.size, -1)  # (n_samples,)
-    group = None if groups is None else group_numbers(groups, weighted.size)[used]
-    folds[used] = multilabel_folds(truth[used], n_folds, groups=group, random_state=random_state)
+    used_groups = None if groups is None else group_numbers(groups, weighted.size)[used]
+    folds = np.full(weighted.size, -1)
+    folds[used] = _stratified(truth[used], n_folds, "cv", used_groups, random_state)
     return folds
 
 

@@ -46,7 +46,7 @@ def best_shared_cut(
     beta: float,
     zero_division: float,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> tuple[float, float]:
     """Return the score at which to cut all labels for the highest F-beta, and the next lower score (NaN without one).
@@ -65,7 +65,7 @@ class _Search:
     average: Average
     beta: float
     zero_division: float
-    n_jobs: int | None = None
+    n_jobs: int | None = -1
     progress: bool = False
 
     def best(self) -> tuple[float, float]:

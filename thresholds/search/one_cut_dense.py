@@ -69,7 +69,7 @@ class MeanCut:
     average: Average
     beta: float
     zero_division: float
-    n_jobs: int | None = None
+    n_jobs: int | None = -1
     progress: bool = False
 
     def best(self) -> tuple[float, float] | None:

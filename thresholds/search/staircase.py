@@ -153,7 +153,7 @@ def map_labels(
     problem: Problem,
     function: Callable[[Staircase], Result],
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the staircases of one tile of labels after another, on threads, in order."""

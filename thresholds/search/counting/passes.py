@@ -60,7 +60,7 @@ def useful_staircases(
     beta: float,
     *,
     jointly: bool,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the steps among which the best of each label lies, or of all labels `jointly`, in order."""
