@@ -223,6 +223,7 @@ def test_states_by_the_table(positives: int, over: bool, informative: bool, unin
 # The table
 
 
+@pytest.mark.each_value(seed=6)
 @pytest.mark.parametrize("seed", range(20))
 def test_the_table_is_as_defined(seed: int) -> None:
     truth, scores = draw(seed)
@@ -324,6 +325,7 @@ def test_many_rows() -> None:
 # Scores of every kind
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("missing", [0.0, -1.0, 0.6])
 def test_sparse_scores_are_diagnosed_as_dense_ones(kind: type, missing: float) -> None:
@@ -699,6 +701,7 @@ def believed(probabilities: Array, rule: object, bound: float = 3.0) -> threshol
     return found
 
 
+@pytest.mark.each_value(seed=4)
 @pytest.mark.parametrize("seed", range(12))
 def test_beliefs_are_as_defined(seed: int) -> None:
     rng = np.random.default_rng([81, seed])
@@ -976,6 +979,7 @@ def test_a_common_label_that_ranks_backwards_may_be_predicted_always() -> None:
     assert not found.repair(rule, "cap").changes.size
 
 
+@pytest.mark.each_value(n_positives=1, spread=2, decimals=2, listed=2)
 @pytest.mark.parametrize("n_positives", [5, 8, 20, 60])
 @pytest.mark.parametrize(
     ("spread", "decimals", "listed"),

@@ -212,7 +212,7 @@ def calibrate(
     sample_weight: object = None,
     missing: float = 0.0,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Calibrator:
     """Fit a map that turns scores into probabilities, for each label or one for all.
@@ -233,7 +233,7 @@ def calibrate(
         Cells of exactly this score, stored or not, dense or sparse, are a group of their own: in "platt" they get the
         share of positives among them and are no part of the curve; in "isotonic" equal scores are one group anyway.
     label_names : strings, one per label
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
 
     Returns

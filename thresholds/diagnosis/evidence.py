@@ -91,7 +91,7 @@ class _Ranks(NamedTuple):
         )
 
 
-def evidence_of(problem: Problem, criteria: Criteria, *, n_jobs: int | None = None, progress: bool = False) -> Evidence:
+def evidence_of(problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False) -> Evidence:
     """Test every label; the caps predict at most `overprediction` times the positives."""
 
     def of_tile(first: int, last: int) -> Evidence:

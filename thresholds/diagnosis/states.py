@@ -26,8 +26,8 @@ def diagnose(
     alpha: float = 0.05,
     min_auroc: float = 0.7,
     overprediction: float = 3.0,
-    random_state: object = None,
-    n_jobs: int | None = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Diagnosis:
     """Tell which labels a rule predicts far too often although the scores know little of them.
@@ -64,7 +64,7 @@ def diagnose(
     min_auroc : in (0, 1), the AUROC from which scores count as knowing a label
     overprediction : positive, predictions over positives from which a label is over-predicted
     random_state : nothing is drawn, p-values are exact or in closed form; accepted so that every call can be seeded
-    n_jobs : threads; None for all cores
+    n_jobs : threads; -1 for all cores the process may use, None for one
     progress : show a progress bar on stderr if it takes longer than a second
 
     Returns

@@ -92,7 +92,7 @@ def batch_effect(
     exact: bool = True,
     label_names: object = None,
     random_state: int = 0,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> BatchEffect:
     """Show how the decision about one row changes with the rows that are decided together with it.
@@ -108,7 +108,7 @@ def batch_effect(
     beta, zero_division, exact : as in `fit_expected`; by default the exact expectation, as small batches need
     label_names : strings, one per label
     random_state : seed of the order in which other rows join
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
 
     Returns
@@ -181,7 +181,7 @@ def predict_by_batch(
     per_label: bool = True,
     zero_division: float = 0.0,
     exact: bool = False,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Any:
     """Decide batch by batch: `fit_expected` on the rows of each batch, applied to them.
@@ -191,7 +191,7 @@ def predict_by_batch(
     probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
     batches : (n_samples,) what tells batches apart, such as the number, the name or the day of each row's batch
     average, beta, per_label, zero_division, exact : as in `fit_expected`
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
 
     Returns
