@@ -27,7 +27,7 @@ from thresholds import (
     diagnose,
     fit_empirical,
 )
-from thresholds._kernels.evidence import chance_of_f
+from thresholds._kernels.evidence import p_value_of_best_f1
 from thresholds.diagnosis.evidence import rejected
 
 Array = NDArray[np.generic]
@@ -751,7 +751,7 @@ def test_resolution_is_one_where_the_model_is_certain() -> None:
 
 def test_the_chance_of_the_best_f_is_right_far_out() -> None:
     for n, positives in ((60, 10), (2000, 6)):
-        chance = chance_of_f(np.ones(n, np.int64), positives, positives, positives, 0.5)
+        chance = p_value_of_best_f1(np.ones(n, np.int64), positives, positives, positives, 0.5)
         np.testing.assert_allclose(chance, 1 / math.comb(n, positives), rtol=1e-9)
 
 
@@ -810,7 +810,7 @@ def test_where_the_exact_test_takes_too_long_a_bound_stands_in(monkeypatch: pyte
         scores[np.flatnonzero(truth[:, j])[:6], j] += 8
     rule = FixedRule(-1.0, 40)
     exact = diagnose(truth, scores, rule).table["p_informative"]
-    monkeypatch.setattr("thresholds.diagnosis.evidence._TOO_MANY", 0.0)
+    monkeypatch.setattr("thresholds.diagnosis.evidence._MAX_STEPS", 0.0)
     bounded = diagnose(truth, scores, rule).table["p_informative"]
     assert (bounded >= exact * (1 - 1e-9)).all()
     small = exact < 1e-6

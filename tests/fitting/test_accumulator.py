@@ -1,11 +1,9 @@
 """`Accumulator`: batches, merged or not, are fitted as one; a refused batch leaves no trace; files hold it all, too."""
 
 import copy
-import inspect
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -19,7 +17,7 @@ import thresholds
 from tests.cases import Case, cases, small_cases
 from thresholds import InputError, fit_empirical
 from thresholds.data import growing as gathering
-from thresholds.fitting.accumulator import Accumulator, FitOptions
+from thresholds.fitting.accumulator import Accumulator
 
 Array = NDArray[np.generic]
 
@@ -127,13 +125,6 @@ def test_more_rows_may_follow_a_fit(data: tuple[Array, Array, Array]) -> None:
     assert first.to_dict() == fit_empirical(y_true[:200], y_score[:200], "micro").to_dict()
     assert rows.compute("micro").to_dict() == fit_empirical(y_true, y_score, "micro").to_dict()
     np.testing.assert_array_equal(early, y_score[:200])
-
-
-def test_it_takes_the_options_of_a_fit_but_those_of_its_own() -> None:
-    of_fit = dict(inspect.signature(fit_empirical).parameters)
-    own = {"y_true", "y_score", "average", "sample_weight", "missing", "label_names"}
-    assert list(get_type_hints(FitOptions)) == [name for name in of_fit if name not in own]
-    assert inspect.signature(Accumulator.compute).parameters["average"].default == of_fit["average"].default
 
 
 # Merging

@@ -148,7 +148,7 @@ def test_the_order_of_rows_does_not_matter(fit: dict[str, object]) -> None:
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_threads_do_not_matter(form: Callable[[Floats], object], fit: dict[str, object]) -> None:
     p, ids = form(draw(40, 5, seed=10)), np.random.default_rng(10).integers(0, 8, 40)
-    decided = [predict_by_batch(p, ids, **fit, n_jobs=n_jobs) for n_jobs in (1, 2, 3, None)]
+    decided = [predict_by_batch(p, ids, **fit, n_jobs=n_jobs) for n_jobs in (1, 2, 3, None, -1)]
     first = decided[0] if form is np.asarray else decided[0].toarray()
     for other in decided[1:]:
         np.testing.assert_array_equal(other if form is np.asarray else other.toarray(), first)

@@ -530,7 +530,7 @@ def test_threads_do_not_matter(average: str) -> None:
     rng = np.random.default_rng(15)
     truth, scores = rng.random((400, 60)) < 0.2, rng.standard_normal((400, 60))
     first = fit_regions(truth, scores, average, n_jobs=1)
-    for n_jobs in (2, 3, None):
+    for n_jobs in (2, 3, None, -1):
         other = fit_regions(truth, scores, average, n_jobs=n_jobs)
         assert [s.tobytes() for s in other.switches] == [s.tobytes() for s in first.switches]
         assert other.objective == first.objective

@@ -598,7 +598,7 @@ ROWS = np.arange(N)
         (2.0, "cv is 2.0, expected a whole number of at least 2$"),
         (None, "cv is None, expected a whole number of at least 2$"),
         (True, "cv is True, expected a whole number of at least 2$"),
-        (N + 1, "y_true has 72 rows, expected at least n_folds=73$"),
+        (N + 1, "y_true has 72 rows, expected at least cv=73$"),
         ([], "cv has no folds, expected at least one$"),
         (np.zeros(N, int), "cv has 1 fold, expected one to judge and rows outside it to fit on$"),
         (np.full(N, -1), "cv has 0 folds, expected one to judge"),

@@ -83,18 +83,18 @@ def _chunk(n_samples: int, n_labels: int) -> int:
     return -(-n_samples // max(wanted, 2))
 
 
-def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = None) -> ConfusionCounts:
+def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = -1) -> ConfusionCounts:
     """Return the expected counts of predicting what lies at or above the cut of each label."""
     return _counts(p, _sums_above(p, cuts, n_jobs)[0])
 
 
-def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
+def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = -1) -> ConfusionCounts:
     """Return the expected counts of 0/1 decisions, by row, without weights."""
     rows = Probabilities(transposed(p.matrix), np.ones(p.n_labels), 1.0, _chunk(p.n_labels, p.n_samples))
     return replace(counts_of_decisions(rows, transposed(decided), n_jobs), labels=None)
 
 
-def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
+def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = -1) -> ConfusionCounts:
     """Return the expected counts of 0/1 decisions, by label."""
 
     def add(rows: slice, sums: Floats, _: Floats) -> None:
@@ -110,7 +110,7 @@ def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = 
 
 
 def best_cuts(
-    p: Probabilities, beta: float, *, pooled: bool, n_jobs: int | None = None, progress: bool = False
+    p: Probabilities, beta: float, *, pooled: bool, n_jobs: int | None = -1, progress: bool = False
 ) -> tuple[Floats, ConfusionCounts]:
     """Return F* / (1 + b^2) of each label, or, for each, that of their pooled counts, and what it counts; above 0."""
     cuts = np.zeros(1 if pooled else p.n_labels)
@@ -160,7 +160,7 @@ def _climb(
 
 
 def _sums_above(
-    p: Probabilities, low: Floats, n_jobs: int | None = None, progress: bool = False
+    p: Probabilities, low: Floats, n_jobs: int | None = -1, progress: bool = False
 ) -> tuple[Floats, Floats]:
     """Return the expected counts of what lies at or above the cuts, (3, n_labels), and the lowest probability there."""
 

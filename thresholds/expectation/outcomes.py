@@ -78,7 +78,7 @@ def best_decisions(
     zero_division: float,
     tails: Floats | None = None,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> npt.NDArray[np.uint8]:
     """Mark the cells (of a sparse matrix: the stored ones) whose prediction maximises the expectation in each row."""
@@ -96,7 +96,7 @@ def best_decisions(
 
 
 def best_thresholds(
-    matrix: Matrix, beta: float, zero_division: float, *, n_jobs: int | None = None, progress: bool = False
+    matrix: Matrix, beta: float, zero_division: float, *, n_jobs: int | None = -1, progress: bool = False
 ) -> Floats:
     """Give, for each column, the lowest probability to predict; +inf for none. Equal ones are predicted alike."""
     columns = transposed(matrix)
@@ -117,7 +117,7 @@ def expected_of_rows(
     beta: float,
     zero_division: float,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
     title: str = "rows",
 ) -> Floats:
@@ -150,7 +150,7 @@ def expected_weighted(
     beta: float,
     zero_division: float,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> float:
     """Return the expectation of sum_j a_j F_j / sum_j a_j, a_j the positives of column j; of mean F_j where all are 0.
