@@ -1,4 +1,4 @@
-"""Expected counts, what rules from probabilities alone read: true positives, predictions, positives.
+"""Expected counts: true positives, predictions and positives, from probabilities alone.
 
 With probabilities p, decisions h and row weights w they are, for each label, the sums of w p h, of
 w h and of w p. F-beta of expected counts is highest for the labels with
@@ -61,7 +61,8 @@ class Probabilities:
         if row_weights is None:
             row_weights = np.ones(n_samples)
         if not row_weights.any():
-            raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
+            expected = "at least one positive weight"
+            raise InputError(f"sample_weight is 0 for every row, expected {expected}")
         weights = row_weights.astype(np.float64)
         return cls(matrix, weights, unit, _chunk(n_samples, n_labels), names)
 

@@ -68,14 +68,13 @@ def best_sizes(
 
     `rising` has the lists sorted; `tails` has power sums of labels outside the lists.
     """
-    beta_squared = beta * beta
+    options = (beta * beta, zero_division, whole_ties)
     if tails is None and lists.longest <= _FEW_LABELS:
-        sizes, _ = best_prefixes_of_few(lists.starts, rising, beta_squared, zero_division, whole_ties)
+        sizes, _ = best_prefixes_of_few(lists.starts, rising, *options)
         return sizes
     if tails is None:
         tails = np.zeros((lists.starts.size - 1, 0))
-    nodes = _nodes(beta > 1)
-    sizes, _ = kernels.best_prefixes(lists.starts, rising, tails, beta_squared, zero_division, whole_ties, nodes)
+    sizes, _ = kernels.best_prefixes(lists.starts, rising, tails, *options, _nodes(beta > 1))
     return sizes
 
 
