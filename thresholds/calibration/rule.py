@@ -11,8 +11,11 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Matrix
 from thresholds.calibration.calibrator import Calibrator
+from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.base import in_kind, positives_only
+from thresholds.rule.loading import rule_of
+from thresholds.rule.saving import header, refuse_unknown
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +43,7 @@ class CalibratedRule(Rule):
     rule: InstanceRule | ThresholdRule
 
     kind: ClassVar[str] = "calibrated"
+    own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule")
 
     def __post_init__(self) -> None:
         """Check the parts, and put the labels of the rule into the order of the calibrator's."""
@@ -68,9 +72,7 @@ class CalibratedRule(Rule):
         """The score of an entry that a sparse matrix leaves out."""
         return self.calibrator.missing
 
-    def predict(
-        self, y_score: object, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
-    ) -> Any:
+    def predict(self, y_score: object, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
         scores = self._checked(y_score)
         decided = self.decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
@@ -80,9 +82,7 @@ class CalibratedRule(Rule):
         """Refuse scores that the calibrator cannot take."""
         self.calibrator.validate(scores)
 
-    def decide(
-        self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
-    ) -> Matrix:
+    def decide(self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes; other arguments as in `predict`."""
         if isinstance(self.rule, InstanceRule):
             tails = self.calibrator.tail(scores) if is_sparse(scores) else None
@@ -106,12 +106,13 @@ class CalibratedRule(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        raise NotImplementedError
+        return header(self.kind) | {"calibrator": to_values(self.calibrator), "rule": self.rule.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        raise NotImplementedError
+        refuse_unknown(values, (*header(""), *cls.own_fields))
+        return cls(from_values(values["calibrator"]), rule_of(values["rule"], "rule"))  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         """Name both parts."""

@@ -8,6 +8,7 @@ import numpy as np
 from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import InputError
+from thresholds._checks.cells import bad_cell
 from thresholds.devices.namespaces import Array, Namespace, beside, dtype_name, own, to_host
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -34,12 +35,10 @@ def checked_scores(
     low, high = _ends(xp, cells)
 
     # The two ends tell of any bad cell; only then it is looked for.
-    if math.isnan(high):
-        _, place = _place(xp, xp.isnan(cells), label_names)
-        raise InputError(f"{name} has NaN at {place}, expected real scores")
-    if high == math.inf:
-        _, place = _place(xp, cells == math.inf, label_names)
-        raise InputError(f"{name} has +inf at {place}, expected real scores")
+    if math.isnan(high) or high == math.inf:
+        is_bad = xp.isnan(cells) if math.isnan(high) else cells == math.inf
+        bad_score = _first_bad_cell(xp, cells, is_bad, label_names, signed=True)
+        raise InputError(f"{name} has {bad_score}, expected real scores")
     largest = max(abs(low), abs(high))
     if dtype_name(cells) in ("int64", "uint64") and largest > _LARGEST_EXACT_INTEGER:
         expected = "at most 2**53 in absolute value"
@@ -60,10 +59,9 @@ def checked_probabilities(
     low, high = _ends(xp, cells)
     if not (low >= 0 and high <= 1):
         is_inside = (cells >= 0) & (cells <= 1)  # False for NaN
-        at, place = _place(xp, ~is_inside, label_names)
+        bad_probability = _first_bad_cell(xp, cells, ~is_inside, label_names)
         raise InputError(
-            f"{name} has {_shown(xp, cells[at])} at {place}, expected values in [0, 1]"
-            " (`calibrate` turns scores into probabilities)"
+            f"{name} has {bad_probability}, expected values in [0, 1] (`calibrate` turns scores into probabilities)"
         )
     return cells
 
@@ -123,18 +121,19 @@ def _ends(xp: Namespace, cells: Array) -> tuple[float, float]:
     return low, high
 
 
-def _place(
+def _first_bad_cell(
     xp: Namespace,
-    bad: Array,
+    cells: Array,
+    is_bad: Array,
     label_names: Sequence[str] | None,
-) -> tuple[tuple[int, int], str]:
-    """Return where the first bad cell is, row by row, and the words for it."""
-    row = _first(xp, xp.any(bad, axis=1))
-    column = _first(xp, bad[row, :])
-    label = f"label {column}"
-    if label_names is not None and column < len(label_names):
-        label = f"label {label_names[column]!r}"
-    return (row, column), f"row {row}, {label}"
+    *,
+    signed: bool = False,
+) -> str:
+    """Return the first bad cell, row by row, in words: its value, and where it is."""
+    row = _first(xp, xp.any(is_bad, axis=1))
+    column = _first(xp, is_bad[row, :])
+    cell = to_host(xp, cells[row, column])[()]
+    return bad_cell(cell, row, column, label_names, signed=signed)
 
 
 def _first(xp: Namespace, marks: Array) -> int:
@@ -142,9 +141,3 @@ def _first(xp: Namespace, marks: Array) -> int:
     positions = np.arange(marks.shape[0], dtype=np.int32)
     last = positions[-1].item()
     return int(xp.min(xp.where(marks, beside(marks, xp, positions), last)))
-
-
-def _shown(xp: Namespace, cell: Array) -> str:
-    """Show one cell with the digits of its dtype."""
-    number = to_host(xp, cell)[()]
-    return "NaN" if number != number else str(number)

@@ -95,13 +95,13 @@ def _chunk(n_samples: int, n_labels: int) -> int:
     return -(-n_samples // max(n_chunks, 2))
 
 
-def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = None) -> ConfusionCounts:
+def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = -1) -> ConfusionCounts:
     """Return the expected counts of predicting what lies at or above the cut of each label."""
     sums, _ = _sums_above(p, cuts, n_jobs)
     return _counts(p, sums)
 
 
-def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None) -> ConfusionCounts:
+def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = -1) -> ConfusionCounts:
     """Return the expected counts of 0/1 decisions, by row, without weights."""
     chunk = _chunk(p.n_labels, p.n_samples)
     rows = Probabilities(transposed(p.matrix), np.ones(p.n_labels), 1.0, chunk)
@@ -111,7 +111,7 @@ def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = None)
 def counts_of_decisions(
     p: Probabilities,
     decided: Matrix,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> ConfusionCounts:
     """Return the expected counts of 0/1 decisions, by label."""
 
@@ -146,7 +146,7 @@ def best_cuts(
     beta: float,
     *,
     pooled: bool,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> tuple[Floats, ConfusionCounts]:
     """Return F* / (1 + b^2) of each label, above 0, and what that cut counts.
@@ -240,7 +240,7 @@ def _climb(
 def _sums_above(
     p: Probabilities,
     low: Floats,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> tuple[Floats, Floats]:
     """Return the expected counts (3, n_labels) of what lies at or above the cuts.

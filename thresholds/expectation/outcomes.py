@@ -84,7 +84,7 @@ def best_decisions(
     zero_division: float,
     tails: Floats | None = None,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Bytes:
     """Mark the cells of each row whose prediction maximises the expectation.
@@ -111,7 +111,7 @@ def best_thresholds(
     beta: float,
     zero_division: float,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Floats:
     """Return, for each column, the lowest probability to predict; +inf for none.
@@ -137,7 +137,7 @@ def expected_of_rows(
     beta: float,
     zero_division: float,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
     title: str = "rows",
 ) -> Floats:
@@ -157,7 +157,7 @@ def expected_of_columns(
     beta: float,
     zero_division: float,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Floats:
     """Return the expectation of F-beta of the decisions of each column."""
@@ -187,7 +187,7 @@ def expected_weighted(
     beta: float,
     zero_division: float,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> float:
     """Return the expectation of sum_j a_j F_j / sum_j a_j, a_j the positives of column j.

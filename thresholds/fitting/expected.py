@@ -32,7 +32,7 @@ def fit_expected(
     zero_division: float = 0.0,
     exact: bool = False,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> ThresholdRule | InstanceRule:
     """Find the decisions that maximise the F-beta to expect, from calibrated probabilities and no labels.
@@ -61,19 +61,23 @@ def fit_expected(
     zero_division : 0.0 or 1.0, the F of a label (or row) with neither positives nor predictions
         F of expected counts is 0/0 only where all probabilities are 0. The exact expectation counts each outcome: with
         1.0, predicting nothing is worth the chance that nothing is positive.
-    exact : for "macro" with a threshold for each label, maximise the expectation of F over outcomes instead of F of
-        expected counts. They differ where few positives are expected. With F1 and `zero_division=0`, decisions by
-        expected counts may have half of the best expectation below one expected positive; above sixteen they lose
-        less than a thousandth as a rule, a few percent at worst (some high probabilities, then many equal low ones).
-        They lose more for beta above 1, and with `zero_division=1`, which they know nothing of.
+    exact : what "macro" with a threshold for each label maximises
+        False (default): F of expected counts, above.
+        True: the expectation of F over outcomes, in some thirty times the time. They differ where few positives are
+        expected. With F1 and `zero_division=0`, decisions by expected counts may have half of the best expectation
+        below one expected positive; above sixteen they lose less than a thousandth as a rule, a few percent at worst
+        (some high probabilities, then many equal low ones). They lose more for beta above 1, and with
+        `zero_division=1`, which they know nothing of.
+        "samples" with `per_label=True` is exact either way; other averages cannot be.
     label_names : strings, one per label
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
 
     Returns
     -------
     ThresholdRule or InstanceRule
-        `objective` is `expected_f` of the rule's predictions, with the same settings, exactly. Thresholds are
+        `objective` is `expected_f` of the rule's predictions with the same settings (for an `InstanceRule` with
+        `exact=True`), to the last bit. Thresholds are
         F* / (1 + b^2), rounded up into the dtype of `probabilities`; those of `exact=True` and of `per_label=False`
         are the lowest probability to predict. Labels whose probabilities are all 0 are `unsupported`: their threshold
         is `+inf` (unless shared), their F is `zero_division`.
@@ -106,9 +110,10 @@ def fit_expected(
     _checks.option(per_label, "per_label", (True, False))
     _checks.option(exact, "exact", (True, False))
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
-    if exact and (average != "macro" or not per_label):
+    if exact and not (per_label and average in ("macro", "samples")):
         raise InputError(
-            f"exact is True with average={average!r} and per_label={per_label}, expected 'macro' with per_label=True"
+            f"exact is True with average={average!r} and per_label={per_label}, expected 'macro' or 'samples' with"
+            " per_label=True"
         )
     workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     if devices.namespace_on_device(probabilities) is not None:
@@ -196,31 +201,35 @@ def expected_f(
     beta: float = 1.0,
     zero_division: float = 0.0,
     *,
-    exact: bool = True,
+    exact: bool = False,
     sample_weight: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> float | Floats:
-    """Return the F-beta to expect of decisions, if labels are independent and positive with the given probabilities.
+    """Return the F-beta to expect of decisions, if labels are positive with the given probabilities.
 
-    The exact expectation is that of F over outcomes y, Pr(y) = product over cells of p^y (1 - p)^(1 - y):
+    By default it is F of expected counts, what `fit_expected` maximises by default. With `exact=True` it is the
+    expectation of F over outcomes y of independent labels, Pr(y) = product over cells of p^y (1 - p)^(1 - y):
 
         E F = sum over y of Pr(y) (1 + b^2) |y and h| / (b^2 |y| + |h|),    0/0 = zero_division
 
-    It is computed by integrals in O(32 n) for n cells, to 12 digits up to about 10,000 cells of one F, and with errors
-    of at most 1e-16 n beyond (docs/proofs.md).
+    That is computed by integrals in O(32 n) for n cells, to 12 digits up to about 10,000 cells of one F, and with
+    errors of at most 1e-16 n beyond (docs/proofs.md).
 
     Parameters
     ----------
     probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
     y_pred : same shape, 0/1 decisions, dense or scipy.sparse
     average : as in `fit_expected`; None gives the value of each label
-        "macro" is the mean of the labels' expectations, "samples" that of the rows', "micro" the expectation for all
-        cells together, "weighted" that of the mean weighted by the labels' positives as they come out (in
-        time quadratic in the nodes, some 1500 n; plain mean where none is positive).
+        With `exact=True` "macro" is the mean of the labels' expectations, "samples" that of the rows', "micro" the
+        expectation for all cells together, "weighted" that of the mean weighted by the labels' positives as they come
+        out (in time quadratic in the nodes, some 1500 n; plain mean where none is positive).
     beta : weight of recall against precision
-    zero_division : 0.0 or 1.0, the F of outcomes with neither positives nor predictions
-    exact : False for F of expected counts, what `fit_expected` maximises by default
+    zero_division : 0.0 or 1.0, the F where there are neither positives nor predictions
+    exact : whether to take the expectation over outcomes
+        False (default): F of expected counts. It suits many expected positives, and rules of `fit_expected`.
+        True: for few expected positives, for single rows ("samples", `InstanceRule`), and for `fit_expected` with
+        `exact=True`.
     sample_weight : (n_samples,) non-negative; only for "samples", or with `exact=False`
     n_jobs, progress : as in `fit_expected`
 
@@ -240,13 +249,14 @@ def expected_f(
 
     Examples
     --------
-    Two fair coins, both predicted: 1/4 each for F1 of 1 and 0, 1/2 for 2/3.
+    Two fair coins, both predicted: one of two is positive by expectation; by outcomes, F1 is 1 and 0 with probability
+    1/4 each, else 2/3.
 
     >>> import thresholds
     >>> round(thresholds.expected_f([0.5, 0.5], [1, 1]), 6)
-    0.583333
-    >>> round(thresholds.expected_f([0.5, 0.5], [1, 1], exact=False), 6)
     0.666667
+    >>> round(thresholds.expected_f([0.5, 0.5], [1, 1], exact=True), 6)
+    0.583333
     """
     _checks.option(average, "average", (*AVERAGES, None))
     _checks.option(exact, "exact", (True, False))

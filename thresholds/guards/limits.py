@@ -1,12 +1,10 @@
-"""Limits that every label's cut must keep."""
+"""Limits that every label's cut must keep; `fitting.options` checks them."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from thresholds import _checks
 from thresholds._arrays.types import Booleans, Ints
-from thresholds._checks import InputError
 from thresholds.search.staircase import Cuts, Staircase
 
 
@@ -16,29 +14,6 @@ class Limits(NamedTuple):
     max_overprediction: float | None = None  # times the label's positives
     min_precision: float | None = None
     min_recall: float | None = None
-
-    @classmethod
-    def of(
-        cls,
-        average: str,
-        per_label: bool,
-        max_overprediction: object,
-        min_precision: object,
-        min_recall: object,
-    ) -> "Limits":
-        """Check the limits of a fit."""
-        are_for_it = per_label and average in ("macro", "weighted")
-        checks = (_checks.positive, _checks.share, _checks.share)
-        values = (max_overprediction, min_precision, min_recall)
-        limits: list[float | None] = []
-        for name, check, value in zip(cls._fields, checks, values, strict=True):
-            if value is not None and not are_for_it:
-                raise InputError(
-                    f"{name} is {_checks.shown(value)} with average {average!r}, per_label={per_label}; expected None:"
-                    " limits are for macro and weighted with a threshold for each label"
-                )
-            limits.append(None if value is None else check(value, name))
-        return cls(*limits)
 
     def __str__(self) -> str:
         """List the limits that are set."""
