@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
@@ -71,8 +72,8 @@ class ArrowTable(Table):
         pa, first, step = pyarrow(self.name), 0, rows_per_block(n_labels)
         try:
             for batch in self.record_batches(columns, step):
-                for start in range(0, batch.num_rows, step):
-                    part = batch.slice(start, step)
+                for rows in in_pieces(slice(0, batch.num_rows), step):
+                    part = batch.slice(rows.start, rows.stop - rows.start)
                     yield self._plain(part, columns, first)
                     first += part.num_rows
         finally:
