@@ -36,8 +36,8 @@ rng = np.random.default_rng(0)
 # %% [markdown]
 # ## Why F1 wants it predicted always
 #
-# Let a label be true with probability b, whatever the scores are. Whoever predicts it on a share u of the rows hits
-# a share b of these, so precision is b and recall is u: F1 = 2bu/(b + u). That rises with u. Predicting all rows is
+# Let a label be true with probability b, whatever the scores are. Whoever predicts it on a share u of the rows is right
+# on a share b of these, so precision is b and recall is u: F1 = 2bu/(b + u). That rises with u. Predicting all rows is
 # best, with F1 = 2b/(1 + b). Left: lines are the formula, dots are one sample of 100,000 rows with random scores.
 # Right: the F1 of predicting always.
 

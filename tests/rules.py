@@ -1,6 +1,8 @@
 """Rules of every kind, fitted and made by hand, with values that a file could spoil."""
 
 import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -89,30 +91,58 @@ def calibrated(
     return CalibratedRule(calibrate(truth, masked, method, **options), rule)
 
 
-RULES: dict[str, Rule] = {
-    "awkward": AWKWARD,
-    "plain": ThresholdRule([0.5]),
-    "fixed": FixedRule(0.3, 3, label_names=["a", "b", "c"], missing=-1.0),
-    "macro": fitted(label_names=["a", "b", "c", "d"]),
-    "micro": fitted("micro", beta=0.7, zero_division=1.0, placement="score"),
-    "samples": fitted("samples", per_label=False, sample_weight=np.linspace(0, 1, 80)),
-    "guarded": fitted(guard=thresholds.Shrink(siblings=False, unsupported="never"), max_overprediction=2),
-    "guarded, fbr": fitted("weighted", guard="fbr"),
-    "replaced": AWKWARD.replace({"cat": 1e-320, 1: -inf}),
-    "top k": TopKRule(3),
-    "fitted top k": thresholds.fit_top_k([[1, 0]], [[0.5, 0.1]], label_names=["á", "b"], missing=-inf, beta=1 / 3),
-    "expected counts": expected(label_names=["a", "b", "c", "d"]),
-    "expected counts, micro": expected("micro", beta=0.7, zero_division=1.0, sample_weight=np.linspace(0, 1, 80)),
-    "expected counts, shared": expected("weighted", per_label=False),
-    "expectation": expected(exact=True, zero_division=1.0, beta=1 / 3),
-    "instance": InstanceRule(),
-    "fitted instance": expected("samples", label_names=["á", "b", "c", "\x01"], beta=1 / 3, zero_division=1.0),
-    "region": RegionRule([[], [-inf], [-inf, -TINY, -0.0, TINY, 1 / 3, 1e308], [0.1, inf]], missing=-inf),
-    "fitted regions": regions(label_names=["á", "b", "c", "d"], n_bins=9),
-    "fitted regions, micro": regions("micro", beta=1 / 3, zero_division=1.0, posterior="isotonic"),
-    "isotonic": calibrated("isotonic", fitted(label_names=["a", "b", "c", "d"]), label_names=["d", "c", "b", "a"]),
-    "isotonic, pooled": calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, pooled=True, missing=-0.5),
-    "platt": calibrated("platt", InstanceRule(), label_names=["á", "b", "c", "\x01"]),
-    "platt, of scores": calibrated("platt", ThresholdRule([1 / 3, 0.0, inf, -inf]), 1e300, missing=-inf),
-    "platt, pooled": calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), pooled=True),
+MAKERS: dict[str, Callable[[], Rule]] = {
+    "awkward": lambda: AWKWARD,
+    "plain": lambda: ThresholdRule([0.5]),
+    "fixed": lambda: FixedRule(0.3, 3, label_names=["a", "b", "c"], missing=-1.0),
+    "macro": lambda: fitted(label_names=["a", "b", "c", "d"]),
+    "micro": lambda: fitted("micro", beta=0.7, zero_division=1.0, placement="score"),
+    "samples": lambda: fitted("samples", per_label=False, sample_weight=np.linspace(0, 1, 80)),
+    "guarded": lambda: fitted(guard=thresholds.Shrink(siblings=False, unsupported="never"), max_overprediction=2),
+    "guarded, weighted": lambda: fitted("weighted", guard="shrink"),
+    "replaced": lambda: AWKWARD.replace({"cat": 1e-320, 1: -inf}),
+    "top k": lambda: TopKRule(3),
+    "fitted top k": lambda: thresholds.fit_top_k(
+        [[1, 0]], [[0.5, 0.1]], label_names=["á", "b"], missing=-inf, beta=1 / 3
+    ),
+    "expected counts": lambda: expected(label_names=["a", "b", "c", "d"]),
+    "expected counts, micro": lambda: expected(
+        "micro", beta=0.7, zero_division=1.0, sample_weight=np.linspace(0, 1, 80)
+    ),
+    "expected counts, shared": lambda: expected("weighted", per_label=False),
+    "expectation": lambda: expected(exact=True, zero_division=1.0, beta=1 / 3),
+    "instance": lambda: InstanceRule(),
+    "fitted instance": lambda: expected("samples", label_names=["á", "b", "c", "\x01"], beta=1 / 3, zero_division=1.0),
+    "region": lambda: RegionRule([[], [-inf], [-inf, -TINY, -0.0, TINY, 1 / 3, 1e308], [0.1, inf]], missing=-inf),
+    "fitted regions": lambda: regions(label_names=["á", "b", "c", "d"], n_bins=9),
+    "fitted regions, micro": lambda: regions("micro", beta=1 / 3, zero_division=1.0, posterior="isotonic"),
+    "isotonic": lambda: calibrated(
+        "isotonic", fitted(label_names=["a", "b", "c", "d"]), label_names=["d", "c", "b", "a"]
+    ),
+    "isotonic, pooled": lambda: calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, pooled=True, missing=-0.5),
+    "platt": lambda: calibrated("platt", InstanceRule(), label_names=["á", "b", "c", "\x01"]),
+    "platt, of scores": lambda: calibrated("platt", ThresholdRule([1 / 3, 0.0, inf, -inf]), 1e300, missing=-inf),
+    "platt, pooled": lambda: calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), pooled=True),
 }
+
+
+class MadeWhenAsked(Mapping[str, Rule]):
+    """Rules by name: a test that is only collected fits none."""
+
+    def __getitem__(self, name: str) -> Rule:
+        return made(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MAKERS)
+
+    def __len__(self) -> int:
+        return len(MAKERS)
+
+
+@cache
+def made(name: str) -> Rule:
+    """One rule for all tests of a process."""
+    return MAKERS[name]()
+
+
+RULES = MadeWhenAsked()

@@ -25,7 +25,6 @@ __all__ = [
     "RegionRule",
     "RowOrderWarning",
     "RuleDifference",
-    "SCutFBR",
     "ScoreRangeWarning",
     "Shrink",
     "ThresholdRule",
@@ -68,7 +67,6 @@ _HOME = {
     "InputError": "errors",
     "InstanceRule": "rule",
     "RegionRule": "rule",
-    "SCutFBR": "guards",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
     "ScoreRangeWarning": "rule",
@@ -111,7 +109,7 @@ if TYPE_CHECKING:
     from thresholds.fitting.expected import expected_f, fit_expected
     from thresholds.fitting.regions import fit_regions
     from thresholds.fitting.top_k import fit_top_k
-    from thresholds.guards import SCutFBR, Shrink
+    from thresholds.guards import Shrink
     from thresholds.metrics import UndefinedMetricWarning
     from thresholds.rule import (
         FixedRule,

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from micromacro import micromacro
+from scut_fbr import scut_fbr
 from summary import SUPPORTS, Record, Summary, versions
 
 import thresholds
@@ -112,7 +113,7 @@ METHODS: dict[str, Callable[[Rows], Floats]] = {
     "plain, mid": _plain("mid"),
     "plain, low": _plain("low"),
     "plain, at most 3x": _guarded(lambda: None, max_overprediction=3.0, placement="score"),
-    "fbr": _guarded(lambda: "fbr"),
+    "fbr": lambda rows: scut_fbr(rows.truth, rows.scores).thresholds,
     "shrink": _guarded(lambda: "shrink"),
     "shrink, never": _guarded(_shrink(unsupported="never")),
     "shrink, at most 3x": _guarded(lambda: "shrink", max_overprediction=3.0),

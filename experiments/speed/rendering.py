@@ -1,4 +1,4 @@
-"""The table of all ratios as Markdown, and in the README."""
+"""The table of all ratios as Markdown, and in the docs."""
 
 import textwrap
 from collections.abc import Sequence
@@ -62,8 +62,8 @@ def between_marks(text: str, name: str) -> tuple[str, str, str]:
     return before, inside, after
 
 
-def fill_readme(readme: Path, results: Path) -> None:
-    """Copy the table of the results into the README."""
-    before, _, after = between_marks(readme.read_text(), str(readme))
+def fill_page(shown: Path, results: Path) -> None:
+    """Copy the table of the results into a page of the docs."""
+    before, _, after = between_marks(shown.read_text(), str(shown))
     inside = between_marks(results.read_text(), str(results))[1]
-    readme.write_text(before + START + inside + END + after)
+    shown.write_text(before + START + inside + END + after)

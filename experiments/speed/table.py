@@ -7,7 +7,7 @@ checks no bound.
 
     pip install -e ".[bench]"
     python experiments/speed/table.py [--quick] [--only NAME ...] [--output FOLDER]
-    python experiments/speed/table.py --readme       # measures nothing: copies the table of results.md to the README
+    python experiments/speed/table.py --docs         # measures nothing: copies the table of results.md to the docs
 """
 
 import argparse
@@ -29,10 +29,10 @@ import memory
 import scaling
 import shared_cut
 from measuring import Clock, Measured, Ratio, Row, describe_machine, shared_data, unbounded
-from rendering import comparisons, fill_readme, page, table
+from rendering import comparisons, fill_page, page, table
 
 HERE = Path(__file__).parent
-README = HERE.parents[1] / "README.md"
+SHOWN = HERE.parents[1] / "docs" / "performance.md"
 RESULTS = "results.md"
 PACKAGES = ("scipy", "llvmlite", "xcolumns", "optimal-classification-cutoffs", "torchmetrics", "torch")
 SECTIONS: dict[str, Callable[[bool, Clock], Measured]] = {
@@ -76,10 +76,10 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes, which compare results but check no bound")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, metavar="NAME", help=f"some of: {', '.join(SECTIONS)}")
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="write results of a partial or quick run, too")
-    parser.add_argument("--readme", action="store_true", help="copy the table of results.md to the README, and end")
+    parser.add_argument("--docs", action="store_true", help="copy results.md to docs/performance.md, and end")
     options = parser.parse_args()
-    if options.readme:
-        fill_readme(README, HERE / RESULTS)
+    if options.docs:
+        fill_page(SHOWN, HERE / RESULTS)
         return 0
     start = time.perf_counter()
     names = [name for name in SECTIONS if not options.only or name in options.only]

@@ -395,7 +395,6 @@ def test_fit_tells_both_figures_and_what_the_guard_did(tmp_path: Path, capsys: p
     [
         (["--guard", "none"], {"guard": None}),
         (["--guard", "shrink"], {"guard": "shrink"}),
-        (["--guard", "fbr"], {"guard": "fbr"}),
         (["--average", "micro"], {"average": "micro", "guard": None}),
         (["--average", "weighted", "--beta", "2"], {"average": "weighted", "beta": 2.0, "guard": "shrink"}),
         (["--max-overprediction", "1.5"], {"guard": "shrink", "max_overprediction": 1.5}),

@@ -31,7 +31,7 @@ SMALL = {
     "guards.shrink._SIZES_PER_BLOCK": 2,
     "expectation.dependent._SIZES_AT_ONCE": 3,
     "search.one_cut._CELLS_PER_PIECE": 3 * N_SAMPLES,
-    "data.tiles._SMALL_TILE": 1,
+    "data.tiles._MIN_CELLS": 1,
 }
 
 
@@ -160,7 +160,6 @@ WORK: dict[str, Callable[..., list[Any]]] = {
     "shared micro": fit("micro", per_label=False),
     "shared samples": fit("samples", per_label=False),
     "shrink": fit("macro", guard="shrink"),
-    "SCutFBR": fit("macro", guard=thresholds.SCutFBR(random_state=2)),
     "limits": fit("macro", min_precision=0.6, max_overprediction=1.1),
     "sparse": fit_sparse,
     "columns": of_columns,

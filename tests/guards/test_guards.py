@@ -17,7 +17,7 @@ from tests.bad_inputs.matrices import Y as SMALL_TRUTH
 from tests.cases import small_cases
 from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
-from thresholds import SCutFBR, Shrink, fit_empirical
+from thresholds import Shrink, fit_empirical
 from thresholds._kernels.guards import keys_at_ranks
 from thresholds.guards import shrink
 
@@ -360,96 +360,6 @@ def test_rising_lines_move_thresholds_with_them(factor: float, shift: float) -> 
             assert (np.abs(after - before) <= 1 + 0.02 * before).all()
 
 
-# SCutFBR.1
-
-
-def fbr_problems(count: int, seed: int) -> Iterator[Problem]:
-    """Problems of 9 rows and more, with whole weights or none, whose ties are decided alike everywhere."""
-    for i in range(count):
-        rng = np.random.default_rng([seed, i])
-        n, m = int(rng.choice([9, 14, 40])), int(rng.choice([1, 3]))
-        truth = draw_truth(rng, (n, m))
-        flavour = FLAVOURS[i % len(FLAVOURS)]
-        dtype = rng.choice([np.float64, np.float32, np.float16] if flavour is not integers else [np.int64, np.int8])
-        scores = flavour(rng, truth).astype(dtype)
-        if i % 5 == 0:
-            scores = (np.round(10 * probabilities(rng, truth)) / 10).astype(np.float32)
-        weights = None if i % 3 else rng.integers(0, 4, n) * (np.arange(n) > 0) + (np.arange(n) < 1)
-        yield Problem(f"{seed}-{i}", truth, scores, weights, float(rng.choice([0.5, 1.0, 2.0])))
-
-
-def fbr_twin(problem: Problem, options: thresholds.SCutFBR) -> list[float]:
-    """The twin's thresholds, with the library's folds of the rows that have weight."""
-    weights = np.ones(len(problem.y_true), int) if problem.sample_weight is None else problem.sample_weight
-    used = weights > 0
-    truth, scores, weights = problem.y_true[used], problem.y_score[used], weights[used]
-
-    def folds(rows: Array) -> Array:
-        return thresholds.multilabel_folds(truth[rows], options.n_folds, random_state=options.random_state)
-
-    outer = folds(np.ones(len(truth), bool))
-    inner = [folds(outer != k) for k in range(options.n_folds)]
-    found = []
-    for column in range(truth.shape[1]):
-        label = twin.Label(truth[:, column], scores[:, column], weights)
-        found.append(twin.scutfbr(label, outer, inner, outer, options.candidates, problem.beta)[0])
-    return found
-
-
-@pytest.mark.parametrize("options", [{}, {"candidates": (0.3, 0.7, 0.5), "random_state": 3}, {"n_folds": 2}], ids=str)
-def test_scutfbr_equals_its_twin(options: dict[str, object]) -> None:
-    guard = thresholds.SCutFBR(**options)
-    for problem in fbr_problems(21, seed=2007):
-        if problem.sample_weight is not None and (problem.sample_weight > 0).sum() < 9:
-            continue
-        rule = shrunk(problem, guard=guard)
-        check_thresholds(problem, rule.thresholds, fbr_twin(problem, guard), 1e-12)
-        check_claim(problem, rule)
-
-
-def test_scutfbr_of_masked_and_huge_scores() -> None:
-    rng = np.random.default_rng(14)
-    for _ in range(10):
-        truth = draw_truth(rng, (12, 3))
-        top = np.finfo(np.float64).max
-        scores = rng.choice([-inf, 0.0, 1.0, top], truth.shape)
-        problem = Problem("huge", truth, scores)
-        rule = shrunk(problem, guard="fbr")
-        check_thresholds(problem, rule.thresholds, fbr_twin(problem, thresholds.SCutFBR()), 1e-12)
-        check_claim(problem, rule)
-
-
-@pytest.mark.parametrize("score", [0.1, 0.7, 0.3, 1 / 3])
-@pytest.mark.parametrize("n_folds", [3, 5, 6])
-def test_folds_of_one_mind_are_followed(score: float, n_folds: int) -> None:
-    """The mean of equal cuts is that cut: no rounding takes the tie group away."""
-    truth = np.tile([1, 0, 0], 60)
-    rule = fit_empirical(truth, np.where(truth, score, score / 2), guard=thresholds.SCutFBR(n_folds=n_folds))
-    assert rule.thresholds.tolist() == [score]
-    assert rule.objective == 1
-
-
-def test_too_few_rows_for_scutfbr() -> None:
-    with pytest.raises(thresholds.InputError, match=r"^y_true has 4 rows, expected at least 9"):
-        fit_empirical(SMALL_TRUTH, SMALL_SCORES, guard="fbr")
-
-
-def test_what_does_not_matter_to_scutfbr() -> None:
-    problem = large(shape=(400, 30))
-    expected = shrunk(problem, guard="fbr", n_jobs=1)
-    assert expected.guard == "fbr"
-    check_report(problem, expected)
-    for n_jobs in (2, None):
-        check_same(shrunk(problem, guard="fbr", n_jobs=n_jobs), expected)
-    check_same(fit_empirical(sparse.csr_array(problem.y_true), problem.sparse(), guard="fbr"), expected)
-    check_same(shrunk(problem, guard="fbr", sample_weight=np.ones(400)), expected)
-    kept = np.random.default_rng(7).random(400) < 0.7
-    got = shrunk(problem, guard="fbr", sample_weight=kept.astype(int))
-    check_same(got, fit_empirical(problem.y_true[kept], problem.y_score[kept], guard="fbr"))
-    rule = fit_empirical(problem.y_true, problem.sparse(), guard="fbr", keep_sparse=True)
-    assert (rule.thresholds > 0).all()
-
-
 # Which guard
 
 
@@ -484,7 +394,7 @@ def test_a_guarded_rule_says_so_and_keeps_saying_so(tmp_path: object) -> None:
     check_same(loaded, rule)
 
 
-@pytest.mark.parametrize("guard", ["shrink", "fbr", Shrink(), thresholds.SCutFBR()], ids=str)
+@pytest.mark.parametrize("guard", ["shrink", Shrink()], ids=str)
 @pytest.mark.parametrize(
     ("average", "per_label"), [("micro", True), ("micro", False), ("macro", False), ("samples", False)]
 )
@@ -499,21 +409,12 @@ def test_unknown_guards_are_refused(guard: object) -> None:
         fit_empirical(SMALL_TRUTH, SMALL_SCORES, guard=guard)
 
 
-BAD_CANDIDATES = [None, (), 0.5, "0.5", ("a",), (math.nan,), (1.5,), (-1,), (True,)]
-
-
 @pytest.mark.parametrize(
     ("make", "options"),
     [
         *((Shrink, {"siblings": bad}) for bad in (None, "yes", 1, 0.5, [])),
         *((Shrink, {"probabilities": bad}) for bad in (None, "no", 0, [])),
         *((Shrink, {"unsupported": bad}) for bad in (None, "Never", True, 0, [])),
-        *(
-            (thresholds.SCutFBR, {"candidates": bad})
-            for bad in (None, (), 0.5, "0.5", ("a",), (math.nan,), (1.5,), (-1,))
-        ),
-        *((thresholds.SCutFBR, {"n_folds": bad}) for bad in (None, 1, 0, 2.5, "3", True)),
-        *((thresholds.SCutFBR, {"random_state": bad}) for bad in (-1, 0.5, "0", True)),
     ],
     ids=str,
 )
@@ -601,22 +502,6 @@ def test_a_rare_label_of_random_scores_is_predicted_far_less_than_by_the_plain_o
         plain += fit_empirical(truth, scores).predict(scores)[:, :10].sum()
         guarded += fit_empirical(truth, scores, guard="shrink").predict(scores)[:, :10].sum()
     assert guarded < plain / 5
-
-
-def test_folds_at_the_bound_itself_are_hopeless() -> None:
-    truth = np.tile([1, 0, 0], 20)[:, np.newaxis]
-    scores = truth + np.linspace(0, 0.5, 60)[:, np.newaxis]
-    rule = fit_empirical(truth, scores, guard=SCutFBR(candidates=(1.0,)))
-    assert rule.guard_report.reason.tolist() == ["fbr on 3 of 3 folds"]
-
-
-def test_scutfbr_does_not_see_missing_scores_that_are_not_there() -> None:
-    rng = np.random.default_rng(3)
-    truth = (rng.random((90, 4)) < 0.1).astype(np.uint8)
-    scores = rng.random((90, 4))
-    options = {"guard": SCutFBR(candidates=(1.0,)), "missing": 5.0}
-    dense, full = (fit_empirical(truth, s, **options) for s in (scores, sparse.csr_array(scores)))
-    np.testing.assert_array_equal(full.thresholds, dense.thresholds)
 
 
 def test_labels_that_moved_furthest_come_first_from_none_as_from_a_half() -> None:

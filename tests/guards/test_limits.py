@@ -113,7 +113,7 @@ def test_guards_within_limits(chunk: int) -> None:
                     assert got == guarded, "a cut that keeps the limits stays to the last bit"
 
 
-@pytest.mark.parametrize("guard", [None, "shrink", "fbr"])
+@pytest.mark.parametrize("guard", [None, "shrink"])
 def test_whatever_is_predicted_keeps_the_limits(guard: str | None) -> None:
     rng = np.random.default_rng(3)
     truth = (rng.random((600, 40)) < np.geomspace(0.003, 0.5, 40)).astype(np.uint8)
@@ -219,7 +219,7 @@ def test_the_report_says_what_a_limit_did() -> None:
 
 
 @pytest.mark.parametrize("limit", Limits._fields)
-@pytest.mark.parametrize("guard", [None, "shrink", "fbr"])
+@pytest.mark.parametrize("guard", [None, "shrink"])
 def test_a_rule_says_that_limits_hold_on_the_rows_of_the_fit(limit: str, guard: str | None) -> None:
     truth, scores = np.array([[1, 1, 0, 0, 1, 0, 0, 1, 0]]).T, np.arange(9.0)
     said = "; limits hold on the rows of the fit only"

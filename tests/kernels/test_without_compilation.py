@@ -251,7 +251,6 @@ FITS: dict[str, Callable[[], Any]] = {
     "weighted": with_weights,
     "sparse": of_sparse,
     "shrink": lambda: fitted(*many_positives(), guard="shrink"),
-    "SCutFBR": lambda: fitted(*many_positives(), guard="fbr"),
     "limits": lambda: fitted(*many_positives(), min_precision=0.7, max_overprediction=1.2),
     "isotonic": isotonic,
     "platt": platt,

@@ -5,7 +5,7 @@ row of weight w counts as w rows; a row of weight 0 is absent. Scores are dense;
 `missing` by the caller.
 
 The guard moves each label's cut to a rank between those that its own F, the F of labels of similar frequency and the
-F that pooled probabilities promise would choose. Limits and SCutFBR.1 (Fan and Lin 2007) follow below.
+F that pooled probabilities promise would choose. Limits follow below.
 """
 
 import math
@@ -464,66 +464,3 @@ def limited_guard(
     if wanted == 0:
         return max(allowed)
     return min(allowed, key=lambda t: abs(math.log(allowed[t] / wanted)))
-
-
-# SCutFBR.1 of one label
-
-
-@dataclass(frozen=True)
-class Label:
-    """Rows of one label that have weight."""
-
-    truth: Array
-    scores: Array
-    weights: Array
-
-    def take(self, rows: Array) -> "Label":
-        """Some of the rows."""
-        return Label(self.truth[rows], self.scores[rows], self.weights[rows])
-
-    def f(self, threshold: float, beta: float) -> float:
-        """F of a threshold; 0/0 is 0."""
-        weights = naive.exact_weights(self.weights, len(self.truth))
-        counts = naive.counts(self.truth, np.array([naive.plain(s) >= threshold for s in self.scores]), weights)
-        return float(naive.f_beta(*counts, beta, 0.0))
-
-    def best_cut(self, beta: float) -> float:
-        """The highest score at which F is highest; never without positives."""
-        column = self.truth[:, np.newaxis], self.scores[:, np.newaxis]
-        return naive.best_macro(*column, beta, 0.0, self.weights)[0][0]
-
-    def highest(self) -> float:
-        """The highest score; never where all are masked."""
-        top = naive.plain(self.scores.max())
-        return top if top > -math.inf else NEVER
-
-
-def mean_cut(label: Label, fold: Array, fbr: float, beta: float = 1.0) -> float:
-    """Mean over folds of each fold's best cut, or of its highest score where its best F is not above `fbr`.
-
-    Rounded up in the dtype of the scores; never where a fold says never.
-    """
-    cuts = []
-    for k in np.unique(fold):
-        part = label.take(fold == k)
-        best = part.best_cut(beta)
-        cuts.append(best if part.f(best, beta) > fbr else part.highest())
-    if NEVER in cuts or -math.inf in cuts:
-        return NEVER if NEVER in cuts else -math.inf
-    return naive.round_up(sum(map(Fraction, cuts)) / len(cuts), naive.threshold_dtype(label.scores.dtype))
-
-
-def scutfbr(
-    label: Label, outer: Array, inner: Sequence[Array], folds: Array, candidates: Sequence[float], beta: float = 1.0
-) -> tuple[float, float]:
-    """Threshold and chosen `fbr`: the last candidate whose cuts, made without fold k, do best on fold k, over all k.
-
-    `inner[k]` has the folds of the rows outside fold k of `outer`; `folds` those of the last step, on all rows.
-    """
-    sums = []
-    for fbr in candidates:
-        cuts = [mean_cut(label.take(outer != k), inner[k], fbr, beta) for k in np.unique(outer)]
-        sums.append(sum(label.take(outer == k).f(cut, beta) for k, cut in zip(np.unique(outer), cuts, strict=True)))
-    last = max(i for i, total in enumerate(sums) if total == max(sums))
-    fbr = min(candidates) if max(sums) == 0 else candidates[last]
-    return (mean_cut(label, folds, fbr, beta) if label.truth.any() else NEVER), fbr

@@ -283,37 +283,3 @@ def test_limits_above_a_bound_and_with_weights() -> None:
     assert twin.limited_cut(LADDER_TRUTH, LADDER, twin.Limits(min_precision=0.95), sample_weight=weights) == 0.9
     masked = np.array([1, 1, 0]), np.array([0.5, -inf, -inf])
     assert twin.limited_cut(*masked, twin.Limits(min_recall=1.0)) == -inf
-
-
-# SCutFBR.1
-
-
-def test_mean_cut_takes_the_highest_score_of_folds_that_do_badly() -> None:
-    label = twin.Label(np.array([0, 1, 0, 1, 0, 0]), np.array([0.9, 0.5, 0.1, 0.8, 0.2, 0.1]), np.ones(6))
-    fold = np.array([0, 0, 0, 1, 1, 1])
-    assert twin.mean_cut(label, fold, 0.5) == pytest.approx((0.5 + 0.8) / 2), "F is 2/3 and 1"
-    assert twin.mean_cut(label, fold, 0.7) == pytest.approx((0.9 + 0.8) / 2)
-    assert twin.mean_cut(label, fold, float(np.float64(2) / 3)) == pytest.approx((0.9 + 0.8) / 2), "F equal to fbr"
-    empty = twin.Label(np.array([0, 0, 0, 1, 0, 0]), label.scores, label.weights)
-    assert twin.mean_cut(empty, fold, 0.1) == pytest.approx((0.9 + 0.8) / 2), "no positives in the first fold"
-
-
-def test_scutfbr_takes_the_last_of_the_best_candidates() -> None:
-    truth, scores = np.tile([1, 0], 8), np.tile([0.9, 0.1], 8)
-    label = twin.Label(truth, scores, np.ones(16))
-    outer, inner = np.repeat([0, 1], 8), [np.repeat([0, 1], 4)] * 2
-    assert twin.scutfbr(label, outer, inner, outer, (0.1, 0.5, 0.8)) == (0.9, 0.8)
-    none = twin.Label(0 * truth, scores, np.ones(16))
-    assert twin.scutfbr(none, outer, inner, outer, (0.1, 0.5, 0.8)) == (inf, 0.1)
-
-
-def test_scutfbr_by_hand() -> None:
-    """In one half a low cut is best; a bar above its F moves that half's cut up, which suits the other half."""
-    truth = np.array([1, 0, 0, 0, 1, 0, 0, 0])
-    scores = np.array([0.5, 0.9, 0.2, 0.1, 0.9, 0.5, 0.2, 0.1])
-    label = twin.Label(truth, scores, np.ones(8))
-    outer, one = np.repeat([0, 1], 4), [np.zeros(4, int)] * 2
-    # fbr .5: cuts .9 (from rows 4-7, F 1) on rows 0-3: F 0; .5 (from rows 0-3, F 2/3) on rows 4-7: F 2/3
-    # fbr .8: cuts .9 on rows 0-3: F 0; .9 (instead of .5) on rows 4-7: F 1
-    assert twin.scutfbr(label, outer, one, outer, (0.5, 0.8)) == (pytest.approx(0.9), 0.8)
-    assert twin.scutfbr(label, outer, one, outer, (0.5, 0.6)) == (pytest.approx(0.7), 0.6)

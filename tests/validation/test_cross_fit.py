@@ -20,7 +20,6 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, Predefi
 import thresholds
 from thresholds import (
     InputError,
-    SCutFBR,
     Shrink,
     cross_fit,
     diagnose,
@@ -117,10 +116,8 @@ def check(found: CrossFit, folds: Ints, y_true: Array, y_score: Any, average: st
 AVERAGES: list[Options] = [
     {"average": "macro", "guard": None},
     {"average": "macro", "guard": "shrink"},
-    {"average": "macro", "guard": "fbr"},
     {"average": "macro", "guard": "auto"},
     {"average": "macro", "guard": Shrink(probabilities=False, unsupported="never")},
-    {"average": "macro", "guard": SCutFBR(candidates=(0.2, 0.5), n_folds=2, random_state=3)},
     {"average": "weighted", "guard": None},
     {"average": "weighted", "guard": "auto"},
     {"average": "micro", "guard": None},
@@ -128,7 +125,7 @@ AVERAGES: list[Options] = [
     {"average": "macro", "guard": None, "max_overprediction": 1.2},
     {"average": "weighted", "guard": None, "min_precision": 0.6, "min_recall": 0.3},
     {"average": "macro", "guard": "shrink", "max_overprediction": 1.5, "min_recall": 0.2},
-    {"average": "weighted", "guard": "fbr", "min_precision": 0.4},
+    {"average": "weighted", "guard": "shrink", "min_precision": 0.4},
     *({"average": a, "guard": "auto", "per_label": False} for a in ("macro", "weighted", "micro", "samples")),
 ]
 SETTINGS: list[Options] = [
@@ -389,8 +386,6 @@ def test_rows_of_weight_0_are_absent(of: Options) -> None:
 def test_whole_weights_are_repeated_rows() -> None:
     times = weights("whole")
     for of in AVERAGES:
-        if of["guard"] == "fbr" or isinstance(of["guard"], SCutFBR):  # Its folds are of rows.
-            continue
         rows = np.repeat(np.arange(N), times)
         expected = cross_fit(Y[rows], S[rows], cv=FOLDS[rows], **of)
         found = cross_fit(Y, S, cv=FOLDS, sample_weight=times, **of)
@@ -504,7 +499,7 @@ def test_what_comes_back() -> None:
         ({"guard": None}, "macro F1, unguarded: ", "5 folds, by iterative stratification"),
         ({"cv": 3}, "macro F1, guard shrink: ", "3 folds, by iterative stratification"),
         ({"groups": np.arange(N) // 3}, "macro F1, guard shrink: ", "5 folds, by iterative stratification of groups"),
-        ({"cv": FOLDS, "guard": "fbr", "beta": 2}, "macro F2, guard fbr: ", "4 folds, as given"),
+        ({"cv": FOLDS, "beta": 2}, "macro F2, guard shrink: ", "4 folds, as given"),
         ({"cv": KFold(2), "average": "micro", "beta": 0.5}, "micro F0.5, unguarded: ", "2 folds, KFold"),
         ({"cv": FOLDS, "average": "weighted"}, "weighted F1, guard shrink: ", "4 folds, as given"),
         ({"cv": FOLDS, "average": "samples", "per_label": False}, "samples F1, unguarded: ", "4 folds, as given"),
@@ -658,16 +653,15 @@ def test_judged_rows_without_weight_are_refused() -> None:
         cross_fit(Y, S, cv=[(ROWS[:36], ROWS[36:])], sample_weight=(ROWS < 36).astype(int))
 
 
-def test_too_few_rows_in_a_fold_for_a_guard_are_refused() -> None:
-    with pytest.raises(InputError, match=r"^y_true has 8 rows, expected at least 9 for guard 'fbr'$"):
-        cross_fit(Y[:12], S[:12], guard="fbr", cv=3)
-
-
 @pytest.mark.parametrize(
     ("average", "options", "message"),
     [
         ("micro", {"guard": "shrink"}, "guard is 'shrink' with average 'micro', per_label=True; expected None or 'au"),
-        ("macro", {"guard": "fbr", "per_label": False}, "guard is 'fbr' with average 'macro', per_label=False; expe"),
+        (
+            "macro",
+            {"guard": "shrink", "per_label": False},
+            "guard is 'shrink' with average 'macro', per_label=False",
+        ),
         ("micro", {"max_overprediction": 2}, "max_overprediction is 2 with average 'micro', per_label=True; expect"),
         ("samples", {"min_recall": 0.5, "per_label": False}, "min_recall is 0.5 with average 'samples', per_label=F"),
         ("samples", {}, "average is 'samples' with per_label=True, which is NP-hard"),

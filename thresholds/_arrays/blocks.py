@@ -1,4 +1,4 @@
-"""Cutting rows, labels and ranges into pieces."""
+"""The one way to cut rows, labels and ranges into pieces. Every last piece ends where the whole does."""
 
 from collections.abc import Iterator
 
@@ -8,5 +8,19 @@ _BLOCK_CELLS = 2**22  # a few megabytes, however wide the rows are
 
 def row_blocks(n_rows: int, cells_per_row: int) -> Iterator[slice]:
     """Return blocks of rows that are small enough for copies of them."""
-    step = min(_BLOCK_ROWS, max(1, _BLOCK_CELLS // max(1, cells_per_row)))
-    return (slice(row, row + step) for row in range(0, n_rows, step))
+    return in_pieces(slice(0, n_rows), min(_BLOCK_ROWS, max(1, _BLOCK_CELLS // max(1, cells_per_row))))
+
+
+def by_cells(n_groups: int, n_cells: int, max_cells: int) -> Iterator[slice]:
+    """Return pieces of groups (labels, or rows) of `n_cells` together: with `max_cells` each, or of one group."""
+    return in_pieces(slice(0, n_groups), max(1, max_cells * n_groups // max(1, n_cells)))
+
+
+def equal_parts(whole: slice, n_parts: int) -> Iterator[slice]:
+    """Return at most so many parts of a range, all of one size but the last."""
+    return in_pieces(whole, max(1, -(-(whole.stop - whole.start) // n_parts)))
+
+
+def in_pieces(whole: slice, size: int) -> Iterator[slice]:
+    """Return pieces of a range, all of one size but the last."""
+    return (slice(start, min(start + size, whole.stop)) for start in range(whole.start, whole.stop, size))

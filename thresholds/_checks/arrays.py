@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.blocks import by_cells, row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import on_threads, workers
@@ -47,8 +47,8 @@ def scores(
 def _by_rows(function: Callable[[Dense], Any], cells: Dense, n_jobs: int | None) -> list[Any]:
     """Apply `function` to blocks of rows, or of sparse entries, on threads if there are many."""
     n_workers = workers(n_jobs) if cells.size >= _WORTH_THREADS else 1
-    step = max(1, _BLOCK_CELLS * len(cells) // max(1, cells.size))
-    return on_threads(function, [cells[row : row + step] for row in range(0, len(cells), step)], n_workers)
+    blocks = [cells[rows] for rows in by_cells(len(cells), cells.size, _BLOCK_CELLS)]
+    return on_threads(function, blocks, n_workers)
 
 
 def indicator(

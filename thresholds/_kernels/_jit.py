@@ -16,10 +16,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import update_wrapper, wraps
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
+from thresholds._kernels._compile_lock import CompileLock
 from thresholds._kernels.notice import tell_of_compilation
 
 P = ParamSpec("P")
@@ -108,7 +110,7 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         # RuntimeError: no place to cache in, as in a read-only installation without a home folder. The others: the
         # cache is no public part of Numba and may move; then kernels are compiled anew in each process.
         with contextlib.suppress(RuntimeError, ImportError, AttributeError):
-            compiled._cache = _optional_cache(function)
+            _cache_on_disk(compiled, function)
     tell_of_compilation()
     return compiled
 
@@ -124,12 +126,24 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _optional_cache(function: Callable[..., Any]) -> Any:
-    """Return Numba's disk cache, as a convenience: damaged, full or vanished, it costs a compilation, not an error."""
+def _cache_on_disk(compiled: Any, function: Callable[..., Any]) -> None:
+    """Give a dispatcher Numba's disk cache, as a convenience: damaged, full or vanished, it costs a compilation.
+
+    Of several processes that need a kernel at once, as the workers of a cluster do, one compiles it.
+    """
     from numba.core.caching import FunctionCache
 
     class OptionalCache(FunctionCache):
         def load_overload(self, signature: Any, target_context: Any) -> Any:
+            loaded = self._loaded(signature, target_context)
+            if loaded is None and lock.acquire():
+                # Another process may have saved it since; what it saves next must not wait for our compilation.
+                loaded = self._loaded(signature, target_context)
+                if loaded is not None:
+                    lock.release()
+            return loaded
+
+        def _loaded(self, signature: Any, target_context: Any) -> Any:
             with contextlib.suppress(Exception):
                 return super().load_overload(signature, target_context)  # type: ignore[no-untyped-call]
             return None
@@ -137,5 +151,19 @@ def _optional_cache(function: Callable[..., Any]) -> Any:
         def save_overload(self, signature: Any, data: Any) -> None:
             with contextlib.suppress(Exception):
                 super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+            lock.release()
 
-    return OptionalCache(function)  # type: ignore[no-untyped-call]
+    cache = OptionalCache(function)  # type: ignore[no-untyped-call]
+    lock = CompileLock(Path(cache.cache_path, f"{function.__module__}.{function.__qualname__}.lock"))
+    compile_kernel = compiled.compile
+
+    def compile_or_release(signature: Any) -> Any:
+        """Compile; where that fails, nobody shall wait for what is never saved."""
+        try:
+            return compile_kernel(signature)
+        except BaseException:
+            lock.release()
+            raise
+
+    compiled._cache = cache
+    compiled.compile = compile_or_release

@@ -1,9 +1,8 @@
 """Loops over the steps of staircases: the best one of each label, and those that any trade-off could choose."""
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Ints
+from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel_after
 
@@ -12,6 +11,7 @@ from thresholds._kernels._jit import kernel_after
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:
     """Return the step of highest F-beta of each label, -1 for a label without steps; ties go to the highest cut."""
     best = np.empty(offsets.size - 1, np.int64)
+    # F / (1 + beta^2) is highest where F is; the first of equal ones, the highest cut, stays.
     for j in range(best.size):
         highest, best[j] = 0.0, -1
         for k in range(offsets[j], offsets[j + 1]):
@@ -21,7 +21,7 @@ def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared:
     return best
 
 
-def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDArray[np.float64]]:
+def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, Floats]:
     """Return the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
 
     Returns offsets, the step of each vertex, and the slope of the edge that ends there. F-beta, and any
@@ -33,6 +33,7 @@ def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, npt.NDA
     for j in range(offsets.size - 1):
         start = top
         for k in range(offsets[j], offsets[j + 1]):
+            # Drop the last vertices as long as the edge from them to this step is no less steep than the one before.
             while True:
                 gain, cost = tp[k], tp[k] + fp[k]
                 if top > start:

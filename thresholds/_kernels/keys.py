@@ -26,7 +26,8 @@ def _flip(bits: Keys, sign: np.unsignedinteger[Any]) -> None:
 
 @kernel_after(stand_ins.flip_back)
 def _flip_back(keys: Keys, sign: np.unsignedinteger[Any], bits: Keys) -> None:
-    """Turn keys into the bits of floats; NumPy takes four passes, and five to eight times as long."""
+    """Turn keys into the bits of floats."""
+    # One pass; NumPy takes four, and five to eight times as long.
     for i in range(keys.size):
         k = keys[i]
         bits[i] = k ^ sign if k & sign else ~k

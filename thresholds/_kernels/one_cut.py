@@ -1,14 +1,13 @@
 """Loops that find one cut for all labels: the mean F-beta over groups, labels or rows, as the cut falls.
 
 The first loops count dense scores at a few cuts, the last sweep sorted items of any scores: keys sorted upwards, each
-with the row of `hits` and `weights` where it was. Each group's F enters as a whole number of units, so that sums are
-exact.
+with the row of `positive_weights` and `weights` where it was. Each group's F enters as a whole number of units, so that
+sums are exact.
 """
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.types import Bytes, Floats, Ints, Keys, Scores, SmallInts
 from thresholds._kernels._jit import kernel
@@ -33,7 +32,7 @@ def add_means(
 ) -> None:
     """Add F at each cut (n_cuts, n_groups) to `at`, and the most that it can be between two cuts to `most`.
 
-    Between two cuts there are at most the hits of the lower one, and all of them may come first.
+    Between two cuts there are at most the true positives of the lower one, and all of them may come first.
     """
     for g in range(positives.size):
         for k in range(at.size):
@@ -48,19 +47,20 @@ def count_rows(scores: Scores, truth: Bytes, cuts: Scores) -> tuple[SmallInts, S
     """Count the positives of each row at or above each cut, (n_cuts, n_rows), and all its scores there."""
     shape = (cuts.size, scores.shape[0])
     tp, predicted = np.empty(shape, np.int32), np.empty(shape, np.int32)
-    hits = np.empty(scores.shape[1] + 1, scores.dtype)
+    positive_scores = np.empty(scores.shape[1] + 1, scores.dtype)
     for i in range(scores.shape[0]):
-        n_hits = np.int64(0)
+        n_positives = np.int64(0)
         for j in range(scores.shape[1]):  # Branch-free: always write, advance on a positive.
-            hits[n_hits] = scores[i, j]
-            n_hits += truth[i, j]
+            positive_scores[n_positives] = scores[i, j]
+            n_positives += truth[i, j]
         row = scores[i]
+        # One cut after another over a row that stays in the cache, without a branch.
         for k in range(cuts.size):
             cut, n, n_tp = cuts[k], np.int32(0), np.int64(0)
             for j in range(row.size):
                 n += np.int32(row[j] >= cut)
-            for j in range(n_hits):
-                n_tp += hits[j] >= cut
+            for j in range(n_positives):
+                n_tp += positive_scores[j] >= cut
             predicted[k, i], tp[k, i] = n, n_tp
     return tp, predicted
 
@@ -71,10 +71,10 @@ def count_columns(scores: Scores, truth: Bytes, cuts: Scores, tp: Ints, predicte
     for i in range(scores.shape[0]):
         row = scores[i]
         for k in range(cuts.size):
-            cut, of_cut = cuts[k], predicted[k]
+            cut, cut_counts = cuts[k], predicted[k]
             for j in range(row.size):
-                of_cut[j] += row[j] >= cut
-        for j in range(row.size):
+                cut_counts[j] += row[j] >= cut
+        for j in range(row.size):  # A branch, as positives are few.
             if truth[i, j]:
                 for k in range(cuts.size):
                     tp[k, j] += row[j] >= cuts[k]
@@ -88,10 +88,10 @@ def collect_cells(
     high: Any,
     group: tuple[int, int, int],
     kept: Scores,
-    of: Ints,
+    owners: Ints,
     below: Scores,
 ) -> int:
-    """Write the scores in [low, high), and twice their group, 1 more for a positive; give how many.
+    """Write the scores in [low, high) and their owners: twice the group, 1 more for a positive. Return how many.
 
     Cell (i, j) is of group `group[0] + group[1] i + group[2] j`. `below` (n_columns,) rises to the next lower score.
     """
@@ -101,7 +101,7 @@ def collect_cells(
         for j in range(row.size):  # Branch-free: always write, advance on a score to keep.
             x = row[j]
             kept[n] = x
-            of[n] = np.int64(2 * (group[0] + group[1] * i + group[2] * j)) + truth[i, j]
+            owners[n] = np.int64(2 * (group[0] + group[1] * i + group[2] * j)) + truth[i, j]
             n += (x >= low) & (x < high)
         for j in range(row.size):
             x = row[j]
@@ -112,8 +112,8 @@ def collect_cells(
 @kernel
 def sweep_cells(
     up: Keys,
-    rows: npt.NDArray[np.int32],
-    of: Ints,
+    rows: SmallInts,
+    owners: Ints,
     tp: Ints,
     predicted: Ints,
     positives: Ints,
@@ -122,7 +122,7 @@ def sweep_cells(
 ) -> Ints:
     """Return the mean in units once the cut has fallen to each key that a positive has, -1 at others.
 
-    Keys are sorted upwards, `rows` says where in `of` each was; `tp` and `predicted` are those above all keys.
+    Keys are sorted upwards, `rows` says where in `owners` each was; `tp` and `predicted` are those above all keys.
     """
     states = np.empty((tp.size, 4), np.int64)  # What one cell needs lies in one line of the cache.
     total = np.int64(0)
@@ -131,18 +131,19 @@ def sweep_cells(
         states[g, 0], states[g, 1], states[g, 2], states[g, 3] = tp[g], predicted[g], positives[g], now
         total += now
     means = np.full(up.size, -1, np.int64)
+    # From the top down, one run of equal keys after another: each cell changes the F of its own group alone.
     i = up.size
     while i > 0:
         first, candidate = i - 1, False
         while i > 0 and up[i - 1] == up[first]:
             i -= 1
-            g, hit = of[rows[i]] >> 1, of[rows[i]] & 1
-            states[g, 0] += hit
+            g, is_positive = owners[rows[i]] >> 1, owners[rows[i]] & 1
+            states[g, 0] += is_positive
             states[g, 1] += 1
             now = _units(states[g, 0], states[g, 1], states[g, 2], shares[g], measure)
             total += now - states[g, 3]
             states[g, 3] = now
-            candidate = candidate or hit == 1
+            candidate = candidate or is_positive == 1
         if candidate:
             means[first] = total
     return means
@@ -152,6 +153,7 @@ def sweep_cells(
 def pooled_counts(grid: Keys, up: Keys, row: SmallInts, weights: Ints) -> Ints:
     """Return the weight of the items in `[grid[k], grid[k + 1])`, for a grid that increases."""
     counts = np.zeros(grid.size, np.int64)
+    # Both rise, so that one sweep from the top finds the place of each item, without a search.
     k = grid.size - 1
     for i in range(up.size - 1, -1, -1):
         while k >= 0 and grid[k] > up[i]:
@@ -168,10 +170,10 @@ def pooled_gains(
     up: Keys,
     row: SmallInts,
     starts: Ints,
-    hits: Ints,
+    positive_weights: Ints,
     weights: Ints,
     positives: Ints,
-    shares: npt.NDArray[np.float64],
+    shares: Floats,
     beta_squared: float,
     zero_division: float,
     unit: float,
@@ -185,11 +187,12 @@ def pooled_gains(
     n_groups = starts.size - 1
     group = np.empty(up.size, np.int32)
     tp, predicted = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
-    now = np.zeros(n_groups, np.int64)
+    now = np.zeros(n_groups, np.int64)  # the mean's part of each group, at the cut so far
     for g in range(n_groups):
         group[starts[g] : starts[g + 1]] = g
         if positives[g] == 0:
             now[g] = np.int64(np.rint(shares[g] * zero_division * unit))
+    # One sweep from the top: what a cell changes belongs to the next candidate at or below it.
     k = grid.size - 1
     for i in range(up.size - 1, -1, -1):
         while k >= 0 and grid[k] > up[i]:
@@ -199,7 +202,7 @@ def pooled_gains(
         if weights[row[i]] == 0:
             continue
         g = group[row[i]]
-        tp[g] += hits[row[i]]
+        tp[g] += positive_weights[row[i]]
         predicted[g] += weights[row[i]]
         f = (1.0 + beta_squared) * tp[g] / (beta_squared * positives[g] + predicted[g])
         after = np.int64(np.rint(shares[g] * f * unit))

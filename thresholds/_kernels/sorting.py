@@ -9,42 +9,43 @@ Scores below the lowest positive are never sorted: no useful cut lies there.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Ints, Keys, SmallInts
+from thresholds._arrays.types import Bytes, Floats, Ints, Keys, SmallInts, Weights
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after
 
+# The keys of list j are `sizes[j]` from `firsts[j]` on.
+ListArrays = tuple[Ints, Ints, Keys]
 # Offsets; of each step its key, the next lower key, true and false positives, and what is higher.
-Lists = tuple[Ints, Ints, Keys]  # The keys of list j: `sizes[j]` from `firsts[j]` on.
 Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 
-_DIGIT = 11
-_RADIX = 1 << _DIGIT
+_DIGIT_BITS = 11
+_N_DIGITS = 1 << _DIGIT_BITS
 _STRIDE = 16  # Most labels have few positives: between two of them, skip this many scores at a time.
 
 
 @kernel
 def _radix_sort(keys: Keys, rows: SmallInts, spare: Keys, spare_rows: SmallInts) -> tuple[Keys, SmallInts]:
-    """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays.
-
-    Unsigned places spare Numba's test for negative indices: 8 % of the time, 16 % with rows.
-    """
+    """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
+    # Unsigned places spare Numba's test for negative indices: 8 % of the time, 16 % with rows.
     as_key, one = keys.dtype.type, np.uint64(1)
-    mask = as_key(_RADIX - 1)
-    place = np.empty(_RADIX, np.uint64)
-    for low in range(0, 8 * keys.itemsize, _DIGIT):
+    mask = as_key(_N_DIGITS - 1)
+    place = np.empty(_N_DIGITS, np.uint64)
+    for low in range(0, 8 * keys.itemsize, _DIGIT_BITS):
+        # 1. Count the digits, and from that where each digit's keys begin.
         shift = as_key(low)
-        for d in range(_RADIX):
+        for d in range(_N_DIGITS):
             place[d] = 0
         for i in range(keys.size):
             place[(keys[i] >> shift) & mask] += one
         start, most = np.uint64(0), np.uint64(0)
-        for d in range(_RADIX):
+        for d in range(_N_DIGITS):
             most = max(most, place[d])
             start, place[d] = start + place[d], start
         if most == start:
             continue  # One digit for all: half of the passes when float32 values come as float64.
+
+        # 2. Move each key there; equal digits keep their order.
         for i in range(keys.size):
             x = keys[i]
             digit = (x >> shift) & mask
@@ -82,9 +83,9 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
 @kernel
 def _sweep(
     up: Keys,
-    hits: Keys,
+    positives: Keys,
     above: Any,
-    hits_above: Any,
+    tp_above: Any,
     below: Any,
     key: Keys,
     lower: Keys,
@@ -93,12 +94,14 @@ def _sweep(
     higher: Ints,
     step: Any,
 ) -> Any:
-    """Write the steps of one label from its sorted keys and those of its positives; give the next step's place."""
-    i, p = up.size, hits.size
+    """Write the steps of one label from its sorted keys and those of its positives; return the next step's place."""
+    # From the top down, one distinct score of a positive after another.
+    i, p = up.size, positives.size
     while p > 0:
-        x = hits[p - 1]
-        while p > 0 and hits[p - 1] == x:
+        x = positives[p - 1]
+        while p > 0 and positives[p - 1] == x:
             p -= 1
+        # Scores in between are skipped many at a time, as most labels have few positives.
         while i >= _STRIDE and up[i - _STRIDE] >= x:
             i -= _STRIDE
         while i > 0 and up[i - 1] >= x:
@@ -106,20 +109,18 @@ def _sweep(
         after = i + 1
         while after < up.size and up[after] == x:
             after += 1
-        hit = hits_above + hits.size - p
+        step_tp = tp_above + positives.size - p
         key[step], lower[step] = x, up[i - 1] if i > 0 else below
-        tp[step], fp[step] = hit, above + (up.size - i) - hit
+        tp[step], fp[step] = step_tp, above + (up.size - i) - step_tp
         higher[step] = above + up.size - after
         step += 1
     return step
 
 
 @kernel_after(stand_ins.unit_staircases)
-def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
-    """Return the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once.
-
-    The positives are sorted on their own, so that nothing has to travel with the scores: half the bytes moved.
-    """
+def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
+    """Return the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once."""
+    # Positives are sorted on their own, so that nothing has to travel with the scores: half the bytes moved.
     n_labels, n = keys.shape
     size = np.int64(0)
     for j in range(n_labels):
@@ -128,7 +129,7 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
     offsets = np.zeros(n_labels + 1, np.int64)
     key, lower = np.empty(size, keys.dtype), np.empty(size, keys.dtype)
     tp, fp, higher = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
-    positives, spare_positives = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
+    listed, spare_listed = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
     kept, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
     no_rows = np.empty(0, np.int32)
     none = keys.dtype.type(0)
@@ -136,11 +137,12 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
     for j in range(n_labels):
         n_positives = np.int64(0)
         for i in range(n):  # Branch-free: always write, advance on a positive.
-            positives[n_positives] = keys[j, i]
+            listed[n_positives] = keys[j, i]
             n_positives += truth[j, i]
         if n_positives > 0:
-            hits, _ = _radix_sort(positives[:n_positives], no_rows, spare_positives[:n_positives], no_rows)
-            lowest = hits[0]
+            positives, _ = _radix_sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
+            # No useful cut lies below the lowest positive: only what is higher is sorted.
+            lowest = positives[0]
             n_kept, below = np.int64(0), none
             for i in range(n):
                 x = keys[j, i]
@@ -149,32 +151,31 @@ def unit_staircases(keys: Keys, truth: npt.NDArray[np.uint8]) -> Steps:
             for i in range(n):  # Vectorised, as the loop above would not let it be: a third of the time of both.
                 below = max(below, keys[j, i] if keys[j, i] < lowest else none)
             up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
-            step = _sweep(up, hits, nothing, nothing, below, key, lower, tp, fp, higher, step)
+            step = _sweep(up, positives, nothing, nothing, below, key, lower, tp, fp, higher, step)
         offsets[j + 1] = step
     return offsets, key[:step], lower[:step], tp[:step], fp[:step], higher[:step]
 
 
 @kernel
 def staircases_between(
-    scores: Lists, positives: Lists, above: Ints, hits_above: Ints, below: Keys, steps: Steps
+    scores: ListArrays, positives: ListArrays, above: Ints, tp_above: Ints, below: Keys, steps: Steps
 ) -> None:
     """Write the steps of labels among some of their keys, and those of their positives, both sorted upwards.
 
-    `above[j]` scores of label j lie higher, `hits_above[j]` of them of positives;
-    `below[j]` is the next lower key.
+    `above[j]` scores of label j lie higher, `tp_above[j]` of them of positives; `below[j]` is the next lower key.
     """
     firsts, sizes, keys = scores
-    hit_firsts, hit_sizes, hit_keys = positives
+    true_firsts, true_sizes, true_keys = positives
     offsets, key, lower, tp, fp, higher = steps
     for j in range(firsts.size):
         up = keys[firsts[j] : firsts[j] + sizes[j]]
-        hits = hit_keys[hit_firsts[j] : hit_firsts[j] + hit_sizes[j]]
+        label_positives = true_keys[true_firsts[j] : true_firsts[j] + true_sizes[j]]
         step = offsets[j]
-        offsets[j + 1] = _sweep(up, hits, above[j], hits_above[j], below[j], key, lower, tp, fp, higher, step)
+        offsets[j + 1] = _sweep(up, label_positives, above[j], tp_above[j], below[j], key, lower, tp, fp, higher, step)
 
 
 @kernel
-def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> Steps:
+def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weights: Ints) -> Steps:
     """Return the staircases of the labels whose items are `starts[j]:starts[j + 1]`.
 
     An item is a score with its weight and the part of the weight that is positive: a weighted or soft cell,
@@ -182,8 +183,8 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
     """
     n_labels = starts.size - 1
     size = np.int64(0)
-    for i in range(hits.size):
-        size += hits[i] > 0
+    for i in range(positive_weights.size):
+        size += positive_weights[i] > 0
     longest = np.int64(0)
     for j in range(n_labels):
         longest = max(longest, starts[j + 1] - starts[j])
@@ -196,9 +197,10 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
     step = 0
     for j in range(n_labels):
         first, last = starts[j], starts[j + 1]
+        # No useful cut lies below the lowest positive: only what is higher is sorted.
         lowest = ~none
         for i in range(first, last):
-            if hits[i] > 0:
+            if positive_weights[i] > 0:
                 lowest = min(lowest, keys[i])
         n_kept, below = 0, none
         for i in range(first, last):
@@ -209,18 +211,19 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
                 else:
                     below = max(below, keys[i])
         up, row = _radix_sort(kept[:n_kept], rows[:n_kept], spare[:n_kept], spare_rows[:n_kept])
+        # From the top down, one run of equal scores after another: it is a step if it has a positive.
         i = n_kept
-        hit_sum, weight_sum = np.int64(0), np.int64(0)
+        true_sum, weight_sum = np.int64(0), np.int64(0)
         while i > 0:
             x = up[i - 1]
-            before, weight_before = hit_sum, weight_sum
+            true_before, weight_before = true_sum, weight_sum
             while i > 0 and up[i - 1] == x:
                 i -= 1
-                hit_sum += hits[first + row[i]]
+                true_sum += positive_weights[first + row[i]]
                 weight_sum += weights[first + row[i]]
-            if hit_sum > before:
+            if true_sum > true_before:
                 key[step], lower[step] = x, up[i - 1] if i > 0 else below
-                tp[step], fp[step] = hit_sum, weight_sum - hit_sum
+                tp[step], fp[step] = true_sum, weight_sum - true_sum
                 higher[step] = weight_before
                 step += 1
         offsets[j + 1] = step
@@ -228,36 +231,35 @@ def weighted_staircases(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> 
 
 
 @kernel
-def unit_aurocs(keys: Keys, truth: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """Return the AUROC of the labels in the rows of `keys` (n_labels, n_samples), NaN where one class has no score.
-
-    Negatives below every positive lose to all of them: they are counted, not sorted.
-    """
+def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
+    """Return the AUROC of the labels in the rows of `keys` (n_labels, n_samples), NaN where one class has no score."""
     n_labels, n = keys.shape
     auroc = np.full(n_labels, np.nan)
-    positives, spare_positives = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
+    listed, spare_listed = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
     kept, spare = np.empty(n, keys.dtype), np.empty(n, keys.dtype)
     no_rows = np.empty(0, np.int32)
     for j in range(n_labels):
         n_positives = np.int64(0)
-        for i in range(n):
-            positives[n_positives] = keys[j, i]
+        for i in range(n):  # Branch-free: always write, advance on a positive.
+            listed[n_positives] = keys[j, i]
             n_positives += truth[j, i]
         if n_positives == 0 or n_positives == n:
             continue
-        hits, _ = _radix_sort(positives[:n_positives], no_rows, spare_positives[:n_positives], no_rows)
+        positives, _ = _radix_sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
+        # Negatives below every positive lose to all of them: they are counted, not sorted.
         n_kept = np.int64(0)
         for i in range(n):
             kept[n_kept] = keys[j, i]
-            n_kept += (keys[j, i] >= hits[0]) & (truth[j, i] == 0)
+            n_kept += (keys[j, i] >= positives[0]) & (truth[j, i] == 0)
         up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
+        # Positives and negatives rise side by side, so that nothing is searched.
         n_negatives = n - n_positives
         below, equal, won = 0, 0, np.int64(0)  # Twice what the positives win: a tie counts one.
         for p in range(n_positives):
-            while below < n_kept and up[below] < hits[p]:
+            while below < n_kept and up[below] < positives[p]:
                 below += 1
             equal = max(equal, below)
-            while equal < n_kept and up[equal] == hits[p]:
+            while equal < n_kept and up[equal] == positives[p]:
                 equal += 1
             won += 2 * (n_negatives - n_kept) + below + equal
         auroc[j] = won / (2.0 * n_positives * n_negatives)
@@ -265,25 +267,26 @@ def unit_aurocs(keys: Keys, truth: npt.NDArray[np.uint8]) -> npt.NDArray[np.floa
 
 
 @kernel
-def weighted_aurocs(starts: Ints, keys: Keys, hits: Ints, weights: Ints) -> npt.NDArray[np.float64]:
+def weighted_aurocs(starts: Ints, keys: Keys, positive_weights: Weights, weights: Weights) -> Floats:
     """Return the AUROC of the labels whose items are `starts[j]:starts[j + 1]`, as in `weighted_staircases`."""
     n_labels = starts.size - 1
     auroc = np.full(n_labels, np.nan)
     for j in range(n_labels):
         first, last = starts[j], starts[j + 1]
         up, row = sorted_with_rows(keys[first:last])
-        below, won, positive = 0.0, 0.0, 0.0
+        # From the bottom up: a positive wins against the negatives below it, and half against those of its score.
+        below, won, total = 0.0, 0.0, 0.0
         i = 0
         while i < up.size:
             x = up[i]
-            hit, negative = 0.0, 0.0
+            positive, negative = 0.0, 0.0
             while i < up.size and up[i] == x:
-                hit += hits[first + row[i]]
-                negative += weights[first + row[i]] - hits[first + row[i]]
+                positive += positive_weights[first + row[i]]
+                negative += weights[first + row[i]] - positive_weights[first + row[i]]
                 i += 1
-            won += hit * (below + 0.5 * negative)
+            won += positive * (below + 0.5 * negative)
             below += negative
-            positive += hit
-        if positive > 0 and below > 0:
-            auroc[j] = min(won / (positive * below), 1.0)  # Rounding may exceed 1.
+            total += positive
+        if total > 0 and below > 0:
+            auroc[j] = min(won / (total * below), 1.0)  # Rounding may exceed 1.
     return auroc

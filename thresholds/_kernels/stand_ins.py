@@ -27,24 +27,28 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
     Complements of keys rise where scores fall.
     """
     starts = np.append(0, [np.count_nonzero(row) for row in truth]).cumsum()
-    hits = ~keys[truth.view(np.bool_)]
-    lower, (predicted, higher) = np.empty_like(hits), np.empty((2, hits.size), np.int64)
+    positives = ~keys[truth.view(np.bool_)]  # (n_positives,) of all labels
+    lower = np.empty_like(positives)
+    predicted, higher = np.empty((2, positives.size), np.int64)
     falling = np.empty(keys.shape[1] + 1, keys.dtype)
-    for of_label, (first, last) in zip(keys, itertools.pairwise(starts.tolist()), strict=True):
+    # Sort each label's scores and positives: where these lie among those says what is predicted there.
+    for label_keys, (first, last) in zip(keys, itertools.pairwise(starts.tolist()), strict=True):
         if first < last:
-            np.invert(of_label, out=falling[:-1])
+            np.invert(label_keys, out=falling[:-1])
             falling[-1] = ~keys.dtype.type(0)  # "no score" comes last.
             falling.sort()
-            hits[first:last].sort()
-            predicted[first:last] = falling.searchsorted(hits[first:last], "right")
-            higher[first:last] = falling.searchsorted(hits[first:last], "left")
+            positives[first:last].sort()
+            predicted[first:last] = falling.searchsorted(positives[first:last], "right")
+            higher[first:last] = falling.searchsorted(positives[first:last], "left")
             lower[first:last] = falling[predicted[first:last]]
-    ends = np.append(hits[1:] != hits[:-1], True)[: hits.size]
-    ends[starts[1:][starts[1:] > 0] - 1] = True
-    steps = np.flatnonzero(ends)
-    tp = (1 + np.arange(hits.size) - np.repeat(starts[:-1], np.diff(starts)))[steps]
+    # A step is the last of equal positives of a label.
+    is_last = np.append(positives[1:] != positives[:-1], True)[: positives.size]
+    is_last[starts[1:][starts[1:] > 0] - 1] = True
+    steps = np.flatnonzero(is_last)
+    rank = 1 + np.arange(positives.size) - np.repeat(starts[:-1], np.diff(starts))
+    tp = rank[steps]
     offsets = np.searchsorted(steps, starts)
-    return offsets, ~hits[steps], ~lower[steps], tp, predicted[steps] - tp, higher[steps]
+    return offsets, ~positives[steps], ~lower[steps], tp, predicted[steps] - tp, higher[steps]
 
 
 def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared: float) -> Ints:

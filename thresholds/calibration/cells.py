@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays import threads
+from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Items, Problem
@@ -43,9 +44,12 @@ class Cells(NamedTuple):
 def cells_of(problem: Problem, n_jobs: int | None) -> Cells:
     """Collect the cells of a problem, on threads."""
     problem.prepare("labels")
-    step = max(1, _CELLS_PER_PIECE * problem.n_labels // max(1, problem.n_stored))
-    pieces = [(j, min(j + step, problem.n_labels)) for j in range(0, problem.n_labels, step)]
-    parts = threads.run(lambda piece: _cells(problem.items("labels", *piece), problem.plain), pieces, n_jobs=n_jobs)
+
+    def collect(labels: slice) -> Cells:
+        return _cells(problem.items("labels", labels.start, labels.stop), problem.is_dense_unweighted)
+
+    pieces = list(by_cells(problem.n_labels, problem.n_stored, _CELLS_PER_PIECE))
+    parts = threads.run(collect, pieces, n_jobs=n_jobs)
     sizes = np.concatenate([np.diff(part.starts) for part in parts])
     columns = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[1:])
     return Cells(np.append(0, sizes.cumsum()), *columns)
@@ -68,7 +72,8 @@ def map_labels(
 
 def _cells(items: Items, plain: bool) -> Cells:
     """Split items into cells of one truth, without those of score -inf."""
-    starts, scores, hits, weights = items.starts, to_scores(items.keys).astype(np.float64), items.hits, items.weights
+    starts, weights, hits = items.starts, items.weights, items.positive_weights
+    scores = to_scores(items.keys).astype(np.float64)
     mixed = (hits > 0) & (hits < weights)
     if mixed.any():
         twice = np.repeat(np.arange(hits.size), 1 + mixed)

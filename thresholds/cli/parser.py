@@ -34,7 +34,7 @@ files of scores:
 predict, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
 'f1-thresholds[arrow]'.
 """
-_GUARDS = ("auto", "shrink", "fbr", "none")
+_GUARDS = ("auto", "shrink", "none")
 _GUARD = "protection against over-fitting; auto draws macro and weighted fits towards what suits similar labels"
 
 

@@ -144,7 +144,7 @@ def compare(
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
     y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", _common_names(rules))
     problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
-    gold = count_by_label(problem.truth, problem.truth, problem.measured)
+    gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
     of_scores = cache(lambda: _measured_scores(problem))
     evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
     of_labels = evidence(next(iter(rules.values())).missing)
@@ -237,9 +237,10 @@ def _measure(
     with_positives = judged.by_label.take(judged.by_label.positives > 0)
     total = judged.by_label.total
     micro, macro, weighted, samples = (
-        f_measure(judged, problem.measured, average, beta, 0.0) for average in ("micro", "macro", "weighted", "samples")
+        f_measure(judged, problem.sample_weight, average, beta, 0.0)
+        for average in ("micro", "macro", "weighted", "samples")
     )
-    counts = judged.by_label if problem.weights is None else judge(rule, _unweighted(problem)).by_label
+    counts = judged.by_label if problem.unit_weights is None else judge(rule, _unweighted(problem)).by_label
     state = states_of(counts, evidence(rule.missing), Criteria())
     calibration = UNKNOWN
     if isinstance(rule, CalibratedRule):
@@ -264,10 +265,10 @@ def _measure(
 
 def _unweighted(problem: Problem) -> Problem:
     """Leave out weights, which a diagnosis has no use for."""
-    return replace(problem, weights=None, unit=1.0, measured=None)
+    return replace(problem, unit_weights=None, unit=1.0, sample_weight=None)
 
 
 def _measured_scores(problem: Problem) -> CalibrationMeasures:
     """Measure the scores as probabilities."""
     probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
-    return measure_calibration(problem.truth, probabilities, sample_weight=problem.measured)
+    return measure_calibration(problem.truth, probabilities, sample_weight=problem.sample_weight)

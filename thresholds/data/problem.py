@@ -10,16 +10,17 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Dense, Ints, Matrix
+from thresholds._arrays.types import Bytes, Dense, Ints, Keys, Matrix, Weights
 from thresholds._kernels.keys import to_keys
 
 Axis = Literal["labels", "samples"]
+
+_ROW_BITS = 60  # Where truth is soft, a row weighs less than 2**60 units.
 
 
 class Items(NamedTuple):
@@ -29,9 +30,9 @@ class Items(NamedTuple):
     """
 
     starts: Ints  # (n_groups + 1,)
-    keys: Dense  # (n_items,)
-    hits: npt.NDArray[Any]  # the part of the weight that is positive
-    weights: Ints
+    keys: Keys  # (n_items,)
+    positive_weights: Weights  # (n_items,) the part of the weight that is positive
+    weights: Ints  # (n_items,), or empty where each weighs 1
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ class Problem:
 
     truth: Matrix  # (n_samples, n_labels) 0/1, or degrees of truth
     scores: Matrix  # (n_samples, n_labels)
-    weights: Ints | None  # (n_samples,) in multiples of `unit`
+    unit_weights: Ints | None  # (n_samples,) in multiples of `unit`; None where each row weighs 1
     unit: float
-    measured: Any  # the weights as metrics take them: whole numbers, floats or None
+    sample_weight: Any  # the weights as metrics take them: whole numbers, floats or None
     missing: float
     label_names: tuple[str, ...] | None
     soft: bool = False
@@ -66,10 +67,19 @@ class Problem:
         truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft, n_jobs=n_jobs)
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
-        weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
-        measured, _ = _checks.weights_of_rows(sample_weight, scores.shape[0])
-        missing = _checks.missing(missing, scores.dtype)
-        return cls(truth, scores, weights, unit, measured, missing, names, soft, keep_sparse and is_sparse(scores))
+        unit_weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
+        row_weights, _ = _checks.weights_of_rows(sample_weight, scores.shape[0])
+        return cls(
+            truth,
+            scores,
+            unit_weights,
+            unit,
+            sample_weight=row_weights,
+            missing=_checks.missing(missing, scores.dtype),
+            label_names=names,
+            soft=soft,
+            keep_sparse=keep_sparse and is_sparse(scores),
+        )
 
     @property
     def n_samples(self) -> int:
@@ -92,19 +102,19 @@ class Problem:
         return key_dtype(self.scores.dtype)
 
     @property
-    def plain(self) -> bool:
+    def is_dense_unweighted(self) -> bool:
         """Whether every cell is a dense score with unit weight: the fast path."""
-        return self.weights is None and not is_sparse(self.scores)
+        return self.unit_weights is None and not is_sparse(self.scores)
 
     @property
     def exactly_weighted(self) -> bool:
         """Whether weights are whole multiples of the unit, so that sums are those of metrics."""
-        return self.weights is None or np.array_equal(self.weights, self.measured)
+        return self.unit_weights is None or np.array_equal(self.unit_weights, self.sample_weight)
 
     @cached_property
     def row_weights(self) -> Ints:
-        """Sample weights, ones where none were given."""
-        return np.ones(self.n_samples, np.int64) if self.weights is None else self.weights
+        """Weights of rows in multiples of `unit`, ones where none were given."""
+        return np.ones(self.n_samples, np.int64) if self.unit_weights is None else self.unit_weights
 
     @cached_property
     def by_label(self) -> tuple[Matrix, Matrix]:
@@ -124,20 +134,20 @@ class Problem:
         """Return blocks of rows that are small enough for copies of their scores."""
         return row_blocks(self.n_samples, self.n_stored // self.n_samples)
 
-    def rows(self, part: slice) -> tuple[Matrix, Matrix]:
+    def rows(self, block: slice) -> tuple[Matrix, Matrix]:
         """Return truth and scores of a block of rows as CSR arrays; all dense scores are stored."""
         from scipy import sparse
 
-        scores = self.scores[part]
+        scores = self.scores[block]
         if not is_sparse(scores):
-            columns = np.tile(np.arange(self.n_labels), len(scores))
-            starts = np.arange(len(scores) + 1) * self.n_labels
+            columns = np.tile(np.arange(self.n_labels), len(scores))  # (n_cells,)
+            starts = np.arange(len(scores) + 1) * self.n_labels  # (n_rows + 1,)
             cells = scores.astype(np.float64).reshape(-1)
             scores = sparse.csr_array((cells, columns, starts), shape=scores.shape)
-        return self._sparse_truth(self.truth[part], sparse.csr_array), scores
+        return self._sparse_truth(self.truth[block], sparse.csr_array), scores
 
-    def tile(self, first: int, last: int) -> tuple[Dense, npt.NDArray[np.uint8]]:
-        """Return keys and truth of labels `first:last`, both (last - first, n_samples), of a plain problem."""
+    def tile(self, first: int, last: int) -> tuple[Keys, Bytes]:
+        """Return keys and truth of labels `first:last`, each (last - first, n_samples), if dense and unweighted."""
         keys = to_keys(_transposed(self.scores, first, last, self.dtype))
         truth = self.by_label[0]
         if is_sparse(truth):
@@ -146,7 +156,7 @@ class Problem:
 
     def cells(self, first: int, last: int) -> Items:
         """Return the items of labels `first:last`, without weights (an empty array) where all are 1."""
-        if not self.plain:
+        if not self.is_dense_unweighted:
             return self.items("labels", first, last)
         keys, truth = self.tile(first, last)
         starts = np.arange(last - first + 1) * self.n_samples
@@ -154,40 +164,60 @@ class Problem:
 
     def take(self, rows: Ints) -> "Problem":
         """Return the problem of some of the rows."""
-        weights, measured = (None if values is None else values[rows] for values in (self.weights, self.measured))
-        return replace(self, truth=self.truth[rows], scores=self.scores[rows], weights=weights, measured=measured)
+        return replace(
+            self,
+            truth=self.truth[rows],
+            scores=self.scores[rows],
+            unit_weights=None if self.unit_weights is None else self.unit_weights[rows],
+            sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+        )
 
     def pooled(self) -> "Problem | None":
-        """Return all cells of a plain problem as those of one label; None where that would take a copy."""
-        for order, name in (("C", "c_contiguous"), ("F", "f_contiguous")):
-            if all(isinstance(cells, np.ndarray) and getattr(cells.flags, name) for cells in (self.truth, self.scores)):
-                truth, scores = (cells.reshape((-1, 1), order=order) for cells in (self.truth, self.scores))
-                return replace(self, truth=truth, scores=scores, label_names=None)
+        """Return all cells, dense and unweighted, as those of one label; None where that would take a copy."""
+        if not (isinstance(self.truth, np.ndarray) and isinstance(self.scores, np.ndarray)):
+            return None
+        if self.truth.flags.c_contiguous and self.scores.flags.c_contiguous:
+            return self._as_one_label("C")
+        if self.truth.flags.f_contiguous and self.scores.flags.f_contiguous:
+            return self._as_one_label("F")
         return None
 
+    def _as_one_label(self, order: Literal["C", "F"]) -> "Problem":
+        """Return all cells in the order in which they lie in memory."""
+        truth = self.truth.reshape((-1, 1), order=order)
+        scores = self.scores.reshape((-1, 1), order=order)
+        return replace(self, truth=truth, scores=scores, label_names=None)
+
     def view(self, rows: Ints) -> "Problem":
-        """Return the plain problem of some of the rows, whose scores are copied only in pieces that are asked for."""
+        """Return the dense, unweighted problem of some rows, whose scores are copied only in pieces as asked for."""
         return replace(self, truth=self.truth[rows], scores=_RowsOf(self.scores, rows))
 
     def items(self, axis: Axis, first: int, last: int) -> Items:
         """Return the items of groups `first:last`."""
         if is_sparse(self.scores):
             return self._sparse_items(axis, first, last)
+        # Keys and truth, both (n_groups, length of a group).
         if axis == "labels":
             keys = to_keys(_transposed(self.scores, first, last, self.dtype))
             truth = to_dense(self.by_label[0][:, first:last]).T
+            cell_weights = self.row_weights
         else:
             keys = to_keys(np.array(self.scores[first:last], self.dtype, order="C"))
             truth = to_dense(self.truth[first:last])
-        by_row = self.row_weights if axis == "labels" else self._present(first, last)[:, np.newaxis]
-        weights = np.broadcast_to(by_row, keys.shape)
-        hits = self._hits(truth, weights)
+            cell_weights = self._present(first, last)[:, np.newaxis]
+        weights = np.broadcast_to(cell_weights, keys.shape)
+        positive_weights = self._positive_part(truth, weights)
         starts = np.arange(len(keys) + 1) * keys.shape[1]
-        return Items(starts, keys.reshape(-1), hits.reshape(-1), np.ascontiguousarray(weights).reshape(-1))
+        return Items(
+            starts,
+            keys.reshape(-1),
+            positive_weights.reshape(-1),
+            np.ascontiguousarray(weights).reshape(-1),
+        )
 
     def _present(self, first: int, last: int) -> Ints:
         """Return 0 for cells of rows without weight, and for all others 1, or as many units where truth is soft."""
-        weight = 1 << (60 - self.n_labels.bit_length()) if self.soft else 1
+        weight = 1 << (_ROW_BITS - self.n_labels.bit_length()) if self.soft else 1
         return (self.row_weights[first:last] > 0).astype(np.int64) * weight
 
     def _sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
@@ -196,7 +226,7 @@ class Problem:
             return truth
         return kind(truth.astype(np.float64) if self.soft else truth != 0)
 
-    def _hits(self, truth: Dense, weights: Ints) -> Ints:
+    def _positive_part(self, truth: Dense, weights: Ints) -> Ints:
         """Return the positive part of weights."""
         if self.soft:
             return np.rint(truth * weights).astype(np.int64)
@@ -204,42 +234,62 @@ class Problem:
 
     def _sparse_items(self, axis: Axis, first: int, last: int) -> Items:
         """Return items from stored entries, one more per group for the absent ones."""
+        # 1. Groups become the rows of what is compressed, whether they are labels or samples.
         if axis == "labels":
-            truth, scores = (_compressed(part[:, first:last], "csc") for part in self.by_label)
+            truth, scores = (_compressed(matrix[:, first:last], "csc") for matrix in self.by_label)
         else:
-            truth, scores = (_compressed(part[first:last], "csr") for part in (self.truth, self.scores))
+            truth, scores = (_compressed(matrix[first:last], "csr") for matrix in (self.truth, self.scores))
         truth = self._sparse_truth(truth, type(scores))
-        n_groups, length = scores.indptr.size - 1, self.size(_other(axis))
-        group, at = _coordinates(scores)
-        true_group, true_at = _coordinates(truth)
+        n_groups = scores.indptr.size - 1
+        group_length = self.size(_other(axis))
+        group, place = _coordinates(scores)  # (n_stored,) each
+        true_group, true_place = _coordinates(truth)  # (n_true,) each
+
+        # 2. Weigh each entry: by its place in a label, by its group where that is a row.
         if axis == "labels":
-            per_row, row, true_row = self.row_weights, at, true_at
-            total = np.full(n_groups, per_row.sum())
+            entry_weights = self.row_weights[place]
+            true_weights = self.row_weights[true_place]
+            group_weights = np.full(n_groups, self.row_weights.sum())
         else:
-            per_row, row, true_row = self._present(first, last), group, true_group
-            total = per_row * length
-        place = np.arange(scores.nnz) + group  # Each group before this one has an item for its absent cells.
+            present = self._present(first, last)
+            entry_weights = present[group]
+            true_weights = present[true_group]
+            group_weights = present * group_length
+
+        # 3. Lay out the items: each group before an entry has one more, for its absent cells, behind its entries.
+        n_items = scores.nnz + n_groups
         starts = scores.indptr.astype(np.int64) + np.arange(n_groups + 1)
-        absent = starts[1:] - 1
-        keys = np.full(scores.nnz + n_groups, self.missing, self.dtype)
-        hits, weights = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64)
-        keys[place], weights[place] = scores.data, per_row[row]
-        weights[absent] = total - np.add.reduceat(np.append(weights, 0), starts[:-1])
-        stored, wanted = group * length + at, true_group * length + true_at
-        where = np.minimum(np.searchsorted(stored, wanted), max(stored.size - 1, 0))
-        found = stored[where] == wanted if stored.size else np.zeros(wanted.size, np.bool_)
-        true_weight = self._hits(truth.data, per_row[true_row])
-        hits[place[where[found]]] = true_weight[found]
-        np.add.at(hits, absent[true_group[~found]], true_weight[~found])
-        return Items(starts, to_keys(keys), hits, weights)
+        entries = np.arange(scores.nnz) + group  # (n_stored,) the item of each entry
+        absent = starts[1:] - 1  # (n_groups,) the item of absent cells
+        keys = np.full(n_items, self.missing, self.dtype)
+        keys[entries] = scores.data
+
+        # 4. Absent cells weigh what a group's entries leave of its weight.
+        weights = np.zeros(n_items, np.int64)
+        weights[entries] = entry_weights
+        stored_weights = np.add.reduceat(np.append(weights, 0), starts[:-1])
+        weights[absent] = group_weights - stored_weights
+
+        # 5. A true cell counts at its own entry if its score is stored, else with the absent cells of its group.
+        cell = group * group_length + place  # (n_stored,) rising
+        true_cell = true_group * group_length + true_place
+        at = np.minimum(np.searchsorted(cell, true_cell), max(cell.size - 1, 0))
+        is_stored = cell[at] == true_cell if cell.size else np.zeros(true_cell.size, np.bool_)
+        positive_part = self._positive_part(truth.data, true_weights)
+        positive_weights = np.zeros(n_items, np.int64)
+        positive_weights[entries[at[is_stored]]] = positive_part[is_stored]
+        np.add.at(positive_weights, absent[true_group[~is_stored]], positive_part[~is_stored])
+        return Items(starts, to_keys(keys), positive_weights, weights)
 
 
 class _RowsOf:
     """Some rows of a dense matrix, which stands for them until they are read."""
 
     def __init__(self, matrix: Dense, rows: Ints) -> None:
-        self._matrix, self._rows = matrix, rows
-        self.dtype, self.shape = matrix.dtype, (rows.size, matrix.shape[1])
+        self._matrix = matrix
+        self._rows = rows
+        self.dtype = matrix.dtype
+        self.shape = (rows.size, matrix.shape[1])
         self.size = rows.size * matrix.shape[1]
 
     def __len__(self) -> int:
@@ -271,7 +321,8 @@ def _compressed(matrix: Matrix, form: str) -> Matrix:
 
 def _coordinates(matrix: Matrix) -> tuple[Ints, Ints]:
     """Return group and place within the group of each stored entry."""
-    return np.repeat(np.arange(matrix.indptr.size - 1), np.diff(matrix.indptr)), matrix.indices.astype(np.int64)
+    group = np.repeat(np.arange(matrix.indptr.size - 1), np.diff(matrix.indptr))
+    return group, matrix.indices.astype(np.int64)
 
 
 def _transposed(matrix: Dense, first: int, last: int, dtype: np.dtype[Any]) -> Dense:

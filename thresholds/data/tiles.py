@@ -4,15 +4,16 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from thresholds._arrays import threads
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.threads import workers
 from thresholds.data.problem import Problem, stored
 
 Result = TypeVar("Result")
 
-_WIDEST_TILE = 16  # float32 columns that share a cache line
+_MAX_LABELS = 16  # of a tile: float32 columns that share a cache line
 _TILES_PER_THREAD = 40
-_FEW_TILES = 10
-_SMALL_TILE = 2**14  # cells: less is not worth a call
+_LIGHT_TILES_PER_THREAD = 10
+_MIN_CELLS = 2**14  # of a tile: less is not worth a call
 
 
 def map_tiles(
@@ -29,12 +30,17 @@ def map_tiles(
     a quarter of dense scores and truth on top of them, even if nearly every cell is positive, but have some cells to
     work on. A `light` function makes little beside its tile, and gets wider ones, which are faster to cut.
     """
-    per_thread = _FEW_TILES if light else _TILES_PER_THREAD
-    width = max(1, min(_WIDEST_TILE, problem.n_labels // (per_thread * workers(n_jobs))))
-    width = max(width, _SMALL_TILE * problem.n_labels // max(problem.n_stored, stored(problem.truth), problem.n_labels))
+    # As wide as leaves enough tiles for each thread, but wide enough to be worth a call.
+    tiles_per_thread = _LIGHT_TILES_PER_THREAD if light else _TILES_PER_THREAD
+    width = max(1, min(_MAX_LABELS, problem.n_labels // (tiles_per_thread * workers(n_jobs))))
+    n_cells = max(problem.n_stored, stored(problem.truth), problem.n_labels)
+    width = max(width, _MIN_CELLS * problem.n_labels // n_cells)
     problem.prepare("labels")
-    tiles = [(j, min(j + width, problem.n_labels)) for j in range(0, problem.n_labels, width)]
-    size = problem.n_stored
     return threads.run(
-        lambda tile: function(*tile), tiles, n_jobs=n_jobs, cells=size, progress=progress, title="labels"
+        lambda labels: function(labels.start, labels.stop),
+        list(in_pieces(slice(0, problem.n_labels), width)),
+        n_jobs=n_jobs,
+        cells=problem.n_stored,
+        progress=progress,
+        title="labels",
     )

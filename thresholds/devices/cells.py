@@ -1,11 +1,12 @@
 """Checks of cells on a device, by two numbers each, in the words of the checks in host memory."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from thresholds._arrays.blocks import by_cells
 from thresholds._checks import InputError
 from thresholds.devices.namespaces import Array, Namespace, beside, dtype_name, own, to_host
 
@@ -55,10 +56,9 @@ def sample(scores: Array, at: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     return to_host(xp, cells[rows, columns]).astype(np.float64)
 
 
-def row_blocks(shape: tuple[int, int], cells: int) -> list[slice]:
+def row_blocks(shape: tuple[int, int], cells: int) -> Iterator[slice]:
     """Cut rows into blocks of at most so many cells, or of one row."""
-    step = max(1, cells // shape[1])
-    return [slice(row, min(row + step, shape[0])) for row in range(0, shape[0], step)]
+    return by_cells(shape[0], shape[0] * shape[1], cells)
 
 
 def _matrix(value: Array, name: str) -> tuple[Namespace, Array]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays import threads
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense, transposed
 from thresholds._arrays.types import Dense, Floats, Matrix, Places
@@ -187,14 +188,14 @@ def _over_chunks(
 
     def of_chunk(chunk: slice) -> tuple[Floats, Floats]:
         total, least = np.zeros((3, p.n_labels)), np.full(p.n_labels, np.inf)
-        for block in _cut(chunk, _BLOCK_ROWS):
+        for block in in_pieces(chunk, _BLOCK_ROWS):
             sums = np.zeros((3, p.n_labels))
-            for piece in _cut(block, rows_at_once):
+            for piece in in_pieces(block, rows_at_once):
                 add(piece, sums, least)
             total += sums
         return total, least
 
-    chunks = _cut(slice(0, p.n_samples), p.chunk)
+    chunks = list(in_pieces(slice(0, p.n_samples), p.chunk))
     size = p.matrix.nnz if is_sparse(p.matrix) else p.matrix.size
     parts = threads.run(of_chunk, chunks, n_jobs=n_jobs, cells=size, progress=progress, title="probabilities")
     return np.add.reduce([total for total, _ in parts]), np.minimum.reduce([least for _, least in parts])
@@ -203,11 +204,6 @@ def _over_chunks(
 def _counts(p: Probabilities, sums: Floats) -> ConfusionCounts:
     """Return sums over all rows as counts."""
     return ConfusionCounts(sums, float(p.weights.sum()), p.unit, range(p.n_labels))
-
-
-def _cut(rows: slice, step: int) -> list[slice]:
-    """Cut rows into slices of so many."""
-    return [slice(row, min(row + step, rows.stop)) for row in range(rows.start, rows.stop, step)]
 
 
 def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Floats:

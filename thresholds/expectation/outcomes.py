@@ -194,7 +194,7 @@ def _map_blocks(
     """Apply `function` to blocks of rows, on threads."""
     n_rows, width = matrix.shape
     stored = matrix.nnz // n_rows if is_sparse(matrix) else width
-    blocks = [slice(rows.start, min(rows.stop, n_rows)) for rows in row_blocks(n_rows, _BLOCK * stored)]
+    blocks = list(row_blocks(n_rows, _BLOCK * stored))
     return threads.run(function, blocks, n_jobs=n_jobs, cells=n_rows * stored, progress=progress, title=title)
 
 

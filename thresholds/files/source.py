@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
@@ -159,8 +160,7 @@ def rows_per_block(n_labels: int) -> int:
 
 def row_slices(n_samples: int, n_labels: int) -> Iterator[slice]:
     """Cut rows into blocks."""
-    step = rows_per_block(n_labels)
-    return (slice(row, min(row + step, n_samples)) for row in range(0, n_samples, step))
+    return in_pieces(slice(0, n_samples), rows_per_block(n_labels))
 
 
 def dtype_of(matrix: Matrix) -> str:

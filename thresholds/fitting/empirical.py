@@ -16,7 +16,7 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 from thresholds._kernels.choosing import upper_hulls
 from thresholds.data.problem import Problem
-from thresholds.guards import Guard, Limits, SCutFBR, Shrink, chosen_guard, fit_guarded, guard_name
+from thresholds.guards import Guard, Limits, Shrink, chosen_guard, fit_guarded, guard_name
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
@@ -71,8 +71,8 @@ def fit_empirical(
     guard : for "macro" and "weighted" with `per_label=True`; what it did is in `rule.guard_report`
         None (default): the in-sample optimum. "shrink", or `Shrink(...)`: the number predicted is drawn towards what
         suits labels with as many positives, the more the fewer they are; it lies between two scores of its own choice,
-        whatever `placement`, and labels without positives get a threshold just above their highest score. "fbr", or
-        `SCutFBR(...)`: the published SCutFBR.1. "auto": "shrink" where there are guards, else None.
+        whatever `placement`, and labels without positives get a threshold just above their highest score.
+        "auto": "shrink" where there are guards, else None.
     max_overprediction, min_precision, min_recall : limits for each label on the data of the fit, or None
         Predictions over positives, precision and recall of the chosen cut; for the same averages. The best of the cuts
         that keep them is taken; under a guard, and where the best would hit nothing, as much as `max_overprediction`
@@ -151,7 +151,7 @@ class FitSettings:
     per_label: bool
     zero_division: float
     placement: Placement
-    guard: Shrink | SCutFBR | None
+    guard: Shrink | None
     limits: Limits
 
     @classmethod
@@ -221,7 +221,7 @@ def fit_problem(problem: Problem, settings: FitSettings, *, n_jobs: int | None, 
         counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, cuts.positives]), int(problem.row_weights.sum()))
         objective = average_of(f_score(beta), counts, average, zero_division)
     else:
-        objective = f_measure(judge(fitted, problem), problem.measured, average, beta, zero_division)
+        objective = f_measure(judge(fitted, problem), problem.sample_weight, average, beta, zero_division)
     return replace(fitted, objective=objective)
 
 
@@ -231,7 +231,7 @@ def _shared(
     """Choose one cut for all labels; what it counts is found by predicting."""
     cut = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
     score, lower = (np.full(problem.n_labels, value) for value in cut)
-    positives = count_by_label(problem.truth, problem.truth, problem.weights).positives
+    positives = count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
     return Cuts(score, lower, np.empty(0, np.int64), np.empty(0, np.int64), positives)
 
 

@@ -134,7 +134,7 @@ def fit_regions(
         beta=beta,
         zero_division=zero_division,
     )
-    objective = f_measure(judge(fitted, problem), problem.measured, average, beta, zero_division)
+    objective = f_measure(judge(fitted, problem), problem.sample_weight, average, beta, zero_division)
     return replace(fitted, objective=objective)
 
 
@@ -144,7 +144,7 @@ def _groups(problem: Problem, label: int) -> _Bins:
     counted = items.weights > 0
     keys, at = np.unique(items.keys[counted], return_inverse=True)
     hits, weights = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64)
-    np.add.at(hits, at, items.hits[counted])
+    np.add.at(hits, at, items.positive_weights[counted])
     np.add.at(weights, at, items.weights[counted])
     scores = to_scores(keys).astype(np.float64)
     return _Bins(scores, np.append(np.nan, scores[:-1]), hits, weights)

@@ -71,7 +71,7 @@ def fit_top_k(
         beta=beta,
         zero_division=zero_division,
     )
-    objective = f_measure(judge(fitted, problem), problem.measured, "samples", beta, zero_division)
+    objective = f_measure(judge(fitted, problem), problem.sample_weight, "samples", beta, zero_division)
     return replace(fitted, objective=objective)
 
 

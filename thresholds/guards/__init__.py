@@ -5,6 +5,6 @@ The best of many cuts on a sample is best there in part by luck: the winner's cu
 
 from thresholds.guards.fitting import fit_guarded, guard_name
 from thresholds.guards.limits import Limits
-from thresholds.guards.options import Guard, SCutFBR, Shrink, chosen_guard
+from thresholds.guards.options import Guard, Shrink, chosen_guard
 
-__all__ = ["Guard", "Limits", "SCutFBR", "Shrink", "chosen_guard", "fit_guarded", "guard_name"]
+__all__ = ["Guard", "Limits", "Shrink", "chosen_guard", "fit_guarded", "guard_name"]

@@ -69,15 +69,6 @@ def joined(parts: Sequence[GuardedCuts]) -> GuardedCuts:
     return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def cut_at_thresholds(
-    problem: Problem, items: Items, t: Floats, reason: Texts, limits: Limits, placement: Placement
-) -> GuardedCuts:
-    """Cut at given thresholds, which the dtype of the scores can hold."""
-    above, hits_above, tied, hits_tied = _count_at(items, t, problem)
-    cuts = GuardedCuts(t, hits_above + hits_tied, above + tied, reason)
-    return within_limits(problem, items, cuts, limits, placement)
-
-
 def fall_back(
     problem: Problem,
     items: Items,
@@ -119,7 +110,7 @@ def within_limits(
     """
     if not limits.any:
         return cuts
-    positives = np.add.reduceat(items.hits, items.starts[:-1], dtype=np.int64)
+    positives = np.add.reduceat(items.positive_weights, items.starts[:-1], dtype=np.int64)
     broken = ~limits.kept(cuts.tp, cuts.predicted, positives) | ((cuts.reason == LIMITED) & (cuts.predicted == 0))
     if not broken.any():
         return cuts
@@ -235,7 +226,7 @@ def _scores_at(items: Items, ranks: Floats, present: Ints, rows_per_unit: float,
 def _count_at(items: Items, t: Floats, problem: Problem) -> Ints:
     """Count what lies above, and at, the thresholds."""
     keys = to_keys(np.ascontiguousarray(rounded_up(t, problem.dtype)))
-    return count_at_keys(items.starts, items.keys, items.hits, items.weights, keys)
+    return count_at_keys(items.starts, items.keys, items.positive_weights, items.weights, keys)
 
 
 def _next_above(t: Floats, dtype: np.dtype[Any]) -> Floats:

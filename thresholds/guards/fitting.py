@@ -9,14 +9,13 @@ from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.cuts import LIMITED, Guarded, GuardedCuts, joined, within_limits
 from thresholds.guards.limits import Limits
-from thresholds.guards.options import SCutFBR, Shrink
-from thresholds.guards.scut_fbr import fit_scut_fbr
+from thresholds.guards.options import Shrink
 from thresholds.guards.shrink import fit_shrunk
 from thresholds.search import staircase
 from thresholds.search.staircase import Cuts
 
 
-def guard_name(guard: Shrink | SCutFBR | None, limits: Limits) -> str | None:
+def guard_name(guard: Shrink | None, limits: Limits) -> str | None:
     """Name what keeps a fit from its in-sample optimum; None is nothing."""
     parts = ([] if guard is None else [str(guard)]) + ([str(limits)] if limits.any else [])
     return ", ".join(parts) or None
@@ -24,7 +23,7 @@ def guard_name(guard: Shrink | SCutFBR | None, limits: Limits) -> str | None:
 
 def fit_guarded(
     problem: Problem,
-    guard: Shrink | SCutFBR | None,
+    guard: Shrink | None,
     limits: Limits,
     average: str,
     beta: float,
@@ -34,8 +33,6 @@ def fit_guarded(
     """Choose the cut of every label; None is the best cut within the limits. `run` has n_jobs and progress."""
     if isinstance(guard, Shrink):
         return fit_shrunk(problem, guard, limits, average, beta, placement, **run)
-    if isinstance(guard, SCutFBR):
-        return fit_scut_fbr(problem, guard, limits, beta, placement, **run)
     return _limited(problem, limits, beta, placement, **run)
 
 

@@ -40,46 +40,17 @@ class Shrink:
         return "shrink" + _unusual(self, Shrink())
 
 
-@dataclass(frozen=True, slots=True)
-class SCutFBR:
-    """The guard "fbr" and its options: SCutFBR.1 of Lewis et al. 2004 and Fan & Lin 2007, here with regard to ties.
-
-    Parameters
-    ----------
-    candidates : values of F up to which a label counts as hopeless, the one to use is chosen by cross-validation
-    n_folds : of both the outer and the inner cross-validation
-    random_state : seed of the folds
-    """
-
-    candidates: tuple[float, ...] = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
-    n_folds: int = 3
-    random_state: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        if not isinstance(self.candidates, tuple | list) or not self.candidates:
-            raise InputError(f"candidates is {_checks.shown(self.candidates)}, expected numbers in a tuple")
-        rising = tuple(sorted(_checks.share(value, "candidates") for value in self.candidates))
-        object.__setattr__(self, "candidates", rising)
-        object.__setattr__(self, "n_folds", _checks.count(self.n_folds, "n_folds", 2))
-        object.__setattr__(self, "random_state", _checks.count(self.random_state, "random_state", 0))
-
-    def __str__(self) -> str:
-        """Return the name, and the options that are not the usual ones."""
-        return "fbr" + _unusual(self, SCutFBR())
+Guard: TypeAlias = Literal["shrink", "auto"] | Shrink | None
 
 
-Guard: TypeAlias = Literal["shrink", "fbr", "auto"] | Shrink | SCutFBR | None
-
-
-def chosen_guard(guard: object, average: str, per_label: bool) -> Shrink | SCutFBR | None:
+def chosen_guard(guard: object, average: str, per_label: bool) -> Shrink | None:
     """Return the guard of a fit; "auto" is the one that suits what is maximised."""
     fits = per_label and average in ("macro", "weighted")
-    if isinstance(guard, Shrink | SCutFBR):
-        found: Shrink | SCutFBR | None = guard
+    if isinstance(guard, Shrink):
+        found: Shrink | None = guard
     else:
-        name = _checks.option(guard, "guard", (None, "shrink", "fbr", "auto"))
-        found = {None: None, "shrink": Shrink(), "fbr": SCutFBR(), "auto": Shrink() if fits else None}[name]
+        name = _checks.option(guard, "guard", (None, "shrink", "auto"))
+        found = {None: None, "shrink": Shrink(), "auto": Shrink() if fits else None}[name]
     if found is not None and not fits:
         raise InputError(
             f"guard is {str(found)!r} with average {average!r}, per_label={per_label}; expected None or 'auto': guards"

@@ -72,7 +72,7 @@ def _counted(problem: Problem, cells: CellsOf, probable: bool, n_jobs: int | Non
         _, keys, hits, weights = cells(first, last)
         return count(narrow_keys(keys), hits, weights)
 
-    if problem.plain:
+    if problem.is_dense_unweighted:
         return threads.run(of_rows, list(problem.row_blocks()), n_jobs=n_jobs)
     return map_tiles(problem, of_tile, n_jobs=n_jobs)
 

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.blocks import in_pieces, row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Placement
@@ -120,11 +120,13 @@ def fit_shrunk(
     ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
 
     # The cuts there, or always.
-    parts = over_tiles(partial(steps.cut, ranks), light=problem.plain)
+    parts = over_tiles(partial(steps.cut, ranks), light=problem.is_dense_unweighted)
     shrunk = joined([before for before, _ in parts])
     limited = joined([after for _, after in parts])
     if _is_below_always(problem, shrunk, optimum.positives, average, beta):
-        limited = joined(over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=problem.plain))
+        limited = joined(
+            over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=problem.is_dense_unweighted)
+        )
     return Guarded(limited, optimum)
 
 
@@ -198,8 +200,8 @@ def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
     count, sums = np.bincount(which).astype(np.float64), np.zeros((sizes.size, RATIOS.size))
     np.add.at(sums, which, own)
     found, kept = np.zeros_like(sums), np.flatnonzero(sizes > -np.inf)
-    for start in range(0, kept.size, _SIZES_PER_BLOCK):
-        rows = kept[start : start + _SIZES_PER_BLOCK]
+    for block in in_pieces(slice(0, kept.size), _SIZES_PER_BLOCK):
+        rows = kept[block]
         weight = np.exp(-0.5 * ((sizes[rows, np.newaxis] - sizes[kept]) / _BANDWIDTH) ** 2)
         # einsum without optimisation: no BLAS, whose sums depend on its threads.
         total = np.einsum("vu,u->v", weight, count[kept])

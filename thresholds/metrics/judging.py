@@ -33,7 +33,7 @@ def judge(rule: "Rule", problem: Problem) -> Judged:
         scores = _checks.in_order(problem.scores[rows], order)  # (n_rows, n_labels), in the order of the rule
         decided = rule.decide(scores, dense=rule.needs_dense(scores))
         predicted = _checks.in_order(decided, back)
-        weights = None if problem.measured is None else problem.measured[rows]
+        weights = None if problem.sample_weight is None else problem.sample_weight[rows]
         by_label, rows_of_block = count_both_ways(problem.truth[rows], predicted, weights, before=by_label)
         by_sample.append(rows_of_block)
     assert by_label is not None, "problems have rows"

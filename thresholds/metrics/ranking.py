@@ -57,13 +57,13 @@ def auroc(
     problem = Problem.of(
         y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=names, n_jobs=n_jobs
     )
-    weights = problem.measured
+    weights = problem.sample_weight
     if is_sparse(problem.scores):  # Absent cells weigh what stored ones leave, which only whole units say exactly.
         weights, _ = _checks.weights(sample_weight, problem.n_samples, 1)
-    problem = replace(problem, weights=weights)
+    problem = replace(problem, unit_weights=weights)
 
     def of_tile(first: int, last: int) -> Any:
-        if problem.plain:
+        if problem.is_dense_unweighted:
             return unit_aurocs(*problem.tile(first, last))
         return weighted_aurocs(*problem.items("labels", first, last))
 

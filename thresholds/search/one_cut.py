@@ -70,7 +70,7 @@ class _Search:
 
     def best(self) -> tuple[float, float]:
         """Return the best cut and the next lower score."""
-        narrowed = self._narrowed() if self.problem.plain else None
+        narrowed = self._narrowed() if self.problem.is_dense_unweighted else None
         if narrowed is not None:
             return narrowed
         pool = self._pool()
@@ -105,7 +105,7 @@ class _Search:
     @cached_property
     def positives(self) -> Ints:
         """The positive weight of each group."""
-        return np.concatenate(self._map(lambda items, _: np.add.reduceat(items.hits, items.starts[:-1])))
+        return np.concatenate(self._map(lambda items, _: np.add.reduceat(items.positive_weights, items.starts[:-1])))
 
     def _map(self, function: Callable[[Items, slice], Result], title: str = "") -> list[Result]:
         """Apply `function` to pieces of about two million cells, on threads."""
@@ -137,10 +137,10 @@ class _Search:
         """Collect the distinct scores of positives, as far as cuts may lie there."""
 
         def collect(items: Items, _: slice) -> _Pool:
-            positive = items.hits > 0
+            positive = items.positive_weights > 0
             if self.problem.keep_sparse:
                 positive &= items.keys > to_keys(np.array([self.problem.missing], self.problem.dtype))
-            return _distinct(items.keys[positive], items.hits[positive])
+            return _distinct(items.keys[positive], items.positive_weights[positive])
 
         parts = self._map(collect, title="positives")
         return _distinct(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))

@@ -121,11 +121,11 @@ def of_labels(problem: Problem, first: int, last: int) -> Staircase:
 def of_items(items: Items) -> Staircase:
     """Count the staircase of each group of items."""
     if items.weights.size == 0:
-        keys, truth = (cells.reshape(items.starts.size - 1, -1) for cells in (items.keys, items.hits))
+        keys, truth = (cells.reshape(items.starts.size - 1, -1) for cells in (items.keys, items.positive_weights))
         positives = np.array([np.count_nonzero(row) for row in truth])
         offsets, key, lower, tp, fp, higher = unit_staircases(keys, truth)
     else:
-        positives = np.add.reduceat(items.hits, items.starts[:-1])
+        positives = np.add.reduceat(items.positive_weights, items.starts[:-1])
         offsets, key, lower, tp, fp, higher = weighted_staircases(*items)
     return Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, higher, positives)
 

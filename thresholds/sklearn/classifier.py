@@ -28,7 +28,7 @@ from sklearn.utils.validation import (
 from thresholds import _checks
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.fitting.empirical import fit_empirical
-from thresholds.guards import SCutFBR, Shrink
+from thresholds.guards import Shrink
 from thresholds.sklearn.fitting import Fold, fit_fold
 from thresholds.sklearn.outputs import METHODS, method_of, scores_of
 from thresholds.sklearn.pooling import Pooled, fit_thresholds, pool
@@ -108,7 +108,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         "average": [StrOptions(set(AVERAGES))],
         "beta": [Interval(Real, 0, None, closed="neither")],
         "per_label": ["boolean"],
-        "guard": [None, StrOptions({"auto", "shrink", "fbr"}), Shrink, SCutFBR],
+        "guard": [None, StrOptions({"auto", "shrink"}), Shrink],
         "cv": ["cv_object", np.ndarray, StrOptions({"prefit"}), Interval(RealNotInt, 0, 1, closed="neither")],
         "refit": ["boolean"],
         "response_method": [StrOptions({"auto", *METHODS})],

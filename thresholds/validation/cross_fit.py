@@ -175,18 +175,18 @@ def cross_fit(
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
     )
-    weighted = None if problem.weights is None else problem.weights > 0
+    weighted = None if problem.unit_weights is None else problem.unit_weights > 0
     pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
-    if problem.weights is not None and not problem.weights[judged_rows].any():
+    if problem.unit_weights is not None and not problem.unit_weights[judged_rows].any():
         raise InputError("sample_weight is 0 for every row that cv judges, expected at least one positive weight")
     for k, (train, _) in enumerate(pairs):
-        if problem.weights is not None and not problem.weights[train].any():
+        if problem.unit_weights is not None and not problem.unit_weights[train].any():
             raise InputError(f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight")
     weights = None if sample_weight is None else np.asarray(sample_weight)
 
     def part(rows: Ints) -> Problem:
-        if problem.plain:  # A copy of the scores would be most of the memory.
+        if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
             return problem.view(rows)
         return Problem.of(
             problem.truth[rows],
@@ -208,7 +208,7 @@ def cross_fit(
     folds = np.full(problem.n_samples, -1)
     for k, (_, test) in enumerate(pairs):
         folds[test] = k
-    measured = None if problem.measured is None else problem.measured[judged_rows]
+    measured = None if problem.sample_weight is None else problem.sample_weight[judged_rows]
     fold_thresholds = np.stack([of_fold.thresholds for of_fold in fold_rules])
     out_of_fold = f_measure(together, measured, average, rule.beta, rule.zero_division)
     seed = seed_of_folds(how, random_state)

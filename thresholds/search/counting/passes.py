@@ -56,7 +56,7 @@ def useful_staircases(
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the steps among which the best of each label lies, or of all labels `jointly`, in order."""
-    if not problem.plain or _sorting_is_faster(problem, jointly):
+    if not problem.is_dense_unweighted or _sorting_is_faster(problem, jointly):
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
     positives, values = passes.note()
