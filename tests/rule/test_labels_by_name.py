@@ -64,6 +64,7 @@ FITS: dict[str, Fit] = {
     "platt": lambda truth, p, names: CalibratedRule(calibrate(truth, p, "platt", label_names=names), InstanceRule()),
 }
 
+
 @cache
 def pair(name: str) -> tuple[Rule, Rule]:
     """The same rule with its labels in two orders."""

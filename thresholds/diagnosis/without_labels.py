@@ -120,10 +120,11 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
     rule.validate(matrix)
     n, n_labels = matrix.shape
     expected, predicted, hits, squares = np.zeros((4, n_labels))
+    dense = rule.needs_dense(matrix)
     for rows in row_blocks(n, n_labels):
         block = matrix[rows]
         p = np.asarray(to_dense(block), np.float64)
-        decided = np.asarray(to_dense(rule.decide(block, dense=rule.needs_dense(block))))
+        decided = np.asarray(to_dense(rule.decide(block, dense=dense)))
         expected += p.sum(axis=0)
         squares += (p**2).sum(axis=0)
         predicted += decided.sum(axis=0)
