@@ -52,8 +52,8 @@ grid = np.linspace(0.001, 0.999, 250)
 fig, ax = plt.subplots()
 chosen = np.argsort(rule.thresholds)[[0, 3, 6, 9]]
 for j, colour, style in zip(chosen, (ORANGE, PINK, GREEN, BLUE), ("-.", ":", "--", "-"), strict=True):
-    f = [thresholds.expected_f(p[:, j], p[:, j] >= t, exact=False) for t in grid]
-    best = thresholds.expected_f(p[:, j], p[:, j] >= rule.thresholds[j], exact=False)
+    f = [thresholds.expected_f(p[:, j], p[:, j] >= t) for t in grid]
+    best = thresholds.expected_f(p[:, j], p[:, j] >= rule.thresholds[j])
     ax.plot(grid, f, style, color=colour, label=f"label {j}, base rate {p[:, j].mean():.0%}")
     ax.plot(rule.thresholds[j], best, "o", color=colour)
     print(f"label {j}: best F1 {best:.4f}, half of it {best / 2:.4f}, threshold {rule.thresholds[j]:.4f}")
@@ -85,7 +85,8 @@ def reached(truth, decided, average):
 print("promised / realised       macro              micro            samples")
 for name, decide in rules.items():
     decided = decide.predict(p)
-    pairs = [(thresholds.expected_f(p, decided, a), reached(y_true, decided, a)) for a in ("macro", "micro", "samples")]
+    averages = ("macro", "micro", "samples")
+    pairs = [(thresholds.expected_f(p, decided, a, exact=True), reached(y_true, decided, a)) for a in averages]
     print(f"{name:18}", "    ".join(f"{promised:.3f} / {realised:.3f}" for promised, realised in pairs))
 
 # %% [markdown]
@@ -99,7 +100,9 @@ for name, decide in rules.items():
 # %%
 few = np.array([[0.9, 0.8, 0.35, 0.1], [0.35, 0.1, 0.05, 0.05], [0.5, 0.5, 0.4, 0.4], [0.1, 0.02, 0.02, 0.02]])
 for row, decided in zip(few, thresholds.InstanceRule().predict(few), strict=True):
-    print(row, "->", decided, f"expected F1 {thresholds.expected_f(row[None], decided[None], 'samples'):.3f}")
+    print(
+        row, "->", decided, f"expected F1 {thresholds.expected_f(row[None], decided[None], 'samples', exact=True):.3f}"
+    )
 print("with zero_division=1.0, the last row ->", thresholds.InstanceRule(zero_division=1.0).predict(few)[-1])
 
 # %% [markdown]
@@ -122,7 +125,7 @@ company = {
 sizes = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
 fig, ax = plt.subplots()
 for name, (others, colour, style) in company.items():
-    effect = thresholds.batch_effect(np.r_[0.1, others][:, None], row=0, sizes=sizes, random_state=0)
+    effect = thresholds.batch_effect(np.r_[0.1, others][:, None], row=0, sizes=sizes)
     ax.plot(sizes, effect.break_even[:, 0], style, color=colour, label=name, markersize=4)
     print(
         f"{name:27} predicted in batches of",
@@ -150,8 +153,8 @@ by_batch = thresholds.predict_by_batch(everyone, of_day)
 kept = thresholds.fit_expected(everyone)
 for day in days:
     here = of_day == day
-    by_itself = thresholds.expected_f(everyone[here], by_batch[here])
-    by_one = thresholds.expected_f(everyone[here], kept.predict(everyone[here]))
+    by_itself = thresholds.expected_f(everyone[here], by_batch[here], exact=True)
+    by_one = thresholds.expected_f(everyone[here], kept.predict(everyone[here]), exact=True)
     print(f"{day:10} .3 is {'predicted' if by_batch[here][0] else 'left out'};", end=" ")
     print(f"expected F1 of the day {by_itself:.3f}, with one threshold for all days {by_one:.3f}")
 print(f"one threshold for all days: {kept.thresholds[0]:.3f}")

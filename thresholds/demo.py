@@ -4,6 +4,7 @@ The data are made by `experiments/demo_data/make_demo.py`.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import as_file, files
 
 import numpy as np
@@ -31,10 +32,11 @@ def demonstration() -> str:
     calibration, test, _ = data.halves()
     rules = fit_all(data.y_true[calibration], data.y_score[calibration])
     truth, scores = data.y_true[test], data.y_score[test]
+    judged = replace(compare(rules, truth, scores), rows="")  # The line above says which.
     return (
         f"Handwritten digits: {scores.shape[1]} labels of an image, scored by a weak model that never saw the image.\n"
         f"Thresholds fitted on {len(calibration)} images, judged on {len(test)} others.\n\n"
-        f"{compare(rules, truth, scores)}\n\n{_platypus(rules, truth.toarray(), scores, data.label_names or ())}"
+        f"{judged}\n\n{_platypus(rules, truth.toarray(), scores, data.label_names or ())}"
     )
 
 

@@ -37,9 +37,9 @@ FIVE_AND_SIX = "Equations (5) and (6): a factor 2, a constraint and a condition 
 def half_rule(batches: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
     """For each column of independent instances: does p ≥ max E(F1)/2 decide otherwise, and what does that lose?"""
     best = fit_expected(batches, "macro", exact=True).predict(batches)
-    f1 = np.asarray(expected_f(batches, best, average=None))
+    f1 = np.asarray(expected_f(batches, best, average=None, exact=True))
     by_half = (batches >= f1 / 2).astype(np.uint8)
-    lost = f1 - np.asarray(expected_f(batches, by_half, average=None))
+    lost = f1 - np.asarray(expected_f(batches, by_half, average=None, exact=True))
     return (by_half != best).any(axis=0), lost
 
 
@@ -108,9 +108,11 @@ def among_halves(sizes: list[int]) -> tuple[list[Claim], dict[str, list[float]]]
     break_even = effect.break_even[:, 0]
     listed = ", ".join(f"{short(value)} for n = {n}" for n, value in zip(sizes, break_even, strict=True))
     others = np.full(sizes[-1], 0.5)
-    f1 = expected_f(others, np.ones(others.size, int))
-    lone = expected_f(np.array([0.1]), np.array([1]))
-    left, left_as_1 = (expected_f(np.array([0.1]), np.array([0]), zero_division=zero) for zero in (0.0, 1.0))
+    f1 = expected_f(others, np.ones(others.size, int), exact=True)
+    lone = expected_f(np.array([0.1]), np.array([1]), exact=True)
+    left, left_as_1 = (
+        expected_f(np.array([0.1]), np.array([0]), zero_division=zero, exact=True) for zero in (0.0, 1.0)
+    )
     claims = [
         statement(
             "Section 5.2",

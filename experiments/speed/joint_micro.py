@@ -73,7 +73,7 @@ def micro_f1(truth: Truth, p: Floats, cuts: Floats) -> float:
 
 
 def measure(quick: bool, clock: Clock) -> Measured:
-    """Measure interleaved rounds; ours with `n_jobs=None`, which starts no threads for so little."""
+    """Measure interleaved rounds; ours with `n_jobs=-1`, which starts no threads for so little."""
     truth, scores = make_data(*SHAPE)
     p = 1 / (1 + np.exp(-scores.astype(np.float64)))
     fit = partial(thresholds.fit_empirical, truth, p, "micro")

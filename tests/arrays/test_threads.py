@@ -1,5 +1,6 @@
 """Work on threads: in order, with its errors, and a progress bar for those who wait."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +23,19 @@ def test_results_come_in_the_order_of_the_tasks(n_jobs: int | None) -> None:
 
     assert engines.run(late, range(20), n_jobs=n_jobs) == [task**2 for task in range(20)]
     assert engines.run(late, [], n_jobs=n_jobs) == []
+
+
+def test_numbers_of_threads_mean_what_they_mean_to_scikit_learn() -> None:
+    from joblib import effective_n_jobs
+
+    assert [workers(n_jobs) for n_jobs in (None, 1, 3)] == [effective_n_jobs(n_jobs) for n_jobs in (None, 1, 3)]
+    assert workers(-1) == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(("n_jobs", "on_threads"), [(-1, False), (2, True)])
+def test_small_work_starts_no_threads_unless_their_number_is_given(n_jobs: int, on_threads: bool) -> None:
+    names = engines.run(lambda _: threading.current_thread().name, range(8), n_jobs=n_jobs, cells=100)
+    assert (set(names) != {threading.current_thread().name}) == on_threads
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -103,7 +117,7 @@ def test_little_work_starts_no_threads_unless_they_are_asked_for() -> None:
         ("probabilities", lambda p, on: thresholds.fit_expected(p, progress=on)),
         ("labels", lambda p, on: thresholds.fit_expected(p, exact=True, progress=on)),
         ("cells", lambda p, on: thresholds.fit_expected(p, per_label=False, progress=on)),
-        ("labels", lambda p, on: thresholds.expected_f(p, p > 0.5, progress=on)),
+        ("labels", lambda p, on: thresholds.expected_f(p, p > 0.5, exact=True, progress=on)),
         ("batches", lambda p, on: thresholds.predict_by_batch(p, range(len(p)), progress=on)),
         ("batches", lambda p, on: thresholds.batch_effect(p, 0, sizes=[1, 2], progress=on)),
         ("labels", lambda p, on: thresholds.calibrate(p > 0.5, p, progress=on)),

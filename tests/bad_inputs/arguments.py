@@ -210,9 +210,9 @@ def repair(rule: object = RULE, action: object = "never", **given: object) -> ob
     return diagnose().repair(rule, action, **given)
 
 
-def multilabel_folds(y_true: object = Y, n_folds: object = 2, **given: object) -> object:
+def multilabel_folds(y_true: object = Y, n_splits: object = 2, **given: object) -> object:
     """A fold for each row."""
-    return thresholds.multilabel_folds(y_true, n_folds, **given)
+    return thresholds.multilabel_folds(y_true, n_splits, **given)
 
 
 def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> object:
@@ -252,7 +252,7 @@ CHANCES = {
     "fit_expected, samples": lambda probabilities: fit_expected(probabilities, average="samples"),
     "fit_expected, exact": lambda probabilities: fit_expected(probabilities, exact=True),
     "fit_expected, shared": lambda probabilities: fit_expected(probabilities, per_label=False),
-    "expected_f": lambda probabilities: expected_f(probabilities),
+    "expected_f": lambda probabilities: expected_f(probabilities, exact=True),
     "expected_f, counts": lambda probabilities: expected_f(probabilities, exact=False),
     "InstanceRule.predict": lambda probabilities: predict_rows(probabilities),
     "measure_calibration": lambda probabilities: measure_calibration(probabilities=probabilities),
@@ -278,7 +278,7 @@ TRUTH = {
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
 PREDICTIONS = {
-    "expected_f": lambda y_pred: expected_f(y_pred=y_pred),
+    "expected_f": lambda y_pred: expected_f(y_pred=y_pred, exact=True),
     "expected_f, counts": lambda y_pred: expected_f(y_pred=y_pred, exact=False),
 }
 MATRICES = [
@@ -433,7 +433,7 @@ TO_WEIGH = {
     "fit_expected, micro": partial(fit_expected, average="micro"),
     "fit_expected, samples": partial(fit_expected, average="samples"),
     "expected_f, counts": partial(expected_f, exact=False),
-    "expected_f, samples": partial(expected_f, average="samples"),
+    "expected_f, samples": partial(expected_f, average="samples", exact=True),
     "fit_regions": fit_regions,
     "calibrate": calibrate,
     "measure_calibration": measure_calibration,
@@ -447,7 +447,10 @@ ON_THREADS = {
     "fit_expected, samples": partial(fit_expected, average="samples"),
     "fit_expected, exact": partial(fit_expected, exact=True),
     "fit_expected, shared": partial(fit_expected, per_label=False),
-    **{f"expected_f, {a}": partial(expected_f, average=a) for a in ("macro", "micro", "weighted", "samples", None)},
+    **{
+        f"expected_f, {a}": partial(expected_f, average=a, exact=True)
+        for a in ("macro", "micro", "weighted", "samples", None)
+    },
     **{f"expected_f, {a}, counts": partial(expected_f, average=a, exact=False) for a in ("macro", "micro", "samples")},
     "InstanceRule.predict": predict_rows,
     "InstanceRule.predict_from_samples": predict_from_samples,
@@ -509,11 +512,12 @@ LABEL_FREE_OPTIONS = [
         BadInput(
             f"fit_expected: exact, {average}, per_label={per_label}",
             partial(fit_expected, average=average, exact=True, per_label=per_label),
-            f"exact is True with average='{average}' and per_label={per_label}, expected 'macro' with per_label=True",
+            f"exact is True with average='{average}' and per_label={per_label}, expected 'macro' or 'samples' with"
+            " per_label=True",
         )
         for average in ("macro", "weighted", "micro", "samples")
         for per_label in (True, False)
-        if average != "macro" or not per_label
+        if average not in ("macro", "samples") or not per_label
     ),
     BadInput(
         "predict_by_batch: exact, micro",
@@ -525,7 +529,7 @@ LABEL_FREE_OPTIONS = [
         for name, call in {
             "fit_expected": lambda: fit_expected(exact=True, sample_weight=[1] * 4),
             **{
-                f"expected_f, {average}": partial(expected_f, average=average, sample_weight=[1] * 4)
+                f"expected_f, {average}": partial(expected_f, average=average, exact=True, sample_weight=[1] * 4)
                 for average in ("macro", "micro", "weighted", None)
             },
         }.items()
@@ -755,7 +759,7 @@ BAD_GROUPS: Values = [
         [[0, None, 1, 2], [0, nan, 1, 2], [[1]] * 4, [{}] * 4, np.eye(4), np.ma.array([1] * 4, mask=[0, 0, 1, 0])],
         "has .* at row ., expected a name or number",
     ),
-    ([[0] * 4, ["a"] * 4], "has 1 group, expected at least n_folds=2"),
+    ([[0] * 4, ["a"] * 4], "has 1 group, expected at least n_splits=2"),
 ]
 BAD_FOLDS: Values = [
     ([0, 1, -1, 2.0, None, True, nan, 1j], "is .*, expected a whole number of at least 2"),
@@ -769,9 +773,9 @@ BAD_FOLDS: Values = [
     ([np.arange(3), np.arange(5)], "has . fold numbers, expected 4, one for each row"),
 ]
 CROSS_FITS = [
-    *each({"multilabel_folds": multilabel_folds}, "n_folds", [0, 1, *WHOLE], "n_folds is .*, expected a whole number"),
-    *each({"multilabel_folds": multilabel_folds}, "n_folds", [5, 10**30], "y_true has 4 rows, expected at least n_f"),
-    *each(CROSS_FIT, "cv", [5, 10**30], "y_true has 4 rows, expected at least n_folds="),
+    *each({"multilabel_folds": multilabel_folds}, "n_splits", [0, 1, *WHOLE], "n_splits is .*, expected a whole"),
+    *each({"multilabel_folds": multilabel_folds}, "n_splits", [5, 10**30], "y_true has 4 rows, expected at least n_s"),
+    *each(CROSS_FIT, "cv", [5, 10**30], "y_true has 4 rows, expected at least cv="),
     *every(CROSS_FIT, "cv", BAD_FOLDS),
     *every({"multilabel_folds": multilabel_folds}, "groups", BAD_GROUPS),
     *every(SPLITTING, "random_state", [([-1, 0.5, "0", True, [0], nan], "is .*, expected a whole number of at least")]),
@@ -798,7 +802,7 @@ CROSS_FITS = [
     BadInput(
         "cross_fit: too few groups",
         lambda: cross_fit(groups=[0] * 4),
-        "groups has 1 group, expected at least n_folds=2",
+        "groups has 1 group, expected at least cv=2",
     ),
     BadInput(
         "cross_fit: no weight to fit on",

@@ -192,7 +192,7 @@ BAD_SKLEARN = [
     ),
     Bad("folds that ignore the groups", lambda: grouped(cv=KFold(2)), "cv splits the group of row 0, which fold 0 "),
     Bad("fewer groups", lambda: grouped(FOLDS[:39], cv=2), "groups has 39 entries, expected 40, one for each row"),
-    Bad("fewer groups than folds", lambda: grouped(cv=5), "groups has 4 groups, expected at least n_folds=5"),
+    Bad("fewer groups than folds", lambda: grouped(cv=5), "groups has 4 groups, expected at least cv=5"),
     Bad(
         "one group to hold out from", lambda: grouped(FOLDS * 0, cv=0.5), "groups has 1 group, expected at least 2, to"
     ),
@@ -217,10 +217,10 @@ BAD_SKLEARN = [
         lambda: fit(KNeighborsClassifier().fit(X, FOLDS % 3), y=Y[:, 0], cv="prefit"),
         "estimator was fitted on the classes .*, expected two",
     ),
-    Bad("another average", lambda: fit(average="f1"), "The 'average' parameter"),
+    Bad("another average", lambda: fit(average="f1"), "average is 'f1', expected 'macro'"),
     Bad("thresholds by label for samples", lambda: fit(average="samples"), "average is 'samples' with per_label=True"),
     Bad("a guard for micro", lambda: fit(average="micro", guard="shrink"), "guard is 'shrink' with average 'micro'"),
-    Bad("beta 0", lambda: fit(beta=0), "The 'beta' parameter"),
+    Bad("beta 0", lambda: fit(beta=0), "beta is 0.0, expected a positive finite number"),
     Bad(
         "weights without routing",
         lambda: fit(fit_params={"sample_weight": np.ones(40)}),

@@ -308,10 +308,10 @@ def test_the_group_with_most_of_a_label_goes_first() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"n_folds": 5}, r"y_true has 4 rows, expected at least n_folds=5$"),
-        ({"n_folds": 1}, r"n_folds is 1, expected a whole number of at least 2$"),
-        ({"groups": [0, 0, 1, 1], "n_folds": 3}, r"groups has 2 groups, expected at least n_folds=3$"),
-        ({"groups": [0, 0, 1], "n_folds": 2}, r"groups has 3 entries, expected 4, one for each row$"),
+        ({"n_splits": 5}, r"y_true has 4 rows, expected at least n_splits=5$"),
+        ({"n_splits": 1}, r"n_splits is 1, expected a whole number of at least 2$"),
+        ({"groups": [0, 0, 1, 1], "n_splits": 3}, r"groups has 2 groups, expected at least n_splits=3$"),
+        ({"groups": [0, 0, 1], "n_splits": 2}, r"groups has 3 entries, expected 4, one for each row$"),
         ({"groups": "abcd"}, r"groups is 'abcd', expected one name or number for each row$"),
         ({"groups": [0, 0, float("nan"), 1]}, r"groups has nan at row 2, expected a name or number$"),
         ({"groups": [0, None, 1, 2]}, r"groups has None at row 1, expected a name or number$"),
@@ -323,7 +323,7 @@ def test_the_group_with_most_of_a_label_goes_first() -> None:
 )
 def test_what_is_refused_and_how(given: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=f"^{message}"):
-        multilabel_folds(**({"y_true": ROWS, "n_folds": 2} | given))
+        multilabel_folds(**({"y_true": ROWS, "n_splits": 2} | given))
 
 
 class NotAvailable:

@@ -1,11 +1,9 @@
 """`Accumulator`: batches, merged or not, are fitted as one; a refused batch leaves no trace; files hold it all, too."""
 
 import copy
-import inspect
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -19,7 +17,7 @@ import thresholds
 from tests.cases import Case, cases, small_cases
 from thresholds import InputError, fit_empirical
 from thresholds.data import growing as gathering
-from thresholds.fitting.accumulator import Accumulator, FitOptions
+from thresholds.fitting.accumulator import Accumulator
 
 Array = NDArray[np.generic]
 
@@ -75,6 +73,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 # The same rule
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("fit", FITS, ids=str)
 @pytest.mark.parametrize("form", ["dense", "weighted", "sparse", "sparse weighted", "spilled", "sparse spilled"])
 @pytest.mark.usefixtures("small_chunks")
@@ -103,6 +102,7 @@ def test_any_split_gives_the_same_rule_bit_for_bit(case: Case, cuts: list[int], 
     np.testing.assert_array_equal(found.thresholds.view(np.int64), whole.thresholds.view(np.int64))
 
 
+@pytest.mark.each_value(case=15)
 @pytest.mark.parametrize("case", list(small_cases(60, seed=11)), ids=str)
 def test_rows_come_back_as_they_were_given(case: Case) -> None:
     rows = filled(case, [len(case.y_true) // 2])
@@ -127,16 +127,10 @@ def test_more_rows_may_follow_a_fit(data: tuple[Array, Array, Array]) -> None:
     np.testing.assert_array_equal(early, y_score[:200])
 
 
-def test_it_takes_the_options_of_a_fit_but_those_of_its_own() -> None:
-    of_fit = dict(inspect.signature(fit_empirical).parameters)
-    own = {"y_true", "y_score", "average", "sample_weight", "missing", "label_names"}
-    assert list(get_type_hints(FitOptions)) == [name for name in of_fit if name not in own]
-    assert inspect.signature(Accumulator.compute).parameters["average"].default == of_fit["average"].default
-
-
 # Merging
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 @pytest.mark.parametrize("fit", FITS, ids=str)
 def test_accumulators_merge_in_any_order(

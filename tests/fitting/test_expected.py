@@ -249,6 +249,7 @@ def supported_labels(case: Case) -> NDArray[np.bool_]:
     return (case.probabilities[counted] > 0).any(axis=0)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "weighted"])
 @each_chunk
 def test_labels_reach_the_best_set_of_expected_counts(average: str, chunk: int) -> None:
@@ -292,6 +293,7 @@ def test_micro_reaches_the_best_set_of_all_cells(chunk: int) -> None:
             np.testing.assert_array_equal(decided.ravel()[counted], np.array(chosen)[counted], case.name)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", AVERAGES)
 @each_chunk
 def test_one_threshold_for_all_labels_reaches_the_best_cut(average: str, chunk: int) -> None:
@@ -390,7 +392,7 @@ def test_exact_thresholds_reach_the_best_cut(chunk: int) -> None:
         p = case.probabilities
         rule = fit_expected(p, exact=True, **case.options)
         decided = rule.predict(p)
-        assert rule.objective == expected_f(p, decided, "macro", **case.options), case.name
+        assert rule.objective == expected_f(p, decided, "macro", **case.options, exact=True), case.name
         values = []
         for j, column in enumerate(p.T):
             cuts = witness.values_of_cuts(column, *case.measure)
@@ -448,22 +450,26 @@ def test_expected_f_is_the_mean_over_outcomes(chunk: int) -> None:
     for i, case in enumerate(CHUNKS[chunk][::2]):
         p, h = case.probabilities, random_decisions(case, i)
         labels = witness.value_of_labels(p, h, *case.measure)
-        per_label = expected_f(p, h, None, **case.options)
+        per_label = expected_f(p, h, None, **case.options, exact=True)
         assert all(is_close(got, f) for got, f in zip(per_label, labels, strict=True)), case.name
         macro = sum(labels, Fraction(0)) / len(labels)
-        assert is_close(expected_f(p, h, **case.options), macro), case.name
-        assert is_close(expected_f(p, h, "micro", **case.options), witness.value_of_cells(p, h, *case.measure))
+        assert is_close(expected_f(p, h, **case.options, exact=True), macro), case.name
+        assert is_close(
+            expected_f(p, h, "micro", **case.options, exact=True), witness.value_of_cells(p, h, *case.measure)
+        )
         samples = witness.value_of_samples(p, h, *case.measure, case.sample_weight)
-        assert is_close(expected_f(p, h, "samples", **case.weighted), samples), case.name
+        assert is_close(expected_f(p, h, "samples", **case.weighted, exact=True), samples), case.name
         weighted = witness.value_of_long_weighted(p, h, *case.measure)
-        assert expected_f(p, h, "weighted", **case.options) == pytest.approx(weighted, rel=1e-11, abs=1e-300)
+        assert expected_f(p, h, "weighted", **case.options, exact=True) == pytest.approx(
+            weighted, rel=1e-11, abs=1e-300
+        )
 
 
 def test_expected_weighted_f_is_the_mean_over_outcomes() -> None:
     for i, case in enumerate(CASES[::7]):
         p, h = case.probabilities, random_decisions(case, i)
         exact = witness.value_over_outcomes(p, h, "weighted", *case.measure)
-        assert is_close(expected_f(p, h, "weighted", **case.options), exact), case.name
+        assert is_close(expected_f(p, h, "weighted", **case.options, exact=True), exact), case.name
 
 
 @each_chunk
@@ -485,7 +491,7 @@ def test_expected_f_of_long_columns(beta: float, scale: float) -> None:
     rng = np.random.default_rng(37)
     p = scale * rng.random((250, 3)) ** 3
     h = (rng.random(p.shape) < p / scale).astype(np.uint8)
-    options = {"beta": beta, "zero_division": 1.0}
+    options = {"beta": beta, "zero_division": 1.0, "exact": True}
     per_label = [witness.value_of_long(p[:, j], h[:, j], beta, 1.0) for j in range(3)]
     np.testing.assert_allclose(expected_f(p, h, None, **options), per_label, rtol=1e-11)
     assert expected_f(p, h, "macro", **options) == pytest.approx(np.mean(per_label), rel=1e-11)
@@ -551,13 +557,13 @@ def test_any_number_of_threads_gives_the_same_bits(exact: bool) -> None:
     p = rng.random((700, 150)) ** 4
     for probabilities in (p, as_csr(np.where(p > 0.1, p, 0), 0)):
         for average in ("macro",) if exact else AVERAGES[:3]:
-            rules = [fit_expected(probabilities, average, exact=exact, n_jobs=n) for n in (1, 2, 3, None)]
+            rules = [fit_expected(probabilities, average, exact=exact, n_jobs=n) for n in (1, 2, 3, None, -1)]
             for rule in rules[1:]:
                 assert rule.thresholds.tobytes() == rules[0].thresholds.tobytes()
                 assert rule.objective == rules[0].objective
         h = rules[0].predict(probabilities)
         for average in AVERAGES if not exact else ("macro", "micro", "samples"):
-            values = {expected_f(probabilities, h, average, exact=exact, n_jobs=n) for n in (1, 2, 3, None)}
+            values = {expected_f(probabilities, h, average, exact=exact, n_jobs=n) for n in (1, 2, 3, None, -1)}
             assert len(values) == 1, average
 
 
@@ -665,11 +671,11 @@ def test_objectives_are_in_order() -> None:
             assert (finite <= highest * (1 + 1e-15)).all(), "F* is at most 1"
         exact = fit_expected(p, exact=True, **case.options)
         soft = fit_expected(p, **case.options)
-        assert exact.objective >= expected_f(p, soft.predict(p), **case.options) * (1 - 1e-12)
+        assert exact.objective >= expected_f(p, soft.predict(p), **case.options, exact=True) * (1 - 1e-12)
         decided = exact.predict(p)
         for j in np.flatnonzero(decided.any(axis=0)):
             hits, k = float(p[:, j] @ decided[:, j].astype(np.float64)), int(decided[:, j].sum())
-            value = expected_f(p[:, j], decided[:, j], **case.options)
+            value = expected_f(p[:, j], decided[:, j], **case.options, exact=True)
             assert value <= (1 + b) * hits / (b * hits + k) * (1 + 1e-12), "Jensen's inequality"
 
 
@@ -785,4 +791,21 @@ def test_what_is_no_probability_is_refused(p: object) -> None:
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro", None])
 def test_weights_of_rows_are_refused_where_rows_are_outcomes(average: str | None) -> None:
     with pytest.raises(thresholds.InputError, match="sample_weight"):
-        expected_f([[0.5], [0.2]], [[1], [0]], average, sample_weight=[1.0, 2.0])
+        expected_f([[0.5], [0.2]], [[1], [0]], average, exact=True, sample_weight=[1.0, 2.0])
+
+
+# Defaults
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+def test_the_objective_is_the_expected_f_of_the_decisions_by_default(average: str) -> None:
+    p = np.random.default_rng(5).random((40, 3)) ** 3
+    rule = fit_expected(p, average)
+    assert rule.objective == expected_f(p, rule.predict(p), average)
+
+
+def test_sets_of_rows_are_of_the_exact_expectation_whether_or_not_it_is_asked_for() -> None:
+    p = np.random.default_rng(5).random((40, 3)) ** 3
+    rule = fit_expected(p, "samples", exact=True)
+    assert rule.to_dict() == fit_expected(p, "samples").to_dict()
+    assert rule.objective == expected_f(p, rule.predict(p), "samples", exact=True)

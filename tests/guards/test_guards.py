@@ -170,6 +170,7 @@ def shrunk(problem: Problem, **options: object) -> thresholds.ThresholdRule:
     return fit_empirical(problem.y_true, problem.y_score, **{"guard": "shrink"} | problem.options | options)
 
 
+@pytest.mark.each_value(chunk=3)
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_guard_equals_its_twin(chunk: int) -> None:
     for problem in CHUNKS[chunk]:
@@ -288,7 +289,7 @@ def test_threads_and_sparsity_do_not_matter(weighted: bool) -> None:
     problem = large()
     weights = np.random.default_rng(1).exponential(size=3000) if weighted else None
     expected = shrunk(problem, n_jobs=1, sample_weight=weights)
-    for n_jobs in (2, 3, None):
+    for n_jobs in (2, 3, None, -1):
         check_same(shrunk(problem, n_jobs=n_jobs, sample_weight=weights), expected)
         got = fit_empirical(problem.y_true, problem.sparse(), guard="shrink", n_jobs=n_jobs, sample_weight=weights)
         check_same(got, expected)
@@ -578,7 +579,7 @@ def test_negated_scores_are_predicted_always_and_it_is_said() -> None:
     right = fit_empirical(truth, -scores, guard="shrink")
     assert not right.guard_report.fell_back.any()
     assert "always" not in f"{right} {right.guard_report}"
-    assert not right.guard_report.to_dict()["fell_back"].any()
+    assert not any(right.guard_report.to_dict()["fell_back"])
 
 
 def test_a_label_that_ranks_backwards_among_others_is_left_to_the_diagnosis() -> None:

@@ -190,7 +190,7 @@ def test_threads_do_not_matter() -> None:
     for guard in (None, "shrink"):
         rules = [
             fit_empirical(truth, scores, guard=guard, max_overprediction=1.5, min_precision=0.1, n_jobs=n_jobs)
-            for n_jobs in (1, 2, None)
+            for n_jobs in (1, 2, None, -1)
         ]
         for rule in rules[1:]:
             np.testing.assert_array_equal(rule.thresholds, rules[0].thresholds)

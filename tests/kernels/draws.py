@@ -213,17 +213,17 @@ def of_chance(rng: Generator) -> tuple[Array, int, int, int]:
     return weights, positives, int(rng.integers(0, min(positives, predicted) + 1)), predicted
 
 
-def of_chance_of_f(rng: Generator, dtype: Any) -> Arguments:
+def of_p_value_of_best_f1(rng: Generator, dtype: Any) -> Arguments:
     weights, *counts = of_chance(rng)
     return weights, *counts, float(rng.choice([0.01, 0.5, 2.0]))
 
 
-def of_steps_to_chance(rng: Generator, dtype: Any) -> Arguments:
+def of_steps_of_best_f1(rng: Generator, dtype: Any) -> Arguments:
     weights, *counts = of_chance(rng)
     return int(weights.sum()), *(np.int64(count) for count in counts)
 
 
-def of_chance_of_ranks(rng: Generator, dtype: Any) -> Arguments:
+def of_p_value_of_rank_sum(rng: Generator, dtype: Any) -> Arguments:
     n = int(rng.choice([10, 300, 2000]))
     positives, tied = rng.integers(1, n, 2)
     rank_sum = positives * (n + 1) / 2 + rng.normal() * n
@@ -410,18 +410,18 @@ def of_swept_cells(rng: Generator, dtype: Any) -> Arguments:
 # narrowing
 
 
-def lanes(rng: Generator, dtype: Any) -> tuple[Array, Array]:
-    """Scores and cells, of which all or few are marked, with more lanes than a byte can count."""
+def block(rng: Generator, dtype: Any) -> tuple[Array, Array]:
+    """Scores and cells, of which all or few are marked, with more columns than a byte can count."""
     shape = ((8, 400), (320, 16), (32, 80))[rng.integers(3)]
     return np.round(rng.normal(size=shape), 1).astype(dtype), cells(rng, shape, rng.choice([0.05, 1.0]))
 
 
 def of_noted_positives(rng: Generator, dtype: Any) -> Arguments:
-    _, truth = lanes(rng, dtype)
-    n_lanes, room = truth.shape[1], 40
-    noted = rng.integers(0, room, n_lanes).astype(np.int32)
-    wanted = np.ones(n_lanes, np.uint8)
-    positives, rows = noted + np.int32(300), np.zeros((n_lanes, room), np.int32)
+    _, truth = block(rng, dtype)
+    n_columns, room = truth.shape[1], 40
+    noted = rng.integers(0, room, n_columns).astype(np.int32)
+    wanted = np.ones(n_columns, np.uint8)
+    positives, rows = noted + np.int32(300), np.zeros((n_columns, room), np.int32)
     return truth.view(np.uint64), 70_000, positives, wanted.view(np.uint64), wanted, noted, rows
 
 
@@ -438,13 +438,13 @@ def of_kept_lists(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_marks(rng: Generator, dtype: Any) -> Arguments:
-    scores, marks = lanes(rng, dtype)
+    scores, marks = block(rng, dtype)
     low = rng.normal(size=scores.shape[1]).astype(dtype)
     return scores, low, low + dtype(1), marks, np.full(low.size, -np.inf, dtype)
 
 
 def of_collected(rng: Generator, dtype: Any) -> Arguments:
-    scores, marks = lanes(rng, dtype)
+    scores, marks = block(rng, dtype)
     labels = np.arange(marks.shape[1]) % 5
     sizes = [np.count_nonzero(marks[:, labels == j]) for j in range(5)]
     place = np.append(0, sizes).cumsum()[:-1]
@@ -667,9 +667,9 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "evidence.group_by_ties": of_tied_items,
     "evidence.rank_statistics": of_rank_statistics,
     "evidence.best_cuts": of_best_cuts,
-    "evidence.steps_to_chance": of_steps_to_chance,
-    "evidence.chance_of_f": of_chance_of_f,
-    "evidence.chance_of_ranks": of_chance_of_ranks,
+    "evidence.steps_of_best_f1": of_steps_of_best_f1,
+    "evidence.p_value_of_best_f1": of_p_value_of_best_f1,
+    "evidence.p_value_of_rank_sum": of_p_value_of_rank_sum,
     "outcomes.centre": of_centre,
     "outcomes.best_prefixes": of_prefixes,
     "outcomes.expected_f_of_sets": of_sets,

@@ -13,17 +13,23 @@ from thresholds.errors import InputError, shown
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+ALL_CORES = -1
+
 _PATIENCE = 1.0  # seconds before a progress bar shows
 _WIDTH = 30
 _WORTH_THREADS = 2**15  # cells
 
 
 def workers(n_jobs: int | None) -> int:
-    """Return the number of threads: `None` or -1 for all cores the process may use."""
-    if n_jobs is None or (isinstance(n_jobs, numbers.Integral) and n_jobs == -1):
+    """Return the number of threads, as scikit-learn counts them: `None` is one, -1 all cores the process may use."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or (n_jobs < 1 and n_jobs != ALL_CORES):
+        raise InputError(
+            f"n_jobs is {shown(n_jobs)}, expected a whole number of at least 1, -1 for all cores, or None for one"
+        )
+    if n_jobs == ALL_CORES:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs < 1:
-        raise InputError(f"n_jobs is {shown(n_jobs)}, expected a whole number of at least 1")
     return int(n_jobs)
 
 
@@ -31,19 +37,20 @@ def run(
     function: Callable[[Task], Result],
     tasks: Sequence[Task],
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = ALL_CORES,
     cells: int | None = None,
     progress: bool = False,
     title: str = "",
 ) -> list[Result]:
     """Apply `function` to every task, on threads; results come in the order of the tasks.
 
-    With `n_jobs=None` no threads are started for fewer than 32,768 `cells`, about which all tasks together are: that
+    With `n_jobs=-1` no threads are started for fewer than 32,768 `cells`, about which all tasks together are: that
     would take longer than the work.
     """
     bar = Bar(title, len(tasks)) if progress else None
-    small = n_jobs is None and cells is not None and cells < _WORTH_THREADS
-    n_workers = 1 if small else min(workers(n_jobs), len(tasks))
+    n_workers = min(workers(n_jobs), len(tasks))
+    if n_jobs == ALL_CORES and cells is not None and cells < _WORTH_THREADS:
+        n_workers = 1
     return on_threads(function, tasks, n_workers, after=(lambda: None) if bar is None else bar.step)
 
 

@@ -11,6 +11,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError
+from thresholds._checks.cells import first_bad_cell
 from thresholds.calibration.cells import cells_of
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import fit_isotonic
@@ -171,15 +172,14 @@ class Calibrator:
 
     def _check_range(self, scores: Matrix) -> None:
         """Refuse scores outside [0, 1], but for those that no curve is read at."""
-        cells = scores.data if is_sparse(scores) else scores.reshape(-1)
-        bad = np.flatnonzero(((cells < 0) | (cells > 1)) & (cells != np.float64(self.missing)) & (cells > -np.inf))
-        if bad.size:
-            at = bad[0]
-            row, label = divmod(at, self.n_labels)
-            if is_sparse(scores):
-                row, label = row_of_entries(scores)[at], scores.indices[at]
-            where = f"row {row}, label {label if self.label_names is None else repr(self.label_names[label])}"
-            raise InputError(f"y_score has {cells[at]} at {where}, expected scores in [0, 1] as those of the fit")
+
+        def is_bad(cells: Dense) -> Dense:
+            outside = (cells < 0) | (cells > 1)
+            return np.asarray(outside & (cells != np.float64(self.missing)) & (cells > -np.inf))
+
+        if is_bad(scores.data if is_sparse(scores) else scores).any():
+            found = first_bad_cell(scores, is_bad, self.label_names)
+            raise InputError(f"y_score has {found}, expected scores in [0, 1] as those of the fit")
 
     def _of_dense(self, scores: Dense) -> Floats:
         """Return the probabilities of dense scores, blocks of rows on threads."""
@@ -212,7 +212,7 @@ def calibrate(
     sample_weight: object = None,
     missing: float = 0.0,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Calibrator:
     """Fit a map that turns scores into probabilities, for each label or one for all.
@@ -233,7 +233,7 @@ def calibrate(
         Cells of exactly this score, stored or not, dense or sparse, are a group of their own: in "platt" they get the
         share of positives among them and are no part of the curve; in "isotonic" equal scores are one group anyway.
     label_names : strings, one per label
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
 
     Returns

@@ -59,7 +59,7 @@ def map_labels(
     starts: Ints,
     function: Callable[[int, int], Result],
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
     """Apply `function` to the first and last label of pieces of cells, on threads, in order."""

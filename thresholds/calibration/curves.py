@@ -22,7 +22,7 @@ class Curves:
         """Whether scores outside [0, 1] have no place on the curves."""
         return isinstance(self.by_group, LogisticCurves) and self.by_group.limits is not None
 
-    def of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = None) -> Floats:
+    def of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = -1) -> Floats:
         """Return the probabilities of cells, label after label, on threads."""
 
         def find(first: int, last: int) -> Floats:

@@ -72,9 +72,7 @@ class CalibratedRule(Rule):
         """The score of an entry that a sparse matrix leaves out."""
         return self.calibrator.missing
 
-    def predict(
-        self, y_score: object, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
-    ) -> Any:
+    def predict(self, y_score: object, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
         scores = self._checked(y_score)
         decided = self.decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
@@ -84,9 +82,7 @@ class CalibratedRule(Rule):
         """Refuse scores that the calibrator cannot take."""
         self.calibrator.validate(scores)
 
-    def decide(
-        self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = None, progress: bool = False
-    ) -> Matrix:
+    def decide(self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes; other arguments as in `predict`."""
         if isinstance(self.rule, InstanceRule):
             tails = self.calibrator.tail(scores) if is_sparse(scores) else None

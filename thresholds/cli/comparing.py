@@ -1,31 +1,72 @@
 """The commands `compare` and `demo`: rules side by side."""
 
 import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from thresholds._arrays.sparse import is_sparse
-from thresholds.cli import printing, reading
+from thresholds._checks import InputError
+from thresholds.cli import fit_options, printing, reading
+
+if TYPE_CHECKING:
+    from thresholds.comparison.compare import Comparison
+    from thresholds.files import LabelledFile
+
+_OF_FIT = {"missing": 0.0, "groups": None}  # with what they usually are
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Print every rule side by side, judged on the test rows."""
+    """Print rules side by side, judged on the test rows."""
+    data = reading.labelled(options)
+    result, about = (_of_usual_rules if options.rules is None else _of_saved_rules)(options, data)
+    if options.json:
+        file: dict[str, Any] = {"file": data.name, "score_key": data.score_key, "notes": list(data.notes)}
+        print(printing.as_json(file | about | result.to_dict()))
+        return
+    print(reading.title(data))
+    if is_sparse(data.y_score):
+        print("label-free rules take absent entries for 0, and so does their sum of p")
+    print(result)
+    if options.rules is None and not any("label-free" in row.rule for row in result.measures):
+        print("\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out")
+
+
+def _of_usual_rules(options: argparse.Namespace, data: "LabelledFile") -> tuple["Comparison", dict[str, Any]]:
+    """Fit every rule on the calibration rows, and judge it on the test rows."""
     from thresholds.comparison.compare import compare, fit_all
 
-    data = reading.labelled(options)
+    if options.split is not None:
+        raise InputError(f"--split is {options.split!r} without --rule: rules that are fitted are judged on other rows")
     calibration, test, split = reading.halves(data)
-    settings = reading.settings(options) | {"label_names": data.label_names}
-    rules = fit_all(data.y_true[calibration], data.y_score[calibration], **settings)
-    result = compare(rules, data.y_true[test], data.y_score[test], beta=options.beta)
-    if options.json:
-        about = {"file": data.name, "score_key": data.score_key, "placement": options.placement, "split": split}
-        about |= {"notes": list(data.notes)}
-        rows = {"n_fitted": len(calibration), "n_judged": len(test)}
-        print(printing.as_json(about | rows | result.to_dict()))
-        return
-    print(f"{reading.title(data)}\nfitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}")
-    print("label-free rules take absent entries for 0, and so does their sum of p\n" if is_sparse(data.y_score) else "")
-    print(result)
-    if not any("label-free" in name for name in rules):
-        print("\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out")
+    settings = fit_options.read(options)
+    rules = fit_all(
+        data.y_true[calibration],
+        data.y_score[calibration],
+        missing=options.missing,
+        label_names=data.label_names,
+        **settings,
+    )
+    given = fit_options.read_all(options)
+    result = compare(rules, data.y_true[test], data.y_score[test], beta=given["beta"])
+    rows = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
+    about = {"placement": given["placement"], "split": split, "n_fitted": len(calibration), "n_judged": len(test)}
+    return replace(result, rows=rows), about
+
+
+def _of_saved_rules(options: argparse.Namespace, data: "LabelledFile") -> tuple["Comparison", dict[str, Any]]:
+    """Judge saved rules on the test rows, with the file's labels in the order of the first rule's."""
+    from thresholds.comparison.compare import compare
+    from thresholds.rule import load_rule
+
+    fit_options.refuse_unused(options, ("beta",), _OF_FIT, "--rule")
+    rules = {path: load_rule(path) for path in options.rules}
+    named = next((path for path, rule in rules.items() if rule.label_names is not None), None)
+    if named is not None:  # `compare` matches the labels of the other rules with those of this one.
+        data = reading.aligned(data, rules[named], named)
+    rows, which = reading.judging_rows(data, options.split)
+    truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
+    result = compare(rules, truth, scores, beta=fit_options.read_all(options)["beta"])
+    return replace(result, rows=f"{result.rows} ({which})"), {"split": which, "n_judged": len(rows)}
 
 
 def demo(_: argparse.Namespace) -> None:

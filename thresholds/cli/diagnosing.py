@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
-from thresholds.cli import failing, printing, reading
+from thresholds.cli import failing, fit_options, printing, reading
 from thresholds.results import objects_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from thresholds.files import LabelledFile
     from thresholds.rule import Rule
 
-_OF_FIT = {"average": None, "guard": None, "beta": 1.0, "placement": "low", "missing": 0.0, "groups": None}
+_OF_FIT = {"missing": 0.0, "groups": None}  # with what they usually are
 
 
 class _Case(NamedTuple):
@@ -44,6 +44,7 @@ def diagnose(options: argparse.Namespace) -> None:
         alpha=options.alpha,
         min_auroc=options.min_auroc,
         overprediction=options.overprediction,
+        n_jobs=fit_options.read_all(options)["n_jobs"],
         progress=sys.stderr.isatty(),
     )
     repair = None if options.repair is None else _repaired(options, found, rule)
@@ -66,7 +67,7 @@ def diagnose(options: argparse.Namespace) -> None:
 
 def _given(options: argparse.Namespace, data: "LabelledFile", rule: "Rule") -> _Case:
     """Match the rule and the file, and choose the rows to judge it on."""
-    reading.check_unused(options, _OF_FIT, "--rule")
+    fit_options.refuse_unused(options, ("n_jobs",), _OF_FIT, "--rule")
     rule.validate(data.y_score)
     data = reading.aligned(data, rule, options.rule)
     if rule.label_names is None and data.label_names is not None:
@@ -85,10 +86,9 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
     rule = fit_empirical(
         data.y_true[calibration],
         data.y_score[calibration],
-        options.average or "macro",
-        guard=None if options.guard == "none" else options.guard or "auto",
+        missing=options.missing,
         label_names=data.label_names,
-        **reading.settings(options),
+        **fit_options.read_all(options),
     )
     return _Case(data, rule, test, f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}")
 

@@ -1,32 +1,23 @@
 """The command `fit`: a rule is fitted and saved."""
 
 import argparse
+import inspect
 import shlex
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
-from thresholds.cli import printing, reading
+from thresholds.cli import fit_options, printing, reading
+from thresholds.data.folds import N_SPLITS
 from thresholds.results import counted
 
 if TYPE_CHECKING:
     from thresholds.files import LabelledFile
     from thresholds.rule import Rule, ThresholdRule
 
-_FOLDS = 5
-_OF_LABELS = {  # options that only a fit on labels has a use for, with what they are if not given
-    "placement": "low",
-    "missing": 0.0,
-    "guard": "auto",
-    "max_overprediction": None,
-    "min_precision": None,
-    "min_recall": None,
-    "cv": None,
-    "groups": None,
-}
+_OF_LABELS = {"missing": 0.0, "cv": None, "groups": None}  # not of --expected; with what they usually are
 
 
 def fit(options: argparse.Namespace) -> None:
@@ -41,10 +32,9 @@ def _on_labels(options: argparse.Namespace) -> None:
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
     truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
-    rule, figures = _fitted(options, data, rows, truth, scores)
+    rule, said_of_folds = _fitted(options, data, rows, truth, scores)
     found = _diagnosed(truth, scores, rule)
-    in_sample = replace(rule, out_of_fold=None)  # What that is stands among the figures.
-    said = [f"{reading.title(data)}\nfitted on {which}\n{in_sample}", figures]
+    said = [f"{reading.title(data)}\nfitted on {which}\n{rule}", said_of_folds]
     if rule.guard_report is not None:
         said.append(str(rule.guard_report).splitlines()[0])
     without = int(rule.unsupported.sum())
@@ -87,26 +77,26 @@ def _warning(found: str, options: argparse.Namespace, labelled: bool) -> list[st
 def _fitted(
     options: argparse.Namespace, data: "LabelledFile", rows: "Ints", truth: Matrix, scores: Matrix
 ) -> tuple["ThresholdRule", str]:
-    """Fit a rule on all rows, and cross-fit it unless told not to; say what it reaches."""
-    settings: dict[str, Any] = reading.settings(options) | reading.guard(options)
-    settings |= {"per_label": not options.shared, "label_names": data.label_names}
+    """Fit a rule on all rows, and cross-fit it unless told not to; say over which folds."""
     groups = None if data.groups is None else data.groups[rows]
-    n_folds = _folds(options.cv, len(rows) if groups is None else len(set(groups.tolist())))
+    n_units = len(rows) if groups is None else len(set(groups.tolist()))
+    n_folds = _n_folds(options.cv, n_units)
+    of_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
     if n_folds == 0:
         from thresholds.fitting.empirical import fit_empirical
 
-        return fit_empirical(truth, scores, options.average, **settings), "not cross-fitted"
+        return fit_empirical(truth, scores, **of_data, **fit_options.read_all(options)), "not cross-fitted"
     from thresholds.validation.cross_fit import cross_fit
 
-    result = cross_fit(truth, scores, options.average, cv=n_folds, groups=groups, random_state=0, **settings)
-    return result.rule, str(result)
+    result = cross_fit(truth, scores, cv=n_folds, groups=groups, **of_data, **fit_options.read(options))
+    return result.rule, result.about_folds()
 
 
-def _folds(wanted: int | None, n_units: int) -> int:
-    """Return the number of folds: as many as wanted, else 5, or one for each row or group if there are fewer."""
+def _n_folds(wanted: int | None, n_units: int) -> int:
+    """Return the number of folds: as many as wanted, else the usual one, or one for each row or group if fewer."""
     if wanted is not None:
         return wanted
-    return min(_FOLDS, n_units) if n_units > 1 else 0
+    return min(N_SPLITS, n_units) if n_units > 1 else 0
 
 
 def _on_expectation(options: argparse.Namespace) -> None:
@@ -115,7 +105,8 @@ def _on_expectation(options: argparse.Namespace) -> None:
     from thresholds.calibration import measure_calibration
     from thresholds.fitting.expected import fit_expected
 
-    reading.check_unused(options, _OF_LABELS, "--expected")
+    used = set(inspect.signature(fit_expected).parameters)
+    fit_options.refuse_unused(options, used, _OF_LABELS, "--expected")
     data = reading.scores(options)
     try:
         _checks.probabilities(data.y_score, data.score_key, data.label_names)
@@ -123,15 +114,8 @@ def _on_expectation(options: argparse.Namespace) -> None:
         raise InputError(f"{error}; --logits turns logits into probabilities") from None
     rows, which = reading.fitting_rows(data, options.split)
     scores = reading.taken(data.y_score, rows)
-    rule = fit_expected(
-        scores,
-        options.average,
-        beta=options.beta,
-        per_label=not options.shared,
-        exact=options.exact,
-        label_names=data.label_names,
-        progress=sys.stderr.isatty(),
-    )
+    given = {name: value for name, value in fit_options.read(options).items() if name in used}
+    rule = fit_expected(scores, exact=options.exact, label_names=data.label_names, **given)
     truth = None if data.y_true is None else reading.taken(data.y_true, rows)
     found = _diagnosed(truth, scores, rule)
     said = [f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}"]

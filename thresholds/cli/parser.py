@@ -2,17 +2,19 @@
 
 import argparse
 
-from thresholds._checks import AVERAGES, PLACEMENTS
 from thresholds._version import __version__
+from thresholds.cli import fit_options
 from thresholds.cli.applying import diff, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
 from thresholds.cli.failing import conditions
 from thresholds.cli.fitting import fit
+from thresholds.data.folds import N_SPLITS
 
 _EPILOG = """\
 examples:
   thresholds compare scores.npz
+  thresholds compare scores.npz --rule rule.json --rule new_rule.json
   thresholds fit scores.npz --average micro -o rule.json
   thresholds fit probabilities.npz --expected --average samples -o rule.json
   thresholds fit scores.npy --truth truth.npy --label-names labels.txt -o rule.json
@@ -34,8 +36,6 @@ files of scores:
 predict, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
 'f1-thresholds[arrow]'.
 """
-_GUARDS = ("auto", "shrink", "none")
-_GUARD = "protection against over-fitting; auto draws macro and weighted fits towards what suits similar labels"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,8 +57,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _fit(command: argparse.ArgumentParser) -> None:
     """Describe `fit`."""
-    command.add_argument("--average", choices=AVERAGES, default="macro", help="what to maximise (default: macro)")
-    command.add_argument("--shared", action="store_true", help="one threshold for all labels")
+    fit_options.add(command)
     command.add_argument(
         "--expected",
         action="store_true",
@@ -72,19 +71,12 @@ def _fit(command: argparse.ArgumentParser) -> None:
     )
     _add_split(command, "rows to fit on (default: calib_idx, else all but test_idx)")
     command.add_argument("-o", "--output", required=True, metavar="RULE.json", help="where to save the rule")
-    command.add_argument("--guard", choices=_GUARDS, default="auto", help=f"{_GUARD} (default: auto)")
-    for limit, kept in (
-        ("--max-overprediction", "predict a label on at most X times its positives"),
-        ("--min-precision", "keep the precision of each label at X or above"),
-        ("--min-recall", "keep the recall of each label at X or above"),
-    ):
-        said = f"{kept}, on the rows of the fit: new rows may break it"
-        command.add_argument(limit, type=float, metavar="X", help=said)
     command.add_argument(
         "--cv",
         type=_count,
         metavar="N",
-        help="folds to judge thresholds on rows they were not fitted on; 0 for none (default: 5, or one for each row)",
+        help="folds to judge thresholds on rows they were not fitted on; 0 for none"
+        f" (default: {N_SPLITS}, or one for each row)",
     )
     _add_file(command)
 
@@ -116,6 +108,15 @@ def _diff(command: argparse.ArgumentParser) -> None:
 
 def _compare(command: argparse.ArgumentParser) -> None:
     """Describe `compare`."""
+    command.add_argument(
+        "--rule",
+        dest="rules",
+        action="append",
+        metavar="RULE.json",
+        help="a saved rule to judge, several times for several (default: every rule, fitted on the calibration rows)",
+    )
+    _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
+    fit_options.add(command, ("beta", "placement", "n_jobs"))
     _add_file(command)
     command.add_argument("--json", action="store_true", help="print machine-readable results")
 
@@ -124,8 +125,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     """Describe `diagnose`."""
     command.add_argument("--rule", metavar="RULE.json", help="a rule that fit saved (default: one is fitted)")
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
-    command.add_argument("--average", choices=AVERAGES[:-1], help="what the fit is to maximise (default: macro)")
-    command.add_argument("--guard", choices=_GUARDS, help=f"{_GUARD} (default: auto)")
+    fit_options.add(command)
     command.add_argument(
         "--alpha",
         type=float,
@@ -181,18 +181,11 @@ def _add_split(command: argparse.ArgumentParser, said: str) -> None:
 def _add_file(command: argparse.ArgumentParser) -> None:
     """Add what the commands that fit have in common."""
     command.add_argument("file", metavar="FILE", help="a file or folder of scores and truth; see thresholds --help")
-    command.add_argument("--beta", type=float, default=1.0, metavar="X", help="weight of recall in F-beta (default: 1)")
     _add_scores(command)
     command.add_argument("--truth", metavar="FILE", help="file or folder of the truth, if that is another")
     command.add_argument("--truth-column", metavar="NAME", help="column or prefix of the truth (default: y_true)")
     command.add_argument(
         "--key", metavar="COLUMN", help="column that joins scores to --truth (default: by the order of rows)"
-    )
-    command.add_argument(
-        "--placement",
-        choices=PLACEMENTS,
-        default="low",
-        help="where in the gap between two scores a threshold lies (default: low, best on new data)",
     )
     command.add_argument(
         "--missing", type=float, default=0.0, metavar="X", help="score of entries absent from CSR scores (default: 0)"
@@ -226,7 +219,11 @@ _COMMANDS = {
     "demo": (_demo, demo, "all rules side by side on embedded data, and the platypus effect"),
     "fit": (_fit, fit, "fit a rule and save it"),
     "predict": (_predict, predict, "apply a saved rule to scores"),
-    "compare": (_compare, compare, "fit every rule on the calibration rows, judge on the test rows"),
+    "compare": (
+        _compare,
+        compare,
+        "judge saved rules, or every rule, fitted on the calibration rows, on the test rows",
+    ),
     "diagnose": (_diagnose, diagnose, "find labels that a rule predicts far too often"),
     "diff": (_diff, diff, "what changed between two saved rules"),
 }

@@ -1,16 +1,15 @@
-"""What commands read: files, rows of them, and the settings of a fit."""
+"""What commands read: files, and rows of them."""
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError, shown
 
 _NARROW = ("float16", "float32")
-_SPLIT_SEED = 0
 _NAMES_SHOWN = 5
 
 if TYPE_CHECKING:
@@ -73,36 +72,11 @@ def progress(source: "Source", title: str) -> Callable[[int], None] | None:
     return Bar(title, source.n_samples).step
 
 
-def settings(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of a fit."""
-    return {
-        "beta": options.beta,
-        "placement": options.placement,
-        "missing": options.missing,
-        "keep_sparse": True,
-        "progress": sys.stderr.isatty(),
-    }
-
-
-def guard(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of a fit that keep it from over-fitting."""
-    limits = {name: getattr(options, name) for name in ("max_overprediction", "min_precision", "min_recall")}
-    return limits | {"guard": None if options.guard == "none" else options.guard}
-
-
-def check_unused(options: argparse.Namespace, usual: Mapping[str, object], beside: str) -> None:
-    """Refuse options that differ from what they usually are where they have no use."""
-    for name, value in usual.items():
-        given = getattr(options, name)
-        if given != value:
-            raise InputError(f"--{name.replace('_', '-')} is {given!r} with {beside}, which has no use for it")
-
-
 def halves(data: "LabelledFile") -> tuple["Ints", "Ints", str]:
     """Return the rows to fit on and to judge on: those that the file names, else halves made here."""
     import numpy as np
 
-    from thresholds.data.folds import multilabel_folds
+    from thresholds.data.folds import SEED, multilabel_folds
 
     if data.calib_idx is not None or data.test_idx is not None:
         if data.groups is not None:
@@ -110,8 +84,8 @@ def halves(data: "LabelledFile") -> tuple["Ints", "Ints", str]:
         return data.halves()
     if data.y_score.shape[0] < 2:
         raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
-    half = multilabel_folds(data.y_true, 2, groups=data.groups, random_state=_SPLIT_SEED)
-    said = f"halves by iterative stratification{'' if data.groups is None else ' of groups'}, seed {_SPLIT_SEED}"
+    half = multilabel_folds(data.y_true, 2, groups=data.groups, random_state=SEED)
+    said = f"halves by iterative stratification{'' if data.groups is None else ' of groups'}, seed {SEED}"
     return np.flatnonzero(half == 0), np.flatnonzero(half == 1), said
 
 

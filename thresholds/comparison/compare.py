@@ -1,31 +1,33 @@
 """Rules side by side, judged on rows that were not used for fitting them."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds import results as tables
-from thresholds._arrays.types import Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import Average, InputError
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
+from thresholds.data.folds import SEED, STRATIFIED, multilabel_folds
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.by_state import named
-from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
+from thresholds.diagnosis.evidence import Criteria, Evidence, evidence_of
 from thresholds.diagnosis.result import of_backwards
 from thresholds.diagnosis.states import are_backwards, states_of
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
+from thresholds.fitting.options import FitArguments
 from thresholds.fitting.top_k import fit_top_k
 from thresholds.guards import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.judging import f_measure, judge
-from thresholds.rule import FixedRule, InstanceRule, Rule, ThresholdRule
+from thresholds.results import Result, Table, counted, n_more, names_of, records_of
+from thresholds.rule import FittedOn, FixedRule, InstanceRule, Rule, ThresholdRule
 
 _OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 _NAMED = 3  # labels that rank backwards, in the text
@@ -49,10 +51,21 @@ class Measures:
     sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
     calibration_slope: float  # 1 is calibrated, less is over-confident
 
+    def cells(self) -> tuple[str, ...]:
+        """Return what a table shows of the rule; nothing of calibration where it is not known."""
+        calibration = (self.sum_over_positives, self.calibration_slope)
+        return (
+            self.rule,
+            *(f"{value:.4f}" for value in (self.micro, self.macro_supported, self.macro, self.samples)),
+            f"{self.predicted_per_row:.2f}",
+            f"{self.platypus} + {self.suspect}",
+            *("" if np.isnan(value) else f"{value:.2f}" for value in calibration),
+        )
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Rules by measures; `str` gives an aligned table, `to_dict` plain values."""
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Rules by measures."""
 
     measures: tuple[Measures, ...]
     beta: float
@@ -61,18 +74,33 @@ class Comparison:
     n_supported: int  # labels with positives
     gold_per_row: float
     labels_gold_often: int  # labels that are positive on more than a third of the rows
-    labels_backwards: int  # labels that `diagnose` calls so, whatever the rule: AUROC shown to be below 1/2
-    labels_tested: int  # labels with enough positives, and negatives, for that
-    backwards: tuple[str, ...] = ()  # those that rank backwards: names, or positions
+    labels_tested: int  # labels with enough positives, and negatives, to be shown to rank backwards
+    backwards: tuple[str, ...] = ()  # those that do, as `diagnose` calls them, whatever the rule: names, or positions
+    rows: str = ""  # which rows rules were fitted on, and which they are judged on, in words
+    fitted_here: tuple[str, ...] = ()  # rules fitted on the very rows they are judged on, whose figures are too high
+
+    @property
+    def labels_backwards(self) -> int:
+        """How many labels rank backwards: AUROC shown to be below 1/2."""
+        return len(self.backwards)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
-        return asdict(self)
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
+        return super().to_dict() | {"labels_backwards": self.labels_backwards}
 
-    def __str__(self) -> str:
-        """Lay the measures out in a table; labels that rank backwards first, which no rule mends."""
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the measures, one row a rule."""
+        return records_of(self.measures)
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show the measures of k rules; labels that rank backwards first, which no rule mends."""
+        first = [self.rows] if self.rows else []
+        if self.backwards:
+            first.append(of_backwards(self.labels_backwards, self.labels_tested, named(self.backwards, _NAMED)))
+        if first:
+            yield "\n".join(first)
         f = f"F{self.beta:g}"
-        head = [
+        columns = [
             ("", "", "rule"),
             ("", "micro", f),
             ("macro", f"of {self.n_supported} labels", "with positives"),
@@ -81,42 +109,40 @@ class Comparison:
             ("labels", "per row", f"(gold {self.gold_per_row:.2f})"),
             ("platypus", "+ suspect", "labels"),
         ]
-        body = [
-            (
-                row.rule,
-                *(f"{value:.4f}" for value in (row.micro, row.macro_supported, row.macro, row.samples)),
-                f"{row.predicted_per_row:.2f}",
-                f"{row.platypus} + {row.suspect}",
-                *(
-                    "" if np.isnan(value) else f"{value:.2f}"
-                    for value in (row.sum_over_positives, row.calibration_slope)
-                ),
-            )
-            for row in self.measures
-        ]
-        if any("".join(cells[-2:]) for cells in body):
-            head += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
-        table = tables.as_text([*zip(*head, strict=True)], [cells[: len(head)] for cells in body])
-        if not self.labels_backwards:
-            return table
-        names = named(self.backwards, _NAMED)
-        return f"{of_backwards(self.labels_backwards, self.labels_tested, names)}\n\n{table}"
+        if not all(np.isnan([row.sum_over_positives, row.calibration_slope]).all() for row in self.measures):
+            columns += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
+        body = [row.cells()[: len(columns)] for row in self.measures[:k]]
+        yield Table([*zip(*columns, strict=True)], body, note=n_more(len(self.measures), k))
 
 
 def compare(
-    rules: Mapping[str, Rule], y_true: object, y_score: object, *, beta: float = 1.0, sample_weight: object = None
+    rules: Mapping[str, Rule] | None,
+    y_true: object,
+    y_score: object,
+    *,
+    beta: float = 1.0,
+    sample_weight: object = None,
+    groups: object = None,
+    random_state: int | None = SEED,
+    missing: float = 0.0,
+    label_names: object = None,
 ) -> Comparison:
-    """Judge rules side by side on the same rows.
+    """Judge rules side by side on the same rows: rules that are given, or the usual ones, fitted on half of the rows.
 
     Parameters
     ----------
-    rules : names and rules; each predicts on `y_score`
+    rules : names and rules, or None
+        Names and rules: each predicts on `y_score`. Give rows that none was fitted on; a rule of thresholds that was
+        fitted on these very rows is named.
+        None: the usual rules are fitted on one half of the rows and judged on the other.
         Rules from probabilities alone take `y_score` for probabilities. How good these are on the judged rows stands
         beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
         Labels go by name where rules have names; the columns of an array are those of the first rule that has any.
-    y_true, y_score : (n_samples, n_labels), as in `fit_empirical`; rows that no rule was fitted on
+    y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
     beta : weight of recall in the F-measures
     sample_weight : (n_samples,) non-negative, or None
+    groups, random_state : as in `multilabel_folds`, which makes the halves; without `rules`
+    missing, label_names : as in `fit_empirical`; without `rules`, which have their own
 
     Returns
     -------
@@ -135,8 +161,18 @@ def compare(
     >>> [round(row.micro, 2) for row in result.measures]
     [0.8, 1.0]
     """
+    if rules is None:
+        beside = {"y_score": y_score, "y_true": y_true}
+        sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
+        groups = _checks.aligned_rows(groups, "groups", **beside)
+        y_true, y_score, label_names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
+        problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+        return _fit_and_compare(problem, sample_weight, beta, groups, random_state)
+    for name, value in (("groups", groups), ("label_names", label_names)):
+        if value is not None:
+            raise InputError(f"{name} is given with rules, expected None: they are for rules that are fitted here")
     if not isinstance(rules, Mapping) or not rules:
-        raise InputError(f"rules is {_checks.shown(rules)}, expected a mapping of names to rules")
+        raise InputError(f"rules is {_checks.shown(rules)}, expected a mapping of names to rules, or None")
     for name, rule in rules.items():
         if not isinstance(name, str) or not isinstance(rule, Rule):
             raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
@@ -146,9 +182,10 @@ def compare(
     problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
     gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
     of_scores = cache(lambda: _measured_scores(problem))
-    evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
+    evidence = cache(lambda missing: evidence_of(replace(_unweighted(problem), missing=missing), Criteria()))
     of_labels = evidence(next(iter(rules.values())).missing)
     backwards = are_backwards(of_labels, Criteria())
+    fitted_here = _fitted_on(problem, gold.positives, rules)
     return Comparison(
         measures=tuple(_measure(name, rule, problem, beta, of_scores, evidence) for name, rule in rules.items()),
         beta=beta,
@@ -157,10 +194,55 @@ def compare(
         n_supported=int(np.count_nonzero(gold.positives)),
         gold_per_row=float(gold.positives.sum() / gold.total),
         labels_gold_often=int(np.count_nonzero(gold.positives > _OFTEN * gold.total)),
-        labels_backwards=int(np.count_nonzero(backwards)),
         labels_tested=int(np.count_nonzero(~np.isnan(of_labels.p_backwards))),
-        backwards=tuple(tables.names_of(names, problem.n_labels)[backwards].tolist()),
+        backwards=tuple(names_of(names, problem.n_labels)[backwards].tolist()),
+        rows=_rows_of_given(problem.n_samples, fitted_here),
+        fitted_here=fitted_here,
     )
+
+
+def _fit_and_compare(
+    problem: Problem, sample_weight: object, beta: float, groups: object, random_state: int | None
+) -> Comparison:
+    """Fit the usual rules on half of the rows, and judge them on the other half."""
+    folds = multilabel_folds(problem.truth, 2, groups=groups, random_state=random_state)  # (n_samples,)
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+
+    def half(k: int) -> tuple[Matrix, Matrix, Any]:
+        rows = np.flatnonzero(folds == k)
+        return problem.truth[rows], problem.scores[rows], None if weights is None else weights[rows]
+
+    truth, scores, row_weights = half(0)
+    names = problem.label_names
+    rules = fit_all(truth, scores, beta=beta, sample_weight=row_weights, missing=problem.missing, label_names=names)
+    n_fitted = truth.shape[0]
+    truth, scores, row_weights = half(1)
+    judged = compare(rules, truth, scores, beta=beta, sample_weight=row_weights)
+    of_groups = "" if groups is None else " of groups"
+    seed = "" if random_state is None else f", seed {random_state}"
+    how = f"halves {STRATIFIED}{of_groups}{seed}"
+    return replace(judged, rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {how}")
+
+
+def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> tuple[str, ...]:
+    """Name the rules that were fitted on these very rows: as many, with the same positives and scores."""
+    names = []
+    for name, rule in rules.items():
+        if not isinstance(rule, ThresholdRule) or rule.fitted_on is None:
+            continue
+        here = FittedOn.of(problem.scores, rule.missing, positives)
+        if replace(here, version=rule.fitted_on.version) == rule.fitted_on:
+            names.append(name)
+    return tuple(names)
+
+
+def _rows_of_given(n_samples: int, fitted_here: tuple[str, ...]) -> str:
+    """Say of rules that were given on which rows they are judged."""
+    judged = f"rules as given, judged on {counted(n_samples, 'row')}"
+    if not fitted_here:
+        return f"{judged}: for a rule that was fitted on any of them, figures are too high"
+    names = ", ".join(fitted_here)
+    return f"{judged}; fitted on these: {names}, whose figures are too high"
 
 
 def _common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
@@ -174,24 +256,30 @@ def _common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
     return known[first]
 
 
-def fit_all(y_true: object, y_score: object, *, missing: float = 0.0, **settings: Any) -> dict[str, Rule]:
-    """Fit every rule on the same rows; `settings` are those of `fit_empirical`, and other rules take those they know.
+def fit_all(
+    y_true: object,
+    y_score: object,
+    *,
+    sample_weight: object = None,
+    missing: float = 0.0,
+    label_names: object = None,
+    **options: Unpack[FitArguments],
+) -> dict[str, Rule]:
+    """Fit the usual rules on the same rows; of `options`, other rules than those of labels take what they know.
 
     Rules that look at no labels are left out where scores are no probabilities, outside [0, 1].
     """
-    beside = {"y_score": y_score, "y_true": y_true}
-    if "sample_weight" in settings:
-        settings["sample_weight"] = _checks.aligned_rows(settings["sample_weight"], "sample_weight", **beside)
-    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", settings.get("label_names"))
-    settings["label_names"] = names
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
     scores = _checks.scores(y_score)
-    of_rows = {name: settings[name] for name in ("sample_weight", "label_names") if name in settings}
-    of_f = {name: settings[name] for name in ("beta", "zero_division") if name in settings}
-    of_run = {name: settings[name] for name in ("n_jobs", "progress") if name in settings}
+    of_rows: dict[str, Any] = {"sample_weight": sample_weight, "label_names": names}
+    of_f: dict[str, Any] = {name: options[name] for name in ("beta", "zero_division") if name in options}
+    of_run: dict[str, Any] = {name: options[name] for name in ("n_jobs", "progress") if name in options}
     top = fit_top_k(y_true, y_score, missing=missing, **of_rows, **of_f)
 
     def fit(average: Average, per_label: bool = True, guard: Guard = None) -> Rule:
-        return fit_empirical(y_true, y_score, average, per_label=per_label, guard=guard, missing=missing, **settings)
+        own: FitArguments = {**options, "per_label": per_label, "guard": guard}
+        return fit_empirical(y_true, y_score, average, missing=missing, **of_rows, **own)
 
     rules: dict[str, Rule] = {
         "fixed 0.5": FixedRule(0.5, scores.shape[1], missing=missing, label_names=names),

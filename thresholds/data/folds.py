@@ -14,38 +14,40 @@ from thresholds._checks import InputError
 from thresholds._kernels.folds import deal_out
 from thresholds.results import counted
 
+N_SPLITS = 5  # folds of a cross-validation, unless another number is given; as in scikit-learn
+SEED = 0  # of folds, unless another is given: a figure that is reported stays the same
 STRATIFIED = "by iterative stratification"
 
 
-class _Labelled(NamedTuple):
+class _Entries(NamedTuple):
     """Which unit (a row, or a group of rows) has which label how often; sorted by unit."""
 
-    unit: Ints
-    label: Ints
-    times: Ints
+    unit: Ints  # (n_entries,)
+    label: Ints  # (n_entries,)
+    times: Ints  # (n_entries,)
 
 
 def multilabel_folds(
-    y_true: object, n_folds: int = 5, *, groups: object = None, random_state: int | None = None
+    y_true: object, n_splits: int = N_SPLITS, *, groups: object = None, random_state: int | None = SEED
 ) -> Ints:
     """Split rows into folds in which each label is as frequent as in all rows: iterative stratification.
 
     The label with the fewest rows left is dealt out first, each of its rows to the fold with the fewest positives of
     that label, ties to the smallest fold, then at random. Rows without labels even out the sizes. A label of P
-    positives so has about P / n_folds in each fold, where random folds often leave a rare label with none.
+    positives so has about P / n_splits in each fold, where random folds often leave a rare label with none.
 
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
-    n_folds : at least 2
+    n_splits : number of folds, at least 2
     groups : (n_samples,) names or numbers, or None
         Rows of a group stay in one fold, as rows of a patient or of an author should: groups are dealt out instead of
         rows, those that have the label most often first.
-    random_state : seed; None for another split each time
+    random_state : seed of what falls to chance; the same folds each time with 0 (default), others with None
 
     Returns
     -------
-    int64 (n_samples,), the fold of each row, from 0 to n_folds - 1
+    int64 (n_samples,), the fold of each row, from 0 to n_splits - 1
 
     Raises
     ------
@@ -61,39 +63,54 @@ def multilabel_folds(
     >>> import numpy as np, thresholds
     >>> y_true = np.zeros((100, 2), int)
     >>> y_true[:5, 0] = y_true[3:53, 1] = 1
-    >>> folds = thresholds.multilabel_folds(y_true, random_state=0)
+    >>> folds = thresholds.multilabel_folds(y_true)
     >>> [y_true[folds == k].sum(axis=0).tolist() for k in range(5)]
     [[1, 10], [1, 10], [1, 10], [1, 10], [1, 10]]
     """
     groups = _checks.aligned_rows(groups, "groups", y_true=y_true)
     truth = _checks.indicator(y_true)
-    n_folds = _checks.count(n_folds, "n_folds", 2)
+    n_splits = _checks.count(n_splits, "n_splits", 2)
+    return _stratified(truth, n_splits, "n_splits", groups, random_state)
+
+
+def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, random_state: int | None) -> Ints:
+    """Return the fold of each row; `asked_by` is the argument that says how many folds there are."""
+    n_rows = truth.shape[0]
     seed = None if random_state is None else _checks.count(random_state, "random_state", 0)
     rng = np.random.default_rng(seed)
-    n = truth.shape[0]
-    unit = np.arange(n) if groups is None else group_numbers(groups, n)
+
+    # A unit is what stays in one fold: a row, or a group of rows.
+    unit = np.arange(n_rows) if groups is None else group_numbers(groups, n_rows)  # (n_rows,)
     n_units = int(unit.max()) + 1
     if n_units < n_folds:
         kind, name = ("row", "y_true") if groups is None else ("group", "groups")
-        raise InputError(f"{name} has {counted(n_units, kind)}, expected at least n_folds={n_folds}")
-    found = _labelled(truth, None if groups is None else unit)
-    sizes, turn = np.bincount(unit, minlength=n_units), rng.permutation(n_units)
-    first = rng.integers(n_folds, size=n_units)
-    by_label = np.lexsort((turn[found.unit], -found.times, found.label))
-    label_starts = np.append(0, np.bincount(found.label, minlength=truth.shape[1]).cumsum())
-    unit_starts = np.append(0, np.bincount(found.unit, minlength=n_units).cumsum())
-    folds = deal_out(
+        raise InputError(f"{name} has {counted(n_units, kind)}, expected at least {asked_by}={n_folds}")
+
+    # What falls to chance: the order of units that are alike, and the fold that ties begin with.
+    turn = rng.permutation(n_units)  # (n_units,)
+    first = rng.integers(n_folds, size=n_units)  # (n_units,)
+
+    # The units of each label, those that have it most often first, and the labels of each unit.
+    entries = _entries(truth, None if groups is None else unit)
+    by_label = np.lexsort((turn[entries.unit], -entries.times, entries.label))
+    label_starts = np.append(0, np.bincount(entries.label, minlength=truth.shape[1]).cumsum())  # (n_labels + 1,)
+    unit_starts = np.append(0, np.bincount(entries.unit, minlength=n_units).cumsum())  # (n_units + 1,)
+
+    # Units without labels even out the sizes in the end, the largest first.
+    sizes = np.bincount(unit, minlength=n_units)  # (n_units,)
+    by_size = np.lexsort((turn, -sizes))
+    fold_of_unit = deal_out(
         label_starts,
-        found.unit[by_label],
+        entries.unit[by_label],
         unit_starts,
-        found.label,
-        found.times,
+        entries.label,
+        entries.times,
         sizes,
         first,
-        np.lexsort((turn, -sizes)),
+        by_size,
         n_folds,
     )
-    return folds[unit]
+    return fold_of_unit[unit]
 
 
 def split_rows(
@@ -104,11 +121,15 @@ def split_rows(
     `cross_fit` says what `cv` may be; `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for
     all.
     """
-    n, cv = truth.shape[0], _numbers(cv)
+    n = truth.shape[0]
+    cv = _numbers(cv)
+
+    # 1. A splitter; 2. a number of folds, to be made; 3. the fold of each row; 4. pairs of row numbers.
     if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
         return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
     if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
-        folds = _stratified(truth, weighted, _checks.count(cv, "cv", 2), groups, random_state)
+        n_folds = _checks.count(cv, "cv", 2)
+        folds = _folds_of_weighted(truth, weighted, n_folds, groups, random_state)
         kind = STRATIFIED + ("" if groups is None else " of groups")
         return list(_of_numbers(folds)), kind
     if groups is not None:
@@ -118,8 +139,8 @@ def split_rows(
             raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
         pairs = list(_of_numbers(cv))
         if not pairs or not pairs[0][0].size:
-            found = counted(len(pairs), "fold")
-            raise InputError(f"cv has {found}, expected one to judge and rows outside it to fit on")
+            n_given = counted(len(pairs), "fold")
+            raise InputError(f"cv has {n_given}, expected one to judge and rows outside it to fit on")
         return pairs, "as given"
     return _checked(cv, n), "as given"
 
@@ -129,15 +150,16 @@ def seed_of_folds(how: str, random_state: int | None) -> int | None:
     return random_state if how.startswith(STRATIFIED) else None
 
 
-def _stratified(
+def _folds_of_weighted(
     truth: Matrix, weighted: Booleans | None, n_folds: int, groups: object, random_state: int | None
 ) -> Ints:
     """Return folds of the rows that have weight; the others, which count nowhere, are in none."""
     if weighted is None or weighted.all():
-        return multilabel_folds(truth, n_folds, groups=groups, random_state=random_state)
-    used, folds = np.flatnonzero(weighted), np.full(weighted.size, -1)
-    group = None if groups is None else group_numbers(groups, weighted.size)[used]
-    folds[used] = multilabel_folds(truth[used], n_folds, groups=group, random_state=random_state)
+        return _stratified(truth, n_folds, "cv", groups, random_state)
+    used = np.flatnonzero(weighted)
+    used_groups = None if groups is None else group_numbers(groups, weighted.size)[used]
+    folds = np.full(weighted.size, -1)
+    folds[used] = _stratified(truth[used], n_folds, "cv", used_groups, random_state)
     return folds
 
 
@@ -157,45 +179,49 @@ def _of_numbers(folds: npt.NDArray[Any]) -> Iterator[tuple[Ints, Ints]]:
 
 def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
     """Check pairs of row numbers."""
-    found, judged = [], np.zeros(n, np.int64)
+    checked = []
+    judged = np.zeros(n, np.int64)  # how often each row is
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InputError(f"cv has {_checks.shown(pair)}, expected pairs of rows to fit on and rows to judge on")
-        train, test = (_rows(part, n) for part in pair)
+        train = _rows(pair[0], n)
+        test = _rows(pair[1], n)
         if np.isin(test, train).any():
             raise InputError(f"cv fits on row {test[np.isin(test, train)][0]} and judges it, expected other rows")
         times = np.bincount(test, minlength=n)
         if times.max() > 1:
             raise InputError(f"cv judges row {times.argmax()} twice in a fold, expected each at most once")
         judged += times
-        found.append((train, test))
-    if not found:
+        checked.append((train, test))
+    if not checked:
         raise InputError("cv has no folds, expected at least one")
     if judged.max() > 1:
         raise InputError(f"cv judges row {judged.argmax()} in two folds, expected each at most once")
-    return found
+    return checked
 
 
-def _rows(part: Any, n: int) -> Ints:
+def _rows(numbers: Any, n: int) -> Ints:
     """Check row numbers."""
-    rows = np.asarray(part)
+    rows = np.asarray(numbers)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
-        raise InputError(f"cv has {_checks.shown(part)}, expected row numbers")
+        raise InputError(f"cv has {_checks.shown(numbers)}, expected row numbers")
     if rows.min() < 0 or rows.max() >= n:
         raise InputError(f"cv has rows from {rows.min()} to {rows.max()}, expected 0 to {n - 1}")
     return rows.astype(np.int64)
 
 
-def _labelled(truth: Matrix, unit: Ints | None) -> _Labelled:
+def _entries(truth: Matrix, unit: Ints | None) -> _Entries:
     """Count the labels of each unit; without units, of each row."""
     if is_sparse(truth):
         row, label = row_of_entries(truth), truth.indices
     else:
         row, label = np.nonzero(truth)
     if unit is None:
-        return _Labelled(row.astype(np.int64), label.astype(np.int64), np.ones(row.size, np.int64))
-    cells, times = np.unique(unit[row] * truth.shape[1] + label, return_counts=True)
-    return _Labelled(cells // truth.shape[1], cells % truth.shape[1], times)
+        return _Entries(row.astype(np.int64), label.astype(np.int64), np.ones(row.size, np.int64))
+    # One number for each pair of a unit and a label: equal ones are counted.
+    n_labels = truth.shape[1]
+    pairs, times = np.unique(unit[row] * n_labels + label, return_counts=True)
+    return _Entries(pairs // n_labels, pairs % n_labels, times)
 
 
 def group_numbers(groups: Any, n: int) -> Ints:

@@ -20,7 +20,7 @@ def map_tiles(
     problem: Problem,
     function: Callable[[int, int], Result],
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
     light: bool = False,
 ) -> list[Result]:

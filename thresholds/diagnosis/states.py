@@ -1,4 +1,4 @@
-"""One row of figures and a verdict for each label."""
+"""One row of figures and a state for each label."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, rejected, weigh_evidence
+from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of, rejected
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
@@ -26,8 +26,8 @@ def diagnose(
     alpha: float = 0.05,
     min_auroc: float = 0.7,
     overprediction: float = 3.0,
-    random_state: object = None,
-    n_jobs: int | None = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Diagnosis:
     """Tell which labels a rule predicts far too often although the scores know little of them.
@@ -64,7 +64,7 @@ def diagnose(
     min_auroc : in (0, 1), the AUROC from which scores count as knowing a label
     overprediction : positive, predictions over positives from which a label is over-predicted
     random_state : nothing is drawn, p-values are exact or in closed form; accepted so that every call can be seeded
-    n_jobs : threads; None for all cores
+    n_jobs : threads; -1 for all cores the process may use, None for one
     progress : show a progress bar on stderr if it takes longer than a second
 
     Returns
@@ -126,7 +126,7 @@ def diagnose(
     problem = replace(Problem.of(y_true, y_score, missing=rule.missing, n_jobs=n_jobs), label_names=names)
     rule.validate(problem.scores)
     rule.warn_if_out_of_range(problem.scores)
-    evidence = weigh_evidence(problem, criteria, n_jobs=n_jobs, progress=progress)
+    evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     return conclude(problem, rule, evidence, criteria)
 
 

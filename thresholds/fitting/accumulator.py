@@ -1,35 +1,19 @@
 """Truth and scores gathered batch by batch, as training loops give them, and fitted as one."""
 
 import os
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
-from thresholds._checks import Average, InputError, Placement
+from thresholds._checks import Average, InputError
 from thresholds.data.growing import Gathered, add_all
 from thresholds.fitting.empirical import fit_empirical
-from thresholds.guards import Guard
+from thresholds.fitting.options import DEFAULTS, FitArguments, with_fit_options
 from thresholds.results import counted
 from thresholds.rule import ThresholdRule
-
-
-class FitOptions(TypedDict, total=False):
-    """The options of `fit_empirical` that `Accumulator.compute` takes."""
-
-    beta: float
-    per_label: bool
-    zero_division: float
-    placement: Placement
-    guard: Guard
-    max_overprediction: float | None
-    min_precision: float | None
-    min_recall: float | None
-    keep_sparse: bool
-    n_jobs: int | None
-    progress: bool
 
 
 class Accumulator:
@@ -144,12 +128,13 @@ class Accumulator:
             raise InputError(f"other has missing={other.missing}, expected {self.missing} as here")
         self._append(other.y_true, other.y_score, other.label_names, other.sample_weight)
 
-    def compute(self, average: Average = "macro", **options: Unpack[FitOptions]) -> ThresholdRule:
+    @with_fit_options(DEFAULTS)
+    def compute(self, average: Average = "macro", **options: Unpack[FitArguments]) -> ThresholdRule:
         """Fit thresholds on all rows so far; more may follow.
 
         Parameters
         ----------
-        average, options : as in `fit_empirical`, whose `guard`, too, is None unless given
+        average, and the options from `beta` on : as in `fit_empirical`, with its defaults
 
         Returns
         -------

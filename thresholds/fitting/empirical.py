@@ -6,23 +6,22 @@ Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label S
 decisions) and 2.1 (averages).
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
-from thresholds import _checks
-from thresholds._arrays.types import Floats
-from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
-from thresholds._kernels.choosing import upper_hulls
+from thresholds._checks import Average, Placement
 from thresholds.data.problem import Problem
-from thresholds.guards import Guard, Limits, Shrink, chosen_guard, fit_guarded, guard_name
+from thresholds.fitting.options import FitOptions
+from thresholds.guards import Guard, fit_guarded, guard_name
+from thresholds.guards.base import Guarded
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.search import staircase
 from thresholds.search.counting.passes import useful_staircases
+from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
@@ -44,7 +43,7 @@ def fit_empirical(
     missing: float = 0.0,
     keep_sparse: bool = False,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> ThresholdRule:
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
@@ -69,18 +68,22 @@ def fit_empirical(
         on new data, as the best cut on a sample is biased upwards; "mid" is the middle; "score" the score itself.
         Thresholds are representable in the dtype of the scores, and subnormal only if the score is.
     guard : for "macro" and "weighted" with `per_label=True`; what it did is in `rule.guard_report`
-        None (default): the in-sample optimum. "shrink", or `Shrink(...)`: the number predicted is drawn towards what
-        suits labels with as many positives, the more the fewer they are; it lies between two scores of its own choice,
-        whatever `placement`, and labels without positives get a threshold just above their highest score.
+        None (default): the in-sample optimum.
+        "shrink", or `Shrink(...)`: the number predicted is drawn towards what suits labels with as many positives, the
+        more the fewer they are. The threshold lies between two scores of the guard's own choice, whatever `placement`;
+        that of a label without positives lies just above its highest score.
         "auto": "shrink" where there are guards, else None.
-    max_overprediction, min_precision, min_recall : limits for each label on the data of the fit, or None
-        Predictions over positives, precision and recall of the chosen cut; for the same averages. The best of the cuts
-        that keep them is taken; under a guard, and where the best would hit nothing, as much as `max_overprediction`
-        allows is predicted, or the cut is taken that predicts most nearly as much. Never if no cut keeps them.
+    max_overprediction, min_precision, min_recall : float or None
+        Limits for each label on the data of the fit: predictions over positives, precision, recall. For the same
+        averages.
+        1. Without a guard: the best cut that keeps them.
+        2. Where a guard's cut breaks them, or the best cut has no true positive: the lowest cut within
+           `max_overprediction`; if that breaks another limit, the allowed cut with the nearest number of predictions.
+        3. If no cut keeps them: never.
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
 
     Returns
@@ -118,8 +121,8 @@ def fit_empirical(
     >>> round(rule.objective, 4)
     0.9
     """
-    settings = FitSettings.of(
-        average,
+    options = FitOptions(
+        average=average,
         beta=beta,
         per_label=per_label,
         zero_division=zero_division,
@@ -128,146 +131,115 @@ def fit_empirical(
         max_overprediction=max_overprediction,
         min_precision=min_precision,
         min_recall=min_recall,
+        keep_sparse=keep_sparse,
+        n_jobs=n_jobs,
+        progress=progress,
     )
-    _checks.option(keep_sparse, "keep_sparse", (True, False))
     problem = Problem.of(
         y_true,
         y_score,
         sample_weight=sample_weight,
         missing=missing,
         label_names=label_names,
-        keep_sparse=keep_sparse,
-        n_jobs=n_jobs,
+        keep_sparse=options.keep_sparse,
+        n_jobs=options.n_jobs,
     )
-    return fit_problem(problem, settings, n_jobs=n_jobs, progress=progress)
+    return fit_problem(problem, options)
 
 
-@dataclass(frozen=True)
-class FitSettings:
-    """What is maximised and how, checked."""
-
-    average: Average
-    beta: float
-    per_label: bool
-    zero_division: float
-    placement: Placement
-    guard: Shrink | None
-    limits: Limits
-
-    @classmethod
-    def of(
-        cls,
-        average: Average,
-        *,
-        beta: float,
-        per_label: bool,
-        zero_division: float,
-        placement: Placement,
-        guard: Guard,
-        max_overprediction: float | None,
-        min_precision: float | None,
-        min_recall: float | None,
-    ) -> "FitSettings":
-        """Check the options of `fit_empirical` that are no arrays."""
-        _checks.option(average, "average", AVERAGES)
-        _checks.option(per_label, "per_label", (True, False))
-        _checks.option(placement, "placement", PLACEMENTS)
-        if average == "samples" and per_label:
-            raise InputError(
-                "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
-                " (--shared on the command line), one threshold for all labels"
-            )
-        return cls(
-            average,
-            _checks.beta(beta),
-            per_label,
-            _checks.zero_division(zero_division),
-            placement,
-            chosen_guard(guard, average, per_label),
-            Limits.of(average, per_label, max_overprediction, min_precision, min_recall),
-        )
-
-
-def fit_problem(problem: Problem, settings: FitSettings, *, n_jobs: int | None, progress: bool) -> ThresholdRule:
+def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     """Fit on what is checked already."""
-    average, beta, zero_division = settings.average, settings.beta, settings.zero_division
-    chosen, limits, placement = settings.guard, settings.limits, settings.placement
-    run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    guard = guard_name(options.chosen_guard, options.limits)
+
+    # Choose the cut of every label: the step of its staircase below which it is predicted no more.
     report = None
-    if not settings.per_label:
-        cuts = _shared(problem, average, beta, zero_division, **run)
-    elif average == "micro":
-        cuts = _joint_micro(problem, beta, **run)
-    elif chosen is None and not limits.any:
-        cuts = _each_label(problem, beta, **run)
+    if not options.per_label:
+        cuts = _shared(problem, options)
+    elif options.average == "micro":
+        cuts = _joint_micro(problem, options)
+    elif guard is None:
+        cuts = _each_label(problem, options)
     else:
-        guarded = fit_guarded(problem, chosen, limits, average, beta, placement, **run)
-        cuts, report = guarded.cuts, guarded.report(problem, guard_name(chosen, limits), beta, zero_division, placement)
-    fitted = ThresholdRule(
-        thresholds=cuts.placed(problem, placement) if report is None else report.guarded,
+        guarded = _guarded(problem, options)
+        cuts = guarded.cuts
+        report = guarded.report(problem, guard, options.beta, options.zero_division, options.placement)
+
+    # Place each threshold in the gap below its cut; a guard has placed its own.
+    rule = ThresholdRule(
+        thresholds=cuts.placed(problem, options.placement) if report is None else report.guarded,
         label_names=problem.label_names,
-        average=average,
-        beta=beta,
+        average=options.average,
+        beta=options.beta,
         unsupported=cuts.positives == 0,
         missing=problem.missing,
-        guard=guard_name(chosen, limits),
-        per_label=settings.per_label,
-        zero_division=zero_division,
-        placement=placement,
+        guard=guard,
+        per_label=options.per_label,
+        zero_division=options.zero_division,
+        placement=options.placement,
         fitted_on=FittedOn.of(problem.scores, problem.missing, cuts.positives * problem.unit),
         guard_report=report,
     )
-    if settings.per_label and problem.exactly_weighted:
-        counts = ConfusionCounts(np.stack([cuts.tp, cuts.predicted, cuts.positives]), int(problem.row_weights.sum()))
-        objective = average_of(f_score(beta), counts, average, zero_division)
+
+    # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
+    if options.per_label and problem.exactly_weighted:
+        by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
+        counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
+        objective = average_of(f_score(options.beta), counts, options.average, options.zero_division)
     else:
-        objective = f_measure(judge(fitted, problem), problem.sample_weight, average, beta, zero_division)
-    return replace(fitted, objective=objective)
+        judged = judge(rule, problem)
+        objective = f_measure(judged, problem.sample_weight, options.average, options.beta, options.zero_division)
+    return replace(rule, objective=objective)
 
 
-def _shared(
-    problem: Problem, average: Average, beta: float, zero_division: float, n_jobs: int | None, progress: bool
-) -> Cuts:
+def _guarded(problem: Problem, options: FitOptions) -> Guarded:
+    """Choose the cut of every label under a guard, within limits, or both."""
+    return fit_guarded(
+        problem,
+        options.chosen_guard,
+        options.limits,
+        options.average,
+        options.beta,
+        options.placement,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+
+
+def _shared(problem: Problem, options: FitOptions) -> Cuts:
     """Choose one cut for all labels; what it counts is found by predicting."""
-    cut = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
-    score, lower = (np.full(problem.n_labels, value) for value in cut)
-    positives = count_by_label(problem.truth, problem.truth, problem.unit_weights).positives
-    return Cuts(score, lower, np.empty(0, np.int64), np.empty(0, np.int64), positives)
+    score, lower = best_shared_cut(
+        problem,
+        options.average,
+        options.beta,
+        options.zero_division,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+    not_counted = np.empty(0, np.int64)
+    return Cuts(
+        np.full(problem.n_labels, score),
+        np.full(problem.n_labels, lower),
+        not_counted,
+        not_counted,
+        count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,
+    )
 
 
-def _each_label(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> Cuts:
+def _each_label(problem: Problem, options: FitOptions) -> Cuts:
     """Choose the best step of every label."""
 
     def choose(stairs: Staircase) -> Cuts:
-        return stairs.cuts_at(stairs.best(beta))
+        return stairs.cuts_at(stairs.best(options.beta))
 
-    return staircase.all_cuts(useful_staircases(problem, choose, beta, jointly=False, n_jobs=n_jobs, progress=progress))
+    tiles = useful_staircases(
+        problem, choose, options.beta, jointly=False, n_jobs=options.n_jobs, progress=options.progress
+    )
+    return staircase.all_cuts(tiles)
 
 
-def _joint_micro(problem: Problem, beta: float, n_jobs: int | None, progress: bool) -> Cuts:
-    """Choose the steps of highest micro F-beta by Dinkelbach's iteration over the edges of the labels' hulls.
-
-    Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction than the
-    whole has, tp / (b^2 positives + predicted) = F / (1 + b^2). A few steps settle that ratio.
-    """
-
-    def hull(stairs: Staircase) -> tuple[Staircase, Floats]:
-        offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
-        return stairs.take(offsets, vertex), slope
-
-    parts = useful_staircases(problem, hull, beta, jointly=True, n_jobs=n_jobs, progress=progress)
-    stairs = staircase.concatenate([part for part, _ in parts])
-    slope = np.concatenate([slope for _, slope in parts])
-    tp, predicted = (stairs.increments(values) for values in (stairs.tp, stairs.predicted))
-    recall_part = beta**2 * stairs.positives.sum()
-    ratio, used = 0.0, slope > 0
-    while True:
-        better = tp[used].sum() / max(recall_part + predicted[used].sum(), 1)
-        if better < ratio:  # By rounding: the edges before were the best.
-            break
-        best = used
-        if better == ratio:
-            break
-        ratio, used = better, slope > better
-    n_used = np.diff(np.append(0, best.cumsum())[stairs.offsets])
-    return stairs.cuts_at(np.where(n_used > 0, stairs.offsets[:-1] + n_used - 1, -1))
+def _joint_micro(problem: Problem, options: FitOptions) -> Cuts:
+    """Choose the steps of highest micro F-beta of all labels together."""
+    hulls = useful_staircases(
+        problem, Hull.of, options.beta, jointly=True, n_jobs=options.n_jobs, progress=options.progress
+    )
+    return best_joint_cuts(hulls, options.beta)

@@ -11,12 +11,12 @@ import numpy as np
 from thresholds import _checks, devices
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.data.problem import Problem
 from thresholds.expectation import outcomes
-from thresholds.expectation.counts import Probabilities, best_cuts, counts_above, counts_of_decisions, counts_of_rows
-from thresholds.metrics.averages import average_of, each, f_score
+from thresholds.expectation.counts import Probabilities, best_cuts, counts_above
+from thresholds.expectation.value import refuse_weights, value_of_decisions
+from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
 from thresholds.search.one_cut import best_shared_cut
@@ -32,7 +32,7 @@ def fit_expected(
     zero_division: float = 0.0,
     exact: bool = False,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> ThresholdRule | InstanceRule:
     """Find the decisions that maximise the F-beta to expect, from calibrated probabilities and no labels.
@@ -61,19 +61,23 @@ def fit_expected(
     zero_division : 0.0 or 1.0, the F of a label (or row) with neither positives nor predictions
         F of expected counts is 0/0 only where all probabilities are 0. The exact expectation counts each outcome: with
         1.0, predicting nothing is worth the chance that nothing is positive.
-    exact : for "macro" with a threshold for each label, maximise the expectation of F over outcomes instead of F of
-        expected counts. They differ where few positives are expected. With F1 and `zero_division=0`, decisions by
-        expected counts may have half of the best expectation below one expected positive; above sixteen they lose
-        less than a thousandth as a rule, a few percent at worst (some high probabilities, then many equal low ones).
-        They lose more for beta above 1, and with `zero_division=1`, which they know nothing of.
+    exact : what "macro" with a threshold for each label maximises
+        False (default): F of expected counts, above.
+        True: the expectation of F over outcomes, in some thirty times the time. They differ where few positives are
+        expected. With F1 and `zero_division=0`, decisions by expected counts may have half of the best expectation
+        below one expected positive; above sixteen they lose less than a thousandth as a rule, a few percent at worst
+        (some high probabilities, then many equal low ones). They lose more for beta above 1, and with
+        `zero_division=1`, which they know nothing of.
+        "samples" with `per_label=True` is exact either way; other averages cannot be.
     label_names : strings, one per label
-    n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+    n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
 
     Returns
     -------
     ThresholdRule or InstanceRule
-        `objective` is `expected_f` of the rule's predictions, with the same settings, exactly. Thresholds are
+        `objective` is `expected_f` of the rule's predictions with the same settings (for an `InstanceRule` with
+        `exact=True`), to the last bit. Thresholds are
         F* / (1 + b^2), rounded up into the dtype of `probabilities`; those of `exact=True` and of `per_label=False`
         are the lowest probability to predict. Labels whose probabilities are all 0 are `unsupported`: their threshold
         is `+inf` (unless shared), their F is `zero_division`.
@@ -106,9 +110,10 @@ def fit_expected(
     _checks.option(per_label, "per_label", (True, False))
     _checks.option(exact, "exact", (True, False))
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
-    if exact and (average != "macro" or not per_label):
+    if exact and not (per_label and average in ("macro", "samples")):
         raise InputError(
-            f"exact is True with average={average!r} and per_label={per_label}, expected 'macro' with per_label=True"
+            f"exact is True with average={average!r} and per_label={per_label}, expected 'macro' or 'samples' with"
+            " per_label=True"
         )
     workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     if devices.namespace_on_device(probabilities) is not None:
@@ -119,9 +124,9 @@ def fit_expected(
     if average == "samples" and per_label:
         rule = InstanceRule(beta, zero_division, p.label_names)
         decided = rule.decide(p.matrix, **run)
-        objective = _value(p, decided, average, beta, zero_division, exact=True, **run)
+        objective = value_of_decisions(p, decided, average, beta, zero_division, exact=True, **run)
         return replace(rule, objective=float(objective))
-    _refuse_weights(exact, average, sample_weight)
+    refuse_weights(exact, average, sample_weight)
     counts = None
     if exact:
         cuts = outcomes.best_thresholds(p.matrix, beta, zero_division, **run)
@@ -145,7 +150,7 @@ def fit_expected(
         expected="outcomes" if exact else "counts",
     )
     if exact or average == "samples":
-        objective = _value(p, fitted.decide(p.matrix), average, beta, zero_division, exact, **run)
+        objective = value_of_decisions(p, fitted.decide(p.matrix), average, beta, zero_division, exact, **run)
     else:
         objective = average_of(f_score(beta), counts, average, zero_division)
     return replace(fitted, objective=float(objective))
@@ -189,107 +194,7 @@ def _fit_on_device(
     )
 
 
-def expected_f(
-    probabilities: object,
-    y_pred: object,
-    average: Average | None = "macro",
-    beta: float = 1.0,
-    zero_division: float = 0.0,
-    *,
-    exact: bool = True,
-    sample_weight: object = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> float | Floats:
-    """Return the F-beta to expect of decisions, if labels are independent and positive with the given probabilities.
-
-    The exact expectation is that of F over outcomes y, Pr(y) = product over cells of p^y (1 - p)^(1 - y):
-
-        E F = sum over y of Pr(y) (1 + b^2) |y and h| / (b^2 |y| + |h|),    0/0 = zero_division
-
-    It is computed by integrals in O(32 n) for n cells, to 12 digits up to about 10,000 cells of one F, and with errors
-    of at most 1e-16 n beyond (docs/proofs.md).
-
-    Parameters
-    ----------
-    probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
-    y_pred : same shape, 0/1 decisions, dense or scipy.sparse
-    average : as in `fit_expected`; None gives the value of each label
-        "macro" is the mean of the labels' expectations, "samples" that of the rows', "micro" the expectation for all
-        cells together, "weighted" that of the mean weighted by the labels' positives as they come out (in
-        time quadratic in the nodes, some 1500 n; plain mean where none is positive).
-    beta : weight of recall against precision
-    zero_division : 0.0 or 1.0, the F of outcomes with neither positives nor predictions
-    exact : False for F of expected counts, what `fit_expected` maximises by default
-    sample_weight : (n_samples,) non-negative; only for "samples", or with `exact=False`
-    n_jobs, progress : as in `fit_expected`
-
-    Returns
-    -------
-    float in [0, 1], or float64 (n_labels,) for `average=None`
-
-    Raises
-    ------
-    InputError
-        For anything that cannot be used: names the argument, what was found, what was expected.
-
-    References
-    ----------
-    Lipton et al. 2013, section 5.1. 1 / (X + k) as an integral of u^(X + k - 1): Chao and Strawderman 1972, "Negative
-    moments of positive random variables".
-
-    Examples
-    --------
-    Two fair coins, both predicted: 1/4 each for F1 of 1 and 0, 1/2 for 2/3.
-
-    >>> import thresholds
-    >>> round(thresholds.expected_f([0.5, 0.5], [1, 1]), 6)
-    0.583333
-    >>> round(thresholds.expected_f([0.5, 0.5], [1, 1], exact=False), 6)
-    0.666667
-    """
-    _checks.option(average, "average", (*AVERAGES, None))
-    _checks.option(exact, "exact", (True, False))
-    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
-    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", probabilities=probabilities)
-    y_pred, probabilities, _ = _checks.aligned(y_pred, "y_pred", probabilities, "probabilities")
-    p = Probabilities.of(probabilities, sample_weight)
-    decided = _checks.indicator(y_pred, "y_pred")
-    _checks.same_shape(p.matrix, "probabilities", decided, "y_pred")
-    workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
-    _refuse_weights(exact, average, sample_weight)
-    return _value(p, decided, average, beta, zero_division, exact, n_jobs=n_jobs, progress=progress)
-
-
-def _value(
-    p: Probabilities, decided: Matrix, average: str | None, beta: float, zero_division: float, exact: bool, **run: Any
-) -> float | Floats:
-    """Return what to expect of decisions: the expectation over outcomes, or the average of expected counts."""
-    if not exact:
-        counts = (counts_of_rows if average == "samples" else counts_of_decisions)(p, decided, run["n_jobs"])
-        if average is None:
-            return each(f_score(beta), counts, zero_division)
-        return average_of(f_score(beta), counts, average, zero_division, p.weights)
-    settings = (p.matrix, decided, beta, zero_division)
-    if average == "samples":
-        return float(np.average(outcomes.expected_of_rows(*settings, **run), weights=p.weights))
-    if average == "micro":
-        return outcomes.expected_of_all(*settings)
-    if average == "weighted":
-        return outcomes.expected_weighted(*settings, **run)
-    of_labels = outcomes.expected_of_columns(*settings, **run)
-    return of_labels if average is None else float(of_labels.mean())
-
-
 def _shared_cut(p: Probabilities, average: Average, beta: float, zero_division: float, **run: Any) -> float:
     """Return the lowest probability to predict, the same for all labels; +inf for none."""
     problem = Problem.of(p.matrix, p.matrix, sample_weight=p.weights, soft=True, keep_sparse=True)
     return best_shared_cut(problem, average, beta, zero_division, **run)[0]
-
-
-def _refuse_weights(exact: bool, average: str | None, sample_weight: object) -> None:
-    """Refuse weights of rows where outcomes are counted."""
-    if exact and average != "samples" and sample_weight is not None:
-        raise InputError(
-            "sample_weight is given with exact=True, expected None: the expectation over outcomes counts rows"
-        )

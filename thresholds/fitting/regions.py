@@ -55,7 +55,7 @@ def fit_regions(
     zero_division: float = 0.0,
     missing: float = 0.0,
     label_names: object = None,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     progress: bool = False,
 ) -> RegionRule:
     """Fit regions of scores that maximise F-beta: the bins in which the share of positives is at least F* / (1 + b^2).

@@ -16,7 +16,7 @@ def auroc(
     *,
     sample_weight: object = None,
     missing: float = 0.0,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Any:
     """Compute the area under the ROC curve of each label.
 
@@ -32,7 +32,7 @@ def auroc(
     y_score : real scores of the same shape; -inf is the lowest, equal scores are ties
     sample_weight : (n_samples,) non-negative, not all 0, or None
     missing : the score of the entries that a sparse `y_score` leaves out
-    n_jobs : threads; None for all cores
+    n_jobs : threads; -1 for all cores the process may use, None for one
 
     Returns
     -------
@@ -77,7 +77,7 @@ def macro_auroc(
     *,
     sample_weight: object = None,
     missing: float = 0.0,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
     return_undefined: bool = False,
 ) -> Any:
     """Compute the mean of the labels' `auroc`, over the labels with both classes.

@@ -75,7 +75,7 @@ class InstanceRule(Rule):
         *,
         dense: bool = False,
         tail: object = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         progress: bool = False,
     ) -> Any:
         """Decide for independent labels.
@@ -88,7 +88,7 @@ class InstanceRule(Rule):
             column and are not predicted, such as those that a list of the top k leaves out. (n_samples,) is the sum
             alone. Leaving out the powers from r + 1 on is safe for small p: it changes log Pr(none) by less than
             n p^(r + 1) / ((r + 1) (1 - p)) for n labels of at most p.
-        n_jobs : threads; None or -1 for all cores the process may use. Results do not depend on it.
+        n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
         progress : show a progress bar on stderr if it takes longer than a second
 
         Returns
@@ -173,7 +173,7 @@ class InstanceRule(Rule):
         found = [best_set(cells, sizes, p, self.beta, self.zero_division) for cells, p in zip(joint, none, strict=True)]
         return np.stack(found) if np.ndim(P) == 3 else found[0]  # type: ignore[arg-type]
 
-    def predict_from_samples(self, label_draws: object, *, n_jobs: int | None = None, progress: bool = False) -> Any:
+    def predict_from_samples(self, label_draws: object, *, n_jobs: int | None = -1, progress: bool = False) -> Any:
         """Decide for dependent labels, from draws of the labels of each row: exact for the draws' own distribution.
 
         Parameters
@@ -225,7 +225,7 @@ class InstanceRule(Rule):
         *,
         dense: bool = False,
         tails: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         progress: bool = False,
     ) -> Matrix:
         """Return decisions about probabilities that `validate` takes; other arguments as in `predict`."""

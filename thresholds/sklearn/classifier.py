@@ -6,7 +6,7 @@ Stone 1974, "Cross-validatory choice and assessment of statistical predictions".
 `TunedThresholdClassifierCV`, which this follows, takes a single label.
 """
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -26,15 +26,19 @@ from sklearn.utils.validation import (
 )
 
 from thresholds import _checks
-from thresholds._checks import AVERAGES, Average, InputError
-from thresholds.fitting.empirical import fit_empirical
-from thresholds.guards import Shrink
+from thresholds._checks import Average, InputError, Placement
+from thresholds.data.folds import SEED
+from thresholds.fitting.options import FIT_OPTIONS, FitOptions
+from thresholds.guards import Guard
 from thresholds.sklearn.fitting import Fold, fit_fold
 from thresholds.sklearn.outputs import METHODS, method_of, scores_of
 from thresholds.sklearn.pooling import Pooled, fit_thresholds, pool
 from thresholds.sklearn.splits import groups_of, make_splits, seed_of
 from thresholds.sklearn.targets import Target, as_predictions
 from thresholds.sklearn.wrapper import Wrapper
+
+_NOT_TAKEN = {"keep_sparse", "n_jobs", "progress"}  # Pooled scores are dense; n_jobs is of the fits of classifiers.
+_TAKEN = tuple(name for name in FIT_OPTIONS if name not in _NOT_TAKEN)
 
 
 class MultilabelThresholdClassifierCV(Wrapper):
@@ -47,8 +51,10 @@ class MultilabelThresholdClassifierCV(Wrapper):
     ----------
     estimator : a classifier with `predict_proba` or `decision_function`
         One of many labels (forests, neighbours, networks), or many of one (OneVsRestClassifier, ClassifierChain).
-    average, beta, per_label, guard : what the thresholds maximise, as in `fit_empirical`
-        "auto", the default guard, keeps thresholds of rare labels from over-fitting.
+    average, beta, per_label, zero_division, placement : what the thresholds maximise, and how, as in `fit_empirical`
+    guard : as in `fit_empirical`; "auto", the default here, keeps thresholds of rare labels from over-fitting
+    max_overprediction, min_precision, min_recall : limits for each label, as in `fit_empirical`
+        They hold on the out-of-fold scores that thresholds are fitted on.
     cv : which rows the thresholds are fitted on
         None: 5 folds that keep rare labels (`multilabel_folds`), fewer for fewer rows. A number of such folds. An
         object with scikit-learn's `split`. Pairs of row numbers (fit on, judge on). (n_samples,) fold numbers, those
@@ -59,7 +65,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         False keeps the one that scored, which takes a single split. Without effect for "prefit".
     response_method : "predict_proba" | "decision_function" | "auto", the first of these that `estimator` has
     n_jobs : fits side by side, as in scikit-learn: None for one
-    random_state : seed of the folds; the classifier has its own
+    random_state : seed of the folds, the same each time with 0 (default), others with None; the classifier has its own
     store_cv_results : keep `cv_results_`
 
     Attributes
@@ -98,17 +104,14 @@ class MultilabelThresholdClassifierCV(Wrapper):
     >>> from thresholds.sklearn import MultilabelThresholdClassifierCV
     >>> X, y = make_multilabel_classification(random_state=0)
     >>> base = OneVsRestClassifier(LogisticRegression())
-    >>> found = MultilabelThresholdClassifierCV(base, random_state=0).fit(X, y)
+    >>> found = MultilabelThresholdClassifierCV(base).fit(X, y)
     >>> found.thresholds_.shape, found.predict(X[:2]).shape
     ((5,), (2, 5))
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
+        **dict.fromkeys(_TAKEN, "no_validation"),  # `FitOptions` checks them.
         "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])],
-        "average": [StrOptions(set(AVERAGES))],
-        "beta": [Interval(Real, 0, None, closed="neither")],
-        "per_label": ["boolean"],
-        "guard": [None, StrOptions({"auto", "shrink"}), Shrink],
         "cv": ["cv_object", np.ndarray, StrOptions({"prefit"}), Interval(RealNotInt, 0, 1, closed="neither")],
         "refit": ["boolean"],
         "response_method": [StrOptions({"auto", *METHODS})],
@@ -124,19 +127,29 @@ class MultilabelThresholdClassifierCV(Wrapper):
         average: Average = "macro",
         beta: float = 1.0,
         per_label: bool = True,
-        guard: Any = "auto",
+        zero_division: float = 0.0,
+        placement: Placement = "low",
+        guard: Guard = "auto",
+        max_overprediction: float | None = None,
+        min_precision: float | None = None,
+        min_recall: float | None = None,
         cv: Any = None,
         refit: bool = True,
         response_method: str = "auto",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = SEED,
         store_cv_results: bool = False,
     ) -> None:
         self.estimator = estimator
         self.average = average
         self.beta = beta
         self.per_label = per_label
+        self.zero_division = zero_division
+        self.placement = placement
         self.guard = guard
+        self.max_overprediction = max_overprediction
+        self.min_precision = min_precision
+        self.min_recall = min_recall
         self.cv = cv
         self.refit = refit
         self.response_method = response_method
@@ -167,7 +180,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
             For y, cv, scores and options that cannot be used; a ValueError, as all others are.
         """
         _raise_for_params(params, self, None)
-        self._refuse_options()
+        FitOptions(**self._fit_options())  # Refused before any classifier is fitted.
         for of_earlier_fit in {"cv_results_", "label_names_in_"} & vars(self).keys():
             delattr(self, of_earlier_fit)
         X, y = indexable(X, y)
@@ -185,11 +198,9 @@ class MultilabelThresholdClassifierCV(Wrapper):
         self._describe(target)
         return self
 
-    def _refuse_options(self) -> None:
-        """Refuse what no thresholds can be fitted with before any classifier is."""
-        truth, scores = np.tile([0, 1], 6), np.arange(12.0)
-        options = {"beta": self.beta, "per_label": self.per_label, "guard": self.guard}
-        fit_empirical(truth, scores, self.average, **options)
+    def _fit_options(self) -> dict[str, Any]:
+        """Return the options of the fit of thresholds."""
+        return {name: getattr(self, name) for name in _TAKEN}
 
     def _known_classes(self) -> Any:
         """Return the classes of a classifier that is fitted already."""
@@ -237,11 +248,8 @@ class MultilabelThresholdClassifierCV(Wrapper):
         self, target: Target, pooled: Pooled, weights: Any, groups: Any, how: str, seed: int | None
     ) -> None:
         """Fit thresholds on the pooled scores, and estimate what they reach on other rows."""
-        options = {"beta": self.beta, "per_label": self.per_label, "guard": self.guard}
-        jobs = effective_n_jobs(self.n_jobs)
-        self.rule_, found = fit_thresholds(
-            target, pooled, weights, groups, how, seed, self.average, n_jobs=jobs, **options
-        )
+        options = self._fit_options() | {"n_jobs": effective_n_jobs(self.n_jobs)}
+        self.rule_, found = fit_thresholds(target, pooled, weights, groups, how, seed, options)
         self.best_score_ = self.rule_.objective
         self.cross_fitted_score_ = np.nan if found is None else found.out_of_fold
         if self.store_cv_results:

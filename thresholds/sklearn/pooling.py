@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.types import Ints, Matrix
-from thresholds._checks import Average
 from thresholds.data.folds import seed_of_folds
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.rule import OutOfFold, ThresholdRule
@@ -61,24 +60,24 @@ def fit_thresholds(
     groups: Ints | None,
     how: str,
     seed: int | None,
-    average: Average,
-    **options: Any,
+    options: dict[str, Any],
 ) -> tuple[ThresholdRule, CrossFit | None]:
     """Fit a rule, and cross-fit it over the folds of the scores; over new ones, if these are a single part.
 
-    `how` says where the folds of the scores come from, `seed` is that of all folds made here.
+    `how` says where the folds of the scores come from, `seed` is that of all folds made here, `options` are those of
+    `fit_empirical`.
     """
     truth = target.truth[pooled.rows]
     weights = None if weights is None else weights[pooled.rows]
     groups = None if groups is None else groups[pooled.rows]
-    options |= {"sample_weight": weights, "label_names": target.label_names}
+    options = options | {"sample_weight": weights, "label_names": target.label_names}
     if pooled.folds.any():
-        found = cross_fit(truth, pooled.scores, average, cv=pooled.folds, **options)
+        found = cross_fit(truth, pooled.scores, cv=pooled.folds, **options)
         known = OutOfFold(found.out_of_fold, len(found.fold_thresholds), how, seed_of_folds(how, seed))
         found = replace(found, rule=replace(found.rule, out_of_fold=known), how=how)
         return found.rule, found
     n_folds = fold_count(len(pooled.rows), weights, groups)
     if n_folds < 2:
-        return fit_empirical(truth, pooled.scores, average, **options), None
-    found = cross_fit(truth, pooled.scores, average, cv=n_folds, groups=groups, random_state=seed, **options)
+        return fit_empirical(truth, pooled.scores, **options), None
+    found = cross_fit(truth, pooled.scores, cv=n_folds, groups=groups, random_state=seed, **options)
     return found.rule, found

@@ -9,12 +9,11 @@ from sklearn.utils import check_random_state
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
-from thresholds.data.folds import STRATIFIED, group_numbers, multilabel_folds, split_rows
+from thresholds.data.folds import N_SPLITS, STRATIFIED, group_numbers, multilabel_folds, split_rows
 from thresholds.results import counted
 
 Pairs = list[tuple[Ints, Ints]]
 
-_FOLDS = 5
 _FINEST = 100  # folds that a held-out share is made of at most
 
 
@@ -65,7 +64,7 @@ def make_splits(
 def fold_count(n_rows: int, weights: Any, groups: Ints | None) -> int:
     """Return the usual number of folds, or as many as there are groups (rows, without groups) that have weight."""
     units = np.arange(n_rows) if groups is None else groups
-    return min(_FOLDS, np.unique(units if weights is None else units[weights > 0]).size)
+    return min(N_SPLITS, np.unique(units if weights is None else units[weights > 0]).size)
 
 
 def _refuse_parted(groups: Ints, pairs: Pairs) -> None:

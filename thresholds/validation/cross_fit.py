@@ -4,30 +4,31 @@ The first figure is too high: the best of many thresholds on a sample is best in
 section 8, the winner's curse). So rules are fitted on all folds but one, and each decides the rows of the one left out.
 """
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds import results as tables
 from thresholds._arrays.types import Floats, Ints
-from thresholds._checks import Average, InputError, Placement
-from thresholds.data.folds import seed_of_folds, split_rows
+from thresholds._checks import Average, InputError
+from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
-from thresholds.fitting.empirical import FitSettings, fit_problem
-from thresholds.guards import Guard
+from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, FitOptions, with_fit_options
 from thresholds.metrics.counts import stacked
 from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import OutOfFold, ThresholdRule
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
 
 
-@dataclass(frozen=True, eq=False)
-class CrossFit(tables.ReadOnly):
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossFit(Result):
     """A rule fitted on all rows, and what to expect of it on others.
 
     Attributes
@@ -45,12 +46,14 @@ class CrossFit(tables.ReadOnly):
     how : where the folds come from
     """
 
+    _shown = 0
+
     rule: ThresholdRule
     in_sample: float
     out_of_fold: float
     folds: Ints
-    fold_thresholds: Floats = field(repr=False)
-    spread: npt.NDArray[Any] = field(repr=False)
+    fold_thresholds: Floats
+    spread: npt.NDArray[Any]
     how: str
 
     @property
@@ -63,61 +66,90 @@ class CrossFit(tables.ReadOnly):
         """The guard that was used."""
         return self.rule.guard
 
-    def __str__(self) -> str:
-        """Return both figures, and the labels whose thresholds depend most on the rows."""
+    def _records(self) -> npt.NDArray[Any]:
+        """Return the spread, one row a label."""
+        return self.spread
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show both figures, and how far the folds' thresholds lie apart: of the k labels that depend most on rows."""
         rule = self.rule
         guard = "unguarded" if rule.guard is None else f"guard {rule.guard}"
         n_folds = len(self.fold_thresholds)
-        first = (
+        figures = (
             f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
-            f" {self.out_of_fold:.4f} ({tables.counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
+            f" {self.out_of_fold:.4f} ({counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
-        if not rule.per_label:
-            low, high = self.fold_thresholds[:, 0].min(), self.fold_thresholds[:, 0].max()
-            return f"{first}\nthe folds' thresholds lie between {low:.4g} and {high:.4g}"
-        most, least = self.spread["predicted_most"], self.spread["predicted_least"]
+        yield f"{figures}\n{self._thresholds_apart()}"
+        if k and rule.per_label:
+            yield self._widest(k)
+
+    def about_folds(self) -> str:
+        """Return what `str(rule)` does not say: where the folds come from, the optimism, and how they differ."""
+        return f"folds {self.how}, optimism {self.optimism:.4f}\n{self._thresholds_apart()}"
+
+    def _thresholds_apart(self) -> str:
+        """Say how far the folds' thresholds lie apart."""
+        if not self.rule.per_label:
+            low = self.fold_thresholds[:, 0].min()
+            high = self.fold_thresholds[:, 0].max()
+            return f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
+        most = self.spread["predicted_most"]
+        least = self.spread["predicted_least"]
         apart = np.count_nonzero((most > _APART * least) & (most * self.folds.size >= _SOME))
         are = "is" if apart == 1 else "are"
         return (
-            f"{first}\n{apart:,} of {rule.n_labels:,} labels {are} predicted more than {_APART} times as often by one"
+            f"{apart:,} of {self.rule.n_labels:,} labels {are} predicted more than {_APART} times as often by one"
             " fold's threshold as by another's"
         )
 
+    def _widest(self, k: int) -> Table:
+        """Lay out the k labels whose thresholds depend most on the rows."""
+        # Half a row: a label that one threshold never predicts has a ratio, too.
+        half = 0.5 / self.folds.size
+        ratio = np.maximum(self.spread["predicted_most"], half) / np.maximum(self.spread["predicted_least"], half)
+        order = np.argsort(-ratio, kind="stable")[:k]
+        head = [
+            ("", "", "", "folds'", "thresholds", "", "rows", "predicted"),
+            ("label", "positives", "threshold", "lowest", "median", "highest", "most", "least"),
+        ]
+        body = [
+            (
+                str(row["name"]),
+                f"{row['n_positives']:,g}",
+                *(f"{row[name]:.4g}" for name in ("threshold", "lowest", "median", "highest")),
+                *(f"{row[name]:.2%}" for name in ("predicted_most", "predicted_least")),
+            )
+            for row in self.spread[order]
+        ]
+        return Table(head, body, note=n_more(self.spread.size, k))
 
+
+@with_fit_options(DEFAULTS_FOR_NEW_ROWS)
 def cross_fit(
     y_true: object,
     y_score: object,
     average: Average = "macro",
     *,
-    guard: Guard = "auto",
-    cv: object = 5,
+    cv: object = N_SPLITS,
     groups: object = None,
-    random_state: int | None = None,
-    beta: float = 1.0,
-    per_label: bool = True,
+    random_state: int | None = SEED,
     sample_weight: object = None,
-    zero_division: float = 0.0,
-    placement: Placement = "low",
-    max_overprediction: float | None = None,
-    min_precision: float | None = None,
-    min_recall: float | None = None,
     missing: float = 0.0,
-    keep_sparse: bool = False,
     label_names: object = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    **options: Unpack[FitArguments],
 ) -> CrossFit:
     """Fit a rule, and estimate what it reaches on new rows: by cross-fitting.
 
     Parameters
     ----------
-    y_true, y_score, average, and those from `beta` on : as in `fit_empirical`
-    guard : as in `fit_empirical`; "auto" is the default here, as the rule is meant for new rows
+    y_true, y_score, average : as in `fit_empirical`
     cv : a number of folds, which `multilabel_folds` makes, (n_samples,) fold numbers (rows of negative number are
         fitted on, never judged), pairs of row numbers (fit on, judge on), or an object with scikit-learn's
         `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
-    random_state : seed of the folds; None for others each time
+    random_state : seed of the folds; the same each time with 0 (default), others with None
+    sample_weight, missing, label_names, and the options from `beta` on : as in `fit_empirical`
+        "auto" is the default `guard` here, as the rule is meant for new rows.
 
     Returns
     -------
@@ -145,22 +177,13 @@ def cross_fit(
     >>> rng = np.random.default_rng(0)
     >>> y_true = rng.random((400, 20)) < 0.05
     >>> y_score = rng.normal(size=(400, 20)) + y_true
-    >>> found = thresholds.cross_fit(y_true, y_score, guard=None, random_state=0)
+    >>> found = thresholds.cross_fit(y_true, y_score, guard=None)
     >>> found.in_sample > found.out_of_fold
     True
     """
-    settings = FitSettings.of(
-        average,
-        beta=beta,
-        per_label=per_label,
-        zero_division=zero_division,
-        placement=placement,
-        guard=guard,
-        max_overprediction=max_overprediction,
-        min_precision=min_precision,
-        min_recall=min_recall,
-    )
-    _checks.option(keep_sparse, "keep_sparse", (True, False))
+    fit = FitOptions.for_new_rows(average, **options)
+
+    # Put rows and labels in the order of the scores.
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     groups = _checks.aligned_rows(groups, "groups", **beside)
@@ -172,46 +195,33 @@ def cross_fit(
         sample_weight=sample_weight,
         missing=missing,
         label_names=label_names,
-        keep_sparse=keep_sparse,
-        n_jobs=n_jobs,
+        keep_sparse=fit.keep_sparse,
+        n_jobs=fit.n_jobs,
     )
-    weighted = None if problem.unit_weights is None else problem.unit_weights > 0
+
+    # Choose the rows that each fold is fitted on and judged on.
+    weighted = None if problem.unit_weights is None else problem.unit_weights > 0  # (n_samples,)
     pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
-    if problem.unit_weights is not None and not problem.unit_weights[judged_rows].any():
-        raise InputError("sample_weight is 0 for every row that cv judges, expected at least one positive weight")
-    for k, (train, _) in enumerate(pairs):
-        if problem.unit_weights is not None and not problem.unit_weights[train].any():
-            raise InputError(f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight")
-    weights = None if sample_weight is None else np.asarray(sample_weight)
-
-    def part(rows: Ints) -> Problem:
-        if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
-            return problem.view(rows)
-        return Problem.of(
-            problem.truth[rows],
-            problem.scores[rows],
-            sample_weight=None if weights is None else weights[rows],
-            missing=missing,
-            label_names=problem.label_names,
-            keep_sparse=keep_sparse,
-        )
-
-    run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
-    rule = fit_problem(problem, settings, **run)
-    assert rule.objective is not None, "fits have one"
-    fold_rules = [fit_problem(part(train), settings, **run) for train, _ in pairs]
-    parts = [judge(of_fold, problem.take(test)) for of_fold, (_, test) in zip(fold_rules, pairs, strict=True)]
-    together = Judged(
-        sum((part.by_label for part in parts[1:]), parts[0].by_label), stacked([p.by_sample for p in parts])
-    )
+    _refuse_folds_without_weight(problem, pairs, judged_rows)
     folds = np.full(problem.n_samples, -1)
     for k, (_, test) in enumerate(pairs):
         folds[test] = k
+
+    # Fit on all rows, and on those outside each fold.
+    weights = None if sample_weight is None else np.asarray(sample_weight)
+    rule = fit_problem(problem, fit)
+    fold_rules = [fit_problem(_rows_of(problem, train, weights), fit) for train, _ in pairs]
+    fold_thresholds = np.stack([fold_rule.thresholds for fold_rule in fold_rules])  # (n_folds, n_labels)
+
+    # Judge each fold by the rule that has not seen it, and count all decisions together.
+    judged = [judge(fold_rule, problem.take(test)) for fold_rule, (_, test) in zip(fold_rules, pairs, strict=True)]
+    by_label = sum((fold.by_label for fold in judged[1:]), judged[0].by_label)
+    together = Judged(by_label, stacked([fold.by_sample for fold in judged]))
     measured = None if problem.sample_weight is None else problem.sample_weight[judged_rows]
-    fold_thresholds = np.stack([of_fold.thresholds for of_fold in fold_rules])
-    out_of_fold = f_measure(together, measured, average, rule.beta, rule.zero_division)
+    out_of_fold = f_measure(together, measured, fit.average, fit.beta, fit.zero_division)
     seed = seed_of_folds(how, random_state)
+    assert rule.objective is not None, "fits have one"
     return CrossFit(
         rule=replace(rule, out_of_fold=OutOfFold(out_of_fold, len(pairs), how, seed)),
         in_sample=rule.objective,
@@ -223,14 +233,39 @@ def cross_fit(
     )
 
 
+def _refuse_folds_without_weight(problem: Problem, pairs: list[tuple[Ints, Ints]], judged_rows: Ints) -> None:
+    """Refuse folds all of whose rows, to be fitted on or judged, weigh nothing."""
+    if problem.unit_weights is None:
+        return
+    if not problem.unit_weights[judged_rows].any():
+        raise InputError("sample_weight is 0 for every row that cv judges, expected at least one positive weight")
+    for k, (train, _) in enumerate(pairs):
+        if not problem.unit_weights[train].any():
+            raise InputError(f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight")
+
+
+def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
+    """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
+    if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
+        return problem.view(rows)
+    return Problem.of(
+        problem.truth[rows],
+        problem.scores[rows],
+        sample_weight=None if weights is None else weights[rows],
+        missing=problem.missing,
+        label_names=problem.label_names,
+        keep_sparse=problem.keep_sparse,
+    )
+
+
 def _spread(problem: Problem, rule: ThresholdRule, fold_thresholds: Floats) -> npt.NDArray[Any]:
     """Lay out the thresholds of the folds, and how many rows their extremes predict."""
     lowest, highest = fold_thresholds.min(axis=0), fold_thresholds.max(axis=0)
     shares = (_predicted(problem, thresholds) for thresholds in (lowest, highest))
     assert rule.fitted_on is not None, "fits know their data"
-    return tables.rows_of(
+    return rows_of(
         {
-            "name": tables.names_of(problem.label_names, problem.n_labels),
+            "name": names_of(problem.label_names, problem.n_labels),
             "n_positives": np.array(rule.fitted_on.positives),
             "threshold": rule.thresholds,
             "lowest": lowest,

@@ -1,0 +1,121 @@
+"""`compare`: rules that are given, or the usual ones, and which rows its figures are of."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thresholds
+from thresholds import InputError, cli
+from thresholds.comparison.compare import fit_all
+
+RNG = np.random.default_rng(8)
+TRUTH = (RNG.random((200, 4)) < [0.4, 0.3, 0.2, 0.1]).astype(np.uint8)
+SCORES = np.round(RNG.random((200, 4)) * 0.6 + 0.4 * TRUTH, 3)
+NAMES = ("cat", "dog", "emu", "yak")
+
+
+def halves(**options: Any) -> tuple[Any, Any]:
+    fold = thresholds.multilabel_folds(TRUTH, 2, **options)
+    return np.flatnonzero(fold == 0), np.flatnonzero(fold == 1)
+
+
+def test_without_rules_the_usual_ones_are_fitted_on_one_half_and_judged_on_the_other() -> None:
+    fit, judge = halves()
+    rules = fit_all(TRUTH[fit], SCORES[fit], beta=2.0)
+    expected = thresholds.compare(rules, TRUTH[judge], SCORES[judge], beta=2.0)
+    got = thresholds.compare(None, TRUTH, SCORES, beta=2.0)
+    assert str(got.measures) == str(expected.measures)
+    assert got.n_samples == len(judge)
+    assert f"fitted on {len(fit)} rows, judged on {len(judge)} others: halves by iterative strat" in str(got)
+    assert str(thresholds.compare(None, TRUTH, SCORES, beta=2.0)) == str(got)
+
+
+def test_halves_keep_groups_together_and_rows_their_weights() -> None:
+    groups, weights = np.repeat(np.arange(40), 5), RNG.integers(1, 4, 200)
+    fit, judge = halves(groups=groups, random_state=7)
+    rules = fit_all(TRUTH[fit], SCORES[fit], sample_weight=weights[fit])
+    expected = thresholds.compare(rules, TRUTH[judge], SCORES[judge], sample_weight=weights[judge])
+    got = thresholds.compare(None, TRUTH, SCORES, sample_weight=weights, groups=groups, random_state=7)
+    assert str(got.measures) == str(expected.measures)
+    assert "halves by iterative stratification of groups, seed 7" in str(got)
+
+
+def test_rules_fitted_on_the_judged_rows_are_named() -> None:
+    fit, judge = halves()
+    here = thresholds.fit_empirical(TRUTH[judge], SCORES[judge])
+    elsewhere = thresholds.fit_empirical(TRUTH[fit], SCORES[fit])
+    rules = {"here": here, "elsewhere": elsewhere, "fixed": thresholds.FixedRule(0.5, 4)}
+    found = thresholds.compare(rules, TRUTH[judge], SCORES[judge])
+    assert found.fitted_here == ("here",)
+    assert f"rules as given, judged on {len(judge)} rows; fitted on these: here, whose figures" in str(found)
+    others = thresholds.compare({"elsewhere": elsewhere}, TRUTH[judge], SCORES[judge])
+    assert others.fitted_here == ()
+    assert "for a rule that was fitted on any of them, figures are too high" in str(others)
+
+
+def test_what_is_for_rules_that_are_fitted_is_refused_with_others() -> None:
+    rules = {"fixed": thresholds.FixedRule(0.5, 4)}
+    for name, value in (("groups", np.arange(200)), ("label_names", NAMES)):
+        with pytest.raises(InputError, match=f"^{name} is given with rules, expected None"):
+            thresholds.compare(rules, TRUTH, SCORES, **{name: value})
+
+
+# The command line
+
+
+def saved(folder: Path) -> tuple[str, str, str]:
+    """A file of scores whose labels are in another order than those of the rules beside it."""
+    order = [2, 0, 3, 1]
+    np.savez(
+        folder / "scores.npz",
+        y_true=TRUTH[:, order],
+        y_score=SCORES[:, order],
+        label_names=np.array(NAMES)[order],
+        test_idx=np.arange(100, 200),
+    )
+    macro = thresholds.fit_empirical(TRUTH[:100], SCORES[:100], label_names=NAMES)
+    reverse = thresholds.fit_empirical(TRUTH[:100, ::-1], SCORES[:100, ::-1], "micro", label_names=NAMES[::-1])
+    macro.save(folder / "macro.json")
+    reverse.save(folder / "micro.json")
+    return str(folder / "scores.npz"), str(folder / "macro.json"), str(folder / "micro.json")
+
+
+def test_the_command_line_judges_saved_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, macro, micro = saved(tmp_path)
+    assert cli.main(["compare", scores, "--rule", macro, "--rule", micro, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    rules = {"macro": thresholds.load_rule(macro), "micro": thresholds.load_rule(micro)}
+    expected = {}
+    for name, rule in rules.items():
+        order = [NAMES.index(label) for label in rule.label_names or ()]
+        (expected[name],) = thresholds.compare({name: rule}, TRUTH[100:, order], SCORES[100:, order]).measures
+    assert [row["rule"] for row in printed["measures"]] == [macro, micro]
+    for row, name in zip(printed["measures"], rules, strict=True):
+        assert row["micro"] == expected[name].micro
+        assert row["macro"] == pytest.approx(expected[name].macro, rel=1e-14)
+    assert printed["n_judged"] == 100
+    assert cli.main(["compare", scores, "--rule", macro]) == 0
+    assert "rules as given, judged on 100 rows" in capsys.readouterr().out
+    assert cli.main(["compare", scores, "--rule", macro, "--split", "all"]) == 0
+    assert "judged on 200 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--rule", "macro.json", "--placement", "mid"], "--placement is 'mid' with --rule, which has no use for it"),
+        (["--rule", "macro.json", "--missing", "0.5"], "--missing is 0.5 with --rule"),
+        (["--split", "test"], "--split is 'test' without --rule"),
+        (["--rule", "none.json"], "none.json"),
+    ],
+)
+def test_the_command_line_refuses_what_does_not_go_together(
+    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compare", "scores.npz", *more]) == 1
+    assert said in capsys.readouterr().err

@@ -1,0 +1,182 @@
+"""One list of fit options: everything that fits thresholds takes its options, with its defaults and checks."""
+
+import argparse
+import inspect
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+
+import thresholds
+from thresholds import InputError, guards
+from thresholds.cli import fit_options
+from thresholds.cli.parser import parser
+from thresholds.fitting import options as options_of_fits
+from thresholds.fitting.options import DEFAULTS, DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, FitArguments, FitOptions
+from thresholds.sklearn import MultilabelThresholdClassifierCV
+
+RNG = np.random.default_rng(3)
+Y = (RNG.random((60, 4)) < [0.3, 0.3, 0.3, 0.0]).astype(np.uint8)  # The last label has no positives.
+S = np.round(2 * RNG.random((60, 4)) + Y, 2)
+TYPES = vars(options_of_fits) | vars(guards)
+
+# Another value than the default of each option, and one that is refused.
+OTHER: dict[str, Any] = {
+    "average": "weighted",
+    "beta": 2.0,
+    "per_label": False,
+    "zero_division": 1.0,
+    "placement": "mid",
+    "guard": "shrink",
+    "max_overprediction": 0.5,
+    "min_precision": 0.9,
+    "min_recall": 0.9,
+    "keep_sparse": True,
+    "n_jobs": 2,
+    "progress": True,
+}
+BAD: dict[str, Any] = dict.fromkeys(FIT_OPTIONS, "nothing of the kind")
+DATA = {"y_true", "y_score", "sample_weight", "missing", "label_names"}
+OF_FOLDS = {"cv", "groups", "random_state"}
+NOT_OF_THE_ESTIMATOR = {"keep_sparse", "n_jobs", "progress"}
+NOT_ON_THE_COMMAND_LINE = {"keep_sparse", "progress"}
+ON_THE_COMMAND_LINE = [name for name in FIT_OPTIONS if name not in NOT_ON_THE_COMMAND_LINE]
+
+
+def fit(**options: Any) -> Any:
+    return thresholds.fit_empirical(Y, S, **options)
+
+
+def accumulate(**options: Any) -> Any:
+    rows = thresholds.Accumulator()
+    rows.update(Y, S)
+    return rows.compute(**options)
+
+
+def cross_fit(**options: Any) -> Any:
+    return thresholds.cross_fit(Y, S, **options).rule
+
+
+def defaults(function: Any, own: set[str]) -> dict[str, Any]:
+    """The options in a signature, in order, but those that are the function's own."""
+    parameters = inspect.signature(function).parameters.values()
+    return {item.name: item.default for item in parameters if item.name not in own | {"self"}}
+
+
+def test_fit_empirical_writes_out_the_list() -> None:
+    assert defaults(thresholds.fit_empirical, DATA) == DEFAULTS
+    hints = get_type_hints(thresholds.fit_empirical)
+    listed = get_type_hints(FitOptions, TYPES)
+    assert {name: hints[name] for name in listed} == listed
+
+
+def test_every_option_has_a_check_a_help_text_and_a_sentence_in_the_docstring() -> None:
+    assert thresholds.fit_empirical.__doc__
+    described = " ".join(
+        line.split(" :")[0] for line in thresholds.fit_empirical.__doc__.splitlines() if line.startswith("    ")
+    )
+    for name, option in FIT_OPTIONS.items():
+        assert option.metadata["check"](option.default, name) == option.default
+        assert option.metadata["help"]
+        assert name in described.replace(",", " ").split()
+    assert DEFAULTS_FOR_NEW_ROWS == {**DEFAULTS, "guard": "auto"}, "the one default that differs, and is said to"
+
+
+def test_type_checkers_know_the_same_options() -> None:
+    listed = get_type_hints(FitOptions, TYPES)
+    assert get_type_hints(FitArguments, None, TYPES) == {name: listed[name] for name in listed if name != "average"}
+
+
+def test_cross_fit_and_accumulators_take_the_list() -> None:
+    assert defaults(thresholds.cross_fit, DATA | OF_FOLDS) == DEFAULTS_FOR_NEW_ROWS
+    assert defaults(thresholds.Accumulator.compute, set()) == DEFAULTS
+    for call in (accumulate, cross_fit):
+        with pytest.raises(TypeError, match="minimum_recall"):
+            call(minimum_recall=0.5)
+
+
+def test_the_estimator_takes_the_list() -> None:
+    taken = defaults(MultilabelThresholdClassifierCV, set())
+    expected = {name: DEFAULTS_FOR_NEW_ROWS[name] for name in FIT_OPTIONS if name not in NOT_OF_THE_ESTIMATOR}
+    assert {name: taken[name] for name in taken if name in expected} == expected
+    assert taken["n_jobs"] is None, "as scikit-learn's estimators have it"
+
+
+def given(*more: str) -> argparse.Namespace:
+    return parser().parse_args(["fit", "scores.npz", "-o", "rule.json", *more])
+
+
+def test_the_command_line_takes_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(fit_options.OFFERED) == ON_THE_COMMAND_LINE
+    assert fit_options.read(given()) == {"keep_sparse": True, "progress": False}, "what is not given is left to fits"
+    assert fit_options.read_all(given()) == {**DEFAULTS_FOR_NEW_ROWS, "keep_sparse": True}
+    with pytest.raises(SystemExit):
+        parser().parse_args(["fit", "--help"])
+    words = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
+    for name in ON_THE_COMMAND_LINE:
+        about = FIT_OPTIONS[name].metadata
+        assert about.get("unless", about["help"]).replace("- ", "-") in words
+
+
+@pytest.mark.parametrize("name", ON_THE_COMMAND_LINE)
+def test_the_command_line_hands_on_what_is_given(name: str) -> None:
+    value = OTHER[name]
+    word = f"{value:g}" if isinstance(value, float) else str(value)
+    words = ["--shared"] if name == "per_label" else [f"--{name.replace('_', '-')}", word]
+    assert fit_options.read(given(*words))[name] == value
+
+
+@pytest.mark.parametrize("name", FIT_OPTIONS)
+def test_every_option_does_the_same_everywhere(name: str) -> None:
+    options = {"guard": None} | {name: OTHER[name]}
+    expected = fit(**options)
+    for call in (accumulate, cross_fit):
+        got = call(**options)
+        np.testing.assert_array_equal(got.thresholds, expected.thresholds)
+        assert got.objective == expected.objective
+    if name not in {"keep_sparse", "n_jobs", "progress"}:
+        assert str(expected) != str(fit()) or (expected.thresholds != fit().thresholds).any()
+
+
+@pytest.mark.parametrize("name", FIT_OPTIONS)
+def test_every_option_is_refused_alike_everywhere(name: str) -> None:
+    messages = set()
+    for call in (fit, accumulate, cross_fit):
+        with pytest.raises(InputError) as refusal:
+            call(**{name: BAD[name]})
+        messages.add(str(refusal.value))
+    if name not in NOT_OF_THE_ESTIMATOR:
+        with pytest.raises(InputError) as refusal:
+            MultilabelThresholdClassifierCV(Constant(), **{name: BAD[name]}).fit(S, Y)
+        messages.add(str(refusal.value))
+    assert len(messages) == 1
+    assert messages.pop().startswith(f"{name} is 'nothing of the kind', expected ")
+
+
+class Constant:
+    """A classifier that is not to be fitted."""
+
+    def fit(self, X: Any, y: Any) -> None:
+        raise AssertionError("fitted before its options are checked")
+
+    def predict_proba(self, X: Any) -> Any:
+        raise AssertionError
+
+
+def test_the_estimator_hands_on_every_option() -> None:
+    for name in FIT_OPTIONS:
+        if name in NOT_OF_THE_ESTIMATOR:
+            continue
+        options = {"guard": None} | {name: OTHER[name]}
+        found = MultilabelThresholdClassifierCV(KNeighborsClassifier(), store_cv_results=True, **options).fit(S, Y)
+        expected = thresholds.fit_empirical(Y[found.cv_results_["rows"]], found.cv_results_["y_score"], **options)
+        np.testing.assert_array_equal(found.thresholds_, expected.thresholds)
+        assert found.best_score_ == expected.objective
+
+
+def test_the_same_figure_twice() -> None:
+    assert thresholds.cross_fit(Y, S).out_of_fold == thresholds.cross_fit(Y, S).out_of_fold
+    assert thresholds.multilabel_folds(Y).tolist() == thresholds.multilabel_folds(Y, random_state=0).tolist()
+    drawn = {tuple(thresholds.multilabel_folds(Y, random_state=None).tolist()) for _ in range(20)}
+    assert len(drawn) > 1, "None asks for fresh folds"

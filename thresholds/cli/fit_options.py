@@ -1,0 +1,69 @@
+"""The options of a fit on the command line, made from the list of them in `fitting.options`.
+
+An option that is not given is left out, so that the library's default holds; help shows it.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from thresholds._checks import InputError
+from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS
+
+_SET_HERE = {"keep_sparse", "progress"}  # Files of sparse scores are decided sparsely; a bar is for a terminal.
+OFFERED = tuple(name for name in FIT_OPTIONS if name not in _SET_HERE)
+_NONE = "none"
+
+
+def flag(name: str) -> str:
+    """Return how an option is written."""
+    return "--shared" if name == "per_label" else f"--{name.replace('_', '-')}"
+
+
+def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> None:
+    """Describe options of a fit."""
+    for name in names:
+        about = FIT_OPTIONS[name].metadata
+        default = DEFAULTS_FOR_NEW_ROWS[name]
+        given: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
+        if isinstance(default, bool):
+            command.add_argument(flag(name), action="store_const", const=not default, help=about["unless"], **given)
+            continue
+        given["help"] = about["help"] + ("" if default is None else f" (default: {_as_word(default)})")
+        if about["choices"]:
+            choices = [_as_word(choice) for choice in about["choices"]]
+            command.add_argument(flag(name), choices=choices, **given)
+        elif name == "n_jobs":
+            command.add_argument(flag(name), type=int, metavar="N", **given)
+        else:
+            command.add_argument(flag(name), type=float, metavar="X", **given)
+
+
+def read(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of a fit that were given, and those that the command line sets itself."""
+    given = {name: getattr(options, name) for name in OFFERED if hasattr(options, name)}
+    if "guard" in given:
+        given["guard"] = None if given["guard"] == _NONE else given["guard"]
+    if "zero_division" in given:
+        given["zero_division"] = float(given["zero_division"])
+    return given | {"keep_sparse": True, "progress": sys.stderr.isatty()}
+
+
+def read_all(options: argparse.Namespace) -> dict[str, Any]:
+    """Return all options of a fit; a rule of the command line is meant for new rows."""
+    return {**DEFAULTS_FOR_NEW_ROWS, **read(options)}
+
+
+def refuse_unused(options: argparse.Namespace, used: Iterable[str], usual: Mapping[str, object], beside: str) -> None:
+    """Refuse options of a fit that are given and not `used`, and others that differ from what they usually are."""
+    given = [name for name in OFFERED if hasattr(options, name) and name not in set(used)]
+    given += [name for name, value in usual.items() if getattr(options, name) != value]
+    for name in given:
+        found = "given" if name == "per_label" else repr(getattr(options, name))
+        raise InputError(f"{flag(name)} is {found} with {beside}, which has no use for it")
+
+
+def _as_word(value: object) -> str:
+    """Return a value as it is written on the command line."""
+    return _NONE if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,202 @@
+"""THE list of fit options: type, default, check and help text of each.
+
+`fit_empirical` writes its options out, for those who read its signature. `cross_fit`, `Accumulator.compute`, the
+estimator of `thresholds.sklearn` and the command line read theirs from here. To add an option, add a field to
+`FitOptions`, its type to `FitArguments`, and an argument to `fit_empirical`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+
+from thresholds import _checks
+from thresholds._arrays.threads import ALL_CORES, workers
+from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
+
+if TYPE_CHECKING:  # Guards bring the search along, which to read a command line needs no more than a saved rule does.
+    from thresholds.guards import AnyGuard, Guard, Limits
+
+Check = Callable[[object, str], Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _about(check: Check, text: str, choices: tuple[Any, ...] = (), **more: Any) -> dict[str, Any]:
+    """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows.
+
+    `unless` says what the opposite of a default is that the command line can only switch off.
+    """
+    return {"check": check, "help": text, "choices": choices, **more}
+
+
+def _one_of(*choices: object) -> Check:
+    """Return the check for one of a few values."""
+    return lambda value, name: _checks.option(value, name, choices)
+
+
+def _or_none(check: Check) -> Check:
+    """Return a check that lets None through, as no limit."""
+    return lambda value, name: None if value is None else check(value, name)
+
+
+def _n_jobs(value: Any, _: str) -> Any:
+    """Check a number of threads."""
+    workers(value)
+    return value
+
+
+def _guard(value: Any, _: str) -> Any:
+    """Check which guard."""
+    from thresholds.guards import chosen_guard
+
+    chosen_guard(value, "macro", per_label=True)
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """What is maximised and how, checked once; the docstring of `fit_empirical` says more of each."""
+
+    average: Average = field(default="macro", metadata=_about(_one_of(*AVERAGES), "what to maximise", choices=AVERAGES))
+    beta: float = field(
+        default=1.0, metadata=_about(lambda value, _: _checks.beta(value), "weight of recall in F-beta")
+    )
+    per_label: bool = field(
+        default=True,
+        metadata=_about(_one_of(True, False), "a threshold for each label", unless="one threshold for all labels"),
+    )
+    zero_division: float = field(
+        default=0.0,
+        metadata=_about(
+            lambda value, _: _checks.zero_division(value),
+            "F of a label (or row) with neither positives nor predictions",
+            choices=(0.0, 1.0),
+        ),
+    )
+    placement: Placement = field(
+        default="low",
+        metadata=_about(
+            _one_of(*PLACEMENTS),
+            "where in the gap between two scores a threshold lies; low is best on new data",
+            choices=PLACEMENTS,
+        ),
+    )
+    guard: "Guard" = field(
+        default=None,
+        metadata=_about(
+            _guard,
+            "protection against over-fitting; auto draws macro and weighted fits towards what suits similar labels",
+            choices=("auto", "shrink", None),
+            for_new_rows="auto",
+        ),
+    )
+    max_overprediction: float | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_checks.positive),
+            "predict a label on at most X times its positives, on the rows of the fit: new rows may break it",
+        ),
+    )
+    min_precision: float | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_checks.share),
+            "keep the precision of each label at X or above, on the rows of the fit: new rows may break it",
+        ),
+    )
+    min_recall: float | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_checks.share),
+            "keep the recall of each label at X or above, on the rows of the fit: new rows may break it",
+        ),
+    )
+    keep_sparse: bool = field(
+        default=False,
+        metadata=_about(_one_of(True, False), "cut sparse scores above the score of absent entries only"),
+    )
+    n_jobs: int | None = field(
+        default=ALL_CORES, metadata=_about(_n_jobs, "threads; -1 for all cores the process may use")
+    )
+    progress: bool = field(
+        default=False,
+        metadata=_about(_one_of(True, False), "show a progress bar if the fit takes longer than a second"),
+    )
+
+    @classmethod
+    def for_new_rows(cls, average: Average, **options: Unpack["FitArguments"]) -> "FitOptions":
+        """Check the options of a rule that is to meet new rows, whose default guard is "auto"."""
+        return cls(**{**DEFAULTS_FOR_NEW_ROWS, **options, "average": average})
+
+    def __post_init__(self) -> None:
+        """Check each option, then those that must go together."""
+        for name, option in FIT_OPTIONS.items():
+            object.__setattr__(self, name, option.metadata["check"](getattr(self, name), name))
+        if self.average == "samples" and self.per_label:
+            raise InputError(
+                "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
+                " (--shared on the command line), one threshold for all labels"
+            )
+        for name in ("max_overprediction", "min_precision", "min_recall"):
+            limit = getattr(self, name)
+            if limit is not None and not (self.per_label and self.average in ("macro", "weighted")):
+                raise InputError(
+                    f"{name} is {limit:g} with average {self.average!r}, per_label={self.per_label};"
+                    " expected None: limits are for macro and weighted with a threshold for each label"
+                )
+        _ = self.chosen_guard
+
+    @property
+    def chosen_guard(self) -> "AnyGuard | None":
+        """The guard with its options; "auto" is the one that suits what is maximised."""
+        from thresholds.guards import chosen_guard
+
+        return chosen_guard(self.guard, self.average, self.per_label)
+
+    @property
+    def limits(self) -> "Limits":
+        """The limits of each label's cut."""
+        from thresholds.guards import Limits
+
+        return Limits(self.max_overprediction, self.min_precision, self.min_recall)
+
+
+class FitArguments(TypedDict, total=False):
+    """The same options as keyword arguments, for type checkers; `average` stands by itself, as it may be positional."""
+
+    beta: float
+    per_label: bool
+    zero_division: float
+    placement: Placement
+    guard: "Guard"
+    max_overprediction: float | None
+    min_precision: float | None
+    min_recall: float | None
+    keep_sparse: bool
+    n_jobs: int | None
+    progress: bool
+
+
+FIT_OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(FitOptions)}
+DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in FIT_OPTIONS.items()}
+DEFAULTS_FOR_NEW_ROWS: Mapping[str, Any] = {
+    name: option.metadata.get("for_new_rows", option.default) for name, option in FIT_OPTIONS.items()
+}
+
+
+def with_fit_options(defaults: Mapping[str, Any]) -> Callable[[Function], Function]:
+    """Show the options of a function's `**options` in its signature, as `help` prints it, with these defaults."""
+
+    def show(function: Function) -> Function:
+        signature = inspect.signature(function)
+        before = [item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD]
+        written = {item.name for item in before}
+        options = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=option.type)
+            for name, option in FIT_OPTIONS.items()
+            if name not in written
+        ]
+        function.__signature__ = signature.replace(parameters=[*before, *options])  # type: ignore[attr-defined]
+        return function
+
+    return show
