@@ -27,6 +27,7 @@ from thresholds import (
     expected_f,
     fit_expected,
 )
+from thresholds.devices import expecting
 
 strict = pytest.importorskip("array_api_strict", reason="make test-integrations installs array-api-strict")
 torch = pytest.importorskip("torch", reason="make test-integrations installs torch")
@@ -411,7 +412,7 @@ def test_cuts_are_those_of_host_memory(beta: float, average: str, place: Place) 
     p[:, 2] = 0
     rule = fit_expected(p, average, beta=beta)
     assert isinstance(rule, ThresholdRule)
-    cuts, (tp, predicted, positives) = devices.best_cuts(place.put(p), beta, average == "micro", block=700)
+    cuts, (tp, predicted, positives) = expecting.best_cuts(place.put(p), beta, average == "micro", block=700)
     supported = positives > 0
     np.testing.assert_allclose(cuts[supported], rule.thresholds[supported], rtol=1e-12)
     decided = rule.predict(p)[:, supported]
@@ -425,7 +426,7 @@ def test_cuts_are_those_of_host_memory(beta: float, average: str, place: Place) 
 @everywhere
 def test_equal_probabilities_are_all_predicted(place: Place) -> None:
     p = np.tile(np.array([0.25, 0.5, 1.0], np.float32), (8, 1))
-    cuts, counts = devices.best_cuts(place.put(p), 1.0, False)
+    cuts, counts = expecting.best_cuts(place.put(p), 1.0, False)
     assert cuts.tolist() == [0.25 / 1.25, 0.5 / 1.5, 0.5]  # tp / (positives + predicted)
     assert counts.tolist() == [[2, 4, 8], [8, 8, 8], [2, 4, 8]]
 
@@ -433,11 +434,11 @@ def test_equal_probabilities_are_all_predicted(place: Place) -> None:
 @everywhere
 @pytest.mark.parametrize("pooled", [False, True])
 def test_labels_without_any_probability_are_never_predicted(pooled: bool, place: Place) -> None:
-    cuts, counts = devices.best_cuts(place.put(np.zeros((3, 2), np.float32)), 1.0, pooled)
+    cuts, counts = expecting.best_cuts(place.put(np.zeros((3, 2), np.float32)), 1.0, pooled)
     assert cuts.tolist() == [NEVER, NEVER]
     assert not counts.any()
     some = place.put(np.array([[0, 1], [0, 0]], np.float32))
-    cuts, counts = devices.best_cuts(some, 1.0, pooled)
+    cuts, counts = expecting.best_cuts(some, 1.0, pooled)
     assert cuts.tolist() == [0.5 if pooled else NEVER, 0.5]
     assert counts.tolist() == [[0, 1], [0, 1], [0, 1]]
 
@@ -445,7 +446,7 @@ def test_labels_without_any_probability_are_never_predicted(pooled: bool, place:
 @with_float64
 def test_the_smallest_probability_counts(place: Place) -> None:
     p = np.array([[5e-324, 0.5], [0.0, 0.0]])
-    cuts, counts = devices.best_cuts(place.put(p), 1.0, False)
+    cuts, counts = expecting.best_cuts(place.put(p), 1.0, False)
     assert cuts[0] == fit_expected(p).thresholds[0] == 5e-324  # type: ignore[union-attr]
     assert counts[1].tolist() == [1, 1]
 
@@ -457,7 +458,7 @@ def test_cuts_from_other_dtypes(name: str, dtype: Any) -> None:
         pytest.skip("the array API has no float16")
     p = np.round(draw(2, 3000, 4)).astype(dtype) if dtype == np.int8 else draw(2, 3000, 4, dtype)
     rule = fit_expected(p)
-    cuts, counts = devices.best_cuts(PLACES[name].put(p), 1.0, False, block=400)
+    cuts, counts = expecting.best_cuts(PLACES[name].put(p), 1.0, False, block=400)
     assert isinstance(rule, ThresholdRule)
     np.testing.assert_allclose(cuts, rule.thresholds, rtol=1e-3 if dtype == np.float16 else 1e-6)
     assert counts[1].tolist() == rule.predict(p).sum(axis=0).tolist()
@@ -472,7 +473,7 @@ def test_cuts_from_other_dtypes(name: str, dtype: Any) -> None:
 def test_sets_are_those_of_host_memory(beta: float, zero_division: float, place: Place) -> None:
     for width in (1, 2, 9, 130):
         p = draw(width, 40, width)
-        marks, expected = devices.best_sets(place.put(p), beta, zero_division, block=700)
+        marks, expected = expecting.best_sets(place.put(p), beta, zero_division, block=700)
         assert place.has(marks)
         rule = fit_expected(p, "samples", beta=beta, zero_division=zero_division)
         assert expected == pytest.approx(rule.objective, rel=1e-11)
@@ -485,7 +486,7 @@ def test_long_rows_need_several_scales(beta: float, place: Place) -> None:
     rng = np.random.default_rng(5)
     p = rng.random((4, 1500)) ** np.array([[0.1], [1], [6], [60]])
     p[0, :20] = 1
-    marks, _ = devices.best_sets(place.put(p), beta, 0.0, block=2000)
+    marks, _ = expecting.best_sets(place.put(p), beta, 0.0, block=2000)
     np.testing.assert_array_equal(place.get(marks), InstanceRule(beta).predict(p))
 
 
@@ -495,7 +496,7 @@ def test_rows_of_few_different_probabilities(zero_division: float, place: Place)
     levels = [0, 1e-300, 1e-9, 1e-3, 0.2, 0.5, 0.999, 1 - 2.0**-53, 1]
     p = np.random.default_rng(6).choice(levels, (300, 6))
     p[:3] = [[0], [1], [0.3]]
-    marks = place.get(devices.best_sets(place.put(p), 1.0, zero_division)[0])
+    marks = place.get(expecting.best_sets(place.put(p), 1.0, zero_division)[0])
     expected = InstanceRule(1.0, zero_division).predict(p)
     alike = (marks == expected).all(axis=1)
     settings = {"average": "samples", "zero_division": zero_division, "exact": True}
@@ -510,7 +511,7 @@ def test_rows_of_few_different_probabilities(zero_division: float, place: Place)
 def test_of_equal_probabilities_the_first_labels(place: Place) -> None:
     p = np.array([[0.0, 0.5, 1.0, 0.5], [0.3, 0.3, 0.3, 0.3]], np.float32)
     size = InstanceRule().predict(p).sum(axis=1)
-    marks = place.get(devices.best_sets(place.put(p), 1.0, 0.0)[0])
+    marks = place.get(expecting.best_sets(place.put(p), 1.0, 0.0)[0])
     assert marks.tolist() == [[0, 1, 1, 1], [1] * 4]
     assert marks.sum(axis=1).tolist() == size.tolist()
 
@@ -520,7 +521,7 @@ def test_of_equal_probabilities_the_first_labels(place: Place) -> None:
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 def test_sets_without_float64_are_as_good_to_six_digits(zero_division: float, beta: float, place: Place) -> None:
     p = np.concatenate([draw(7, 40, 60, np.float32), np.eye(40, 60, dtype=np.float32)])
-    marks, _ = devices.best_sets(place.put(p), beta, zero_division)
+    marks, _ = expecting.best_sets(place.put(p), beta, zero_division)
     assert place.has(marks)
     settings = {"beta": beta, "zero_division": zero_division}
     best = InstanceRule(**settings).predict(p)
@@ -536,7 +537,7 @@ def test_sets_of_tensors_of_other_dtypes(dtype: Any) -> None:
     p = torch.tensor(draw(8, 50, 30)).round() if dtype == torch.int32 else torch.tensor(draw(8, 50, 30))
     p = p.to(dtype)
     expected = InstanceRule().predict(p.double().numpy())
-    np.testing.assert_array_equal(devices.best_sets(p, 1.0, 0.0)[0].numpy(), expected)
+    np.testing.assert_array_equal(expecting.best_sets(p, 1.0, 0.0)[0].numpy(), expected)
 
 
 # A few cells in host memory

@@ -6,12 +6,9 @@ decisions. Only figures per label, and a few sampled cells, ever leave the devic
 
 from thresholds.devices.cells import checked_probabilities, checked_scores, sample
 from thresholds.devices.deciding import decide, highest, inside, rescale
-from thresholds.devices.expecting import best_cuts, best_sets
 from thresholds.devices.namespaces import dtype_name, is_tensor, known_to_numpy, namespace_on_device
 
 __all__ = [
-    "best_cuts",
-    "best_sets",
     "checked_probabilities",
     "checked_scores",
     "decide",

@@ -13,6 +13,7 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.threads import workers
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.data.problem import Problem
+from thresholds.devices import expecting
 from thresholds.expectation import outcomes
 from thresholds.expectation.counts import Probabilities, best_cuts, counts_above
 from thresholds.expectation.value import refuse_weights, value_of_decisions
@@ -176,9 +177,9 @@ def _fit_on_device(
     cells = devices.checked_probabilities(probabilities, label_names=names)
     _checks.one_name_each(names, cells.shape[1])
     if average == "samples":
-        _, expected = devices.best_sets(cells, beta, zero_division)
+        _, expected = expecting.best_sets(cells, beta, zero_division)
         return InstanceRule(beta, zero_division, names, expected)
-    cuts, sums = devices.best_cuts(cells, beta, average == "micro")
+    cuts, sums = expecting.best_cuts(cells, beta, average == "micro")
     counts, nothing, dtype = ConfusionCounts(sums, cells.shape[0]), sums[2] == 0, devices.dtype_name(cells)
     cuts = rounded_up(cuts, np.dtype("float32" if dtype == "bfloat16" else dtype)) if "float" in dtype else cuts
     return ThresholdRule(

@@ -239,7 +239,9 @@ class InstanceRule(Rule):
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about probabilities that are not in host memory, beside them."""
-        decided, _ = devices.best_sets(scores, self.beta, self.zero_division)
+        from thresholds.devices.expecting import best_sets
+
+        decided, _ = best_sets(scores, self.beta, self.zero_division)
         return decided
 
     def to_dict(self) -> dict[str, Any]:
