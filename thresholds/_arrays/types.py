@@ -6,9 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 Ints: TypeAlias = npt.NDArray[np.int64]
+Integers: TypeAlias = npt.NDArray[np.integer[Any]]  # of any width
 SmallInts: TypeAlias = npt.NDArray[np.int32]
 Places: TypeAlias = npt.NDArray[np.intp]  # places in an array
 Floats: TypeAlias = npt.NDArray[np.float64]
+AnyFloats: TypeAlias = npt.NDArray[np.floating[Any]]  # of any width
 Booleans: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]  # 0 and 1, mostly
 Codes: TypeAlias = npt.NDArray[np.int8]  # scores in 8 bits
@@ -20,4 +22,5 @@ Scores: TypeAlias = npt.NDArray[Any]  # float32 or float64
 Keys: TypeAlias = npt.NDArray[Any]  # scores as unsigned integers in the same order: uint32 or uint64
 Weights: TypeAlias = npt.NDArray[Any]  # int64, in the unit of the weights; or uint8, where each weighs one
 Dense: TypeAlias = npt.NDArray[Any]  # of any dtype
+Numbers: TypeAlias = npt.NDArray[Any]  # counts: int64, or float64 where rows have weights
 Matrix: TypeAlias = Any  # a dense 2-D array, or a canonical scipy.sparse CSR array
