@@ -170,7 +170,6 @@ def shrunk(problem: Problem, **options: object) -> thresholds.ThresholdRule:
     return fit_empirical(problem.y_true, problem.y_score, **{"guard": "shrink"} | problem.options | options)
 
 
-@pytest.mark.each_value(chunk=3)
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_guard_equals_its_twin(chunk: int) -> None:
     for problem in CHUNKS[chunk]:
