@@ -72,7 +72,7 @@ def _newton(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, b: 
 
 @kernel
 def _standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
-    """Replace finite values by (x / scale - centre) / spread, in place, and give the three; spread 0 if all are equal.
+    """Replace finite values by (x / scale - centre) / spread, in place, and return them; spread 0 if all are equal.
 
     The scale is a power of two, so that nothing is lost, and squares of huge and subnormal values stay within float64.
     """

@@ -97,7 +97,7 @@ def centre(mean: float, variance: float) -> float:
 
 @summing_kernel
 def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) -> float:
-    """Put one more label into the set: add to H, multiply the weights by u, and give the integral."""
+    """Put one more label into the set: add to H, multiply the weights by u, and return the integral."""
     rest, total = 1.0 - p, 0.0
     for q in range(v.size):
         part = p * v[q]
@@ -128,7 +128,7 @@ def best_prefixes(
     whole_ties: bool,
     nodes: Floats,
 ) -> tuple[Ints, Floats]:
-    """Give, for each list of rising probabilities, how many of the highest maximise E F-beta, and the maximum.
+    """Return, for each list of rising probabilities, how many of the highest maximise E F-beta, and the maximum.
 
     Under independence some set of highest probabilities is optimal. `tails` has power sums of labels outside the lists.
     With `whole_ties` equal probabilities are taken together or not at all.
@@ -189,7 +189,7 @@ def _best_prefix(
 
 @kernel
 def _split(p: Dense, powers: Floats) -> Floats:
-    """Add small probabilities to the power sums; give the others."""
+    """Add small probabilities to the power sums; return the others."""
     _add_powers(p[p <= SMALL].astype(np.float64), powers)
     return p[p > SMALL].astype(np.float64)
 
