@@ -54,6 +54,12 @@ def test_an_import_does_not_even_load_numpy() -> None:
     assert run("import sys, thresholds\nprint('numpy' in sys.modules)") == "False\n"
 
 
+def test_a_rule_is_loaded_with_few_modules_of_the_package() -> None:
+    """Those of the rules, of the checks, and of arrays on devices."""
+    count = "print(sum(name.startswith('thresholds') for name in sys.modules))"
+    assert int(run(f"import sys, thresholds.rule\n{count}")) <= 40
+
+
 def test_all_names_load_nothing_heavy() -> None:
     names = [name for name in thresholds.__all__ if name != "sklearn"]
     each = f"for name in {names}: getattr(thresholds, name)"

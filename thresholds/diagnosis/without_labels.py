@@ -125,10 +125,11 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
 
     # Sums over the rows, all (n_labels,): of p, of p^2, of decisions, and of p where the label is predicted.
     positives, squares, predicted, tp = np.zeros((4, n_labels))
+    dense = rule.needs_dense(matrix)
     for rows in row_blocks(n_samples, n_labels):
         block = matrix[rows]
         p = np.asarray(to_dense(block), np.float64)
-        decided = np.asarray(to_dense(rule.decide(block, dense=rule.needs_dense(block))))
+        decided = np.asarray(to_dense(rule.decide(block, dense=dense)))
         positives += p.sum(axis=0)
         squares += (p**2).sum(axis=0)
         predicted += decided.sum(axis=0)
