@@ -231,9 +231,10 @@ def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> 
     for name, rule in rules.items():
         if not isinstance(rule, ThresholdRule) or rule.fitted_on is None:
             continue
-        order = _checks.places(problem.label_names, rule.label_names, "y_score", "the labels of the rule")
-        in_rule_order = positives if order is None else positives[order]  # (n_labels,)
-        here = FittedOn.of(_checks.in_order(problem.scores, order), rule.missing, in_rule_order)
+        # The same labels may have been in another order there.
+        order = _checks.places(problem.label_names, rule.label_names, "y_score", f"those of rule {name!r}")
+        scores = _checks.in_order(problem.scores, order)
+        here = FittedOn.of(scores, rule.missing, positives if order is None else positives[order])
         if replace(here, version=rule.fitted_on.version) == rule.fitted_on:
             names.append(name)
     return tuple(names)

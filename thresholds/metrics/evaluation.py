@@ -20,7 +20,7 @@ AVERAGES = (None, "binary", "micro", "macro", "weighted", "samples", "f_of_avera
 class Evaluation:
     """Counted targets, and how their figures are averaged."""
 
-    found: Targets
+    targets: Targets
     counts: ConfusionCounts  # by row for "samples", by label otherwise
     average: str | None
     zero_division: object
@@ -34,12 +34,12 @@ class Evaluation:
             return each(figure, self.counts, value)
         if self.average == "binary":
             return float(each(figure, self.counts, value)[0])
-        return average_of(figure, self.counts, self.average, value, self.found.weights)
+        return average_of(figure, self.counts, self.average, value, self.targets.weights)
 
     @property
     def support(self) -> Numbers:
         """Positives of each label: their number, or their weight."""
-        return self.found.in_weights(self.counts).positives
+        return self.targets.in_weights(self.counts).positives
 
     def _warn(self, figure: Figure) -> None:
         """Warn where a figure is 0/0; F of averages is made of precision and recall, so of theirs.
@@ -49,9 +49,10 @@ class Evaluation:
         if figure.beta == 0 and self.average != "f_of_averages":
             return
         counts = self.counts.pooled() if self.average == "micro" else self.counts
-        parts = (PRECISION, RECALL) if self.average == "f_of_averages" and figure.beta is not None else (figure,)
-        for part in parts:
-            undefined.warn(part.name, part.lacking, np.isnan(part.ratio(counts)), self.average, stacklevel=4)
+        of_averages = self.average == "f_of_averages" and figure.beta is not None
+        for each_figure in (PRECISION, RECALL) if of_averages else (figure,):
+            is_undefined = np.isnan(each_figure.ratio(counts))
+            undefined.warn(each_figure.name, each_figure.lacking, is_undefined, self.average, stacklevel=4)
 
 
 def evaluate(
@@ -69,12 +70,12 @@ def evaluate(
     if average == "binary":
         if labels is not None and _checks.plain(labels, "labels").ndim == 0:
             raise _checks.InputError(f"labels is {_checks.shown(labels)}, expected classes in a list")
-        found = targets.read_binary(y_true, y_pred, pos_label, sample_weight)
+        checked = targets.read_binary(y_true, y_pred, pos_label, sample_weight)
     else:
         _note_unused(pos_label, average)
-        found = targets.read(y_true, y_pred, labels, sample_weight)
-    counts = found.by_sample() if average == "samples" else found.by_label()
-    return Evaluation(found, counts, average, zero_division)
+        checked = targets.read(y_true, y_pred, labels, sample_weight)
+    counts = checked.by_sample() if average == "samples" else checked.by_label()
+    return Evaluation(checked, counts, average, zero_division)
 
 
 def _note_unused(pos_label: Any, average: str | None) -> None:

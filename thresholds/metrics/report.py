@@ -111,13 +111,17 @@ def averages_report(
     >>> round(report["macro"].f, 4), round(report["f_of_averages"].f, 4)
     (0.4857, 0.6604)
     """
-    value, beta = undefined.value_of(zero_division, warns=False), _checks.beta(beta, measures=True)
-    found = targets.read(y_true, y_pred, labels, sample_weight)
+    value = undefined.value_of(zero_division, warns=False)
+    beta = _checks.beta(beta, measures=True)
+    checked = targets.read(y_true, y_pred, labels, sample_weight)
     if label_names is None and labels is None:
         label_names = _checks.aligned(y_pred, "y_pred", y_true, "y_true")[2]
-    names = [str(label) for label in found.labels] if label_names is None else _checks.names_of_labels(label_names)
-    _checks.one_name_each(names, len(found.labels))
-    writer = _Writer(found, found.by_label(), beta, value)
+    if label_names is None:
+        names: Sequence[str] = [str(label) for label in checked.labels]
+    else:
+        names = _checks.names_of_labels(label_names)
+    _checks.one_name_each(names, len(checked.labels))
+    writer = _Writer(checked, checked.by_label(), beta, value)
     return AveragesReport(writer.labels(names), writer.averages(), beta, value, writer.note())
 
 
@@ -125,7 +129,7 @@ def averages_report(
 class _Writer:
     """Writes the rows of a report."""
 
-    found: Targets
+    targets: Targets
     counts: ConfusionCounts
     beta: float
     value: float  # of 0/0
@@ -133,7 +137,7 @@ class _Writer:
     @property
     def what(self) -> str:
         """What the report is about."""
-        return "labels" if isinstance(self.found, LabelMatrices) else "classes"
+        return "labels" if isinstance(self.targets, LabelMatrices) else "classes"
 
     @property
     def figures(self) -> tuple[Figure, Figure, Figure]:
@@ -142,7 +146,7 @@ class _Writer:
 
     def labels(self, names: Sequence[str]) -> tuple[Row, ...]:
         """Return the row of each label."""
-        shown = self.found.in_weights(self.counts)
+        shown = self.targets.in_weights(self.counts)
         numerator, denominator = _fraction(self.beta)
         precision, recall, f = (each(figure, self.counts, self.value).tolist() for figure in self.figures)
         under = [f"{denominator} = {_number(value)}" for value in _denominators(shown, self.beta)]
@@ -151,60 +155,71 @@ class _Writer:
 
     def averages(self) -> tuple[Row, ...]:
         """Return the row of each average."""
-        shown, f = self.found.in_weights(self.counts), f"F{self.beta:g}"
+        f = f"F{self.beta:g}"
         what = self.what
-        over = [self._how_many(figure, self.counts, what) for figure in self.figures]
-        supported, positives = self.counts.take(self.counts.positives > 0), shown.positives.sum().item()
+        shown = self.targets.in_weights(self.counts)
+        supported = self.counts.take(self.counts.positives > 0)
+        positives = shown.positives.sum().item()
+
+        # Denominators, in words: over how many labels each figure is averaged, and how many are 0/0.
+        over_precision, over_recall, over_f = (self._how_many(figure, self.counts, what) for figure in self.figures)
         pooled = f"{_fraction(self.beta)[1]} = {_number(_denominators(shown.pooled(), self.beta)[0])}"
-        plain = _how_many(self.counts.tp.size, what)
-        means = plain if over[0] == over[1] == plain else f"precision {over[0]}; recall {over[1]}"
-        weight = f"{_number(positives)} positives" if positives else f"{over[2]}, as none has positives"
+        means = f"precision {over_precision}; recall {over_recall}"
+        if over_precision == over_recall == _how_many(self.counts.tp.size, what):
+            means = over_precision
+        weight = f"{_number(positives)} positives" if positives else f"{over_f}, as none has positives"
+
         rows = [
             ("micro", self.counts, f"{f} of tp, fp and fn added over the {what}", pooled),
-            ("macro", self.counts, f"mean of the {what}' {f}", over[2]),
+            ("macro", self.counts, f"mean of the {what}' {f}", over_f),
             ("macro_supported", supported, f"macro of the {what} with positives", _how_many(supported.tp.size, what)),
             ("f_of_averages", self.counts, f"{f} of mean precision and mean recall", means),
             ("weighted", self.counts, f"mean of the {what}' {f}, weighted by positives", weight),
         ]
-        if isinstance(self.found, LabelMatrices):
-            by_sample = self.found.by_sample()
-            formula, over_rows = f"mean of the rows' {f}", self._how_many(self.figures[2], by_sample, "rows")
-            if self.found.weights is not None:
-                known = ~np.isnan(each(self.figures[2], by_sample, self.value))
-                formula += ", weighted"
-                over_rows += f", weight {_number(self.found.weights[known].sum() * self.found.unit)}"
-            rows.append(("samples", by_sample, formula, over_rows))
+        if isinstance(self.targets, LabelMatrices):
+            rows.append(self._samples(self.targets))
         return tuple(
             Row(name, *self._averaged(name.removesuffix("_supported"), counts), positives, formula, denominator)
             for name, counts, formula, denominator in rows
         )
 
+    def _samples(self, matrices: LabelMatrices) -> tuple[str, ConfusionCounts, str, str]:
+        """Return name, counts, formula and denominator of the mean over rows."""
+        f = self.figures[2]
+        counts = matrices.by_sample()
+        formula = f"mean of the rows' F{self.beta:g}"
+        over_rows = self._how_many(f, counts, "rows")
+        if matrices.weights is not None:
+            known = ~np.isnan(each(f, counts, self.value))
+            formula += ", weighted"
+            over_rows += f", weight {_number(matrices.weights[known].sum() * matrices.unit)}"
+        return "samples", counts, formula, over_rows
+
     def note(self) -> str:
         """Say how often which figure is 0/0, and what became of it."""
-        neither = "neither" if self.beta else "no predictions"
+        f = f"F{self.beta:g}"
         words = (
             "precision of {} (no predictions)",
             "recall of {} (no positives)",
-            f"F{self.beta:g} of {{}} ({neither})",
+            f"{f} of {{}} ({'neither' if self.beta else 'no predictions'})",
         )
-        times = (int(np.isnan(figure.ratio(self.counts)).sum()) for figure in self.figures)
-        found = ", ".join(word.format(k) for word, k in zip(words, times, strict=True) if k)
+        times = [int(np.isnan(figure.ratio(self.counts)).sum()) for figure in self.figures]
+        undefined_figures = ", ".join(word.format(k) for word, k in zip(words, times, strict=True) if k)
+        if not undefined_figures:
+            return f"No precision, recall or {f} of the {self.what} is 0/0."
         became = "left out of the means" if np.isnan(self.value) else f"counted as {self.value:g}"
-        return (
-            f"0/0 among the {self.what}, {became}: {found}."
-            if found
-            else f"No precision, recall or F{self.beta:g} of the {self.what} is 0/0."
-        )
+        return f"0/0 among the {self.what}, {became}: {undefined_figures}."
 
     def _averaged(self, average: str, counts: ConfusionCounts) -> tuple[float, float, float]:
         """Average precision, recall and F."""
-        row_weights = self.found.weights
+        row_weights = self.targets.weights
         precision, recall, f = (average_of(figure, counts, average, self.value, row_weights) for figure in self.figures)
         return precision, recall, f
 
     def _how_many(self, figure: Figure, counts: ConfusionCounts, what: str) -> str:
         """Say how many groups a mean is taken over."""
-        total, undefined_in = counts.tp.size, int(np.isnan(figure.ratio(counts)).sum())
+        total = counts.tp.size
+        undefined_in = int(np.isnan(figure.ratio(counts)).sum())
         if np.isnan(self.value) and undefined_in:
             return f"{total - undefined_in} of {_how_many(total, what)}"
         return _how_many(total, what) + (f", {undefined_in} of them 0/0" if undefined_in else "")
