@@ -7,7 +7,17 @@ from functools import cache
 import numpy as np
 
 import thresholds
-from thresholds import FixedRule, InstanceRule, RegionRule, ThresholdRule, TopKRule, fit_empirical, fit_expected
+from thresholds import (
+    CalibratedRule,
+    FixedRule,
+    InstanceRule,
+    RegionRule,
+    ThresholdRule,
+    TopKRule,
+    calibrate,
+    fit_empirical,
+    fit_expected,
+)
 from thresholds.rule import FittedOn, OutOfFold, Rule
 
 inf = float("inf")
@@ -33,13 +43,21 @@ def bits(value: object) -> object:
         return value.dtype, value.shape, value.tobytes()
     if isinstance(value, tuple):
         return tuple(map(bits, value))
+    if isinstance(value, float):
+        return value.hex()
+    if dataclasses.is_dataclass(value):
+        return type(value), *(bits(getattr(value, name)) for name in kept(value))
     return value
+
+
+def kept(value: object) -> list[str]:
+    """The fields of a rule, or of a part of one, that are saved."""
+    return [item.name for item in dataclasses.fields(value) if item.name not in ("_warned", "guard_report")]
 
 
 def same(got: object, expected: object) -> bool:
     """Whether two rules have the same fields, arrays bit for bit, but for what is not saved."""
-    names = [item.name for item in dataclasses.fields(expected) if item.name not in ("_warned", "guard_report")]
-    return all(bits(getattr(got, name)) == bits(getattr(expected, name)) for name in names)
+    return all(bits(getattr(got, name)) == bits(getattr(expected, name)) for name in kept(expected))
 
 
 def draw() -> tuple[np.ndarray, np.ndarray]:
@@ -62,6 +80,15 @@ def regions(average: str = "macro", **options: object) -> RegionRule:
 def expected(average: str = "macro", **options: object) -> ThresholdRule | InstanceRule:
     """A rule from the same scores, taken for probabilities; one label is impossible."""
     return fit_expected(np.where(np.arange(4) == 2, 0, draw()[1]), average, **options)
+
+
+def calibrated(
+    method: str, rule: ThresholdRule | InstanceRule, factor: float = 1.0, **options: object
+) -> CalibratedRule:
+    """A rule for the same scores, calibrated; one label has no positives, and one is masked."""
+    truth, scores = draw()
+    masked = np.where(np.arange(4) == 1, -inf, factor * scores.astype(float))
+    return CalibratedRule(calibrate(truth, masked, method, **options), rule)
 
 
 MAKERS: dict[str, Callable[[], Rule]] = {
@@ -89,6 +116,13 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     "region": lambda: RegionRule([[], [-inf], [-inf, -TINY, -0.0, TINY, 1 / 3, 1e308], [0.1, inf]], missing=-inf),
     "fitted regions": lambda: regions(label_names=["á", "b", "c", "d"], n_bins=9),
     "fitted regions, micro": lambda: regions("micro", beta=1 / 3, zero_division=1.0, posterior="isotonic"),
+    "isotonic": lambda: calibrated(
+        "isotonic", fitted(label_names=["a", "b", "c", "d"]), label_names=["d", "c", "b", "a"]
+    ),
+    "isotonic, pooled": lambda: calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, pooled=True, missing=-0.5),
+    "platt": lambda: calibrated("platt", InstanceRule(), label_names=["á", "b", "c", "\x01"]),
+    "platt, of scores": lambda: calibrated("platt", ThresholdRule([1 / 3, 0.0, inf, -inf]), 1e300, missing=-inf),
+    "platt, pooled": lambda: calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), pooled=True),
 }
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from thresholds.files import Wanted
 
 NAMES = ("cat", "dog")
+OTHER_NAMES = ("cat", "owl")
 SCORES = np.array([[0.5, 0.25], [0.75, 0.125], [0.0, 1.0]])
 TRUTH = np.array([[1, 0], [0, 0], [1, 1]], np.uint8)
 IDS = ("a", "b", "c")
@@ -404,10 +405,10 @@ JOINS = [
         truth_path="t.npz",
     ),
     BadFile(
-        "join: names of arrays in another order",
-        both(arrays(label_names=NAMES), arrays("t.npz", y_score=None, y_true=TRUTH, label_names=NAMES[::-1])),
+        "join: other names of arrays",
+        both(arrays(label_names=NAMES), arrays("t.npz", y_score=None, y_true=TRUTH, label_names=OTHER_NAMES)),
         "s.npz",
-        r"label names of t.npz differ from those of s.npz",
+        r"t.npz lacks the label 'dog' and has the label 'owl', expected those of s.npz",
         truth_path="t.npz",
     ),
 ]

@@ -202,8 +202,9 @@ def test_rules_of_other_labels_are_not_compared() -> None:
     assert (
         found.measures[0].macro == found.measures[1].macro == thresholds.compare(rules, truth, scores).measures[0].macro
     )
-    rules["two"] = thresholds.FixedRule(0.5, 3, label_names=NAMES[::-1])
-    with pytest.raises(thresholds.InputError, match="rules 'one' and 'two' have different label names"):
+    rules["two"] = thresholds.FixedRule(0.5, 3, label_names=["cat", "dog", "owl"])
+    message = "rule 'two' lacks the label 'emu' and has the label 'owl', expected those of rule 'one'"
+    with pytest.raises(thresholds.InputError, match=message):
         thresholds.compare(rules, truth, scores)
 
 

@@ -306,6 +306,12 @@ def test_columns_of_known_labels_are_the_truth_whatever_else_there_is(tmp_path: 
         open_scores(tmp_path / "lists.jsonl", wanted, truth_path=tmp_path / "t.jsonl")
 
 
+def test_truth_of_arrays_is_put_into_the_order_of_the_scores_labels(tmp_path: Path) -> None:
+    np.savez(tmp_path / "s.npz", y_score=SCORES, label_names=NAMES)
+    np.savez(tmp_path / "t.npz", y_true=TRUTH[:, ::-1], label_names=NAMES[::-1])
+    check(open_scores(tmp_path / "s.npz", Wanted(), truth_path=tmp_path / "t.npz"))
+
+
 BIG = 2**60 + np.arange(50)
 
 

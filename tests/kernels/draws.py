@@ -410,18 +410,18 @@ def of_swept_cells(rng: Generator, dtype: Any) -> Arguments:
 # narrowing
 
 
-def lanes(rng: Generator, dtype: Any) -> tuple[Array, Array]:
-    """Scores and cells, of which all or few are marked, with more lanes than a byte can count."""
+def block(rng: Generator, dtype: Any) -> tuple[Array, Array]:
+    """Scores and cells, of which all or few are marked, with more columns than a byte can count."""
     shape = ((8, 400), (320, 16), (32, 80))[rng.integers(3)]
     return np.round(rng.normal(size=shape), 1).astype(dtype), cells(rng, shape, rng.choice([0.05, 1.0]))
 
 
 def of_noted_positives(rng: Generator, dtype: Any) -> Arguments:
-    _, truth = lanes(rng, dtype)
-    n_lanes, room = truth.shape[1], 40
-    noted = rng.integers(0, room, n_lanes).astype(np.int32)
-    wanted = np.ones(n_lanes, np.uint8)
-    positives, rows = noted + np.int32(300), np.zeros((n_lanes, room), np.int32)
+    _, truth = block(rng, dtype)
+    n_columns, room = truth.shape[1], 40
+    noted = rng.integers(0, room, n_columns).astype(np.int32)
+    wanted = np.ones(n_columns, np.uint8)
+    positives, rows = noted + np.int32(300), np.zeros((n_columns, room), np.int32)
     return truth.view(np.uint64), 70_000, positives, wanted.view(np.uint64), wanted, noted, rows
 
 
@@ -438,13 +438,13 @@ def of_kept_lists(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_marks(rng: Generator, dtype: Any) -> Arguments:
-    scores, marks = lanes(rng, dtype)
+    scores, marks = block(rng, dtype)
     low = rng.normal(size=scores.shape[1]).astype(dtype)
     return scores, low, low + dtype(1), marks, np.full(low.size, -np.inf, dtype)
 
 
 def of_collected(rng: Generator, dtype: Any) -> Arguments:
-    scores, marks = lanes(rng, dtype)
+    scores, marks = block(rng, dtype)
     labels = np.arange(marks.shape[1]) % 5
     sizes = [np.count_nonzero(marks[:, labels == j]) for j in range(5)]
     place = np.append(0, sizes).cumsum()[:-1]

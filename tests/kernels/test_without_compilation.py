@@ -144,14 +144,14 @@ def one_row(rng: Generator) -> Arguments:
     return *cells(rng, (2, 1, 70_000), 0.99), np.zeros((3, 1), np.int64)
 
 
-def many_lanes(rng: Generator) -> Arguments:
+def many_columns(rng: Generator) -> Arguments:
     scores, marks = rng.random((1, 70_000)), cells(rng, (1, 70_000), 1.0)
     return scores, marks, np.arange(70_000) % 2, np.array([0, 35_000]), np.zeros(70_000)
 
 
 LONGEST = {
     "confusion.count_by_sample": one_row,
-    "counting.collect": many_lanes,
+    "counting.collect": many_columns,
     "sorting.unit_aurocs": one_label,
     "sorting.unit_staircases": one_label,
 }

@@ -15,7 +15,7 @@ import pytest
 
 import thresholds
 from tests.rules import AWKWARD, RULES, fitted, same
-from thresholds import FixedRule, InputError, RegionRule, ThresholdRule, TopKRule, load_rule
+from thresholds import CalibratedRule, FixedRule, InputError, RegionRule, ThresholdRule, TopKRule, load_rule
 from thresholds.rule import Rule
 
 inf = float("inf")
@@ -177,6 +177,8 @@ def arrays_of(rule: Rule) -> list[np.ndarray]:
     """The arrays that a rule holds."""
     if isinstance(rule, RegionRule):
         return list(rule.switches)
+    if isinstance(rule, CalibratedRule):
+        return [rule.calibrator.absent, *arrays_of(rule.rule)]
     return [rule.thresholds, rule.unsupported] if isinstance(rule, ThresholdRule) else []
 
 

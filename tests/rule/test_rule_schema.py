@@ -19,6 +19,8 @@ KINDS = {
     "fitted top k": "top_k_rule",
     "fitted regions": "region_rule",
     "fitted instance": "instance_rule",
+    "isotonic": "calibrated_rule",
+    "platt": "calibrated_rule",
 }
 
 
@@ -56,7 +58,15 @@ def mutated(values: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def beyond_a_schema(said: str) -> bool:
     """Tell whether a refusal is about what JSON Schema cannot say: numbers of labels, and scores that rise."""
-    beyond = ("expected positions below", "names, expected", "values, expected", "as label_names has", " rise")
+    beyond = (
+        "expected positions below",
+        "names, expected",
+        "values, expected",
+        "as label_names has",
+        " rise",
+        "as the calibrator is",
+        "those of the calibrator",
+    )
     return any(words in said for words in beyond)
 
 

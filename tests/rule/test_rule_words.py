@@ -175,3 +175,38 @@ def test_what_a_rule_was_fitted_on() -> None:
     nothing = fit_empirical([[1], [0]], [[-inf], [-inf]])
     assert nothing.fitted_on.quantiles == ()
     assert warnings_of(nothing, [[0.5]]) == []
+
+
+# In brief
+
+
+def test_a_rule_of_many_labels_is_shown_in_brief() -> None:
+    rng = np.random.default_rng(1)
+    p = rng.random((40, 3000))
+    names = [f"label {j}" for j in range(p.shape[1])]
+    truth = rng.random(p.shape) < p
+    calibrator = thresholds.calibrate(truth, p, "platt", label_names=names)
+    rules = [
+        fit_empirical(truth, p, label_names=names),
+        FixedRule(0.5, p.shape[1], label_names=names),
+        thresholds.fit_regions(truth[:, :50], p[:, :50], label_names=names[:50]),
+        thresholds.fit_top_k(truth, p, label_names=names),
+        thresholds.fit_expected(p, "samples", label_names=names),
+        thresholds.CalibratedRule(calibrator, thresholds.InstanceRule(label_names=names)),
+    ]
+    for rule in rules:
+        shown = repr(rule)
+        assert len(shown) < 1500, shown
+        assert "\n" not in shown
+        assert shown.startswith(f"{type(rule).__name__}(")
+        assert f"'label 3', ... {rule.n_labels:,} in all" in shown
+    shown = repr(rules[0])
+    assert f"thresholds=[{float(rules[0].thresholds[0])!r}, " in shown
+    assert f"average='macro', beta=1.0, objective={rules[0].objective!r}" in shown
+
+
+def test_a_small_rule_is_shown_whole() -> None:
+    assert repr(TopKRule(2, label_names=("a",))) == (
+        "TopKRule(k=2, missing=0.0, label_names=('a',), average=None, beta=1.0, zero_division=0.0, objective=None)"
+    )
+    assert repr(ThresholdRule([0.5, inf])).startswith("ThresholdRule(thresholds=[0.5, inf], label_names=None, ")

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as drawn
 import thresholds
 from thresholds._kernels import counting as kernels
 from thresholds.data.problem import Problem
-from thresholds.search.counting.blocks import Lanes
+from thresholds.search.counting.blocks import Blocks
 from thresholds.search.counting.codes import CodedCuts, Scale
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -133,12 +133,12 @@ def test_scores_are_coded_by_their_bits_unless_one_is_negative() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [8, 248, 256, 1000])
-@pytest.mark.parametrize("n_lanes", [64, 192])
-def test_codes_are_counted(n_rows: int, n_lanes: int) -> None:
+@pytest.mark.parametrize("n_columns", [64, 192])
+def test_codes_are_counted(n_rows: int, n_columns: int) -> None:
     rng = np.random.default_rng(n_rows)
-    codes = rng.integers(-128, 128, (n_rows, n_lanes)).astype(np.int8)
+    codes = rng.integers(-128, 128, (n_rows, n_columns)).astype(np.int8)
     codes[:, 0], codes[:, 1] = 127, -128
-    under = rng.integers(-128, 128, (5, n_lanes)).astype(np.int8)
+    under = rng.integers(-128, 128, (5, n_columns)).astype(np.int8)
     under[:2] = [[-128], [127]]
     counts = np.full(under.shape, 3, np.int32)
     kernels.count_codes(codes, under, counts)
@@ -148,17 +148,17 @@ def test_codes_are_counted(n_rows: int, n_lanes: int) -> None:
 @pytest.mark.parametrize("n_labels", [1, 5, 64, 70, 130])
 @pytest.mark.parametrize("negative", [False, True])
 def test_counts_of_all_blocks(n_labels: int, negative: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thresholds.search.counting.blocks, "_BLOCK_CELLS", 2000)
+    monkeypatch.setattr(thresholds.search.counting.blocks, "_MAX_CELLS", 2000)
     rng = np.random.default_rng(n_labels)
     scores = rng.normal(size=(333, n_labels)).astype(np.float32)
     scores = scores if negative else abs(scores)
     problem = Problem.of(rng.random(scores.shape) < 0.5, scores)
     coded = CodedCuts.near(falling(scores, 7))
     for labels in (slice(0, n_labels), slice(n_labels // 3, n_labels)):
-        lanes = Lanes(problem, labels, slice(7, 330))
-        counter = coded.over(lanes)
-        for block in lanes.score_blocks():
+        blocks = Blocks(problem, labels, slice(7, 330))
+        counter = coded.over(blocks)
+        for block in blocks.scores():
             counter.add(block)
-        found = lanes.by_fold(counter.counts[:, : lanes.width]).sum(axis=1)
+        found = blocks.by_row(counter.counts[:, : blocks.n_columns]).sum(axis=1)
         expected = (scores[7:330, np.newaxis, labels] >= coded.cuts[:, labels]).sum(axis=0)
         np.testing.assert_array_equal(found, expected)

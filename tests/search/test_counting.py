@@ -14,6 +14,7 @@ import thresholds
 from tests.cases import SCORES, Case, small_cases
 from tests.naive import exhaustive as naive
 from thresholds._kernels import counting as kernels
+from thresholds._kernels.refine import OF_ALL_LABELS
 from thresholds.data.problem import Problem
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.options import FitOptions
@@ -30,13 +31,13 @@ NEVER = 2**62  # cells
 WIDTHS = (1, 2, 3, 7, 8, 9, 63, 64, 65, 130, 401, 513, 1025)
 # Stripes of fewer than 64 labels hold different numbers of rows side by side and do not occur.
 SMALL = {
-    "_LEAST_TASK": 3000,
-    "_MOST_CELLS": 3000,
-    "_STRIPE": 128,
-    "_SHARE": 10**9,
-    "_LEAST_PANEL": 2000,
-    "_PARTS": 5,
-    "_MOST_PIECES": 4,
+    "_MIN_CELLS_PER_TASK": 3000,
+    "_MAX_CELLS_PER_TASK": 3000,
+    "_MAX_STRIPE": 128,
+    "_PART_OF_MEMORY": 10**9,
+    "_MIN_PANEL_BYTES": 2000,
+    "_N_PARTS": 5,
+    "_MAX_PIECES": 4,
 }
 SIZES = {"as shipped": {}, "many pieces": SMALL}
 
@@ -47,8 +48,8 @@ def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     for name, value in SIZES[request.param].items():
         monkeypatch.setattr(narrowing, name, value)
     if SIZES[request.param]:
-        monkeypatch.setattr(blocks, "_BLOCK_CELLS", 1500)
-        monkeypatch.setattr(refine, "_FEW", 8)
+        monkeypatch.setattr(blocks, "_MAX_CELLS", 1500)
+        monkeypatch.setattr(refine, "_SORT_BELOW", 8)
     return str(request.param)
 
 
@@ -209,29 +210,29 @@ def test_threads_do_not_matter(n_jobs: int | None, sizes: str) -> None:
 def test_pieces_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     truth, scores = draw(np.random.default_rng(7), (200, 260))
     of_sizes = {
-        "_LEAST_TASK": (5000, 10**9),
-        "_MOST_CELLS": (5000, 10**9),
-        "_TASKS_EACH": (1, 50),
-        "_STRIPE": (128, 200),
-        "_LEAST_PANEL": (3000, 10**9),
-        "_PARTS": (2, 10**4),
-        "_CUTS": (1, 40),
-        "_NOTES": (1, 1000),
-        "_SHARE": (1, 10**9),
+        "_MIN_CELLS_PER_TASK": (5000, 10**9),
+        "_MAX_CELLS_PER_TASK": (5000, 10**9),
+        "_TASKS_PER_THREAD": (1, 50),
+        "_MAX_STRIPE": (128, 200),
+        "_MIN_PANEL_BYTES": (3000, 10**9),
+        "_N_PARTS": (2, 10**4),
+        "_N_CUTS": (1, 40),
+        "_MIN_NOTES": (1, 1000),
+        "_PART_OF_MEMORY": (1, 10**9),
     }
     for average in SEARCHES:
         expected = fit(truth, scores, average, counting=False)
         for name, values in of_sizes.items():
             for value in values:
                 with monkeypatch.context() as patch:
-                    patch.setattr(narrowing, "_LEAST_TASK", 2000)  # Or all rows would be one piece.
+                    patch.setattr(narrowing, "_MIN_CELLS_PER_TASK", 2000)  # Or all rows would be one piece.
                     patch.setattr(narrowing, name, value)
-                    patch.setattr(blocks, "_BLOCK_CELLS", 5000)
+                    patch.setattr(blocks, "_MAX_CELLS", 5000)
                     check_same(fit(truth, scores, average, counting=True), expected, name, value)
 
 
 def test_pieces_of_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_LEAST_TASK", "_MOST_CELLS"):
+    for name in ("_MIN_CELLS_PER_TASK", "_MAX_CELLS_PER_TASK"):
         monkeypatch.setattr(narrowing, name, 1)
     for n_rows in (2, 9, 40):
         problem = Problem.of(np.eye(n_rows, 5), np.ones((n_rows, 5)))
@@ -399,10 +400,10 @@ def check_exhaustively(case: Case, average: str) -> None:
 # What is left
 
 
-def useful(problem: Problem, beta: float, jointly: bool) -> tuple[Staircase, bounds.Between]:
+def useful(problem: Problem, beta: float, jointly: bool) -> tuple[Staircase, bounds.Candidates]:
     """Give the steps that are left, and the bounds they come from."""
     found = []
-    bound = bounds.Between.of
+    bound = bounds.Candidates.of
 
     def noting(*arguments: Any) -> Any:
         found.append(bound(*arguments))
@@ -410,7 +411,7 @@ def useful(problem: Problem, beta: float, jointly: bool) -> tuple[Staircase, bou
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrowing, "_WORTH_COUNTING", 0)
-        patch.setattr(bounds.Between, "of", noting)
+        patch.setattr(bounds.Candidates, "of", noting)
         parts = narrowing.useful_staircases(problem, lambda stairs: stairs, beta, jointly=jointly)
     return staircase.concatenate(parts), found[0]
 
@@ -459,9 +460,9 @@ def test_the_best_step_for_any_ratio_that_may_be_the_best_is_left(seed: int, bet
     """tp - r predicted is highest at a step that is left, for each r between the bounds; of ties the highest step."""
     problem = data_for_properties(seed)
     whole = staircase.of_labels(problem, 0, problem.n_labels)
-    left, between = useful(problem, beta, jointly=True)
-    assert (between.recall_part == -1).all()
-    low, high = float(between.low_ratio[0]), float(between.high_ratio[0])
+    left, candidates = useful(problem, beta, jointly=True)
+    assert (candidates.beta2_positives == OF_ALL_LABELS).all()
+    low, high = float(candidates.low_ratio[0]), float(candidates.high_ratio[0])
     best = fit(problem.truth, problem.scores, "micro", counting=False, beta=beta).objective or 0.0
     assert low <= best / (1 + beta**2) * (1 + 1e-12)
     assert high >= best / (1 + beta**2) * (1 - 1e-12)
@@ -479,29 +480,29 @@ def test_bounds_of_perfect_labels_meet(beta: float, sizes: str) -> None:
     scores = rng.normal(size=(300, 9))
     truth = scores >= np.sort(scores, axis=0)[-60]
     for jointly in (False, True):
-        _, between = useful(Problem.of(truth, scores), beta, jointly)
-        for ratio in (between.low_ratio, between.high_ratio):
+        _, candidates = useful(Problem.of(truth, scores), beta, jointly)
+        for ratio in (candidates.low_ratio, candidates.high_ratio):
             np.testing.assert_allclose(ratio, 1 / (1 + beta**2), rtol=1e-11)
 
 
 def test_what_is_left_counts_what_lies_above_and_below(sizes: str) -> None:
     truth, scores = draw(np.random.default_rng(11), (400, 75))
     for jointly in (False, True):
-        _, between = useful(Problem.of(truth, scores), 1.0, jointly)
-        inside = (scores >= between.low) & (scores < between.high)
-        np.testing.assert_array_equal(between.sizes.sum(axis=0), inside.sum(axis=0))
-        np.testing.assert_array_equal(between.above, (scores >= between.high).sum(axis=0))
-        np.testing.assert_array_equal(between.hits_above, ((scores >= between.high) & (truth > 0)).sum(axis=0))
-        np.testing.assert_array_equal(between.any_below, (scores < between.low).any(axis=0))
+        _, candidates = useful(Problem.of(truth, scores), 1.0, jointly)
+        inside = (scores >= candidates.low) & (scores < candidates.high)
+        np.testing.assert_array_equal(candidates.sizes.sum(axis=0), inside.sum(axis=0))
+        np.testing.assert_array_equal(candidates.above, (scores >= candidates.high).sum(axis=0))
+        np.testing.assert_array_equal(candidates.tp_above, ((scores >= candidates.high) & (truth > 0)).sum(axis=0))
+        np.testing.assert_array_equal(candidates.any_below, (scores < candidates.low).any(axis=0))
 
 
 def test_panels_hold_what_there_is_room_for() -> None:
     rng = np.random.default_rng(12)
     problem = Problem.of(*draw(rng, (200, 90)))
-    _, between = useful(problem, 1.0, jointly=False)
-    left = between.sizes.sum(axis=0)
+    _, candidates = useful(problem, 1.0, jointly=False)
+    left = candidates.sizes.sum(axis=0)
     for room in (1, 50, 500, 10**9):
-        panels = between.panels(room)
+        panels = candidates.panels(room)
         assert [label for panel in panels for label in range(panel.start, panel.stop)] == list(range(90))
         for panel, following in zip(panels, [*panels[1:], None], strict=True):
             assert left[panel].sum() <= room or panel.stop - panel.start == 1
@@ -515,8 +516,8 @@ def test_few_scores_of_ordinary_data_are_left(jointly: bool) -> None:
     shape = (150_000, 3)
     truth = rng.random(shape) < [0.01, 0.05, 0.2]
     scores = (rng.normal(size=shape) + 2.5 * truth).astype(np.float32)
-    left, between = useful(Problem.of(truth, scores), 1.0, jointly)
-    assert between.sizes.sum() < 0.15 * scores.size  # are collected
+    left, candidates = useful(Problem.of(truth, scores), 1.0, jointly)
+    assert candidates.sizes.sum() < 0.15 * scores.size  # are collected
     assert left.score.size < 0.05 * np.count_nonzero(truth)  # are steps of what is sorted
 
 
@@ -614,30 +615,30 @@ def test_cross_fitting_does_not_depend_on_the_way(average: str, sizes: str, monk
 # The loops
 
 
-def block(rng: Generator, n_rows: int, n_lanes: int, dtype: str) -> tuple[Array, Array]:
-    """Scores with ties, NaN in the last rows and lanes, and 0/1 marks, as rows of lanes."""
-    scores = np.round(rng.normal(size=(n_rows, n_lanes)), 1).astype(dtype)
+def block(rng: Generator, n_rows: int, n_columns: int, dtype: str) -> tuple[Array, Array]:
+    """Scores with ties, NaN in the last rows and columns, and 0/1 marks, as a block."""
+    scores = np.round(rng.normal(size=(n_rows, n_columns)), 1).astype(dtype)
     scores[-3:], scores[:, -2:] = np.nan, np.nan
-    marks = (rng.random((n_rows, n_lanes)) < rng.choice([0.01, 0.2, 1.0], (n_rows, 1))).astype(np.uint8)
+    marks = (rng.random((n_rows, n_columns)) < rng.choice([0.01, 0.2, 1.0], (n_rows, 1))).astype(np.uint8)
     return scores, marks
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("n_lanes", [8, 64, 128, 136, 264])
-def test_loops_mark_and_collect(n_lanes: int, dtype: str) -> None:
-    rng = np.random.default_rng(n_lanes)
-    scores, marks = block(rng, 40, n_lanes, dtype)
-    cuts = -np.sort(-rng.normal(size=(5, n_lanes)).round(1).astype(dtype), axis=0)
+@pytest.mark.parametrize("n_columns", [8, 64, 128, 136, 264])
+def test_loops_mark_and_collect(n_columns: int, dtype: str) -> None:
+    rng = np.random.default_rng(n_columns)
+    scores, marks = block(rng, 40, n_columns, dtype)
+    cuts = -np.sort(-rng.normal(size=(5, n_columns)).round(1).astype(dtype), axis=0)
     cuts[0, ::3] = np.inf
     low, high = cuts[3], cuts[1]
-    between, below = np.full(scores.shape, 9, np.uint8), np.full(n_lanes, -np.inf, dtype)
+    between, below = np.full(scores.shape, 9, np.uint8), np.full(n_columns, -np.inf, dtype)
     kernels.mark_between(scores, low, high, between, below)
     np.testing.assert_array_equal(between, (scores >= low) & (scores < high))
     np.testing.assert_array_equal(below, np.where(scores < low, scores, -np.inf).max(axis=0))
     kernels.mark_between(np.where(scores < low, -5, scores).astype(dtype), low, high, between, below)
     np.testing.assert_array_equal(below, np.where(scores < low, scores, -np.inf).max(axis=0))  # It never falls.
 
-    labels = np.arange(n_lanes) % 5
+    labels = np.arange(n_columns) % 5
     sizes = np.bincount(labels, marks.sum(axis=0), minlength=5).astype(np.int64)
     starts = np.append(0, sizes.cumsum())
     expected = [scores[:, labels == label][marks[:, labels == label] > 0] for label in range(5)]
@@ -653,18 +654,18 @@ def test_positives_are_counted_and_the_first_ones_noted(room: int) -> None:
     rng = np.random.default_rng(room)
     marks = (rng.random((64, 24)) < rng.choice([0, 0.05, 0.5, 1], 24)).astype(np.uint8)
     positives, noted, wanted = np.zeros(24, np.int32), np.zeros(24, np.int32), np.ones(24, np.uint8)
-    of_lanes = (positives, wanted.view(np.uint64), wanted, noted)
+    column_arrays = (positives, wanted.view(np.uint64), wanted, noted)
     rows = np.full((24, room), -1, np.int32)
     for first in (0, 16, 40):
         part = marks[first : {0: 16, 16: 40, 40: 64}[first]].copy()
-        kernels.note_positives(part.view(np.uint64), first, *of_lanes, rows)
+        kernels.note_positives(part.view(np.uint64), first, *column_arrays, rows)
     np.testing.assert_array_equal(positives, marks.sum(axis=0))
-    for lane in range(24):
-        expected = np.flatnonzero(marks[:, lane])[:room]
-        np.testing.assert_array_equal(rows[lane, : expected.size], expected)
-        assert (rows[lane, expected.size :] == -1).all()
-        assert bool(wanted[lane]) == (expected.size < room)
-        assert noted[lane] == expected.size
+    for column in range(24):
+        expected = np.flatnonzero(marks[:, column])[:room]
+        np.testing.assert_array_equal(rows[column, : expected.size], expected)
+        assert (rows[column, expected.size :] == -1).all()
+        assert bool(wanted[column]) == (expected.size < room)
+        assert noted[column] == expected.size
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

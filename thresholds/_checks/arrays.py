@@ -12,12 +12,12 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import on_threads, workers
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks.frames import aligned, in_order, read_frame
+from thresholds._checks.frames import aligned, columns_of, read_frame
 from thresholds._checks.labels import one_name_each
 from thresholds._checks.options import real
 from thresholds._checks.plain import LARGEST_EXACT_INTEGER, numbers, stacked
 from thresholds._checks.sparse import sound_csr, without_zeros
-from thresholds.errors import InputError
+from thresholds.errors import InputError, shown
 
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
 _BLOCK_CELLS = 2**22  # a few megabytes
@@ -183,11 +183,30 @@ def missing(value: object, dtype: np.dtype[Any]) -> float:
     return rounded
 
 
+def thresholds(value: object) -> npt.NDArray[np.float64]:
+    """Check one threshold for each label, and give them as a new array."""
+    array = numbers(value, "thresholds")
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind == "b":
+        raise InputError(f"thresholds has shape {array.shape} and dtype {array.dtype}, expected numbers, one per label")
+    array = array.astype(np.float64)
+    if np.isnan(array).any():
+        raise InputError(f"thresholds has NaN at label {int(np.isnan(array).argmax())}, expected numbers")
+    return array + 0.0
+
+
+def rising(value: object, name: str) -> npt.NDArray[np.float64]:
+    """Check numbers that rise, perhaps none, and give them as a new array."""
+    array = numbers(value, name).astype(np.float64)
+    if array.ndim != 1 or np.isnan(array).any() or (array[1:] <= array[:-1]).any():
+        raise InputError(f"{name} is {shown(array.tolist())}, expected numbers that rise")
+    return array + 0.0
+
+
 def _matrix(value: object, name: str, label_names: Sequence[str] | None) -> Matrix:
     """Return a non-empty 2-D numeric array, dense or CSR; one dimension means one label, frames are put in order."""
     frame = read_frame(value, name)
     if frame is not None:
-        value = in_order(frame, None if label_names is None else tuple(label_names), name)
+        value = columns_of(frame, None if label_names is None else tuple(label_names), name)
     array = sound_csr(value, name) if is_sparse(value) else _dense_matrix(value, name)
     if 0 in array.shape:
         raise InputError(f"{name} is empty, shape {array.shape}, expected at least one row and one label")

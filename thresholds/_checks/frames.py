@@ -56,8 +56,8 @@ def aligned(
     frames = read_frame(first, first_name), read_frame(second, second_name)
     if names is None:
         names = next((frame.names for frame in frames[::-1] if frame is not None and frame.names is not None), None)
-    left: Any = first if frames[0] is None else in_order(frames[0], names, first_name)
-    right: Any = second if frames[1] is None else in_order(frames[1], names, second_name)
+    left: Any = first if frames[0] is None else columns_of(frames[0], names, first_name)
+    right: Any = second if frames[1] is None else columns_of(frames[1], names, second_name)
     if frames[0] is not None and frames[1] is not None:
         left = left[_rows(frames[0].index, first_name, frames[1].index, second_name)]
     return left, right, names
@@ -82,10 +82,10 @@ def named(value: object, name: str, label_names: object = None) -> tuple[Any, Na
     if frame is None:
         return value, names
     names = frame.names if names is None else names
-    return in_order(frame, names, name), names
+    return columns_of(frame, names, name), names
 
 
-def in_order(frame: Frame, names: Names | None, name: str) -> Dense:
+def columns_of(frame: Frame, names: Names | None, name: str) -> Dense:
     """Return the cells of a frame, its columns in the order of `names` if both have names."""
     expected = f"columns for the labels {listed(names or ())} (to go by position, pass an array)"
     order = places(frame.names, names, name, expected, "column")

@@ -11,8 +11,11 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Matrix
 from thresholds.calibration.calibrator import Calibrator
+from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.base import in_kind, positives_only
+from thresholds.rule.loading import rule_of
+from thresholds.rule.saving import header, refuse_unknown
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,6 +43,7 @@ class CalibratedRule(Rule):
     rule: InstanceRule | ThresholdRule
 
     kind: ClassVar[str] = "calibrated"
+    own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule")
 
     def __post_init__(self) -> None:
         """Check the parts, and put the labels of the rule into the order of the calibrator's."""
@@ -102,12 +106,13 @@ class CalibratedRule(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        raise NotImplementedError
+        return header(self.kind) | {"calibrator": to_values(self.calibrator), "rule": self.rule.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        raise NotImplementedError
+        refuse_unknown(values, (*header(""), *cls.own_fields))
+        return cls(from_values(values["calibrator"]), rule_of(values["rule"], "rule"))  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         """Name both parts."""

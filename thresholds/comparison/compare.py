@@ -74,7 +74,7 @@ class Comparison:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Lay the measures out in a table, after the rows, and the labels that rank backwards, which no rule mends."""
+        """Lay the measures out in a table; labels that rank backwards first, which no rule mends, last the rows."""
         f = f"F{self.beta:g}"
         head = [
             ("", "", "rule"),
@@ -101,11 +101,13 @@ class Comparison:
         if any("".join(cells[-2:]) for cells in body):
             head += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
         table = tables.as_text([*zip(*head, strict=True)], [cells[: len(head)] for cells in body])
-        first = [self.rows] if self.rows else []
+        paragraphs = [table]
         if self.labels_backwards:
             names = named(self.backwards, _NAMED)
-            first.append(of_backwards(self.labels_backwards, self.labels_tested, names))
-        return "\n\n".join(["\n".join(first), table]) if first else table
+            paragraphs.insert(0, of_backwards(self.labels_backwards, self.labels_tested, names))
+        if self.rows:
+            paragraphs.append(self.rows)
+        return "\n\n".join(paragraphs)
 
 
 def compare(

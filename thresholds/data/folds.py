@@ -19,12 +19,12 @@ SEED = 0  # of folds, unless another is given: a figure that is reported stays t
 STRATIFIED = "by iterative stratification"
 
 
-class _Labelled(NamedTuple):
+class _Entries(NamedTuple):
     """Which unit (a row, or a group of rows) has which label how often; sorted by unit."""
 
-    unit: Ints
-    label: Ints
-    times: Ints
+    unit: Ints  # (n_entries,)
+    label: Ints  # (n_entries,)
+    times: Ints  # (n_entries,)
 
 
 def multilabel_folds(
@@ -85,32 +85,30 @@ def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, rand
     if n_units < n_folds:
         kind, name = ("row", "y_true") if groups is None else ("group", "groups")
         raise InputError(f"{name} has {counted(n_units, kind)}, expected at least {asked_by}={n_folds}")
-
-    # What falls to chance: the order of units that are alike, and the fold that ties begin with.
-    turn = rng.permutation(n_units)  # (n_units,)
-    first = rng.integers(n_folds, size=n_units)  # (n_units,)
-
-    # The units of each label, those that have it most often first, and the labels of each unit.
-    labelled = _labelled(truth, None if groups is None else unit)
-    by_label = np.lexsort((turn[labelled.unit], -labelled.times, labelled.label))
-    label_starts = np.append(0, np.bincount(labelled.label, minlength=truth.shape[1]).cumsum())  # (n_labels + 1,)
-    unit_starts = np.append(0, np.bincount(labelled.unit, minlength=n_units).cumsum())  # (n_units + 1,)
-
-    # Units without labels even out the sizes in the end, the largest first.
+    entries = _entries(truth, None if groups is None else unit)
     sizes = np.bincount(unit, minlength=n_units)  # (n_units,)
-    by_size = np.lexsort((turn, -sizes))
-    fold_of_unit = deal_out(
+
+    # What is left to chance: the turn of units that are alike, and the first of folds that are alike to a unit.
+    turn = rng.permutation(n_units)
+    first = rng.integers(n_folds, size=n_units)
+
+    # Units with most of a label come first, and the largest of those without labels.
+    by_label = np.lexsort((turn[entries.unit], -entries.times, entries.label))  # (n_entries,)
+    without_labels = np.lexsort((turn, -sizes))  # (n_units,)
+    label_starts = np.append(0, np.bincount(entries.label, minlength=truth.shape[1]).cumsum())
+    unit_starts = np.append(0, np.bincount(entries.unit, minlength=n_units).cumsum())
+    folds = deal_out(
         label_starts,
-        labelled.unit[by_label],
+        entries.unit[by_label],
         unit_starts,
-        labelled.label,
-        labelled.times,
+        entries.label,
+        entries.times,
         sizes,
         first,
-        by_size,
+        without_labels,
         n_folds,
-    )
-    return fold_of_unit[unit]
+    )  # (n_units,)
+    return folds[unit]
 
 
 def split_rows(
@@ -121,7 +119,10 @@ def split_rows(
     `cross_fit` says what `cv` may be; `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for
     all.
     """
-    n, cv = truth.shape[0], _numbers(cv)
+    n = truth.shape[0]
+    cv = _numbers(cv)
+
+    # 1. A splitter; 2. a number of folds, to be made; 3. the fold of each row; 4. pairs of row numbers.
     if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
         return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
     if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
@@ -136,8 +137,8 @@ def split_rows(
             raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
         pairs = list(_of_numbers(cv))
         if not pairs or not pairs[0][0].size:
-            found = counted(len(pairs), "fold")
-            raise InputError(f"cv has {found}, expected one to judge and rows outside it to fit on")
+            n_given = counted(len(pairs), "fold")
+            raise InputError(f"cv has {n_given}, expected one to judge and rows outside it to fit on")
         return pairs, "as given"
     return _checked(cv, n), "as given"
 
@@ -155,7 +156,7 @@ def _folds_of_weighted(
         return _stratified(truth, n_folds, "cv", groups, random_state)
     used = np.flatnonzero(weighted)
     used_groups = None if groups is None else group_numbers(groups, weighted.size)[used]
-    folds = np.full(weighted.size, -1)
+    folds = np.full(weighted.size, -1)  # (n_samples,)
     folds[used] = _stratified(truth[used], n_folds, "cv", used_groups, random_state)
     return folds
 
@@ -176,45 +177,49 @@ def _of_numbers(folds: npt.NDArray[Any]) -> Iterator[tuple[Ints, Ints]]:
 
 def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
     """Check pairs of row numbers."""
-    found, judged = [], np.zeros(n, np.int64)
+    checked = []
+    judged = np.zeros(n, np.int64)  # how often each row is
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise InputError(f"cv has {_checks.shown(pair)}, expected pairs of rows to fit on and rows to judge on")
-        train, test = (_rows(part, n) for part in pair)
+        train = _rows(pair[0], n)
+        test = _rows(pair[1], n)
         if np.isin(test, train).any():
             raise InputError(f"cv fits on row {test[np.isin(test, train)][0]} and judges it, expected other rows")
         times = np.bincount(test, minlength=n)
         if times.max() > 1:
             raise InputError(f"cv judges row {times.argmax()} twice in a fold, expected each at most once")
         judged += times
-        found.append((train, test))
-    if not found:
+        checked.append((train, test))
+    if not checked:
         raise InputError("cv has no folds, expected at least one")
     if judged.max() > 1:
         raise InputError(f"cv judges row {judged.argmax()} in two folds, expected each at most once")
-    return found
+    return checked
 
 
-def _rows(part: Any, n: int) -> Ints:
+def _rows(numbers: Any, n: int) -> Ints:
     """Check row numbers."""
-    rows = np.asarray(part)
+    rows = np.asarray(numbers)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
-        raise InputError(f"cv has {_checks.shown(part)}, expected row numbers")
+        raise InputError(f"cv has {_checks.shown(numbers)}, expected row numbers")
     if rows.min() < 0 or rows.max() >= n:
         raise InputError(f"cv has rows from {rows.min()} to {rows.max()}, expected 0 to {n - 1}")
     return rows.astype(np.int64)
 
 
-def _labelled(truth: Matrix, unit: Ints | None) -> _Labelled:
+def _entries(truth: Matrix, unit: Ints | None) -> _Entries:
     """Count the labels of each unit; without units, of each row."""
     if is_sparse(truth):
         row, label = row_of_entries(truth), truth.indices
     else:
         row, label = np.nonzero(truth)
     if unit is None:
-        return _Labelled(row.astype(np.int64), label.astype(np.int64), np.ones(row.size, np.int64))
-    cells, times = np.unique(unit[row] * truth.shape[1] + label, return_counts=True)
-    return _Labelled(cells // truth.shape[1], cells % truth.shape[1], times)
+        return _Entries(row.astype(np.int64), label.astype(np.int64), np.ones(row.size, np.int64))
+    # One number for each pair of a unit and a label: equal ones are counted.
+    n_labels = truth.shape[1]
+    pairs, times = np.unique(unit[row] * n_labels + label, return_counts=True)
+    return _Entries(pairs // n_labels, pairs % n_labels, times)
 
 
 def group_numbers(groups: Any, n: int) -> Ints:

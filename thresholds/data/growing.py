@@ -24,9 +24,13 @@ class Gathered:
     """
 
     def __init__(self, name: str, spill: str | os.PathLike[str] | None = None, *, n_rows: int | None = None) -> None:
-        self._name, self._spill, self._n_expected = name, spill, n_rows or 0
-        self._parts: tuple[_Growing, ...] = ()
-        self._width = self._n_rows = self._n_last = 0
+        self._name = name
+        self._spill = spill
+        self._n_expected = n_rows or 0
+        self._vectors: tuple[_Growing, ...] = ()  # cells; of CSR blocks data, indices, and lengths of rows
+        self._width = 0
+        self._n_rows = 0
+        self._n_last = 0  # rows of the last block
 
     @property
     def n_rows(self) -> int:
@@ -41,59 +45,71 @@ class Gathered:
     @property
     def kind(self) -> str:
         """Dtype of the cells, and whether they are sparse, in words."""
-        return f"{'sparse ' if len(self._parts) > 1 else ''}{self._parts[0].dtype}" if self._n_rows else "no"
+        if not self._n_rows:
+            return "no"
+        dtype = str(self._vectors[0].dtype)
+        return f"sparse {dtype}" if self._is_sparse else dtype
+
+    @property
+    def _is_sparse(self) -> bool:
+        """Whether blocks are CSR."""
+        return len(self._vectors) > 1
 
     def check(self, block: Matrix) -> None:
         """Refuse rows of another form than those before."""
         if not self._n_rows:
             return
-        sparse, kinds = is_sparse(block), ("dense", "sparse")
-        if sparse != (len(self._parts) > 1):
-            raise InputError(f"{self._name} is {kinds[sparse]}, expected {kinds[not sparse]} as in the rows before")
+        if is_sparse(block) != self._is_sparse:
+            kind, expected = ("dense", "sparse") if self._is_sparse else ("sparse", "dense")
+            raise InputError(f"{self._name} is {kind}, expected {expected} as in the rows before")
         if block.shape[1] != self._width:
             raise InputError(f"{self._name} has {block.shape[1]} labels, expected {self._width} as in the rows before")
-        if block.dtype != self._parts[0].dtype:
+        dtype = self._vectors[0].dtype
+        if block.dtype != dtype:
             raise InputError(
-                f"{self._name} has dtype {block.dtype}, expected {self._parts[0].dtype} as in the rows before: convert"
-                " all rows to one dtype, for scores that in which a rule will see them"
+                f"{self._name} has dtype {block.dtype}, expected {dtype} as in the rows before: convert all rows to one"
+                " dtype, for scores that in which a rule will see them"
             )
 
     def add(self, block: Matrix) -> None:
         """Copy the rows of a checked block, or none of them."""
         self.check(block)
         arrays = _arrays(block)
-        parts = self._parts
+        vectors = self._vectors
         if not self._n_rows:
             room = 0 if is_sparse(block) else self._n_expected * block.shape[1]
-            parts = tuple(_Growing(array.dtype, self._spill, room) for array in arrays)
-        add_all(list(zip(parts, arrays, strict=True)))
-        self._parts, (self._n_last, self._width) = parts, block.shape
+            vectors = tuple(_Growing(array.dtype, self._spill, room) for array in arrays)
+        add_all(list(zip(vectors, arrays, strict=True)))
+        # Nothing failed.
+        self._vectors = vectors
+        self._n_last, self._width = block.shape
         self._n_rows += self._n_last
 
     def undo(self) -> None:
         """Take the last block out again; once, before anything else happens."""
-        for growing in self._parts:
-            growing.undo()
+        for vector in self._vectors:
+            vector.undo()
         self._n_rows -= self._n_last
 
     def matrix(self) -> Matrix:
         """Return all rows, not to be written to; more may be added later."""
         shape = self._n_rows, self._width
-        if len(self._parts) == 1:
-            return self._parts[0].whole().reshape(shape)
+        if not self._is_sparse:
+            return self._vectors[0].whole().reshape(shape)
         from scipy import sparse
 
-        data, indices, lengths = (np.asarray(part.whole()) for part in self._parts)
-        starts = np.append(0, np.cumsum(lengths))
-        index = np.int32 if max(starts[-1], self._width) < 2**31 else np.int64
-        return sparse.csr_array((data, indices.astype(index, copy=False), starts.astype(index)), shape=shape)
+        data, indices, lengths = (np.asarray(vector.whole()) for vector in self._vectors)
+        starts = np.append(0, np.cumsum(lengths))  # (n_rows + 1,)
+        index_dtype = np.int32 if max(starts[-1], self._width) < 2**31 else np.int64
+        indices = indices.astype(index_dtype, copy=False)
+        return sparse.csr_array((data, indices, starts.astype(index_dtype)), shape=shape)
 
 
-def add_all(parts: Sequence[tuple[Any, Any]]) -> None:
+def add_all(pairs: Sequence[tuple[Any, Any]]) -> None:
     """Append a block to each of several that grow, or to none."""
     done = []
     try:
-        for growing, block in parts:
+        for growing, block in pairs:
             growing.add(block)
             done.append(growing)
     except BaseException:
@@ -106,17 +122,20 @@ def _arrays(block: Matrix) -> list[Dense]:
     """Return the vectors that hold a block."""
     if not is_sparse(block):
         return [np.ascontiguousarray(block).reshape(-1)]
-    index = np.int32 if block.shape[1] < 2**31 else np.int64
-    return [block.data, block.indices.astype(index, copy=False), np.diff(block.indptr).astype(np.int64)]
+    index_dtype = np.int32 if block.shape[1] < 2**31 else np.int64
+    lengths = np.diff(block.indptr).astype(np.int64)  # (n_rows,)
+    return [block.data, block.indices.astype(index_dtype, copy=False), lengths]
 
 
 class _Growing:
     """A vector that grows by pieces: in a file, or in chunks of memory, all full but the last."""
 
     def __init__(self, dtype: np.dtype[Any], spill: str | os.PathLike[str] | None, room: int) -> None:
-        self.dtype, self._room = dtype, room
+        self.dtype = dtype
+        self._room = room
         self._chunks: list[Dense] = []
-        self._size = self._n_last = 0
+        self._size = 0
+        self._n_last = 0  # cells of the last piece
         self._file = None if spill is None else tempfile.TemporaryFile(buffering=0, dir=spill)  # noqa: SIM115
         if self._file is not None:
             weakref.finalize(self, self._file.close)
@@ -141,7 +160,8 @@ class _Growing:
         if self._file is not None and self._size:
             return np.memmap(self._file, self.dtype, "r", shape=(self._size,))
         if len(self._chunks) > 1:
-            joined, at = np.empty(self._size, self.dtype), 0
+            joined = np.empty(self._size, self.dtype)
+            at = 0
             self._chunks.reverse()
             while self._chunks:
                 chunk = self._chunks.pop()[: self._size - at]
@@ -158,13 +178,15 @@ class _Growing:
         return np.empty(usual, self.dtype)
 
     def _put(self, piece: Dense) -> int:
-        """Write cells behind the last, as many as there is room for, and tell how many."""
+        """Write cells behind the last, as many as there is room for; return how many."""
         if self._file is not None:
             self._file.seek(self._size * self.dtype.itemsize)
-            left = piece.view(np.uint8).data
-            while left:
-                left = left[self._file.write(left) :]
+            unwritten = piece.view(np.uint8).data
+            while unwritten:
+                unwritten = unwritten[self._file.write(unwritten) :]
             return piece.size
+
+        # The chunk that has room: all before it are full.
         start = 0
         for chunk in self._chunks:
             if self._size < start + chunk.size:
@@ -173,6 +195,6 @@ class _Growing:
         else:
             chunk = self._chunk()
             self._chunks.append(chunk)
-        part = chunk[self._size - start :][: piece.size]
-        part[:] = piece[: part.size]
-        return part.size
+        room = chunk[self._size - start :][: piece.size]
+        room[:] = piece[: room.size]
+        return room.size

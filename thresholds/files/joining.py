@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError
+from thresholds._checks import InputError, in_order, places
 from thresholds.data.growing import Gathered
 from thresholds.files import accounting
 from thresholds.files.converting import Converted
@@ -46,11 +46,9 @@ class TruthFile:
         assert found is not None, "arrays are read whole"
         if source.n_labels != scores.n_labels:
             raise InputError(f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}")
-        names = source.label_names, scores.label_names
-        if None not in names and names[0] != names[1]:
-            raise InputError(f"label names of {source.name} differ from those of {scores.name}, expected the same")
+        order = places(source.label_names, scores.label_names, source.name, f"those of {scores.name}")
         keys = None if key is None else source.keys()
-        return cls(source.name, source.score_key, found.y_score, keys, source.notes)
+        return cls(source.name, source.score_key, in_order(found.y_score, order), keys, source.notes)
 
 
 def _refuse_other_labels(table: Table, part: Part, left: Mapping[str, str], scores: Source) -> None:

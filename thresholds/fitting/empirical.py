@@ -10,19 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresholds._arrays.types import Floats
 from thresholds._checks import Average, Placement
-from thresholds._kernels.choosing import upper_hulls
 from thresholds.data.problem import Problem
 from thresholds.fitting.options import FitOptions
 from thresholds.guards import Guard, fit_guarded, guard_name
-from thresholds.guards.cuts import Guarded
+from thresholds.guards.base import Guarded
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.search import staircase
 from thresholds.search.counting.passes import useful_staircases
+from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
@@ -239,40 +238,8 @@ def _each_label(problem: Problem, options: FitOptions) -> Cuts:
 
 
 def _joint_micro(problem: Problem, options: FitOptions) -> Cuts:
-    """Choose the steps of highest micro F-beta by Dinkelbach's iteration over the edges of the labels' hulls.
-
-    Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction than the
-    whole has, tp / (b^2 positives + predicted) = F / (1 + b^2). A few steps settle that ratio.
-    """
-
-    def hull(stairs: Staircase) -> tuple[Staircase, Floats]:
-        offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
-        return stairs.take(offsets, vertex), slope
-
-    tiles = useful_staircases(
-        problem, hull, options.beta, jointly=True, n_jobs=options.n_jobs, progress=options.progress
+    """Choose the steps of highest micro F-beta of all labels together."""
+    hulls = useful_staircases(
+        problem, Hull.of, options.beta, jointly=True, n_jobs=options.n_jobs, progress=options.progress
     )
-    stairs = staircase.concatenate([tile_stairs for tile_stairs, _ in tiles])
-    slope = np.concatenate([tile_slope for _, tile_slope in tiles])  # (n_edges,), tp gained a prediction
-
-    # What each edge adds to tp and to predictions.
-    tp = stairs.increments(stairs.tp)  # (n_edges,)
-    predicted = stairs.increments(stairs.predicted)  # (n_edges,)
-    beta2_positives = options.beta**2 * stairs.positives.sum()
-
-    # Use the edges that pay at the ratio so far, until it rises no more.
-    ratio = 0.0
-    used = slope > 0
-    while True:
-        better = tp[used].sum() / max(beta2_positives + predicted[used].sum(), 1)
-        if better < ratio:  # By rounding: the edges before were the best.
-            break
-        best = used
-        if better == ratio:
-            break
-        ratio = better
-        used = slope > better
-
-    # Edges of a hull flatten, so the used ones of each label come first: its cut is the last of them.
-    n_used = np.diff(np.append(0, best.cumsum())[stairs.offsets])  # (n_labels,)
-    return stairs.cuts_at(np.where(n_used > 0, stairs.offsets[:-1] + n_used - 1, -1))
+    return best_joint_cuts(hulls, options.beta)

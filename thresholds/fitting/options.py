@@ -15,7 +15,7 @@ from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
 
 if TYPE_CHECKING:  # Guards bring the search along, which to read a command line needs no more than a saved rule does.
-    from thresholds.guards import Guard, Limits, Shrink
+    from thresholds.guards import AnyGuard, Guard, Limits
 
 Check = Callable[[object, str], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -147,7 +147,7 @@ class FitOptions:
         _ = self.chosen_guard
 
     @property
-    def chosen_guard(self) -> "Shrink | None":
+    def chosen_guard(self) -> "AnyGuard | None":
         """The guard with its options; "auto" is the one that suits what is maximised."""
         from thresholds.guards import chosen_guard
 

@@ -1,202 +1,114 @@
-"""Cutting labels at given ranks: the threshold there, what it predicts, and why it is not the in-sample optimum."""
+"""Cutting labels at given ranks: the threshold there, and what it predicts.
 
-from collections.abc import Sequence
+A rank counts rows from the top; where weights are no whole numbers, the unit of weights is worth a
+part of a row.
+"""
+
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.dtypes import rounded_up, threshold_dtype
-from thresholds._arrays.types import Floats, Ints, Texts
-from thresholds._checks import Placement
+from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.guards import count_at_keys, keys_at_ranks
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
-from thresholds.guards.limits import Limits
-from thresholds.metrics.counts import f_of_counts
-from thresholds.rule.guard_report import GuardReport
-from thresholds.search import staircase
+from thresholds.guards.base import NO_POSITIVES, SHRUNK, TIED, GuardedCuts
 from thresholds.search.staircase import Cuts
 
 _ROUNDING = 1e-12  # of ranks, where the unit of weights is no row
-
-SHRUNK, TIED, NO_POSITIVES, LIMITED = "shrunk", "tied scores", "no positives", "limits"
-ALWAYS, ALWAYS_LIMITED, NO_HIT = "always", "always, within limits", "no hit within limits"  # of labels that fell back
+_FIRST = 0.5  # a rank that the highest score has, whatever its weight
 
 
-class GuardedCuts(NamedTuple):
-    """What a guard makes of some labels."""
+class Counts(NamedTuple):
+    """What lies above a score of each label, and what lies at it; by weight."""
 
-    thresholds: Floats
-    tp: Ints
-    predicted: Ints
-    reason: Texts
-
-
-class Guarded(NamedTuple):
-    """The cuts of all labels, beside those of the in-sample optimum."""
-
-    made: GuardedCuts
-    optimum: Cuts
-
-    @property
-    def cuts(self) -> Cuts:
-        """The counts as cuts, which lie where the thresholds do."""
-        at, tp, predicted, _ = self.made
-        return Cuts(at, np.full_like(at, np.nan), tp, predicted, self.optimum.positives)
-
-    def report(
-        self, problem: Problem, guard: str | None, beta: float, zero_division: float, placement: Placement
-    ) -> GuardReport:
-        """Say what was moved."""
-        positives, before = self.optimum.positives, self.optimum.predicted
-        return GuardReport(
-            guard=guard,
-            unguarded=self.optimum.placed(problem, placement),
-            guarded=self.made.thresholds,
-            predicted_before=before * problem.unit,
-            predicted_after=self.made.predicted * problem.unit,
-            f_before=f_of_counts(self.optimum.tp, before, positives, beta, zero_division),
-            f_after=f_of_counts(self.made.tp, self.made.predicted, positives, beta, zero_division),
-            reason=np.where(before == self.made.predicted, "", self.made.reason),
-            label_names=problem.label_names,
-            fell_back=np.isin(self.made.reason, (ALWAYS, ALWAYS_LIMITED, NO_HIT)),
-        )
+    above: Ints  # (n_labels,)
+    tp_above: Ints
+    tied: Ints
+    tp_tied: Ints
 
 
-def joined(parts: Sequence[GuardedCuts]) -> GuardedCuts:
-    """Join the cuts of consecutive labels."""
-    return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def fall_back(
+def cut_at_ranks(
     problem: Problem,
     items: Items,
-    cuts: GuardedCuts,
-    positives: Ints,
-    beta: float,
-    limits: Limits,
-    placement: Placement,
+    ranks: Floats,
+    rows_per_unit: float,
 ) -> GuardedCuts:
-    """Predict a label always if that has a higher F-beta than its cut; then keep the limits.
+    """Cut at ranks, counted in rows from the top; 0 is above the highest score, -1 never.
 
-    Always is the lowest score: all cells but those that are masked and, where predictions stay sparse, `missing`; of a
-    label that has no score but `missing` the sample says nothing, and it keeps its cut. What falls back (or was always
-    predicted already), and hits nothing where the limits allow it, is never predicted: its highest scores are the
-    least likely.
+    `rows_per_unit` is what the unit of the weights is worth in rows. Positive iff score >=
+    threshold.
     """
-    always = _cut_below_all(problem, items, placement)
-    f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
-    f_always = f_of_counts(always.tp, always.predicted, positives, beta, 0.0)
-    better = f_always > f
-    already = (cuts.predicted == always.predicted) & (f_always > 0)
-    falls = better | already
-    best = _chosen(better, always, cuts)
-    best = best._replace(reason=np.where(falls, ALWAYS, best.reason))
+    dtype = threshold_dtype(problem.scores.dtype)
+    present = weight_present(problem, items)  # (n_labels,)
 
-    found = within_limits(problem, items, best, limits, placement)
-    moved = falls & (found.reason == LIMITED)
-    found = found._replace(reason=np.where(moved, ALWAYS_LIMITED, found.reason))
-    return _chosen(moved & (found.tp == 0), _never(falls.size, NO_HIT), found)
+    # The score at each rank, held within the data.
+    n_rows = present * rows_per_unit
+    wanted = np.clip(ranks, 1, np.maximum(n_rows, 1))  # (n_labels,), in rows
+    held = np.where(ranks > 0, wanted, 0)
+    thresholds = _scores_between(items, held, present, rows_per_unit, dtype)
+    if problem.keep_sparse:
+        thresholds = np.maximum(thresholds, problem.missing)
+    counts = count_at(problem, items, thresholds)
 
+    # The tie group there is left out if the rank is nearer, in ratio, to what is predicted without
+    # it.
+    rows_without = np.maximum(counts.above * rows_per_unit, 1)
+    rows_with = (counts.above + counts.tied) * rows_per_unit
+    nearer_without = rows_with / wanted > wanted / rows_without
+    # So are several `missing` scores, of which the sample says nothing, and all of them if
+    # predictions stay sparse.
+    several = (counts.tied * rows_per_unit > 1) | problem.keep_sparse
+    left_out = nearer_without | (ranks <= 0) | ((thresholds == problem.missing) & several)
 
-def within_limits(
-    problem: Problem, items: Items, cuts: GuardedCuts, limits: Limits, placement: Placement
-) -> GuardedCuts:
-    """Replace cuts that break limits; where only limits were asked for, also those that predict nothing.
+    thresholds = np.where(left_out, _next_above(thresholds, dtype), thresholds)
+    tp = counts.tp_above + np.where(left_out, 0, counts.tp_tied)
+    predicted = counts.above + np.where(left_out, 0, counts.tied)
 
-    If a label is predicted too often, as much as is allowed is predicted: the lowest cut, whether or not a positive
-    lies there. If that breaks another limit, the step that keeps all and predicts most nearly as much.
-    """
-    if not limits.any:
-        return cuts
-    positives = np.add.reduceat(items.positive_weights, items.starts[:-1], dtype=np.int64)
-    broken = ~limits.kept(cuts.tp, cuts.predicted, positives) | ((cuts.reason == LIMITED) & (cuts.predicted == 0))
-    if not broken.any():
-        return cuts
-    nearest = limits.nearest(staircase.of_items(items).cuttable(problem), cuts.predicted)
-    reason = np.full(positives.size, LIMITED)
-    found = GuardedCuts(nearest.placed(problem, placement), nearest.tp, nearest.predicted, reason)
-    if limits.max_overprediction is not None:
-        most = limits.max_overprediction * positives
-        lowest = _lowest_within(problem, items, most)
-        allowed = limits.kept(lowest.tp, lowest.predicted, positives) & (lowest.predicted > 0)
-        allowed &= (cuts.predicted > most) | (cuts.reason == LIMITED)
-        capped = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
-        found = _chosen(allowed, capped, found)
-    return _chosen(broken, found, cuts)
+    unpredicted = (ranks < 0) | (present == 0)
+    thresholds[unpredicted] = np.inf
+    tp[unpredicted] = 0
+    predicted[unpredicted] = 0
 
+    # The next number above that is not subnormal may pass over subnormal scores: count again.
+    tiny = left_out & (np.abs(thresholds) <= np.finfo(dtype).tiny)
+    if tiny.any():
+        counts = count_at(problem, items, thresholds)
+        tp[tiny] = (counts.tp_above + counts.tp_tied)[tiny]
+        predicted[tiny] = (counts.above + counts.tied)[tiny]
 
-def _cut_below_all(problem: Problem, items: Items, placement: Placement) -> GuardedCuts:
-    """Cut each label at the lowest score that it may be cut at; one that has no score but `missing` never."""
-    lowest = _lowest_within(problem, items, _present(problem, items).astype(np.float64))
-    reason = np.full(lowest.tp.size, ALWAYS)
-    cuts = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
-    above, _, _, _ = _count_at(items, lowest.score, problem)
-    unscored = (lowest.score == problem.missing) & (above == 0)
-    return _chosen(unscored, _never(unscored.size, ALWAYS), cuts)
+    reason = np.where(left_out, TIED, SHRUNK)
+    return GuardedCuts(thresholds, tp, predicted, np.where(ranks <= 0, NO_POSITIVES, reason))
 
 
-def _never(n_labels: int, reason: str) -> GuardedCuts:
-    """Predict none of some labels."""
-    nothing = np.zeros(n_labels, np.int64)
-    return GuardedCuts(np.full(n_labels, np.inf), nothing, nothing, np.full(n_labels, reason))
-
-
-def _chosen(where: npt.NDArray[np.bool_], first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:
-    """Take the cuts of the first where told so, else of the second."""
-    return GuardedCuts(*(np.where(where, *pair) for pair in zip(first, second, strict=True)))
-
-
-def _lowest_within(problem: Problem, items: Items, most: Floats) -> Cuts:
-    """Return the lowest cut of each label that predicts at most as much, whether or not a positive lies there."""
-    present = _present(problem, items)
+def lowest_cut_within(problem: Problem, items: Items, most: Floats) -> Cuts:
+    """Return the lowest cut of each label that predicts at most as much, with a positive there or not."""
+    present = weight_present(problem, items)  # (n_labels,)
     ranks = np.minimum(np.floor(most * (1 + _ROUNDING)), present)
 
-    def at(ranks: Floats) -> Floats:
-        return to_scores(keys_at_ranks(items.starts, items.keys, items.weights, ranks)).astype(np.float64)
-
-    score = at(np.stack([np.maximum(ranks, 0.5)] * 2))[0]  # One rank is wanted; two are what the kernel gives.
+    # One rank is wanted; two are what the kernel gives.
+    held = np.maximum(ranks, _FIRST)
+    score, _ = _scores_at(items, held, held)  # (n_labels,)
     if problem.keep_sparse:
         score = np.maximum(score, problem.missing)
-    above, hits_above, tied, hits_tied = _count_at(items, score, problem)
-    whole = (above + tied <= ranks) & ~(problem.keep_sparse & (score == problem.missing))
-    tp, predicted = hits_above + np.where(whole, hits_tied, 0), above + np.where(whole, tied, 0)
-    upper, lower = at(np.stack([np.maximum(predicted, 0.5), np.minimum(predicted + 1, np.maximum(present, 1))]))
+    counts = count_at(problem, items, score)
+
+    # The tie group at that score is predicted if all of it fits.
+    absent = problem.keep_sparse & (score == problem.missing)
+    fits = (counts.above + counts.tied <= ranks) & ~absent
+    tp = counts.tp_above + np.where(fits, counts.tp_tied, 0)
+    predicted = counts.above + np.where(fits, counts.tied, 0)
+
+    # The gap that the cut lies in: between the last score that is predicted and the next.
+    after = np.minimum(predicted + 1, np.maximum(present, 1))
+    upper, lower = _scores_at(items, np.maximum(predicted, _FIRST), after)
     lower = np.where(predicted < present, lower, np.nan)
     return Cuts(np.where(predicted > 0, upper, np.inf), lower, tp, predicted, np.zeros_like(tp))
 
 
-def cut_at_ranks(problem: Problem, items: Items, ranks: Floats, rows_per_unit: float) -> GuardedCuts:
-    """Cut at ranks, counted in rows from the top; 0 is above the highest score, -1 never.
-
-    `rows_per_unit` is what the unit of the weights is worth in rows. Positive iff score >= threshold; the tie group at
-    the threshold is left out if predicted rows with it, times those without it, exceed rank^2 (it is nearer to the
-    rank without it, in ratio), and if it is that of several `missing` scores.
-    """
-    dtype = threshold_dtype(problem.scores.dtype)
-    present = _present(problem, items)
-    wanted = np.clip(ranks, 1, np.maximum(present * rows_per_unit, 1))
-    t = _scores_at(items, np.where(ranks > 0, wanted, 0), present, rows_per_unit, dtype)
-    if problem.keep_sparse:
-        t = np.maximum(t, problem.missing)
-    above, hits_above, tied, hits_tied = _count_at(items, t, problem)
-    left_out = ((above + tied) * rows_per_unit / wanted > wanted / np.maximum(above * rows_per_unit, 1)) | (ranks <= 0)
-    left_out |= (t == problem.missing) & ((tied * rows_per_unit > 1) | problem.keep_sparse)
-    t = np.where(left_out, _next_above(t, dtype), t)
-    tp, predicted = hits_above + np.where(left_out, 0, hits_tied), above + np.where(left_out, 0, tied)
-    never = (ranks < 0) | (present == 0)
-    t[never], tp[never], predicted[never] = np.inf, 0, 0
-    tiny = left_out & (np.abs(t) <= np.finfo(dtype).tiny)
-    if tiny.any():  # The next normal number may pass over subnormal scores.
-        again = _count_at(items, t, problem)
-        tp[tiny], predicted[tiny] = (again[1] + again[3])[tiny], (again[0] + again[2])[tiny]
-    reason = np.where(ranks <= 0, NO_POSITIVES, np.where(left_out, TIED, SHRUNK))
-    return GuardedCuts(t, tp, predicted, reason)
-
-
-def _present(problem: Problem, items: Items) -> Ints:
-    """Return the weight of the cells of each label that are not masked."""
+def weight_present(problem: Problem, items: Items) -> Ints:
+    """Return the weight (n_labels,) of the cells of each label that are not masked."""
     masked = to_keys(np.array([-np.inf], problem.dtype))[0]
     if items.weights.size == 0 and items.keys.min() > masked:
         return np.diff(items.starts)
@@ -205,33 +117,57 @@ def _present(problem: Problem, items: Items) -> Ints:
     return np.asarray(np.add.reduceat(weights, items.starts[:-1], dtype=np.int64))
 
 
-def _scores_at(items: Items, ranks: Floats, present: Ints, rows_per_unit: float, dtype: np.dtype[Any]) -> Floats:
-    """Return the score at each rank, linear between whole ranks, rounded up in the dtype of the scores."""
+def count_at(problem: Problem, items: Items, thresholds: Floats) -> Counts:
+    """Count what lies above, and at, a threshold of each label."""
+    keys = to_keys(np.ascontiguousarray(rounded_up(thresholds, problem.dtype)))
+    starts, item_keys, positive_weights, weights = items
+    return Counts(*count_at_keys(starts, item_keys, positive_weights, weights, keys))
+
+
+def _scores_at(items: Items, ranks: Floats | Ints, later: Floats | Ints) -> Floats:
+    """Return the scores (2, n_labels) at two ranks of each label, in the unit of the weights."""
+    both = np.stack([ranks, later]).astype(np.float64)
+    keys = keys_at_ranks(items.starts, items.keys, items.weights, both)
+    return to_scores(keys).astype(np.float64)
+
+
+def _scores_between(
+    items: Items,
+    ranks: Floats,
+    present: Ints,
+    rows_per_unit: float,
+    dtype: np.dtype[Any],
+) -> Floats:
+    """Return the score at each rank, linear between whole ranks, rounded up in that dtype."""
+    # A rank that is whole but for rounding is whole.
     ranks = np.minimum(ranks, present * rows_per_unit)
-    near = np.rint(ranks)
-    ranks = np.where(np.abs(ranks - near) < _ROUNDING * near, near, ranks)
+    nearest = np.rint(ranks)
+    ranks = np.where(np.abs(ranks - nearest) < _ROUNDING * nearest, nearest, ranks)
     whole = np.floor(ranks)
-    last = whole + 1 > present * rows_per_unit * (1 + _ROUNDING)
-    between = np.stack([whole, whole + ~last]) / rows_per_unit * (1 - _ROUNDING)
-    between = np.maximum(np.minimum(between, present), 0.5)  # The highest score has half of the smallest unit.
-    upper, lower = to_scores(keys_at_ranks(items.starts, items.keys, items.weights, between)).astype(np.float64)
+
+    # The scores at the whole ranks on both sides; the last rank has none below.
+    is_last = whole + 1 > present * rows_per_unit * (1 + _ROUNDING)
+    both = np.stack([whole, whole + ~is_last]) / rows_per_unit * (1 - _ROUNDING)  # (2, n_labels)
+    both = np.maximum(np.minimum(both, present), _FIRST)
+    upper, lower = _scores_at(items, both[0], both[1])
+
+    # Between them; at the upper one where the gap exceeds float64.
     with np.errstate(invalid="ignore", over="ignore"):
-        t = np.where(upper > lower, upper + (ranks - whole) * (lower - upper), upper)
-    t = np.where(np.isfinite(t) | (t == upper), t, upper)  # The gap exceeds float64.
-    t = np.minimum(rounded_up(t, dtype).astype(np.float64), upper)
+        score = np.where(upper > lower, upper + (ranks - whole) * (lower - upper), upper)
+    score = np.where(np.isfinite(score) | (score == upper), score, upper)
+
+    # In the dtype of the scores, and not subnormal unless the upper one is.
+    score = np.minimum(rounded_up(score, dtype).astype(np.float64), upper)
     tiny = float(np.finfo(dtype).tiny)
-    return np.asarray(np.where((t != 0) & (np.abs(t) < tiny), np.minimum(np.where(t > 0, tiny, 0), upper), t) + 0.0)
+    normal = np.minimum(np.where(score > 0, tiny, 0), upper)
+    is_subnormal = (score != 0) & (np.abs(score) < tiny)
+    return np.asarray(np.where(is_subnormal, normal, score) + 0.0)  # -0.0 becomes 0.0
 
 
-def _count_at(items: Items, t: Floats, problem: Problem) -> Ints:
-    """Count what lies above, and at, the thresholds."""
-    keys = to_keys(np.ascontiguousarray(rounded_up(t, problem.dtype)))
-    return count_at_keys(items.starts, items.keys, items.positive_weights, items.weights, keys)
-
-
-def _next_above(t: Floats, dtype: np.dtype[Any]) -> Floats:
+def _next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
     """Return the next number above that is not subnormal."""
     with np.errstate(over="ignore"):  # Above the largest number lies +inf.
-        after = np.nextafter(t.astype(dtype), dtype.type(np.inf)).astype(np.float64)
+        after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
     tiny = float(np.finfo(dtype).tiny)
-    return np.where(np.abs(after) < tiny, np.where(after > 0, tiny, 0.0), after)
+    normal = np.where(after > 0, tiny, 0.0)
+    return np.where(np.abs(after) < tiny, normal, after)

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Ints
+from thresholds._arrays.types import Booleans, Ints
 from thresholds.search.staircase import Cuts, Staircase
 
 
@@ -18,35 +17,43 @@ class Limits(NamedTuple):
 
     def __str__(self) -> str:
         """List the limits that are set."""
-        return ", ".join(f"{name}={value!r}" for name, value in self._asdict().items() if value is not None)
+        values = self._asdict().items()
+        return ", ".join(f"{name}={value!r}" for name, value in values if value is not None)
 
     @property
     def any(self) -> bool:
         """Whether there is a limit."""
         return self != Limits()
 
-    def kept(self, tp: Ints, predicted: Ints, positives: Ints) -> npt.NDArray[np.bool_]:
-        """Tell which counts keep the limits."""
-        kept = np.ones(tp.shape, np.bool_)
-        with np.errstate(divide="ignore", invalid="ignore"):  # Ratios, as metrics have them; 0/0 keeps all limits.
+    def allow(self, tp: Ints, predicted: Ints, positives: Ints) -> Booleans:
+        """Return which counts keep the limits."""
+        allowed = np.ones(tp.shape, np.bool_)
+        # Ratios, as metrics have them; 0/0 keeps all limits.
+        with np.errstate(divide="ignore", invalid="ignore"):
             if self.max_overprediction is not None:
-                kept &= ~(predicted / positives > self.max_overprediction)
+                allowed &= ~(predicted / positives > self.max_overprediction)
             if self.min_precision is not None:
-                kept &= ~(tp / predicted < self.min_precision)
+                allowed &= ~(tp / predicted < self.min_precision)
             if self.min_recall is not None:
-                kept &= ~(tp / positives < self.min_recall)
-        return kept
+                allowed &= ~(tp / positives < self.min_recall)
+        return allowed
 
     def within(self, stairs: Staircase) -> Staircase:
-        """Leave out the steps that do not keep the limits; no cut between two steps would either, if they do not."""
-        return stairs.where(self.kept(stairs.tp, stairs.predicted, stairs.positives[stairs.label]))
+        """Leave out the steps that break limits; if both do, so does every cut between them."""
+        return stairs.where(self.allow(stairs.tp, stairs.predicted, stairs.positives[stairs.label]))
 
     def nearest(self, stairs: Staircase, predicted: Ints) -> Cuts:
-        """Return the cut of each label that keeps the limits and predicts most nearly as much; never without one."""
+        """Return the allowed cut of each label that predicts most nearly as much; never without one."""
         allowed = self.within(stairs)
-        far = np.abs(np.log(allowed.predicted / np.maximum(predicted, 0.5)[allowed.label]))
-        order = np.lexsort((far, allowed.label))  # Stable: of steps that are equally near the highest.
+
+        # Distance of each step in ratio; from nothing as from a half.
+        wanted = np.maximum(predicted, 0.5)[allowed.label]
+        distance = np.abs(np.log(allowed.predicted / wanted))  # (n_steps,)
+
+        # The first of each label in that order. It is stable: of steps that are equally near, the
+        # highest.
+        order = np.lexsort((distance, allowed.label))
         steps = np.full(predicted.size, -1)
-        some = np.diff(allowed.offsets) > 0
-        steps[some] = order[allowed.offsets[:-1][some]]
+        has_steps = np.diff(allowed.offsets) > 0
+        steps[has_steps] = order[allowed.offsets[:-1][has_steps]]
         return allowed.cuts_at(steps)

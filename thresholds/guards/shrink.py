@@ -1,36 +1,43 @@
-"""The guard "shrink": how much to predict, averaged over what the label, its siblings and its probabilities say.
+"""The guard "shrink": how much to predict, by what a label, its siblings and its probabilities say.
 
-For ratios g = c / a of predictions c to positives a from 1/16 to 64, in twelfths of an octave, three views of F-beta:
+For ratios g = c / a of predictions c to positives a from 1/16 to 64, in twelfths of an octave,
+three views of F-beta:
 
-    F_own(g) = (1 + B) TP(g a) / (B a + g a)    on the label's own sample, B = beta^2; ties in equal parts
+    F_own(g) = (1 + B) TP(g a) / (B a + g a)    on the label's own sample, B = beta^2;
+                                                ties in equal parts
     F_sib(g) = mean of F_own(g) over the labels, weighted by exp(-(difference of ln a / .7)^2 / 2)
-    F_exp(g) = (1 + B) P(g a) / (B sum of p + g a)    P: sum of p over the g a highest scores, p from one logistic
-                                                      curve for all labels
+    F_exp(g) = (1 + B) P(g a) / (B sum of p + g a)    P: sum of p over the g a highest scores,
+                                                      p from one logistic curve for all labels
 
-    q(g) ~ exp(a F_own(g) + 20 (F_sib(g) + F_exp(g)) / 2),    rank = 1 + a exp(sum over g of q(g) ln g)
+    q(g) ~ exp(a F_own(g) + 20 (F_sib(g) + F_exp(g)) / 2)
+    rank = 1 + a exp(sum over g of q(g) ln g)
 
-The threshold is the score at that rank, between two scores where it is no whole number. Few positives, and the prior
-decides; many, and the label itself does. One rank lower, since a positive that helps to choose a rank is counted in
-it: leave it out, and it is accepted if it is among the c + 1 highest. A threshold never admits a tie group much larger
-than the rank, nor that of `missing` scores: where a rare label's scores are all 0, the sample says nothing.
+The threshold is the score at that rank, between two scores where it is no whole number. Few
+positives, and the prior decides; many, and the label itself does. One rank lower, since a positive
+that helps to choose a rank is counted in it: leave it out, and it is accepted if it is among the c
++ 1 highest. A threshold never admits a tie group much larger than the rank, nor that of `missing`
+scores: where a rare label's scores are all 0, the sample says nothing.
 
-Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is to predict nearly
-always. So if the average of the labels' F that is fitted is below that of predicting each on every row, on the rows of
-the fit, where the guard does better than on others, each label takes the better of its cut and the lowest: that of
-`missing` scores, too, unless predictions shall stay sparse. (The plain optimum does worse than always there, on other
-rows.) Limits come last.
+Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is
+to predict nearly always. So if the average of the labels' F that is fitted is below that of
+predicting each on every row, on the rows of the fit, where the guard does better than on others,
+each label takes the better of its cut and the lowest: that of `missing` scores, too, unless
+predictions shall stay sparse (`fall_back.py`). (The plain optimum does worse than always there, on
+other rows.) Limits come last.
 
-The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower bounds for statistical
-estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010, "Large-Scale Inference", chapter 1.
+The weights q are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower
+bounds for statistical estimation"; the shrinkage towards siblings is empirical Bayes: Efron 2010,
+"Large-Scale Inference", chapter 1.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from thresholds import _checks
 from thresholds._arrays.blocks import in_pieces, row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints
@@ -38,34 +45,117 @@ from thresholds._checks import Placement
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.guards.cuts import Guarded, GuardedCuts, cut_at_ranks, fall_back, joined, within_limits
+from thresholds.guards.base import AnyGuard, Guarded, GuardedCuts, joined
+from thresholds.guards.cuts import cut_at_ranks
+from thresholds.guards.fall_back import fall_back, is_below_always
+from thresholds.guards.limited import within_limits
 from thresholds.guards.limits import Limits
-from thresholds.guards.options import Shrink
 from thresholds.guards.pooled_curve import PooledCurve, fit_pooled_curve, keys_apart, narrow_keys
-from thresholds.metrics.counts import f_of_counts
 from thresholds.search import staircase
 from thresholds.search.staircase import Cuts
 
-RATIOS = 2.0 ** (np.arange(-48, 73) / 12)  # It has 1, which perfectly separated labels need.
+# (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
+RATIOS = 2.0 ** (np.arange(-48, 73) / 12)
 
-_PRIOR = 20.0  # rows that the prior is worth; 10 to 80 do nearly as well
+_PRIOR_ROWS = 20.0  # that the prior is worth; 10 to 80 do nearly as well
 _BANDWIDTH = 0.7  # of siblings, in ln a
-_SHIFT = 1.0  # ranks; .5 to 1.5 do nearly as well, 0 and 2 worse
+_EXTRA_RANKS = 1.0  # .5 to 1.5 do nearly as well, 0 and 2 worse
 _SIZES_PER_BLOCK = 256
-_MANY_SIZES = 2048
+_MOST_SIZES = 2048  # different numbers of positives; more are rounded
+_SIZES_PER_BANDWIDTH = 64  # to these
 _COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.
+_ABOVE_MAX = 0  # a rank
+_NEVER = -1
+
+Unsupported = Literal["above_max", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shrink(AnyGuard):
+    """The guard "shrink": the number predicted is drawn towards what suits similar labels.
+
+    Parameters
+    ----------
+    siblings : borrow from labels with about as many positives
+    probabilities : borrow from one logistic curve of truth on score for all labels; it is not used
+    where it falls, or
+        where all scores are equal, as for scores that cannot be compared over labels. Switch it off
+        if they cannot.
+    unsupported : what to do with a label without positives: "above_max" puts its threshold just
+    above its highest
+        score, so that a clearer case than any seen is predicted; "never" at +inf
+    """
+
+    name: ClassVar[str] = "shrink"
+
+    siblings: bool = True
+    probabilities: bool = True
+    unsupported: Unsupported = "above_max"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        for name, known in (
+            ("siblings", (True, False)),
+            ("probabilities", (True, False)),
+            ("unsupported", ("above_max", "never")),
+        ):
+            object.__setattr__(self, name, _checks.option(getattr(self, name), name, known))
+
+    def fit(
+        self,
+        problem: Problem,
+        limits: Limits,
+        average: str,
+        beta: float,
+        placement: Placement,
+        n_jobs: int | None,
+        progress: bool,
+    ) -> Guarded:
+        """Shrink the thresholds of all labels; the average decides whether they fall back."""
+        rows_per_unit = _rows_per_unit(problem)
+        # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an
+        # entry.
+        cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
+        steps = _Steps(problem, cells, rows_per_unit, beta, limits, placement)
+        over_tiles = partial(map_tiles, problem, n_jobs=n_jobs, progress=progress)
+
+        # What all labels say.
+        curve = None
+        if self.probabilities:
+            curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs)
+        views = over_tiles(partial(steps.view, curve))
+        own = np.concatenate([view.own for view in views])  # (n_labels, n_ratios)
+        expected = np.concatenate([view.expected for view in views])  # (n_labels, n_ratios)
+        optimum = staircase.all_cuts([view.optimum for view in views])
+
+        # The rank of each label.
+        positives = optimum.positives * np.float64(rows_per_unit)  # (n_labels,), in rows
+        ranks = _ranks(own, None if curve is None else expected, positives, self.siblings)
+        ranks[positives == 0] = _ABOVE_MAX if self.unsupported == "above_max" else _NEVER
+
+        # The cuts there, before and after the limits.
+        is_light = problem.is_dense_unweighted
+        tiles = over_tiles(partial(steps.cut, ranks), light=is_light)
+        shrunk = joined([before for before, _ in tiles])
+        limited = joined([after for _, after in tiles])
+
+        # Or always.
+        if is_below_always(problem, shrunk, optimum.positives, average, beta):
+            better_of_both = partial(steps.fall_back, shrunk, optimum.positives)
+            limited = joined(over_tiles(better_of_both, light=is_light))
+        return Guarded(limited, optimum)
 
 
 class _Views(NamedTuple):
-    """What a tile of labels says of each ratio, and the in-sample optimum."""
+    """What some labels say of each ratio, and their in-sample optimum."""
 
-    own: Floats
-    expected: Floats
+    own: Floats  # (n_labels, n_ratios) F-beta
+    expected: Floats  # (n_labels, n_ratios) F-beta of expected counts; zeros without a curve
     optimum: Cuts
 
 
 @dataclass(frozen=True)
-class _Cutting:
+class _Steps:
     """The steps of the fit that read the labels `first:last` of a tile."""
 
     problem: Problem
@@ -87,63 +177,23 @@ class _Cutting:
 
     def fall_back(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:
         """Take the better of the cuts and always, after the limits."""
-        items = self.cells(first, last)
-        of_tile = GuardedCuts._make(values[first:last] for values in cuts)
-        return fall_back(self.problem, items, of_tile, positives[first:last], self.beta, self.limits, self.placement)
-
-
-def fit_shrunk(
-    problem: Problem,
-    options: Shrink,
-    limits: Limits,
-    average: str,
-    beta: float,
-    placement: Placement,
-    n_jobs: int | None,
-    progress: bool,
-) -> Guarded:
-    """Shrink the thresholds of all labels; `average` ("macro" or "weighted") decides whether they fall back."""
-    rows_per_unit = _rows_per_unit(problem)
-    # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
-    cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
-    steps = _Cutting(problem, cells, rows_per_unit, beta, limits, placement)
-    over_tiles = partial(map_tiles, problem, n_jobs=n_jobs, progress=progress)
-
-    # What all labels say, and the rank of each.
-    curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs) if options.probabilities else None
-    views = over_tiles(partial(steps.view, curve))
-    own = np.concatenate([part.own for part in views])  # (n_labels, n_ratios)
-    expected = np.concatenate([part.expected for part in views])  # (n_labels, n_ratios)
-    optimum = staircase.all_cuts([part.optimum for part in views])
-    positives = optimum.positives * np.float64(rows_per_unit)
-    ranks = _ranks(own, None if curve is None else expected, positives, options.siblings)
-    ranks[positives == 0] = 0 if options.unsupported == "above_max" else -1
-
-    # The cuts there, or always.
-    parts = over_tiles(partial(steps.cut, ranks), light=problem.is_dense_unweighted)
-    shrunk = joined([before for before, _ in parts])
-    limited = joined([after for _, after in parts])
-    if _is_below_always(problem, shrunk, optimum.positives, average, beta):
-        limited = joined(
-            over_tiles(partial(steps.fall_back, shrunk, optimum.positives), light=problem.is_dense_unweighted)
+        tile = GuardedCuts._make(values[first:last] for values in cuts)
+        return fall_back(
+            self.problem,
+            self.cells(first, last),
+            tile,
+            positives[first:last],
+            self.beta,
+            self.limits,
+            self.placement,
         )
-    return Guarded(limited, optimum)
-
-
-def _is_below_always(problem: Problem, cuts: GuardedCuts, positives: Ints, average: str, beta: float) -> bool:
-    """Whether the labels' average F-beta is below that of predicting each on every row.
-
-    It is the average that is fitted: labels with positives count alike for macro, by their positives for weighted F.
-    """
-    label_weights = positives if average == "weighted" else positives > 0
-    total = np.full_like(positives, problem.row_weights.sum())
-    f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
-    f_always = f_of_counts(positives, total, positives, beta, 0.0)
-    return bool((label_weights * f).sum() < (label_weights * f_always).sum())
 
 
 def _rows_per_unit(problem: Problem) -> float:
-    """Return what the unit of weights is worth in rows: itself if they are whole numbers, else the mean is a row."""
+    """Return what the unit of weights is worth in rows.
+
+    Whole numbers count rows. Of others the mean is a row.
+    """
     weights = problem.row_weights * np.float64(problem.unit)
     if weights.sum() < _COUNTABLE and not (weights % 1).any():
         return problem.unit
@@ -153,18 +203,26 @@ def _rows_per_unit(problem: Problem) -> float:
 def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float) -> _Views:
     """Read what a tile of labels says."""
     stairs = staircase.of_items(items)
-    most = int(problem.row_weights.sum())
+    n_rows = int(problem.row_weights.sum())
     own = f_at_ratios(
-        stairs.offsets, stairs.tp, stairs.predicted, stairs.higher, stairs.positives, most, RATIOS, beta**2
+        stairs.offsets,
+        stairs.tp,
+        stairs.predicted,
+        stairs.higher,
+        stairs.positives,
+        n_rows,
+        RATIOS,
+        beta**2,
     )
     expected = np.zeros_like(own)
     if curve is not None:
-        keys = narrow_keys(items.keys)
+        missing, masked = keys_apart(problem)
         expected = expected_f_at_ratios(
             items.starts,
-            keys,
+            narrow_keys(items.keys),
             items.weights,
-            *keys_apart(problem),
+            missing,
+            masked,
             curve.probable,
             curve.p,
             stairs.positives,
@@ -176,37 +234,55 @@ def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float
 
 
 def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bool) -> Floats:
-    """Return the rank of each label, some labels at a time: with all, the ratios would take much memory."""
-    near, which = _of_siblings(own, positives) if siblings else (own, np.arange(positives.size))
+    """Return the rank of each label, some labels at a time: ratios of all would take much memory."""
+    if siblings:
+        sibling_f, sibling_of_label = _of_siblings(own, positives)
     ranks = np.empty(positives.size)
-    for part in row_blocks(*own.shape):
-        views = ([near[which[part]]] if siblings else []) + ([] if expected is None else [expected[part]])
-        prior = sum(views) / len(views) if views else np.zeros_like(own[part])
-        a = positives[part, np.newaxis]
-        ranks[part] = _SHIFT + positives[part] * _mean_ratio(a * own[part] + _PRIOR * prior)
+    for labels in row_blocks(*own.shape):
+        # The prior: the mean of what is borrowed.
+        borrowed = []
+        if siblings:
+            borrowed.append(sibling_f[sibling_of_label[labels]])
+        if expected is not None:
+            borrowed.append(expected[labels])
+        prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own[labels])
+
+        # The evidence: a F_own + 20 F_prior, (n_labels of the block, n_ratios).
+        evidence = positives[labels, np.newaxis] * own[labels] + _PRIOR_ROWS * prior
+        ranks[labels] = _EXTRA_RANKS + positives[labels] * _mean_ratio(evidence)
     return ranks
 
 
 def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
-    """Average over labels with about as many positives: one average for each number of them, and which each label has.
+    """Average over labels with about as many positives.
+
+    Returns one average for each number of positives, (n_sizes, n_ratios), and which each label has.
 
     More than 2,048 different numbers, as real weights give, are rounded to 64ths of the bandwidth.
     """
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # Labels without positives have no siblings.
         log_size = np.log(positives)
-    if np.unique(log_size).size > _MANY_SIZES:
-        log_size = np.rint(log_size * (64 / _BANDWIDTH)) * (_BANDWIDTH / 64)
-    sizes, which = np.unique(log_size, return_inverse=True)
-    count, sums = np.bincount(which).astype(np.float64), np.zeros((sizes.size, RATIOS.size))
-    np.add.at(sums, which, own)
-    found, kept = np.zeros_like(sums), np.flatnonzero(sizes > -np.inf)
-    for block in in_pieces(slice(0, kept.size), _SIZES_PER_BLOCK):
-        rows = kept[block]
-        weight = np.exp(-0.5 * ((sizes[rows, np.newaxis] - sizes[kept]) / _BANDWIDTH) ** 2)
+    if np.unique(log_size).size > _MOST_SIZES:
+        steps = np.rint(log_size * (_SIZES_PER_BANDWIDTH / _BANDWIDTH))
+        log_size = steps * (_BANDWIDTH / _SIZES_PER_BANDWIDTH)
+
+    # Labels of one size weigh alike: F added up over them, once.
+    sizes, size_of_label = np.unique(log_size, return_inverse=True)
+    n_labels = np.bincount(size_of_label).astype(np.float64)  # (n_sizes,)
+    sums = np.zeros((sizes.size, RATIOS.size))
+    np.add.at(sums, size_of_label, own)
+
+    # A block of sizes against all others: exp(-(difference / bandwidth)^2 / 2).
+    means = np.zeros_like(sums)
+    finite = np.flatnonzero(sizes > -np.inf)
+    for block in in_pieces(slice(0, finite.size), _SIZES_PER_BLOCK):
+        rows = finite[block]
+        distance = (sizes[rows, np.newaxis] - sizes[finite]) / _BANDWIDTH
+        weight = np.exp(-0.5 * distance**2)  # (n_rows, n_finite)
         # einsum without optimisation: no BLAS, whose sums depend on its threads.
-        total = np.einsum("vu,u->v", weight, count[kept])
-        found[rows] = np.einsum("vu,ug->vg", weight, sums[kept]) / total[:, np.newaxis]
-    return found, which
+        total = np.einsum("vu,u->v", weight, n_labels[finite])
+        means[rows] = np.einsum("vu,ug->vg", weight, sums[finite]) / total[:, np.newaxis]
+    return means, size_of_label
 
 
 def _mean_ratio(evidence: Floats) -> Floats:

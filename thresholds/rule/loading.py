@@ -1,8 +1,8 @@
 """Reading saved rules."""
 
 import os
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import InputError
@@ -14,9 +14,14 @@ from thresholds.rule.saving import FORMAT, FORMAT_VERSION
 from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
+_KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)}
+_KINDS_ABOVE = {"calibrated": ("thresholds.calibration.rule", "CalibratedRule")}  # of rooms that need this one
+
 
 def load_rule(path: str | os.PathLike[str]) -> Rule:
-    """Read a rule that `save` wrote; needs NumPy alone, and so do predictions, but those of an `InstanceRule`.
+    """Read a rule that `save` wrote; needs NumPy alone, and so do predictions.
+
+    But those of an `InstanceRule` need Numba, and a `CalibratedRule` needs Numba and SciPy.
 
     Raises
     ------
@@ -28,21 +33,33 @@ def load_rule(path: str | os.PathLike[str]) -> Rule:
         return _read(path)
 
 
+def rule_of(values: object, name: str) -> Rule:
+    """Build a rule from what its `to_dict` gave; `name` is what has the values, for an error."""
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
+        raise InputError(f"{name} is not a rule: expected a JSON object with format {FORMAT!r}")
+    if type(values.get("version")) is not int or values["version"] != FORMAT_VERSION:
+        raise InputError(f"{name} has format version {values.get('version')!r}, expected {FORMAT_VERSION}")
+    kind = _checks.option(values.get("kind"), f"the kind of {name}", (*_KINDS, *_KINDS_ABOVE))
+    try:
+        return _class_of(kind).from_dict(values)
+    except KeyError as error:
+        raise InputError(f"{name} lacks {error}, expected the JSON of rule.save") from None
+    except (TypeError, ValueError, IndexError) as error:
+        raise InputError(f"{name} is not a rule: {error}") from None
+
+
 def _read(path: str | os.PathLike[str]) -> Rule:
     """Read a rule."""
     try:
         values = _checks.read_json(Path(path).read_bytes())
     except InputError as error:
         raise InputError(f"{path} is not a rule: {error}, expected the JSON of rule.save") from None
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise InputError(f"{path} is not a rule: expected a JSON object with format {FORMAT!r}")
-    if type(values.get("version")) is not int or values["version"] != FORMAT_VERSION:
-        raise InputError(f"{path} has format version {values.get('version')!r}, expected {FORMAT_VERSION}")
-    kinds: dict[str, Any] = {rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)}
-    _checks.option(values.get("kind"), f"the kind of {path}", tuple(kinds))
-    try:
-        return kinds[values["kind"]].from_dict(values)  # type: ignore[no-any-return]
-    except KeyError as error:
-        raise InputError(f"{path} lacks {error}, expected the JSON of rule.save") from None
-    except (TypeError, ValueError, IndexError) as error:
-        raise InputError(f"{path} is not a rule: {error}") from None
+    return rule_of(values, str(path))
+
+
+def _class_of(kind: str) -> type[Rule]:
+    """Return the class of a kind of rule, imported now if it is of a room above."""
+    if kind in _KINDS:
+        return _KINDS[kind]
+    module, name = _KINDS_ABOVE[kind]
+    return getattr(import_module(module), name)  # type: ignore[no-any-return]

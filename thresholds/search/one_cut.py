@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from thresholds._arrays import threads
-from thresholds._arrays.types import Dense, Ints
+from thresholds._arrays.blocks import by_cells
+from thresholds._arrays.types import Ints, Keys
 from thresholds._checks import Average
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.one_cut import pooled_counts, pooled_gains
@@ -25,7 +26,6 @@ from thresholds.metrics.counts import f_of_counts
 from thresholds.search.counting.passes import useful_staircases
 from thresholds.search.one_cut_dense import EQUAL, UNIT, MeanCut, shares_of
 
-Piece = tuple[int, int]
 Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**21  # Small enough to sort near the cache, large enough to sweep the grid once for each.
@@ -36,8 +36,8 @@ _WORTH_BOUNDING = 16  # labels: with fewer, the bounds of rows are loose, and so
 class _Pool(NamedTuple):
     """Candidate cuts, rising, with the positive weight at each."""
 
-    grid: Dense
-    hits: Ints
+    grid: Keys  # (n_candidates,)
+    positive_weights: Ints  # (n_candidates,)
 
 
 def best_shared_cut(
@@ -73,9 +73,12 @@ class _Search:
         narrowed = self._narrowed() if self.problem.is_dense_unweighted else None
         if narrowed is not None:
             return narrowed
+
+        # Pool the scores of positives, and count what changes as the cut falls to each.
         pool = self._pool()
-        best = self._best_micro if self.average == "micro" else self._best_mean
-        chosen = best(pool) if pool.grid.size else None
+        if not pool.grid.size:
+            return np.inf, np.nan
+        chosen = self._best_micro(pool) if self.average == "micro" else self._best_mean(pool)
         if chosen is None:
             return np.inf, np.nan
         key = pool.grid[chosen]
@@ -90,12 +93,18 @@ class _Search:
             search = MeanCut(self.problem, self.average, self.beta, self.zero_division, **run)
             worth = self.problem.n_stored >= _WORTH_COUNTING and self.problem.n_labels >= _WORTH_BOUNDING
             return search.best() if worth else None
+
+        # Micro F of all cells is the F of one label that has them all.
         pooled = self.problem.pooled()
         if pooled is None:
             return None
         (stairs,) = useful_staircases(pooled, lambda stairs: stairs, self.beta, jointly=False, **run)
-        f = f_of_counts(stairs.tp, stairs.predicted, np.full_like(stairs.tp, stairs.positives[0]), self.beta, 0.0)
-        return (float(stairs.score[f.argmax()]), float(stairs.lower[f.argmax()])) if f.size else (np.inf, np.nan)
+        positives = np.full_like(stairs.tp, stairs.positives[0])
+        f = f_of_counts(stairs.tp, stairs.predicted, positives, self.beta, 0.0)  # (n_steps,)
+        if not f.size:
+            return np.inf, np.nan
+        best = f.argmax()
+        return float(stairs.score[best]), float(stairs.lower[best])
 
     @property
     def axis(self) -> Axis:
@@ -105,16 +114,18 @@ class _Search:
     @cached_property
     def positives(self) -> Ints:
         """The positive weight of each group."""
-        return np.concatenate(self._map(lambda items, _: np.add.reduceat(items.positive_weights, items.starts[:-1])))
+
+        def count(items: Items, _: slice) -> Ints:
+            return np.add.reduceat(items.positive_weights, items.starts[:-1])
+
+        return np.concatenate(self._map(count))
 
     def _map(self, function: Callable[[Items, slice], Result], title: str = "") -> list[Result]:
         """Apply `function` to pieces of about two million cells, on threads."""
-        n_groups = self.problem.size(self.axis)
-        step = max(1, _CELLS_PER_PIECE * n_groups // max(1, self.problem.n_stored))
-        pieces = [(first, min(first + step, n_groups)) for first in range(0, n_groups, step)]
+        pieces = list(by_cells(self.problem.size(self.axis), self.problem.n_stored, _CELLS_PER_PIECE))
 
-        def run(piece: Piece) -> Result:
-            return function(self.problem.items(self.axis, *piece), slice(*piece))
+        def run(groups: slice) -> Result:
+            return function(self.problem.items(self.axis, groups.start, groups.stop), groups)
 
         self.problem.prepare(self.axis)
         return threads.run(run, pieces, n_jobs=self.n_jobs, progress=self.progress and bool(title), title=title)
@@ -126,9 +137,9 @@ class _Search:
 
         def add(items: Items, groups: slice) -> None:
             nonlocal total
-            part = function(items, groups)
+            counts = function(items, groups)
             with lock:
-                total = part if total is None else np.add(total, part, out=total)
+                total = counts if total is None else np.add(total, counts, out=total)
 
         self._map(add, title="cells")
         return np.asarray(total)
@@ -137,45 +148,65 @@ class _Search:
         """Collect the distinct scores of positives, as far as cuts may lie there."""
 
         def collect(items: Items, _: slice) -> _Pool:
-            positive = items.positive_weights > 0
+            positive = items.positive_weights > 0  # (n_items,)
             if self.problem.keep_sparse:
                 positive &= items.keys > to_keys(np.array([self.problem.missing], self.problem.dtype))
             return _distinct(items.keys[positive], items.positive_weights[positive])
 
-        parts = self._map(collect, title="positives")
-        return _distinct(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        pools = self._map(collect, title="positives")
+        keys = np.concatenate([pool.grid for pool in pools])
+        positive_weights = np.concatenate([pool.positive_weights for pool in pools])
+        return _distinct(keys, positive_weights)
 
     def _best_micro(self, pool: _Pool) -> int:
         """Return the candidate of highest micro F-beta."""
-        counts = self._total(lambda items, _: pooled_counts(pool.grid, *sorted_with_rows(items.keys), items.weights))
-        tp, predicted = _from_the_top(pool.hits), _from_the_top(counts)
+
+        def count(items: Items, _: slice) -> Ints:
+            return pooled_counts(pool.grid, *sorted_with_rows(items.keys), items.weights)
+
+        tp = _from_the_top(pool.positive_weights)  # (n_candidates,)
+        predicted = _from_the_top(self._total(count))  # (n_candidates,)
         positives = np.full_like(tp, self.positives.sum())
         f = f_of_counts(tp, predicted, positives, self.beta, 0.0)
-        return int(f.size - 1 - np.argmax(f[::-1]))
+        return int(f.size - 1 - np.argmax(f[::-1]))  # the highest of equal ones
 
     def _best_mean(self, pool: _Pool) -> int | None:
         """Return the candidate of highest mean F-beta over groups, None if predicting nothing is as good."""
         shares = shares_of(self.average, self.positives, self.problem.row_weights)
 
         def sweep(items: Items, groups: slice) -> Ints:
-            settings = (self.beta**2, self.zero_division, UNIT)
-            starts, keys, hits, weights = items
-            of_groups = (self.positives[groups], shares[groups])
-            return pooled_gains(pool.grid, *sorted_with_rows(keys), starts, hits, weights, *of_groups, *settings)
+            return pooled_gains(
+                pool.grid,
+                *sorted_with_rows(items.keys),
+                items.starts,
+                items.positive_weights,
+                items.weights,
+                self.positives[groups],
+                shares[groups],
+                self.beta**2,
+                self.zero_division,
+                UNIT,
+            )
 
+        # Means in units: that of predicting nothing, and what each candidate adds to it.
         empty = self.positives == 0
         nothing = int(np.rint(shares[empty] * self.zero_division * UNIT).astype(np.int64).sum())
-        value = nothing + _from_the_top(self._total(sweep))
-        enough = max(nothing, int(value.max())) - EQUAL - shares.size
-        return None if nothing >= enough else int(np.flatnonzero(value >= enough)[-1])
+        means = nothing + _from_the_top(self._total(sweep))  # (n_candidates,)
+
+        # The highest cut wins among those that are equal but for rounding.
+        enough = max(nothing, int(means.max())) - EQUAL - shares.size
+        return None if nothing >= enough else int(np.flatnonzero(means >= enough)[-1])
 
 
-def _distinct(keys: Dense, hits: Ints) -> _Pool:
+def _distinct(keys: Keys, positive_weights: Ints) -> _Pool:
     """Sort keys and add up the weights of equal ones."""
     order = np.argsort(keys)
-    keys, hits = keys[order], hits[order]
+    keys = keys[order]
+    positive_weights = positive_weights[order]
     first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: keys.size])
-    return _Pool(keys[first], np.add.reduceat(hits, first) if first.size else hits)
+    if not first.size:
+        return _Pool(keys, positive_weights)
+    return _Pool(keys[first], np.add.reduceat(positive_weights, first))
 
 
 def _highest_below(items: Items, key: np.unsignedinteger[Any]) -> int:

@@ -8,7 +8,7 @@ from thresholds._arrays.dtypes import rounded_up, threshold_dtype
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import Placement
 
-_LOW = 1 / 1024  # how far above the next lower score the placement "low" lies, as a share of the gap
+_SHARE_OF_GAP = 1 / 1024  # how far above the next lower score the placement "low" lies
 
 
 def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[Any]) -> Floats:
@@ -19,37 +19,50 @@ def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[An
     one of them lies in the gap: some runtimes flush subnormals to zero.
     """
     kind = threshold_dtype(dtype)
-    inside = np.isfinite(lower) & np.isfinite(score)
-    top, bottom = score[inside].astype(kind), lower[inside].astype(kind)
-    at = top
-    if placement != "score":
-        at = (_low if placement == "low" else _middle)(bottom, top)
-        tiny = np.finfo(kind).tiny
-        normal = np.where((at > 0) & ((tiny <= top) | (bottom >= 0)), tiny, kind.type(0))
-        at = np.minimum(np.where(np.abs(at) < tiny, normal, at), top)
+    is_gap = np.isfinite(lower) & np.isfinite(score)  # (n_labels,)
+    top = score[is_gap].astype(kind)  # (n_gaps,)
+    bottom = lower[is_gap].astype(kind)  # (n_gaps,)
+    if placement == "score":
+        at = top
+    else:
+        at = _low(bottom, top) if placement == "low" else _middle(bottom, top)
+        at = _without_subnormals(at, bottom, top)
     placed = score + 0.0  # -0.0 becomes 0.0
-    placed[inside] = at.astype(np.float64) + 0.0
+    placed[is_gap] = at.astype(np.float64) + 0.0
     return placed
+
+
+def _without_subnormals(at: Dense, bottom: Dense, top: Dense) -> Dense:
+    """Raise subnormals to zero or to the smallest normal number, but not above the top."""
+    tiny = np.finfo(at.dtype).tiny
+    raised = np.where((at > 0) & ((tiny <= top) | (bottom >= 0)), tiny, at.dtype.type(0))
+    return np.minimum(np.where(np.abs(at) < tiny, raised, at), top)
 
 
 def _low(bottom: Dense, top: Dense) -> Dense:
     """Go 1/1024 of the gap above its lower end, at least to the next number."""
-    low, high = bottom.astype(np.float64), top.astype(np.float64)
+    low = bottom.astype(np.float64)
+    high = top.astype(np.float64)
     with np.errstate(over="ignore"):
-        wanted = low + (high - low) * _LOW
-    wanted = np.where(np.isinf(wanted), low * (1 - _LOW) + high * _LOW, wanted)  # The gap exceeds float64.
-    if top.dtype != np.float64:  # What float64 lost, if the ends are far apart, still rounds up.
+        wanted = low + (high - low) * _SHARE_OF_GAP
+    mean = low * (1 - _SHARE_OF_GAP) + high * _SHARE_OF_GAP
+    wanted = np.where(np.isinf(wanted), mean, wanted)  # The gap exceeds float64.
+
+    # What float64 lost, if the ends are far apart, still rounds up.
+    if top.dtype != np.float64:
         gap, gap_lost = _two_sum(high, -low)
-        wanted, lost = _two_sum(low, gap * _LOW)
-        wanted = np.where(lost + gap_lost * _LOW > 0, np.nextafter(wanted, np.inf), wanted)
-    return np.asarray(np.maximum(rounded_up(wanted, top.dtype), np.nextafter(bottom, top.dtype.type(np.inf))))
+        wanted, lost = _two_sum(low, gap * _SHARE_OF_GAP)
+        wanted = np.where(lost + gap_lost * _SHARE_OF_GAP > 0, np.nextafter(wanted, np.inf), wanted)
+    next_number = np.nextafter(bottom, top.dtype.type(np.inf))
+    return np.asarray(np.maximum(rounded_up(wanted, top.dtype), next_number))
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Add, and give what the sum lost to rounding, exactly (Knuth 1997, volume 2, section 4.2.2)."""
+    """Return a sum, and what it lost to rounding, exactly (Knuth 1997, volume 2, section 4.2.2)."""
     total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
+    b_in_total = total - a
+    a_in_total = total - b_in_total
+    return total, (a - a_in_total) + (b - b_in_total)
 
 
 def _middle(bottom: Dense, top: Dense) -> Dense:

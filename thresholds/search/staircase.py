@@ -8,12 +8,11 @@ F-beta, (1 + b^2) tp / (b^2 positives + tp + fp), is always a step: between two 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints, Scores
 from thresholds._checks import Placement
 from thresholds._kernels.choosing import best_steps
 from thresholds._kernels.keys import to_scores
@@ -28,11 +27,11 @@ Result = TypeVar("Result")
 class Cuts(NamedTuple):
     """The cut of each label: the score it lies at, the next lower score, and what it counts."""
 
-    score: Floats  # +inf for never
-    lower: Floats  # NaN without one
-    tp: Ints
-    predicted: Ints
-    positives: Ints
+    score: Floats  # (n_labels,) +inf for never
+    lower: Floats  # (n_labels,) NaN without one
+    tp: Ints  # (n_labels,) in the unit of the problem's weights, as all counts
+    predicted: Ints  # (n_labels,)
+    positives: Ints  # (n_labels,)
 
     def placed(self, problem: Problem, placement: Placement) -> Floats:
         """Put thresholds into the gaps below the cuts."""
@@ -46,11 +45,11 @@ class Staircase:
     """The steps of some labels, one label after another: label j has steps `offsets[j]:offsets[j + 1]`."""
 
     offsets: Ints  # (n_labels + 1,)
-    score: npt.NDArray[Any]  # (n_steps,) falling within a label
-    lower: npt.NDArray[Any]  # (n_steps,) the next lower score, NaN without one
+    score: Scores  # (n_steps,) falling within a label
+    lower: Scores  # (n_steps,) the next lower score, NaN without one
     tp: Ints  # (n_steps,) in the unit of the problem's weights
-    fp: Ints
-    higher: Ints  # what has a higher score; the next step begins there, as others may lie between two steps
+    fp: Ints  # (n_steps,)
+    higher: Ints  # (n_steps,) what has a higher score: more than the step before predicts, if others lie between
     positives: Ints  # (n_labels,)
 
     @property
@@ -65,13 +64,19 @@ class Staircase:
 
     def take(self, offsets: Ints, steps: Ints) -> "Staircase":
         """Return a staircase of some of the steps."""
-        of_steps = (self.score, self.lower, self.tp, self.fp, self.higher)
-        score, lower, tp, fp, higher = (values[steps] for values in of_steps)
-        return Staircase(offsets, score, lower, tp, fp, higher, self.positives)
+        return Staircase(
+            offsets,
+            score=self.score[steps],
+            lower=self.lower[steps],
+            tp=self.tp[steps],
+            fp=self.fp[steps],
+            higher=self.higher[steps],
+            positives=self.positives,
+        )
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> "Staircase":
-        """Leave out the other steps; positives still count there."""
-        steps = np.flatnonzero(kept)
+    def where(self, wanted: Booleans) -> "Staircase":
+        """Leave out the steps that are not wanted; positives still count there."""
+        steps = np.flatnonzero(wanted)
         return self.take(np.searchsorted(steps, self.offsets), steps)
 
     def cuttable(self, problem: Problem) -> "Staircase":
@@ -84,19 +89,25 @@ class Staircase:
 
     def cuts_at(self, steps: Ints) -> Cuts:
         """Read one step of each label; -1 is never."""
-        chosen = steps >= 0
-        at = steps[chosen]
-        score, lower = np.full(steps.size, np.inf), np.full(steps.size, np.nan)
-        tp, predicted = np.zeros_like(steps), np.zeros_like(steps)
-        score[chosen], lower[chosen] = self.score[at], self.lower[at]
-        tp[chosen], predicted[chosen] = self.tp[at], self.tp[at] + self.fp[at]
+        # Never: a cut above all scores, which predicts nothing.
+        score = np.full(steps.size, np.inf)
+        lower = np.full(steps.size, np.nan)
+        tp = np.zeros_like(steps)
+        predicted = np.zeros_like(steps)
+
+        has_cut = steps >= 0  # (n_labels,)
+        at = steps[has_cut]
+        score[has_cut] = self.score[at]
+        lower[has_cut] = self.lower[at]
+        tp[has_cut] = self.tp[at]
+        predicted[has_cut] = self.tp[at] + self.fp[at]
         return Cuts(score, lower, tp, predicted, self.positives)
 
     def increments(self, counts: Ints) -> Ints:
         """Return what each step adds to cumulative `counts`."""
         added = np.diff(counts, prepend=0)
-        starts = self.offsets[:-1][np.diff(self.offsets) > 0]
-        added[starts] = counts[starts]
+        first_steps = self.offsets[:-1][np.diff(self.offsets) > 0]  # of each label that has steps
+        added[first_steps] = counts[first_steps]
         return added
 
 
@@ -107,10 +118,16 @@ def all_cuts(parts: Sequence[Cuts]) -> Cuts:
 
 def concatenate(parts: Sequence[Staircase]) -> Staircase:
     """Join the staircases of consecutive labels."""
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    fields = ("score", "lower", "tp", "fp", "higher", "positives")
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in fields)
-    return Staircase(np.append(0, sizes.cumsum()), *joined)
+    n_steps = np.concatenate([np.diff(part.offsets) for part in parts])  # (n_labels,)
+    return Staircase(
+        np.append(0, n_steps.cumsum()),
+        score=np.concatenate([part.score for part in parts]),
+        lower=np.concatenate([part.lower for part in parts]),
+        tp=np.concatenate([part.tp for part in parts]),
+        fp=np.concatenate([part.fp for part in parts]),
+        higher=np.concatenate([part.higher for part in parts]),
+        positives=np.concatenate([part.positives for part in parts]),
+    )
 
 
 def of_labels(problem: Problem, first: int, last: int) -> Staircase:
@@ -120,8 +137,10 @@ def of_labels(problem: Problem, first: int, last: int) -> Staircase:
 
 def of_items(items: Items) -> Staircase:
     """Count the staircase of each group of items."""
-    if items.weights.size == 0:
-        keys, truth = (cells.reshape(items.starts.size - 1, -1) for cells in (items.keys, items.positive_weights))
+    if items.weights.size == 0:  # Each weighs 1, and groups are of one size.
+        n_groups = items.starts.size - 1
+        keys = items.keys.reshape(n_groups, -1)  # (n_groups, length of a group)
+        truth = items.positive_weights.reshape(n_groups, -1)
         positives = np.array([np.count_nonzero(row) for row in truth])
         offsets, key, lower, tp, fp, higher = unit_staircases(keys, truth)
     else:
@@ -139,7 +158,7 @@ def map_labels(
 ) -> list[Result]:
     """Apply `function` to the staircases of one tile of labels after another, on threads, in order."""
 
-    def of_tile(first: int, last: int) -> Result:
+    def apply(first: int, last: int) -> Result:
         return function(of_labels(problem, first, last))
 
-    return map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
+    return map_tiles(problem, apply, n_jobs=n_jobs, progress=progress)

@@ -11,11 +11,13 @@ import numpy as np
 
 from thresholds._arrays.types import Codes, Dense, Scores, SmallInts
 from thresholds._kernels.counting import LOWEST_CODE, N_CODES, code_by_bits, code_by_value, count_codes
-from thresholds.search.counting.blocks import Lanes
+from thresholds.search.counting.blocks import Blocks
 
-_WIDTH = N_CODES - 2  # in codes, of the values of a label: one code is for what lies below
-_REACH = 8  # distances of quartiles beyond them: one -1e30 for "masked" should not cost the others their codes
-_REGISTER = 64  # bytes
+_HIGHEST_CODE = LOWEST_CODE + N_CODES - 1
+_N_STEPS = N_CODES - 2  # of the values of a label: one code is for what lies below
+_MAX_QUARTILE_DISTANCES = 8  # beyond the quartiles: one -1e30 for "masked" should not cost the others their codes
+_REGISTER_BYTES = 64
+_SPARE_EXPONENTS = 8  # by which steps stay above the smallest normal number
 
 
 @dataclass(frozen=True)
@@ -37,30 +39,46 @@ class Scale:
         by_bits = bool((values[known] >= 0).all())
         if by_bits:
             known &= values > 0  # A single 0 would cost the others their codes.
-        numbers, end = (_bits(values), np.iinfo(f"i{values.itemsize}").max) if by_bits else (values, np.inf)
-        some = known.any(axis=0)
-        low = np.where(some, np.where(known, numbers, end).min(axis=0), 0).astype(numbers.dtype)
-        high = np.where(some, np.where(known, numbers, -end).max(axis=0), 0).astype(numbers.dtype)
-        upper, lower = (numbers[at].astype(np.float64) for at in (len(values) // 4, -1 - len(values) // 4))
-        reach = _REACH * (upper - lower)
-        far_down, far_up = (reach > 0) & (low < lower - reach), (reach > 0) & (high > upper + reach)
-        low[far_down], high[far_up] = (lower - reach)[far_down], (upper + reach)[far_up]
-        return (cls._of_bits if by_bits else cls._of_values)(low, high)
+            numbers = _bits(values)
+            end: float = np.iinfo(numbers.dtype).max
+        else:
+            numbers = values
+            end = np.inf
+
+        # The lowest and the highest number of each label, 0 without one.
+        any_known = known.any(axis=0)
+        lowest = np.where(known, numbers, end).min(axis=0)
+        highest = np.where(known, numbers, -end).max(axis=0)
+        low = np.where(any_known, lowest, 0).astype(numbers.dtype)  # (n_labels,)
+        high = np.where(any_known, highest, 0).astype(numbers.dtype)  # (n_labels,)
+
+        # Numbers far from the others are left to the lowest and the highest code.
+        quarter = len(values) // 4
+        upper = numbers[quarter].astype(np.float64)  # quartiles, as values fall
+        lower = numbers[-1 - quarter].astype(np.float64)
+        reach = _MAX_QUARTILE_DISTANCES * (upper - lower)
+        far_down = (reach > 0) & (low < lower - reach)
+        far_up = (reach > 0) & (high > upper + reach)
+        low[far_down] = (lower - reach)[far_down]
+        high[far_up] = (upper + reach)[far_up]
+        return cls._of_bits(low, high) if by_bits else cls._of_values(low, high)
 
     @classmethod
     def _of_bits(cls, low: Dense, high: Dense) -> "Scale":
         """Shift by so much that no more codes than there are lie between two patterns."""
-        shift = np.maximum(np.frexp((high - low) / _WIDTH)[1], 0).astype(low.dtype)
+        shift = np.maximum(np.frexp((high - low) / _N_STEPS)[1], 0).astype(low.dtype)
         return cls(True, shift, np.maximum(low - (np.ones_like(low) << shift), 0))
 
     @classmethod
     def _of_values(cls, low: Scores, high: Scores) -> "Scale":
         """Multiply by such a power of two that no more codes than there are lie between two scores."""
-        about = np.finfo(low.dtype)
-        _, of_width = np.frexp((high / 2 - low / 2) / (_WIDTH / 2))
-        _, of_largest = np.frexp(np.maximum(np.abs(low), np.abs(high)))
-        exponent = np.maximum(of_width, of_largest - (about.nmant - 1))  # Products are whole numbers of few bits.
-        step = np.ldexp(np.ones_like(low), -np.maximum(exponent, about.minexp + 8))
+        float_format = np.finfo(low.dtype)
+        _, width_exponent = np.frexp((high / 2 - low / 2) / (_N_STEPS / 2))
+        _, largest_exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))
+        # Products are whole numbers of few bits.
+        exponent = np.maximum(width_exponent, largest_exponent - (float_format.nmant - 1))
+        exponent = np.maximum(exponent, float_format.minexp + _SPARE_EXPONENTS)
+        step = np.ldexp(np.ones_like(low), -exponent)
         return cls(False, step, np.floor(low * step) - 1)
 
     def codes(self, scores: Scores, into: Codes) -> None:
@@ -72,15 +90,16 @@ class Scale:
 
     def starts(self, codes: Codes) -> Scores:
         """Return the lowest score of each code (n_codes, n_labels)."""
-        numbers = codes.astype(self.lowest.dtype) - LOWEST_CODE
+        steps = codes.astype(self.lowest.dtype) - LOWEST_CODE
         if self.by_bits:
-            patterns = self.lowest + (numbers << self.step)
+            patterns = self.lowest + (steps << self.step)
             return np.asarray(patterns.view(f"f{patterns.itemsize}"))
-        return np.asarray((self.lowest + numbers) / self.step)
+        return np.asarray((self.lowest + steps) / self.step)
 
-    def over(self, lanes: Lanes) -> "Scale":
-        """Return the scale of each lane."""
-        step, lowest = (lanes.spread(numbers[lanes.labels], 0) for numbers in (self.step, self.lowest))
+    def over(self, blocks: Blocks) -> "Scale":
+        """Return the scale of each column."""
+        step = blocks.to_columns(self.step[blocks.labels], 0)
+        lowest = blocks.to_columns(self.lowest[blocks.labels], 0)
         return Scale(self.by_bits, step, lowest)
 
 
@@ -101,40 +120,47 @@ class CodedCuts:
         side of them, between which few scores lie.
         """
         scale = Scale.of(values)
-        codes, found = np.empty((2, *values.shape), np.int8)
+        codes = np.empty(values.shape, np.int8)
         scale.codes(values, codes)
-        equal = np.zeros((len(values) + 1, values.shape[1]), np.bool_)
-        equal[1:-1] = values[1:] == values[:-1]
-        first_of_run = equal[1:] & ~equal[:-1]
-        codes += first_of_run & (codes < LOWEST_CODE + N_CODES - 1)
+
+        # The first of equal values moves up by a code.
+        equals_above = np.zeros((len(values) + 1, values.shape[1]), np.bool_)
+        equals_above[1:-1] = values[1:] == values[:-1]
+        first_of_run = equals_above[1:] & ~equals_above[:-1]
+        codes += first_of_run & (codes < _HIGHEST_CODE)
+
+        # A cut is sound if it has its code, and the next lower number a lower one.
         cuts = scale.starts(codes)
+        cut_codes = np.empty(values.shape, np.int8)
         sound = np.isfinite(values) & (codes > LOWEST_CODE)
-        scale.codes(cuts, found)
-        sound &= found == codes
-        scale.codes(np.nextafter(cuts, cuts.dtype.type(-np.inf)), found)
-        sound &= found < codes
-        # A cut that is not sound becomes the one above it.
+        scale.codes(cuts, cut_codes)
+        sound &= cut_codes == codes
+        scale.codes(np.nextafter(cuts, cuts.dtype.type(-np.inf)), cut_codes)
+        sound &= cut_codes < codes
+
+        # One that is not sound becomes the one above it.
         cuts = np.minimum.accumulate(np.where(sound, cuts, np.inf).astype(values.dtype), axis=0)
-        under = np.minimum.accumulate(np.where(sound, codes - 1, N_CODES + LOWEST_CODE - 1), axis=0)
+        under = np.minimum.accumulate(np.where(sound, codes - 1, _HIGHEST_CODE), axis=0)
         return cls(scale, cuts, under.astype(np.int8))
 
-    def over(self, lanes: Lanes) -> "Counter":
+    def over(self, blocks: Blocks) -> "Counter":
         """Begin to count at the cuts."""
-        width = -(-lanes.width // _REGISTER) * _REGISTER
-        under = np.full((len(self.cuts), width), N_CODES + LOWEST_CODE - 1, np.int8)
-        under[:, : lanes.width] = lanes.spread(self.under[:, lanes.labels], under[0, 0])
-        room = np.zeros((lanes.block_rows, width), np.int8)
-        return Counter(self.scale.over(lanes), under, np.zeros(under.shape, np.int32), room)
+        width = -(-blocks.n_columns // _REGISTER_BYTES) * _REGISTER_BYTES
+        under = np.full((len(self.cuts), width), _HIGHEST_CODE, np.int8)
+        under[:, : blocks.n_columns] = blocks.to_columns(self.under[:, blocks.labels], _HIGHEST_CODE)
+        counts = np.zeros(under.shape, np.int32)
+        room = np.zeros((blocks.block_rows, width), np.int8)
+        return Counter(self.scale.over(blocks), under, counts, room)
 
 
 @dataclass
 class Counter:
-    """How many scores of each lane lie at or above the cuts, so far."""
+    """How many scores of each column lie at or above the cuts, so far."""
 
     scale: Scale
-    under: Codes
-    counts: SmallInts  # (n_cuts, n_lanes and more)
-    room: Codes  # for a block
+    under: Codes  # (n_cuts, n_columns and more)
+    counts: SmallInts  # (n_cuts, n_columns and more)
+    room: Codes  # (block_rows, n_columns and more) for a block
 
     def add(self, scores: Scores) -> None:
         """Count a block."""

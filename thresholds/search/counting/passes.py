@@ -17,33 +17,41 @@ from typing import Any, TypeVar
 import numpy as np
 
 from thresholds._arrays import threads
+from thresholds._arrays.blocks import equal_parts
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Ints, Scores
+from thresholds._arrays.types import Dense, Floats, Ints, Scores
 from thresholds._kernels._jit import StandIns
 from thresholds._kernels.counting import collect, collect_few, count_lists_at_cuts, mark_between, note_positives
 from thresholds._kernels.keys import to_keys
 from thresholds.data.problem import Problem
-from thresholds.search.counting.blocks import Lanes
-from thresholds.search.counting.bounds import Between
+from thresholds.search.counting.blocks import Blocks
+from thresholds.search.counting.bounds import Candidates
 from thresholds.search.counting.codes import CodedCuts
-from thresholds.search.counting.refine import Lists
+from thresholds.search.counting.refine import KeyLists
 from thresholds.search.staircase import Staircase, map_labels
 
 Result = TypeVar("Result")
 
+# When sorting is faster.
 _WORTH_COUNTING = 2**19  # cells: sorting fewer is faster, a third for many labels
-_SECONDS, _SECONDS_JOINTLY = 3e-8, 2e-7  # that stand-ins take for a cell, and for one in a joint search, about
-_SECONDS_BY_LABEL = 1e-4
-_LONGEST = 2**20  # rows that are sorted instead of counted: in small memory, and so fast that Ctrl-C need not wait
-_LEAST_TASK, _MOST_CELLS = 2**20, 2**23  # of a task
-_TASKS_EACH = 4  # tasks, or more, of each thread and stripe
-_MOST_PIECES = 64
-_PARTS = 16  # of what is sorted
-_STRIPE = 2048  # labels: short pieces of long rows take longer to read, and kept scores of more leave the cache
-_NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
-_CUTS = 32
-_SHARE = 4  # Scores that are kept, and those of positives, take this part of the memory of all.
-_LEAST_PANEL = 2**22  # bytes
+_SECONDS_PER_CELL = 3e-8  # that stand-ins take, about
+_SECONDS_PER_CELL_JOINTLY = 2e-7  # as many in a joint search
+_SECONDS_PER_LABEL = 1e-4
+_MAX_SORTED_ROWS = 2**20  # Up to so many are sorted in small memory, and so fast that Ctrl-C need not wait.
+
+# How rows and labels are shared out.
+_MIN_CELLS_PER_TASK = 2**20
+_MAX_CELLS_PER_TASK = 2**23
+_TASKS_PER_THREAD = 4  # or more, of each stripe
+_MAX_PIECES = 64  # of the rows
+_MAX_STRIPE = 2048  # labels: short pieces of long rows take longer to read, and kept scores of more leave the cache
+_N_PARTS = 16  # of what is sorted
+_PART_OF_MEMORY = 4  # Scores that are kept, and those of positives, take one in so many bytes of all scores.
+_MIN_PANEL_BYTES = 2**22
+
+# Where cuts lie.
+_N_CUTS = 32
+_MIN_NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
 
 
 def useful_staircases(
@@ -59,13 +67,22 @@ def useful_staircases(
     if not problem.is_dense_unweighted or _sorting_is_faster(problem, jointly):
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
-    positives, values = passes.note()
-    coded = CodedCuts.near(values)
-    hits, tp, predicted = passes.count(positives, coded)
-    between = Between.of(_with_ends(coded.cuts), tp, predicted, beta, jointly)
-    room = problem.n_samples * problem.n_labels * problem.dtype.itemsize // _SHARE - hits.keys.nbytes
-    panels = between.panels(max(room, _LEAST_PANEL) // problem.dtype.itemsize)
-    return [result for panel in panels for result in passes.settle(hits, between, panel, function)]
+
+    # 1. Note some positives of each label: their quantiles are good places to cut.
+    piece_positives, quantiles = passes.note()
+    coded = CodedCuts.near(quantiles)
+
+    # 2. Count at these cuts: that bounds where the best cut may lie.
+    positives, tp, piece_counts = passes.count(piece_positives, coded)
+    candidates = Candidates.of(_with_ends(coded.cuts), tp, piece_counts, beta, jointly)
+
+    # 3. Collect what lies there, narrow it further and sort it: as many labels at a time as memory has room for.
+    n_bytes = problem.n_samples * problem.n_labels * problem.dtype.itemsize
+    room = max(n_bytes // _PART_OF_MEMORY - positives.keys.nbytes, _MIN_PANEL_BYTES)
+    results = []
+    for panel in candidates.panels(room // problem.dtype.itemsize):
+        results += passes.settle(positives, candidates, panel, function)
+    return results
 
 
 @dataclass(frozen=True)
@@ -79,113 +96,129 @@ class _Passes:
     @cached_property
     def rows(self) -> list[slice]:
         """Pieces of the rows, each enough for a thread."""
-        n, n_workers = self.problem.n_samples, workers(self.n_jobs)
-        cells, n_stripes = n * min(self.problem.n_labels, _STRIPE), -(-self.problem.n_labels // _STRIPE)
-        wanted = max(-(-_TASKS_EACH * n_workers // n_stripes), -(-cells // _MOST_CELLS))
+        n_samples = self.problem.n_samples
+        n_workers = workers(self.n_jobs)
+        n_cells = n_samples * min(self.problem.n_labels, _MAX_STRIPE)  # of a stripe
+        n_stripes = -(-self.problem.n_labels // _MAX_STRIPE)
+        wanted = max(-(-_TASKS_PER_THREAD * n_workers // n_stripes), -(-n_cells // _MAX_CELLS_PER_TASK))
         even = -(-wanted // n_workers) * n_workers  # No thread should wait for the last piece of another.
-        step = -(-n // max(1, min(even, cells // _LEAST_TASK, _MOST_PIECES)))
-        return [slice(first, min(first + step, n)) for first in range(0, n, step)]
+        n_pieces = max(1, min(even, n_cells // _MIN_CELLS_PER_TASK, _MAX_PIECES))
+        return list(equal_parts(slice(0, n_samples), n_pieces))
 
     def note(self) -> tuple[Ints, Scores]:
-        """Count the positives (n_pieces, n_labels), and give quantiles (_CUTS, n_labels) of the scores of some."""
+        """Count the positives (n_pieces, n_labels), and return quantiles (_N_CUTS, n_labels) of the scores of some."""
+        # In one array, (n_pieces, 1 + n_notes, n_labels): the positives, and the scores of the first ones.
+        notes = self._over_blocks(self._notes).reshape(len(self.rows), -1, self.problem.n_labels)
+        positives = notes[:, 0].astype(np.int64)
+        scores = notes[:, 1:].reshape(-1, self.problem.n_labels)  # (n_pieces * n_notes, n_labels)
+        falling = -np.sort(-scores.astype(self.problem.dtype), axis=0)  # NaN last
+        n_known = np.count_nonzero(~np.isnan(falling), axis=0)  # (n_labels,)
+        number = np.arange(1, _N_CUTS + 1)[:, np.newaxis]  # (_N_CUTS, 1)
+        at = np.ceil(n_known * number / _N_CUTS).astype(np.int64) - 1  # (_N_CUTS, n_labels)
+        quantiles = np.take_along_axis(falling, np.maximum(at, 0), axis=0)
+        return positives, np.where(n_known > 0, quantiles, falling.dtype.type(np.inf))
 
-        def note(lanes: Lanes) -> Scores:
-            room = -(-_NOTES // (lanes.folds * len(self.rows)))
-            positives, rows = np.zeros(lanes.width, np.int32), np.zeros((lanes.width, room), np.int32)
-            noted, wanted = np.zeros_like(positives), np.ones(lanes.width, np.uint8)
-            of_lanes = (positives, wanted.view(np.uint64), wanted, noted, rows)
-            for at, words in lanes.truth_blocks():
-                note_positives(words, at, *of_lanes)
-            row = lanes.by_fold(lanes.rows.start + lanes.folds * rows.T.astype(np.int64))
-            row += np.arange(lanes.folds)[:, np.newaxis]
-            known = np.arange(room)[:, np.newaxis, np.newaxis] < lanes.by_fold(noted)
-            label = np.broadcast_to(np.arange(lanes.labels.start, lanes.labels.stop), row.shape)
-            found = np.full((1 + row[:, :, 0].size, lanes.n_labels), np.nan)
-            found[0] = lanes.by_fold(positives).sum(axis=0)
-            found[1:].reshape(row.shape)[known] = self.problem.scores[row[known], label[known]]
-            return found
+    def _notes(self, blocks: Blocks) -> Floats:
+        """Return the positives of each label, and the scores of the first ones or NaN, (1 + n_notes, n_labels)."""
+        # Note in which rows of the blocks the first positives of each column are.
+        n_per_column = -(-_MIN_NOTES // (blocks.rows_side_by_side * len(self.rows)))
+        positives = np.zeros(blocks.n_columns, np.int32)
+        noted = np.zeros(blocks.n_columns, np.int32)
+        wanted = np.ones(blocks.n_columns, np.uint8)
+        block_rows = np.zeros((blocks.n_columns, n_per_column), np.int32)
+        for first_row, words in blocks.truth():
+            note_positives(words, first_row, positives, wanted.view(np.uint64), wanted, noted, block_rows)
 
-        found = self._over_lanes(note).reshape(len(self.rows), -1, self.problem.n_labels)
-        positives, noted = found[:, 0].astype(np.int64), found[:, 1:].reshape(-1, self.problem.n_labels)
-        values = -np.sort(-noted.astype(self.problem.dtype), axis=0)  # NaN last
-        known = np.count_nonzero(~np.isnan(values), axis=0)
-        at = np.ceil(known * np.arange(1, _CUTS + 1)[:, np.newaxis] / _CUTS).astype(np.int64) - 1
-        quantiles = np.take_along_axis(values, np.maximum(at, 0), axis=0)
-        return positives, np.where(known > 0, quantiles, values.dtype.type(np.inf))
+        # Which row of the matrix is that, and of which label? All (n_per_column, rows_side_by_side, n_labels).
+        first_side_by_side = blocks.rows.start + blocks.rows_side_by_side * block_rows.T.astype(np.int64)
+        row = blocks.by_row(first_side_by_side) + np.arange(blocks.rows_side_by_side)[:, np.newaxis]
+        label = np.broadcast_to(np.arange(blocks.labels.start, blocks.labels.stop), row.shape)
+        known = np.arange(n_per_column)[:, np.newaxis, np.newaxis] < blocks.by_row(noted)
 
-    def count(self, positives: Ints, coded: CodedCuts) -> tuple[Lists, Ints, Ints]:
-        """List the scores of positives; count them, and all scores of each piece of the rows, at or above the cuts."""
-        starts, size = _starts(positives)
-        hits = np.empty(size, self.problem.dtype)
+        scores = np.full(row.shape, np.nan)
+        scores[known] = self.problem.scores[row[known], label[known]]
+        label_positives = blocks.by_row(positives).sum(axis=0)  # (n_labels,)
+        return np.concatenate([label_positives[np.newaxis], scores.reshape(-1, blocks.n_labels)])
 
-        def count(lanes: Lanes) -> Ints:
-            counter = coded.over(lanes)
-            place, labels = starts[self.piece(lanes), lanes.labels].copy(), lanes.label_of_lane
-            for scores, words in lanes.blocks():
+    def count(self, piece_positives: Ints, coded: CodedCuts) -> tuple[KeyLists, Ints, Ints]:
+        """List the scores of positives; count them, and all scores of each piece of the rows, at or above the cuts.
+
+        Counts are (n_cuts, n_labels), and of the pieces (n_cuts, n_pieces, n_labels), with a cut above and one below.
+        """
+        starts, n_positives = _starts(piece_positives)
+        scores_of_positives = np.empty(n_positives, self.problem.dtype)
+
+        def count(blocks: Blocks) -> Ints:
+            counter = coded.over(blocks)
+            place = starts[self._piece(blocks), blocks.labels].copy()
+            labels = blocks.column_labels
+            for scores, words in blocks.scores_and_truth():
                 counter.add(scores)
-                collect_few(scores, words, labels, place, hits)
-            counted = np.zeros((_CUTS + 2, 1, lanes.n_labels), np.int64)
-            counted[1:-1, 0] = lanes.by_fold(counter.counts[:, : lanes.width]).sum(axis=1)
-            counted[-1] = lanes.n_rows
-            return counted
+                collect_few(scores, words, labels, place, scores_of_positives)
+            counts = np.zeros((_N_CUTS + 2, 1, blocks.n_labels), np.int64)
+            counts[1:-1, 0] = blocks.by_row(counter.counts[:, : blocks.n_columns]).sum(axis=1)
+            counts[-1] = blocks.n_rows
+            return counts
 
-        counted = self._over_lanes(count, axis=1, title="counting")
-        lists = Lists(starts[0], positives.sum(axis=0), hits)
+        piece_counts = self._over_blocks(count, axis=1, title="counting")
+        positives = KeyLists(starts[0], piece_positives.sum(axis=0), scores_of_positives)
 
-        def count_hits(labels: slice) -> Ints:
-            of_part = np.ascontiguousarray(coded.cuts[:, labels])
-            tp = np.zeros((_CUTS + 2, of_part.shape[1]), np.int64)
-            count_lists_at_cuts(*lists.of(labels).arrays, of_part, tp[1:-1])
-            tp[-1] = lists.sizes[labels]
+        def count_positives(labels: slice) -> Ints:
+            cuts = np.ascontiguousarray(coded.cuts[:, labels])
+            tp = np.zeros((_N_CUTS + 2, cuts.shape[1]), np.int64)
+            count_lists_at_cuts(*positives.of(labels).arrays, cuts, tp[1:-1])
+            tp[-1] = positives.sizes[labels]
             return tp
 
-        tp = np.concatenate(self._run(count_hits, _parts(lists.sizes), ""), axis=1)
-        return lists, tp, counted
-
-    def piece(self, lanes: Lanes) -> int:
-        """Return the number of the piece of rows."""
-        return int(lanes.rows.start) // int(self.rows[0].stop - self.rows[0].start)
+        tp = np.concatenate(self._run(count_positives, _parts(positives.sizes), ""), axis=1)
+        return positives, tp, piece_counts
 
     def settle(
-        self, hits: Lists, between: Between, panel: slice, function: Callable[[Staircase], Result]
+        self, positives: KeyLists, candidates: Candidates, panel: slice, function: Callable[[Staircase], Result]
     ) -> list[Result]:
         """Collect what is left of some labels, narrow it further and sort it."""
-        starts, size = _starts(between.sizes[:, panel])
-        kept = np.empty(size, self.problem.dtype)
+        starts, n_kept = _starts(candidates.sizes[:, panel])
+        kept = np.empty(n_kept, self.problem.dtype)
 
-        def gather(lanes: Lanes) -> Scores:
-            inside = slice(lanes.labels.start - panel.start, lanes.labels.stop - panel.start)
-            place, labels = starts[self.piece(lanes), inside].copy(), lanes.label_of_lane
-            low, high = (lanes.spread(values[lanes.labels], np.inf) for values in (between.low, between.high))
-            below = np.full(lanes.width, -np.inf, low.dtype)
-            marks = np.zeros((lanes.block_rows, lanes.width), np.uint8)
-            for scores in lanes.score_blocks():
+        def gather(blocks: Blocks) -> Scores:
+            in_panel = slice(blocks.labels.start - panel.start, blocks.labels.stop - panel.start)
+            place = starts[self._piece(blocks), in_panel].copy()
+            labels = blocks.column_labels
+            low = blocks.to_columns(candidates.low[blocks.labels], np.inf)
+            high = blocks.to_columns(candidates.high[blocks.labels], np.inf)
+            below = np.full(blocks.n_columns, -np.inf, low.dtype)
+            marks = np.zeros((blocks.block_rows, blocks.n_columns), np.uint8)
+            for scores in blocks.scores():
                 mark_between(scores, low, high, marks, below)
                 collect(scores, marks, labels, place, kept)
-            return np.asarray(lanes.by_fold(below).max(axis=0, keepdims=True))
+            return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
 
-        below = to_keys(self._over_lanes(gather, title="collecting", labels=panel).max(axis=0))
-        scores_left = Lists(starts[0], between.sizes[:, panel].sum(axis=0), kept)
+        below = to_keys(self._over_blocks(gather, title="collecting", labels=panel).max(axis=0))  # (n_labels,)
+        scores = KeyLists(starts[0], candidates.sizes[:, panel].sum(axis=0), kept)
 
         def finish(part: slice) -> Result:
             labels = slice(panel.start + part.start, panel.start + part.stop)
-            return function(between.left(scores_left.part(part), hits.part(labels), below[part], labels).staircase())
+            left = candidates.remaining(scores.part(part), positives.part(labels), below[part], labels)
+            return function(left.staircase())
 
-        return self._run(finish, _parts(scores_left.sizes), "sorting")
+        return self._run(finish, _parts(scores.sizes), "sorting")
 
-    def _over_lanes(
-        self, function: Callable[[Lanes], Scores], axis: int = 0, title: str = "", labels: slice | None = None
-    ) -> Scores:
-        """Apply `function` to stripes of labels, in pieces of rows; join what pieces give along `axis`, labels last."""
+    def _piece(self, blocks: Blocks) -> int:
+        """Return the number of the piece of rows."""
+        return int(blocks.rows.start) // int(self.rows[0].stop - self.rows[0].start)
+
+    def _over_blocks(
+        self, function: Callable[[Blocks], Dense], axis: int = 0, title: str = "", labels: slice | None = None
+    ) -> Dense:
+        """Apply `function` to stripes of labels, in pieces of rows; join the results along `axis`, labels last."""
         labels = slice(0, self.problem.n_labels) if labels is None else labels
-        n_stripes = -(-(labels.stop - labels.start) // _STRIPE)
-        edges = np.linspace(labels.start, labels.stop, n_stripes + 1).astype(np.int64).tolist()
-        stripes = [slice(*edge) for edge in itertools.pairwise(edges)]
-        tasks = [Lanes(self.problem, stripe, rows) for stripe in stripes for rows in self.rows]
-        found = self._run(function, tasks, title)
-        pieces = range(0, len(tasks), len(self.rows))
-        joined = [np.concatenate(found[first : first + len(self.rows)], axis=axis) for first in pieces]
-        return np.concatenate(joined, axis=-1)
+        n_stripes = -(-(labels.stop - labels.start) // _MAX_STRIPE)
+        stripes = list(equal_parts(labels, n_stripes))
+        tasks = [Blocks(self.problem, stripe, rows) for stripe in stripes for rows in self.rows]
+        results = self._run(function, tasks, title)
+        n_pieces = len(self.rows)
+        by_stripe = [results[number * n_pieces :][:n_pieces] for number in range(len(stripes))]
+        return np.concatenate([np.concatenate(pieces, axis=axis) for pieces in by_stripe], axis=-1)
 
     def _run(self, function: Callable[[Any], Any], tasks: Sequence[Any], title: str) -> list[Any]:
         """Run on threads, with a bar if there is a title."""
@@ -200,9 +233,9 @@ def _sorting_is_faster(problem: Problem, jointly: bool) -> bool:
     n_samples, n_labels = problem.n_samples, problem.n_labels
     if n_samples * n_labels < _WORTH_COUNTING:
         return True
-    by_cell = _SECONDS_JOINTLY if jointly else _SECONDS
-    seconds = (n_samples * by_cell + _SECONDS_BY_LABEL) * n_labels
-    return n_samples <= _LONGEST and not note_positives.is_loaded and StandIns.can_do(seconds)
+    seconds_per_cell = _SECONDS_PER_CELL_JOINTLY if jointly else _SECONDS_PER_CELL
+    seconds = (n_samples * seconds_per_cell + _SECONDS_PER_LABEL) * n_labels
+    return n_samples <= _MAX_SORTED_ROWS and not note_positives.is_loaded and StandIns.can_do(seconds)
 
 
 def _with_ends(cuts: Scores) -> Scores:
@@ -213,12 +246,14 @@ def _with_ends(cuts: Scores) -> Scores:
 
 def _starts(sizes: Ints) -> tuple[Ints, int]:
     """Return the place of each piece (n_pieces, n_labels) where labels follow each other, and the room of all."""
-    ends = sizes.T.reshape(-1).cumsum()
-    return (ends - sizes.T.reshape(-1)).reshape(sizes.T.shape).T, int(ends[-1])
+    ends = sizes.T.reshape(-1).cumsum()  # (n_labels * n_pieces,), the pieces of a label side by side
+    starts = ends - sizes.T.reshape(-1)
+    return starts.reshape(sizes.T.shape).T, int(ends[-1])
 
 
 def _parts(sizes: Ints) -> list[slice]:
-    """Part labels into about _PARTS slices of as much work."""
-    work = sizes.cumsum() + np.arange(1, sizes.size + 1)
-    edges = np.unique(np.searchsorted(work, np.linspace(0, work[-1], _PARTS + 1)[1:-1]))
-    return [slice(*edge) for edge in itertools.pairwise([0, *edges[edges > 0].tolist(), sizes.size])]
+    """Part labels into about _N_PARTS slices of as much work."""
+    work = sizes.cumsum() + np.arange(1, sizes.size + 1)  # (n_labels,): a label without scores is work, too
+    ends = np.searchsorted(work, np.linspace(0, work[-1], _N_PARTS + 1)[1:-1])
+    edges = [0, *np.unique(ends[ends > 0]).tolist(), sizes.size]
+    return [slice(first, last) for first, last in itertools.pairwise(edges)]

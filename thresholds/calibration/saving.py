@@ -1,0 +1,174 @@
+"""Calibrators as plain values, for the JSON of a `CalibratedRule`, and back. The form is `rule.schema.json`."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.types import Floats
+from thresholds._checks import InputError
+from thresholds.calibration.calibrator import METHODS, Calibrator
+from thresholds.calibration.curves import Curves
+from thresholds.calibration.isotonic import IsotonicCurves
+from thresholds.calibration.measures import CalibrationMeasures
+from thresholds.calibration.platt import LogisticCurves
+from thresholds.rule.saving import from_json, refuse_unknown, to_json
+
+_FIELDS = ("method", "pooled", "label_names", "missing", "absent", "before", "after", "curves")
+_KNOTS = ("scores", "probabilities")
+_LINE = ("scale", "centre", "slope", "intercept")  # the rows of `LogisticCurves.curves`
+
+
+def to_values(calibrator: Calibrator) -> dict[str, Any]:
+    """Return a calibrator as plain values."""
+    values = {
+        "method": calibrator.method,
+        "pooled": calibrator.pooled,
+        "label_names": None if calibrator.label_names is None else list(calibrator.label_names),
+        "missing": to_json(calibrator.missing),
+        "absent": calibrator.absent.tolist(),
+        "before": _written_measures(calibrator.before),
+        "after": _written_measures(calibrator.after),
+    }
+    curves = calibrator._curves.by_group
+    if isinstance(curves, IsotonicCurves):
+        return values | {"curves": _written_knots(curves)}
+    return values | {
+        "curves": _written_lines(curves),
+        "limits": None if curves.limits is None else list(curves.limits),
+    }
+
+
+def from_values(values: object) -> Calibrator:
+    """Build a calibrator from what `to_values` gave, checked as what comes from a file must be."""
+    values = _an_object(values, "calibrator")
+    method = _checks.option(values["method"], "method", METHODS)
+    refuse_unknown(values, _FIELDS if method == "isotonic" else (*_FIELDS, "limits"))
+    pooled = _checks.option(values["pooled"], "pooled", (True, False))
+    absent = _numbers(values["absent"], "absent", _checks.share)  # (n_labels,)
+    if not absent.size:
+        raise InputError("absent is [], expected a probability for each label")
+    names = None if values["label_names"] is None else _checks.names_of_labels(values["label_names"])
+    _checks.one_name_each(names, absent.size)
+    missing = _checks.missing(from_json(values["missing"]), np.dtype(np.float64))
+
+    groups = [_an_object(group, "curves") for group in _checks.a_list(values["curves"], "curves")]
+    n_groups = 1 if pooled else absent.size
+    if len(groups) != n_groups:
+        raise InputError(f"curves has {len(groups)} values, expected {n_groups}")
+    curves = _read_knots(groups) if method == "isotonic" else _read_lines(groups, values["limits"], missing)
+    return Calibrator(
+        method=method,
+        pooled=pooled,
+        label_names=names,
+        missing=missing,
+        absent=absent,
+        before=_read_measures(values["before"], "before"),
+        after=_read_measures(values["after"], "after"),
+        _curves=Curves(curves, pooled),
+    )
+
+
+def _written_knots(curves: IsotonicCurves) -> list[dict[str, list[float]]]:
+    """Return the knots of each group."""
+    ends = curves.offsets.tolist()
+    groups = [slice(start, end) for start, end in pairwise(ends)]
+    return [
+        {"scores": curves.scores[knots].tolist(), "probabilities": curves.probabilities[knots].tolist()}
+        for knots in groups
+    ]
+
+
+def _read_knots(groups: list[Mapping[str, Any]]) -> IsotonicCurves:
+    """Return curves from the knots of each group."""
+    scores, probabilities = [], []
+    for group in groups:
+        refuse_unknown(group, _KNOTS)
+        knots = _numbers(group["scores"], "scores", _checks.finite)
+        values = _numbers(group["probabilities"], "probabilities", _checks.share)
+        if values.size != knots.size:
+            raise InputError(f"probabilities has {values.size} values, expected {knots.size} as scores has")
+        _checks.rising(knots, "scores")
+        if (np.diff(values) < 0).any():
+            raise InputError(f"probabilities is {_checks.shown(values.tolist())}, expected numbers that rise or stay")
+        scores.append(knots)
+        probabilities.append(values)
+    offsets = np.append(0, np.cumsum([knots.size for knots in scores]))  # (n_groups + 1,)
+    return IsotonicCurves(offsets, np.concatenate(scores), np.concatenate(probabilities))
+
+
+def _written_lines(curves: LogisticCurves) -> list[dict[str, Any]]:
+    """Return the parameters of each group, and the probability of its cells that are `missing`."""
+    columns = zip(*curves.curves.tolist(), curves.at_missing.tolist(), strict=True)
+    return [
+        {"scale": scale, "centre": centre, "slope": slope, "intercept": to_json(intercept), "missing": missing}
+        for scale, centre, slope, intercept, missing in columns
+    ]
+
+
+def _read_lines(groups: list[Mapping[str, Any]], limits: object, missing: float) -> LogisticCurves:
+    """Return curves from the parameters of each group."""
+    lines, at_missing = [], []
+    for group in groups:
+        refuse_unknown(group, (*_LINE, "missing"))
+        intercept = group["intercept"]
+        lines.append(
+            (
+                _checks.positive(group["scale"], "scale"),
+                _checks.finite(group["centre"], "centre"),
+                _checks.finite(group["slope"], "slope"),
+                -math.inf if intercept == "-inf" else _checks.finite(intercept, "intercept"),
+            )
+        )
+        at_missing.append(_checks.share(group["missing"], "missing"))
+    ends = None
+    if limits is not None:
+        ends = tuple(_numbers(limits, "limits", _checks.share).tolist())
+        if len(ends) != 2:
+            raise InputError(f"limits has {len(ends)} values, expected 2")
+        if ends[1] < ends[0]:
+            raise InputError(f"limits is {list(ends)}, expected numbers that rise")
+    return LogisticCurves(np.array(lines).T, ends, missing, np.array(at_missing))
+
+
+def _written_measures(measures: CalibrationMeasures) -> dict[str, float | str | None]:
+    """Return measures as plain values, NaN as null and infinite ones as words: JSON has neither."""
+    return {name: _written_measure(value) for name, value in asdict(measures).items()}
+
+
+def _written_measure(value: float) -> float | str | None:
+    """Return one measure as a plain value."""
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)
+
+
+def _read_measures(values: object, name: str) -> CalibrationMeasures:
+    """Return measures from plain values."""
+    values = _an_object(values, name)
+    names = [item.name for item in fields(CalibrationMeasures)]
+    refuse_unknown(values, names)
+    return CalibrationMeasures(**{measure: _read_measure(values[measure], measure) for measure in names})
+
+
+def _read_measure(value: object, name: str) -> float:
+    """Return one measure from a plain value."""
+    if value is None:
+        return math.nan
+    return float(value) if value in ("inf", "-inf") else _checks.finite(value, name)
+
+
+def _numbers(values: object, name: str, check: Callable[[object, str], float]) -> Floats:
+    """Return a list of numbers as an array, each checked."""
+    return np.array([check(value, name) for value in _checks.a_list(values, name)], np.float64)
+
+
+def _an_object(values: object, name: str) -> Mapping[str, Any]:
+    """Check an object of JSON."""
+    if not isinstance(values, dict):
+        raise InputError(f"{name} is {_checks.shown(values)}, expected an object")
+    return values

@@ -1,0 +1,124 @@
+"""What a guard is, and what it makes of labels: a cut of each, and why it was moved."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Floats, Ints, Texts
+from thresholds._checks import Placement
+from thresholds.data.problem import Problem
+from thresholds.guards.limits import Limits
+from thresholds.metrics.counts import f_of_counts
+from thresholds.rule.guard_report import GuardReport
+from thresholds.search.staircase import Cuts
+
+# Why a label is cut elsewhere
+SHRUNK = "shrunk"
+TIED = "tied scores"
+NO_POSITIVES = "no positives"
+LIMITED = "limits"
+
+# The same, of labels that fell back on being predicted always
+ALWAYS = "always"
+ALWAYS_LIMITED = "always, within limits"
+NO_HIT = "no hit within limits"
+FELL_BACK = (ALWAYS, ALWAYS_LIMITED, NO_HIT)
+
+
+class GuardedCuts(NamedTuple):
+    """The cuts of some labels."""
+
+    thresholds: Floats  # (n_labels,) positive iff score >= threshold
+    tp: Ints  # (n_labels,) in the unit of the problem's weights
+    predicted: Ints  # (n_labels,)
+    reason: Texts  # (n_labels,)
+
+
+class Guarded(NamedTuple):
+    """The cuts of all labels, beside those of the in-sample optimum."""
+
+    guarded: GuardedCuts
+    optimum: Cuts
+
+    @property
+    def cuts(self) -> Cuts:
+        """The counts as cuts, which lie where the thresholds do."""
+        thresholds, tp, predicted, _ = self.guarded
+        no_lower_score = np.full_like(thresholds, np.nan)
+        return Cuts(thresholds, no_lower_score, tp, predicted, self.optimum.positives)
+
+    def report(
+        self,
+        problem: Problem,
+        guard: str | None,
+        beta: float,
+        zero_division: float,
+        placement: Placement,
+    ) -> GuardReport:
+        """Return what was moved."""
+        before = self.optimum
+        after = self.guarded
+        positives = before.positives
+        return GuardReport(
+            guard=guard,
+            unguarded=before.placed(problem, placement),
+            guarded=after.thresholds,
+            predicted_before=before.predicted * problem.unit,
+            predicted_after=after.predicted * problem.unit,
+            f_before=f_of_counts(before.tp, before.predicted, positives, beta, zero_division),
+            f_after=f_of_counts(after.tp, after.predicted, positives, beta, zero_division),
+            reason=np.where(before.predicted == after.predicted, "", after.reason),
+            label_names=problem.label_names,
+            fell_back=np.isin(after.reason, FELL_BACK),
+        )
+
+
+class AnyGuard(ABC):
+    """What every guard is: a dataclass of options, with a name and one method, `fit`.
+
+    The class is listed in `options.py`, where its name becomes what callers may ask for.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def fit(
+        self,
+        problem: Problem,
+        limits: Limits,
+        average: str,
+        beta: float,
+        placement: Placement,
+        n_jobs: int | None,
+        progress: bool,
+    ) -> Guarded:
+        """Choose the cut of every label, and keep the limits."""
+
+    def __str__(self) -> str:
+        """Return the name, and the options that are not the usual ones."""
+        usual: Any = type(self)()
+        changed = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(usual)
+            if getattr(self, field.name) != getattr(usual, field.name)
+        ]
+        return f"{self.name} ({', '.join(changed)})" if changed else self.name
+
+
+def joined(tiles: Sequence[GuardedCuts]) -> GuardedCuts:
+    """Join the cuts of consecutive labels."""
+    return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*tiles, strict=True)))
+
+
+def chosen(where: Booleans, first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:
+    """Take the cuts of the first where asked to, else of the second."""
+    return GuardedCuts(*(np.where(where, *pair) for pair in zip(first, second, strict=True)))
+
+
+def never(n_labels: int, reason: str) -> GuardedCuts:
+    """Predict none of some labels."""
+    nothing = np.zeros(n_labels, np.int64)
+    return GuardedCuts(np.full(n_labels, np.inf), nothing, nothing, np.full(n_labels, reason))

@@ -1,0 +1,85 @@
+"""The cuts of highest micro F-beta, one for each label, found jointly.
+
+    tp / (B P + predicted) = F / (1 + B),    B = beta^2, P the positives of all labels
+
+For a ratio r, each label takes the cut at which tp - r predicted is highest, on its own. What all of them reach
+together is the next r. It rises with every step and stops at the highest, after a few steps (Dinkelbach 1967;
+docs/proofs.md).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._kernels.choosing import upper_hulls
+from thresholds.search import staircase
+from thresholds.search.staircase import Cuts, Staircase
+
+Chosen = TypeVar("Chosen")
+
+
+class Hull(NamedTuple):
+    """The steps at which tp - r predicted may be highest for some r: the vertices of the upper hull of each label."""
+
+    stairs: Staircase
+    slope: Floats  # (n_steps,) of the edge that ends at each step: tp gained for each prediction
+
+    @classmethod
+    def of(cls, stairs: Staircase) -> "Hull":
+        """Return the hulls of some labels."""
+        offsets, vertex, slope = upper_hulls(stairs.offsets, stairs.tp, stairs.fp)
+        return cls(stairs.take(offsets, vertex), slope)
+
+
+def highest_ratio(choose: Callable[[float], tuple[int, int, Chosen]], beta2_positives: float) -> tuple[float, Chosen]:
+    """Return the highest tp / (beta2_positives + predicted), and the choice that reaches it, by Dinkelbach's iteration.
+
+    `choose` returns tp, predicted and the choice for which tp - ratio predicted is highest.
+    """
+    ratio = 0.0
+    tp, predicted, best = choose(ratio)
+    reached = tp / max(beta2_positives + predicted, 1)
+    while reached > ratio:
+        ratio = reached
+        tp, predicted, chosen = choose(ratio)
+        reached = tp / max(beta2_positives + predicted, 1)
+        if reached >= ratio:  # If it fell, by rounding, the choice before was the best.
+            best = chosen
+    return ratio, best
+
+
+def highest_ratio_at_cuts(tp: Ints, predicted: Ints, beta2_positives: float) -> float:
+    """Return the highest ratio of all labels together at one of the cuts (n_cuts, n_labels) of each."""
+
+    def choose(ratio: float) -> tuple[int, int, None]:
+        best_cut = (tp - ratio * predicted).argmax(axis=0)[np.newaxis]  # (1, n_labels)
+        best_tp = np.take_along_axis(tp, best_cut, axis=0)
+        best_predicted = np.take_along_axis(predicted, best_cut, axis=0)
+        return int(best_tp.sum()), int(best_predicted.sum()), None
+
+    ratio, _ = highest_ratio(choose, beta2_positives)
+    return ratio
+
+
+def best_joint_cuts(hulls: Sequence[Hull], beta: float) -> Cuts:
+    """Choose the steps of highest micro F-beta from the hulls of consecutive labels.
+
+    Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction than the whole has.
+    """
+    stairs = staircase.concatenate([hull.stairs for hull in hulls])
+    slope = np.concatenate([hull.slope for hull in hulls])  # (n_steps,)
+    tp_gained = stairs.increments(stairs.tp)  # (n_steps,)
+    predicted_more = stairs.increments(stairs.predicted)  # (n_steps,)
+
+    def choose(ratio: float) -> tuple[int, int, Booleans]:
+        used = slope > ratio  # (n_steps,) the first edges of each label, as slopes fall
+        return int(tp_gained[used].sum()), int(predicted_more[used].sum()), used
+
+    _, used = highest_ratio(choose, beta**2 * stairs.positives.sum())
+
+    # The step of a label is the end of its last edge that is used.
+    used_before = np.append(0, used.cumsum())  # (n_steps + 1,)
+    n_used = np.diff(used_before[stairs.offsets])  # (n_labels,)
+    return stairs.cuts_at(np.where(n_used > 0, stairs.offsets[:-1] + n_used - 1, -1))
