@@ -1,29 +1,145 @@
-"""Tables: of text cells, as aligned lines and as HTML; of values, as rows of an array and as a data frame."""
+"""Results: all that users get back and look at, in one way; tables as text, HTML, rows and data frames.
 
-from collections.abc import Collection, Mapping, Sequence
+Every result is a `Result`. A new one says in `_tables` what is shown of it and in `_records` what its data frame
+holds; all else follows.
+"""
+
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from html import escape
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from thresholds import _checks
 
-class ReadOnly:
-    """Makes the arrays of a result read-only: of a new one, a copy, and one that was pickled."""
+_LONGEST = 30  # characters of a value in a `repr`
+
+Lines = Sequence[tuple[str, ...]]
+
+
+class Table(NamedTuple):
+    """A table of text cells, line by line."""
+
+    head: Lines
+    body: Lines
+    left: Collection[int] = (0,)  # columns that are aligned to the left in text
+    title: str = ""  # a line above
+    note: str = ""  # a line below
+
+    def text(self) -> str:
+        """Return aligned lines."""
+        return "\n".join(filter(None, (self.title, as_text(self.head, self.body, self.left), self.note)))
+
+    def html(self) -> str:
+        """Return HTML."""
+        return f"{_paragraph(self.title)}{as_html(self.head, self.body)}{_paragraph(self.note)}"
+
+
+class Result(ABC):
+    """What a function found: read-only arrays, shown as text and as HTML, given as a data frame and as plain values."""
+
+    _shown: ClassVar[int] = sys.maxsize  # rows of each table in `str` and HTML
+
+    @abstractmethod
+    def _tables(self, k: int) -> Iterable[str | Table]:
+        """Return what is shown, sentences and tables in order; of labels, rows or rules at most k."""
+
+    @abstractmethod
+    def _records(self) -> Any:
+        """Return rows of values in a form that `pandas.DataFrame` takes."""
 
     def __post_init__(self) -> None:
-        """Freeze arrays."""
+        """Make the arrays of a new result read-only."""
         self.__setstate__(vars(self))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over values, the arrays frozen."""
+        """Take over the values of a copied or pickled result, its arrays read-only."""
         self.__dict__.update(state)
         for value in self.__dict__.values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
+    def to_text(self, k: int | None = None) -> str:
+        """Return what `str` does, with at most k rows of labels (or of rows, or rules) in a table."""
+        parts = self._tables(self._shown if k is None else _checks.count(k, "k", 0))
+        return "\n\n".join(part.text() if isinstance(part, Table) else part for part in parts)
 
-Lines = Sequence[tuple[str, ...]]
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame."""
+        return as_frame(self._records())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
+        return {name: plain(value) for name, value in _values_of(self).items()}
+
+    def __str__(self) -> str:
+        """Return `to_text()`."""
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        """Return the values in brief, of long ones what they are."""
+        values = (f"{name}={_brief(value)}" for name, value in _values_of(self).items())
+        return f"{type(self).__name__}({', '.join(values)})"
+
+    def _repr_html_(self) -> str:
+        """Return as HTML what `str` shows."""
+        parts = self._tables(self._shown)
+        return "".join(part.html() if isinstance(part, Table) else _paragraph(part) for part in parts)
+
+
+def plain(value: Any) -> Any:
+    """Return values as JSON has them: lists, dictionaries with names, finite numbers, strings, booleans and None.
+
+    NaN becomes None, infinite numbers become "inf" and "-inf"; rows become dictionaries.
+    """
+    if isinstance(value, np.ndarray):
+        value = value.tolist() if value.dtype.names is None else objects_of(value)
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if hasattr(value, "to_dict"):  # A result or a rule within a result.
+        return plain(value.to_dict())
+    if is_dataclass(value):
+        return plain(_values_of(value))
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def _values_of(value: Any) -> dict[str, Any]:
+    """Return the fields of a data class or named tuple, and their values."""
+    names = [item.name for item in fields(value)] if is_dataclass(value) else value._fields
+    return {name: getattr(value, name) for name in names}
+
+
+def _brief(value: Any) -> str:
+    """Show a value in a few characters: of an array its kind and shape, of a collection its size."""
+    if isinstance(value, np.ndarray):
+        return f"<{value.size:,} rows>" if value.dtype.names else f"<{value.dtype} {value.shape}>"
+    if isinstance(value, Collection) and not isinstance(value, str):
+        return f"<{type(value).__name__} of {len(value):,}>"
+    if value is None or isinstance(value, str | int | float | np.generic):
+        text = repr(value)
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return f"<{type(value).__name__}>"
+
+
+def _paragraph(text: str) -> str:
+    """Return an HTML paragraph, nothing for no text."""
+    return f"<p>{escape(text)}</p>".replace("\n", "<br>") if text else ""
+
+
+def n_more(n: int, k: int) -> str:
+    """Say how many of n rows are left out where k are shown, nothing where none is."""
+    return f"... {n - k:,} more" if n > k else ""
 
 
 def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
@@ -68,6 +184,11 @@ def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
 def objects_of(rows: npt.NDArray[Any]) -> list[dict[str, Any]]:
     """Return rows as dictionaries of plain values."""
     return [dict(zip(rows.dtype.names or (), row, strict=True)) for row in rows.tolist()]
+
+
+def records_of(values: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return data classes as dictionaries."""
+    return [_values_of(value) for value in values]
 
 
 def names_of(label_names: Sequence[str] | None, n_labels: int) -> npt.NDArray[Any]:

@@ -299,6 +299,7 @@ def probabilities_of(rule: object, scores: object) -> Array | None:
     return scores if without_labels else None
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda p: listed(p, 0.3)])
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
 def test_rules_of_probabilities_say_how_good_these_are(form: Callable[[Floats], object], weights: str | None) -> None:
@@ -377,6 +378,7 @@ def expected_rule(
     return rule, p, calibrator
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
 @each_chunk
 def test_calibrated_probabilities_hold_the_empirical_optimum(chunk: int, average: str) -> None:
@@ -400,6 +402,7 @@ def test_calibrated_probabilities_hold_the_empirical_optimum(chunk: int, average
         np.testing.assert_array_equal(rule.unsupported, best.unsupported, case.name)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "micro"])
 @pytest.mark.parametrize("beta", [0.3, 0.5, 1.0, 1.37, 2.0])
 @pytest.mark.parametrize("weights", [None, "whole", "real"])

@@ -104,6 +104,7 @@ def test_the_max_min_formula_is_the_least_of_all_rising_curves() -> None:
 # Isotonic
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_isotonic_is_the_share_of_positives_of_exact_blocks(chunk: int, pooled: bool) -> None:
@@ -243,6 +244,7 @@ def platt_cells(case: Case, cells: list[twin.Cell]) -> list[twin.Cell]:
     return [(twin.log_odds(min(s, below_one)), y, w) for s, y, w in kept]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_platt_has_the_least_loss(chunk: int, pooled: bool) -> None:
@@ -471,6 +473,7 @@ def test_threads_do_not_matter(method: str, pooled: bool, monkeypatch: pytest.Mo
 SPARSE_KINDS = [sparse.csr_array, sparse.csc_array, sparse.coo_matrix]
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("kind", SPARSE_KINDS)
 @pytest.mark.parametrize("missing", [0.0, 0.25, -inf])
 @pytest.mark.parametrize(("method", "pooled"), KINDS)

@@ -117,7 +117,7 @@ def test_the_table_is_cut_at_top() -> None:
     assert len(diff_rules(old, new).to_text(3).splitlines()) == 9
     assert len(diff_rules(old, new).to_text(0).splitlines()) == 1
     assert "what changed:" in diff_rules(old, new).to_text(29)
-    with pytest.raises(thresholds.InputError, match=r"^top is -1, expected a whole number"):
+    with pytest.raises(thresholds.InputError, match=r"^k is -1, expected a whole number"):
         diff_rules(old, new).to_text(-1)
 
 
@@ -170,7 +170,7 @@ def test_plain_values_survive_json() -> None:
     found = diff_rules(OLD, NEW.replace({"dog": -inf, "cat": inf}), SCORES)
     values = json.loads(json.dumps(found.to_dict()))
     assert values == found.to_dict()
-    assert [(label["name"], label["new_threshold"]) for label in values["labels"]] == [("dog", -inf), ("cat", inf)]
+    assert [(label["name"], label["new_threshold"]) for label in values["labels"]] == [("dog", "-inf"), ("cat", "inf")]
     assert values["new_labels"] == ["emu", "fox"]
     assert values["n_moved"] == 2
 

@@ -27,7 +27,7 @@ from thresholds import (
     diagnose,
     fit_empirical,
 )
-from thresholds._kernels.evidence import chance_of_f
+from thresholds._kernels.evidence import p_value_of_best_f1
 from thresholds.diagnosis.evidence import rejected
 
 Array = NDArray[np.generic]
@@ -223,6 +223,7 @@ def test_states_by_the_table(positives: int, over: bool, informative: bool, unin
 # The table
 
 
+@pytest.mark.each_value(seed=6)
 @pytest.mark.parametrize("seed", range(20))
 def test_the_table_is_as_defined(seed: int) -> None:
     truth, scores = draw(seed)
@@ -324,6 +325,7 @@ def test_many_rows() -> None:
 # Scores of every kind
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("missing", [0.0, -1.0, 0.6])
 def test_sparse_scores_are_diagnosed_as_dense_ones(kind: type, missing: float) -> None:
@@ -699,6 +701,7 @@ def believed(probabilities: Array, rule: object, bound: float = 3.0) -> threshol
     return found
 
 
+@pytest.mark.each_value(seed=4)
 @pytest.mark.parametrize("seed", range(12))
 def test_beliefs_are_as_defined(seed: int) -> None:
     rng = np.random.default_rng([81, seed])
@@ -748,7 +751,7 @@ def test_resolution_is_one_where_the_model_is_certain() -> None:
 
 def test_the_chance_of_the_best_f_is_right_far_out() -> None:
     for n, positives in ((60, 10), (2000, 6)):
-        chance = chance_of_f(np.ones(n, np.int64), positives, positives, positives, 0.5)
+        chance = p_value_of_best_f1(np.ones(n, np.int64), positives, positives, positives, 0.5)
         np.testing.assert_allclose(chance, 1 / math.comb(n, positives), rtol=1e-9)
 
 
@@ -807,7 +810,7 @@ def test_where_the_exact_test_takes_too_long_a_bound_stands_in(monkeypatch: pyte
         scores[np.flatnonzero(truth[:, j])[:6], j] += 8
     rule = FixedRule(-1.0, 40)
     exact = diagnose(truth, scores, rule).table["p_informative"]
-    monkeypatch.setattr("thresholds.diagnosis.evidence._TOO_MANY", 0.0)
+    monkeypatch.setattr("thresholds.diagnosis.evidence._MAX_STEPS", 0.0)
     bounded = diagnose(truth, scores, rule).table["p_informative"]
     assert (bounded >= exact * (1 - 1e-9)).all()
     small = exact < 1e-6
@@ -976,6 +979,7 @@ def test_a_common_label_that_ranks_backwards_may_be_predicted_always() -> None:
     assert not found.repair(rule, "cap").changes.size
 
 
+@pytest.mark.each_value(n_positives=1, spread=2, decimals=2, listed=2)
 @pytest.mark.parametrize("n_positives", [5, 8, 20, 60])
 @pytest.mark.parametrize(
     ("spread", "decimals", "listed"),

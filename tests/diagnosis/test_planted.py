@@ -36,6 +36,7 @@ def simulated(mix: str, n_samples: int = 3000, n_runs: int = N_RUNS) -> dict[str
     return EXPERIMENT["summary"]([ONE_RUN(MIXES[mix], n_samples, seed) for seed in seeds])
 
 
+@pytest.mark.each_value(mix=1)
 @each_mix
 def test_few_flags_are_false(mix: str) -> None:
     rules = simulated(mix)["rules"]
@@ -44,6 +45,7 @@ def test_few_flags_are_false(mix: str) -> None:
     assert all(rules[DIAGNOSED][FALSE][0] < of[FALSE][0] for name, of in rules.items() if name != DIAGNOSED)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("naive", NAIVE)
 @each_mix
 def test_naive_rules_flag_many_by_mistake(mix: str, naive: str) -> None:
@@ -51,6 +53,7 @@ def test_naive_rules_flag_many_by_mistake(mix: str, naive: str) -> None:
     assert mean - 4 * error > 0.05
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("mix", "n_samples", "n_runs", "least"),
     [
@@ -84,6 +87,7 @@ def test_over_predicted_planted_labels_are_found_or_suspected(mix: str) -> None:
     assert found["others"]["platypus"] < 0.04 * sum(found["others"].values())
 
 
+@pytest.mark.each_value(spread=1, n_positives=1)
 @pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize("n_positives", [5, 12, 60])
 def test_the_least_auroc_is_seldom_rejected(n_positives: int, spread: float) -> None:
@@ -106,6 +110,7 @@ USELESS = [
 ]
 
 
+@pytest.mark.each_value(n_positives=2, decimals=2, listed=2)
 @pytest.mark.parametrize(("n_positives", "decimals", "listed"), USELESS)
 def test_useless_labels_are_seldom_informative(n_positives: int, decimals: int, listed: float) -> None:
     """P(p <= x) <= x for scores that say nothing, tied or not, also in lists that leave out most rows."""
@@ -137,6 +142,7 @@ def test_no_useless_label_is_informative_among_many() -> None:
     assert np.mean(happened) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
 
 
+@pytest.mark.soak
 def test_the_experiment_prints_its_tables_and_writes_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,6 +73,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 # The same rule
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("fit", FITS, ids=str)
 @pytest.mark.parametrize("form", ["dense", "weighted", "sparse", "sparse weighted", "spilled", "sparse spilled"])
 @pytest.mark.usefixtures("small_chunks")
@@ -101,6 +102,7 @@ def test_any_split_gives_the_same_rule_bit_for_bit(case: Case, cuts: list[int], 
     np.testing.assert_array_equal(found.thresholds.view(np.int64), whole.thresholds.view(np.int64))
 
 
+@pytest.mark.each_value(case=15)
 @pytest.mark.parametrize("case", list(small_cases(60, seed=11)), ids=str)
 def test_rows_come_back_as_they_were_given(case: Case) -> None:
     rows = filled(case, [len(case.y_true) // 2])
@@ -128,6 +130,7 @@ def test_more_rows_may_follow_a_fit(data: tuple[Array, Array, Array]) -> None:
 # Merging
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 @pytest.mark.parametrize("fit", FITS, ids=str)
 def test_accumulators_merge_in_any_order(

@@ -56,6 +56,7 @@ def batch_by_batch(p: Array, ids: Array, fit: dict[str, object]) -> NDArray[np.u
 # Batch by batch
 
 
+@pytest.mark.each_value
 @each_fit
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 def test_each_batch_is_decided_by_its_own_fit(dtype: type, fit: dict[str, object]) -> None:
@@ -142,6 +143,7 @@ def test_the_order_of_rows_does_not_matter(fit: dict[str, object]) -> None:
     np.testing.assert_array_equal(moved, predict_by_batch(p, ids, **fit)[order])
 
 
+@pytest.mark.each_value
 @each_fit
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_threads_do_not_matter(form: Callable[[Floats], object], fit: dict[str, object]) -> None:
@@ -236,6 +238,7 @@ def test_predictions_are_those_of_a_fit_on_the_batch(beta: float, zero_division:
             np.testing.assert_array_equal(effect.predicted[0], above)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @pytest.mark.parametrize("beta", BETAS)
 def test_at_the_break_even_the_best_sets_with_and_without_the_row_are_equal(beta: float, zero_division: float) -> None:
@@ -258,6 +261,7 @@ def best_with_and_without(column: Floats, beta: float, zero_division: float) -> 
 # One break-even for each batch
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @pytest.mark.parametrize("beta", [0.5, 1.0, 1.37, 2.0, 10.0])
 def test_with_its_probability_sets_with_the_row_gain_and_sets_without_it_lose(

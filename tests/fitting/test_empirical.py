@@ -75,6 +75,7 @@ def check_shared(case: Case, average: str) -> None:
         assert rule.thresholds[0] == best, case.name
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_per_label_equals_exhaustive_search(average: str, chunk: int) -> None:
@@ -84,6 +85,7 @@ def test_per_label_equals_exhaustive_search(average: str, chunk: int) -> None:
         check_per_label(case, average)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", SHARED)
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_shared_threshold_equals_exhaustive_search(average: str, chunk: int) -> None:
@@ -158,6 +160,7 @@ def dense_fits(missing: float) -> list[tuple[Case, np.ndarray, np.ndarray, list[
 SPARSE_KINDS = [sparse.csr_array, sparse.csc_matrix, sparse.coo_array]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", SPARSE_KINDS)
 @pytest.mark.parametrize("missing", [0.0, -1.0, -np.inf])
 def test_sparse_equals_dense(kind: type, missing: float) -> None:

@@ -249,6 +249,7 @@ def supported_labels(case: Case) -> NDArray[np.bool_]:
     return (case.probabilities[counted] > 0).any(axis=0)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "weighted"])
 @each_chunk
 def test_labels_reach_the_best_set_of_expected_counts(average: str, chunk: int) -> None:
@@ -292,6 +293,7 @@ def test_micro_reaches_the_best_set_of_all_cells(chunk: int) -> None:
             np.testing.assert_array_equal(decided.ravel()[counted], np.array(chosen)[counted], case.name)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", AVERAGES)
 @each_chunk
 def test_one_threshold_for_all_labels_reaches_the_best_cut(average: str, chunk: int) -> None:

@@ -87,6 +87,7 @@ def check_decisions(case: Case, bins: list[twin.Bins], unions: list[twin.Union],
 # The best union of all
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("average", ["macro", "weighted"])
 @pytest.mark.parametrize("n_bins", [2, 3, 5, APART])
 @each_chunk
@@ -105,6 +106,7 @@ def test_each_label_gets_the_best_union_of_its_bins(chunk: int, n_bins: int, ave
             check_decisions(case, bins, [union for union, _ in found], decided)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n_bins", [2, 3, 5, APART])
 @each_chunk
 def test_micro_gets_the_best_union_of_all_bins(chunk: int, n_bins: int) -> None:
@@ -187,6 +189,7 @@ def test_a_bin_is_predicted_iff_its_odds_reach_f_over_1_plus_b_less_f(chunk: int
 # Isotonic posteriors: thresholds
 
 
+@pytest.mark.each_value
 @each_average
 @each_chunk
 def test_isotonic_regions_are_the_thresholds_of_fit_empirical(chunk: int, average: str) -> None:
@@ -384,6 +387,7 @@ def dense_fits(missing: float) -> list[tuple[Case, NDArray[np.bool_], Array, lis
 SPARSE_KINDS = [sparse.csr_array, sparse.csc_matrix, sparse.coo_array]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("kind", SPARSE_KINDS)
 @pytest.mark.parametrize("missing", [0.0, -1.0, -inf])
 def test_fits_of_sparse_scores_equal_those_of_dense_ones(kind: type, missing: float) -> None:

@@ -170,6 +170,7 @@ def shrunk(problem: Problem, **options: object) -> thresholds.ThresholdRule:
     return fit_empirical(problem.y_true, problem.y_score, **{"guard": "shrink"} | problem.options | options)
 
 
+@pytest.mark.each_value(chunk=3)
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_guard_equals_its_twin(chunk: int) -> None:
     for problem in CHUNKS[chunk]:
@@ -578,7 +579,7 @@ def test_negated_scores_are_predicted_always_and_it_is_said() -> None:
     right = fit_empirical(truth, -scores, guard="shrink")
     assert not right.guard_report.fell_back.any()
     assert "always" not in f"{right} {right.guard_report}"
-    assert not right.guard_report.to_dict()["fell_back"].any()
+    assert not any(right.guard_report.to_dict()["fell_back"])
 
 
 def test_a_label_that_ranks_backwards_among_others_is_left_to_the_diagnosis() -> None:

@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.bad_inputs.tables import BAD_TABLES, BadTable
 from thresholds import InputError
 from thresholds.files import gather, open_scores
 
-pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
-bad_tables = pytest.importorskip("bad_tables")
 
-
-@pytest.mark.parametrize("bad", bad_tables.BAD_TABLES, ids=str)
-def test_bad_tables_are_refused(bad: "bad_tables.BadTable", tmp_path: Path) -> None:
+@pytest.mark.parametrize("bad", BAD_TABLES, ids=str)
+def test_bad_tables_are_refused(bad: BadTable, tmp_path: Path) -> None:
     bad.make(tmp_path)
     truth = None if bad.truth_path is None else tmp_path / bad.truth_path
     with pytest.raises(InputError) as caught:

@@ -213,17 +213,17 @@ def of_chance(rng: Generator) -> tuple[Array, int, int, int]:
     return weights, positives, int(rng.integers(0, min(positives, predicted) + 1)), predicted
 
 
-def of_chance_of_f(rng: Generator, dtype: Any) -> Arguments:
+def of_p_value_of_best_f1(rng: Generator, dtype: Any) -> Arguments:
     weights, *counts = of_chance(rng)
     return weights, *counts, float(rng.choice([0.01, 0.5, 2.0]))
 
 
-def of_steps_to_chance(rng: Generator, dtype: Any) -> Arguments:
+def of_steps_of_best_f1(rng: Generator, dtype: Any) -> Arguments:
     weights, *counts = of_chance(rng)
     return int(weights.sum()), *(np.int64(count) for count in counts)
 
 
-def of_chance_of_ranks(rng: Generator, dtype: Any) -> Arguments:
+def of_p_value_of_rank_sum(rng: Generator, dtype: Any) -> Arguments:
     n = int(rng.choice([10, 300, 2000]))
     positives, tied = rng.integers(1, n, 2)
     rank_sum = positives * (n + 1) / 2 + rng.normal() * n
@@ -667,9 +667,9 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "evidence.group_by_ties": of_tied_items,
     "evidence.rank_statistics": of_rank_statistics,
     "evidence.best_cuts": of_best_cuts,
-    "evidence.steps_to_chance": of_steps_to_chance,
-    "evidence.chance_of_f": of_chance_of_f,
-    "evidence.chance_of_ranks": of_chance_of_ranks,
+    "evidence.steps_of_best_f1": of_steps_of_best_f1,
+    "evidence.p_value_of_best_f1": of_p_value_of_best_f1,
+    "evidence.p_value_of_rank_sum": of_p_value_of_rank_sum,
     "outcomes.centre": of_centre,
     "outcomes.best_prefixes": of_prefixes,
     "outcomes.expected_f_of_sets": of_sets,

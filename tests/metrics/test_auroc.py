@@ -63,6 +63,7 @@ def test_auroc_reads_the_order_of_scores_alone(shape: tuple[int, int], ties: boo
             np.testing.assert_allclose(got, 1 - expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["bool", "u1", "i1", "i8", "f2", "f4", ">f4", ">i2", "O"])
 @pytest.mark.parametrize("put", [np.asarray, np.asfortranarray, lambda x: np.repeat(x, 2, axis=0)[::2], list])
 def test_auroc_of_scores_of_any_dtype(dtype: str, put: Callable[[Array], object]) -> None:
@@ -72,6 +73,7 @@ def test_auroc_of_scores_of_any_dtype(dtype: str, put: Callable[[Array], object]
     np.testing.assert_allclose(ours.auroc(y_true, put(few)), expected, rtol=0, atol=1e-15)
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("missing", [0.0, -inf, -1.0, 0.5, 1e30])
 @pytest.mark.parametrize("put", [sparse.csr_array, sparse.csc_array, sparse.coo_matrix])
 @pytest.mark.parametrize("shape", [(5, 3), (40, 4), (9001, 2)])

@@ -91,6 +91,7 @@ CONTAINERS: dict[str, Callable[[Array], object]] = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_containers_do_not_matter(container: str, average: str | None) -> None:

@@ -68,6 +68,7 @@ def test_precision_recall_f_and_support(average: str | None, zero_division: obje
         check(ALL_FOUR, target.y_true, target.y_pred, target, **options(target, ALL_FOUR, average, zero_division))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("zero_division", ZERO_DIVISIONS)
 @pytest.mark.parametrize("average", AVERAGES)
 def test_each_score(average: str | None, zero_division: object) -> None:
@@ -142,6 +143,7 @@ PUTS: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("put", PUTS)
 @pytest.mark.parametrize("shape", [(4096, 2), (9001, 5), (70_000, 3), (300, 1000)])
 def test_many_rows_of_labels(shape: tuple[int, int], put: str) -> None:
@@ -150,6 +152,7 @@ def test_many_rows_of_labels(shape: tuple[int, int], put: str) -> None:
     check_everywhere(y_true, y_pred, shape[0], samples=True, every=put == "dense" and shape == (9001, 5))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n_classes", [2, 7, 300])
 @pytest.mark.parametrize("n_samples", [4097, 9001, 70_000])
 def test_many_rows_of_classes(n_samples: int, n_classes: int) -> None:

@@ -97,6 +97,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 
 
+@pytest.mark.soak
 @each_notebook
 def test_notebooks_run(notebook: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(ROOT)

@@ -178,6 +178,7 @@ def cached(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 HOMELESS = {"HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+@pytest.mark.each_value(cache_dir=1)
 @pytest.mark.parametrize("cache_dir", ["", NOWHERE])
 def test_a_read_only_installation_without_a_home_imports(package: Path, cache_dir: str) -> None:
     environment = HOMELESS | {"NUMBA_CACHE_DIR": cache_dir}
@@ -207,6 +208,7 @@ def test_a_cache_folder_that_goes_away_breaks_nothing(package: Path, tmp_path: P
     assert run(code, folder=package, NUMBA_CACHE_DIR=str(cache), **HOMELESS) == "1.0\n"
 
 
+@pytest.mark.each_value(kind=1, length=1)
 @pytest.mark.parametrize(("kind", "length"), [("nbi", 0), ("nbc", 100)])
 def test_a_cache_file_cut_short_breaks_nothing(
     package: Path, cached: Path, tmp_path: Path, kind: str, length: int

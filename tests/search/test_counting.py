@@ -134,6 +134,7 @@ TRUTHS: dict[str, Callable[[Array], Any]] = {
 }
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("width", [5, 64])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_kinds_of_scores_do_not_matter(dtype: str, width: int, sizes: str) -> None:
@@ -145,6 +146,7 @@ def test_kinds_of_scores_do_not_matter(dtype: str, width: int, sizes: str) -> No
             check_same(fit(truth, lay(scores), average, counting=True, n_jobs=(1, 2, 5)[k % 3]), expected, name)
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("width", [3, 72])
 @pytest.mark.parametrize("kind", TRUTHS)
 def test_kinds_of_truth_do_not_matter(kind: str, width: int, sizes: str) -> None:
@@ -344,6 +346,7 @@ def test_hard_data(name: str, sizes: str) -> None:
         check_ways(*hard(name, seed, shape, dtype), n_jobs=1 + seed, beta=(1.0, 0.3, 3.0)[seed])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", HARD)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_hard_data_of_so_many_rows_that_they_are_narrowed_twice(name: str, dtype: str) -> None:
@@ -433,6 +436,7 @@ def data_for_properties(seed: int) -> Problem:
     return Problem.of(*hard(list(HARD)[seed % len(HARD)], seed, (rows, labels), "float32"))
 
 
+@pytest.mark.each_value(seed=3)
 @pytest.mark.parametrize("jointly", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_steps_that_are_left_are_those_of_the_whole_staircase(seed: int, jointly: bool, sizes: str) -> None:
@@ -444,6 +448,7 @@ def test_steps_that_are_left_are_those_of_the_whole_staircase(seed: int, jointly
         assert steps_of(left, label) <= steps_of(whole, label)
 
 
+@pytest.mark.each_value(seed=4)
 @pytest.mark.parametrize("beta", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_step_of_each_label_is_left(seed: int, beta: float, sizes: str) -> None:
@@ -454,6 +459,7 @@ def test_the_best_step_of_each_label_is_left(seed: int, beta: float, sizes: str)
         np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.each_value(seed=4)
 @pytest.mark.parametrize("beta", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_best_step_for_any_ratio_that_may_be_the_best_is_left(seed: int, beta: float, sizes: str) -> None:
@@ -582,6 +588,7 @@ def test_a_number_of_threads_that_is_none_is_refused() -> None:
 # Folds, whose rows are read where they are
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("layout", ["C", "F", "in a wider matrix", "other byte order"])
 def test_rows_of_a_problem_fit_like_copies_of_them(

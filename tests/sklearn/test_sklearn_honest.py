@@ -64,6 +64,7 @@ def measure(average: str, guard: object) -> dict[str, Gap]:
     }
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("average", "guard"), [("macro", None), ("macro", Shrink()), ("micro", None)])
 def test_the_cross_fitted_score_is_that_on_new_data(average: str, guard: object) -> None:
     gap = measure(average, guard)["cross_fitted_score_"]

@@ -145,6 +145,7 @@ each_average = pytest.mark.parametrize("of", AVERAGES, ids=lambda of: "-".join(m
 each_setting = pytest.mark.parametrize("given", SETTINGS, ids=named)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("number", range(2))
 @each_average
 def test_both_figures_are_those_computed_by_hand(of: Options, number: int) -> None:
@@ -153,6 +154,7 @@ def test_both_figures_are_those_computed_by_hand(of: Options, number: int) -> No
     check(cross_fit(Y, S, cv=FOLDS, **options), FOLDS, Y, S, **options)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("keep_sparse", [False, True])
 @each_average
 def test_sparse_scores(of: Options, keep_sparse: bool) -> None:
@@ -448,6 +450,7 @@ def test_a_label_with_one_positive_is_missed_out_of_fold() -> None:
 # Spread, words
 
 
+@pytest.mark.each_pair
 @each_setting
 @pytest.mark.parametrize("n_folds", [2, 3, 5])
 @pytest.mark.parametrize("of", [AVERAGES[0], AVERAGES[1], AVERAGES[8], AVERAGES[-1]], ids=named)
@@ -557,6 +560,7 @@ def test_the_plain_optimum_promises_too_much_and_out_of_fold_it_does_not(positiv
     assert abs(mean[1]) + 4 * error[1] < mean[0] / 2
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("positives", [20, 40])
 def test_a_guard_promises_far_less_too_much(positives: int) -> None:
     mean, error = biases(positives, "shrink")

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.blocks import by_cells, row_blocks
+from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import on_threads, workers
 from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks.cells import first_bad_cell
 from thresholds._checks.frames import aligned, columns_of, read_frame
 from thresholds._checks.labels import one_name_each
 from thresholds._checks.options import real
@@ -35,8 +36,9 @@ def scores(
     if cells.size and cells.dtype.kind == "f":
         top = np.max(_by_rows(np.max, cells, n_jobs))
         if np.isnan(top) or np.isposinf(top):
-            bad, word = (np.isnan, "NaN") if np.isnan(top) else (np.isposinf, "+inf")
-            raise InputError(f"{name} has {word} at {_first(array, bad, label_names)}, expected real scores")
+            is_bad = np.isnan if np.isnan(top) else np.isposinf
+            found = first_bad_cell(array, is_bad, label_names, signed=True)
+            raise InputError(f"{name} has {found}, expected real scores")
     if cells.size and cells.dtype.kind in "iu" and cells.dtype.itemsize == 8:
         largest = max(abs(int(cells.max())), abs(int(cells.min())))
         if largest > LARGEST_EXACT_INTEGER:
@@ -60,7 +62,7 @@ def indicator(
         return _sound_bools(array, n_jobs)
     cells = array.data if is_sparse(array) else array
     if not all(_by_rows(_all_binary, cells, n_jobs)):
-        raise InputError(f"{name} has {_value_at(array, _not_binary, label_names)}, expected only 0 and 1")
+        raise InputError(f"{name} has {first_bad_cell(array, _not_binary, label_names)}, expected only 0 and 1")
     return without_zeros(array) if is_sparse(array) else array
 
 
@@ -81,7 +83,8 @@ def probabilities(value: object, name: str = "probabilities", label_names: Seque
         raise InputError(f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers")
     if not _all_shares(cells) and _not_a_share(cells).any():
         hint = "" if name == "y_true" else " (`calibrate` turns scores into probabilities)"
-        raise InputError(f"{name} has {_value_at(array, _not_a_share, label_names)}, expected values in [0, 1]{hint}")
+        found = first_bad_cell(array, _not_a_share, label_names)
+        raise InputError(f"{name} has {found}, expected values in [0, 1]{hint}")
     return without_zeros(array) if is_sparse(array) else array
 
 
@@ -255,30 +258,3 @@ def _is_binary(value: object) -> bool:
     except InputError:
         return False
     return True
-
-
-def _first(array: Matrix, bad: Any, label_names: Sequence[str] | None) -> str:
-    """Say where the first bad cell is."""
-    row, column = _position(array, bad)
-    named = label_names is not None and column < len(label_names)
-    label = f"label {label_names[column]!r}" if named and label_names else f"label {column}"
-    return f"row {row}, {label}"
-
-
-def _value_at(array: Matrix, bad: Any, label_names: Sequence[str] | None) -> str:
-    """Say what the first bad cell is, and where."""
-    found = array[_position(array, bad)]
-    word = "NaN" if found != found else str(found)
-    return f"{word} at {_first(array, bad, label_names)}"
-
-
-def _position(array: Matrix, bad: Any) -> tuple[int, int]:
-    """Find the first bad cell, row by row."""
-    if is_sparse(array):
-        at = int(np.flatnonzero(bad(array.data))[0])
-        return int(np.searchsorted(array.indptr, at, side="right")) - 1, int(array.indices[at])
-    for block in row_blocks(*array.shape):
-        cells = np.argwhere(bad(array[block]))
-        if len(cells):
-            return block.start + int(cells[0, 0]), int(cells[0, 1])
-    raise AssertionError("no bad cell")

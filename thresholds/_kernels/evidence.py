@@ -12,6 +12,7 @@ from thresholds._arrays.types import Floats, Ints, Keys, SmallInts, Weights
 from thresholds._kernels._jit import kernel
 
 _NOTHING = 1e-24  # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
+_LEAST_LOG_PROBABILITY = -80.0  # of a number of positives outside the tie group: 2e-35, too little to matter
 
 
 @kernel
@@ -21,102 +22,137 @@ def group_by_ties(
     """Add up each label's items of equal score: offsets, keys from the top down, hits and weight of each tie group."""
     n_labels = starts.size - 1
     offsets = np.zeros(n_labels + 1, np.int64)
-    key, hit, weight = np.empty(up.size, up.dtype), np.empty(up.size, np.int64), np.empty(up.size, np.int64)
-    n = 0
+    group_key = np.empty(up.size, up.dtype)
+    group_hits = np.empty(up.size, np.int64)
+    group_weight = np.empty(up.size, np.int64)
+    n_groups = 0
     for j in range(n_labels):
-        first, i = starts[j], starts[j + 1]
+        first = starts[j]
+        i = starts[j + 1]
         while i > first:
-            x, h, w = up[i - 1], np.int64(0), np.int64(0)
-            while i > first and up[i - 1] == x:
+            key = up[i - 1]
+            hit = np.int64(0)
+            weight = np.int64(0)
+            while i > first and up[i - 1] == key:
                 i -= 1
-                h += hits[first + row[i]]
-                w += 1 if weights.size == 0 else weights[first + row[i]]
-            if w > 0:
-                key[n], hit[n], weight[n] = x, h, w
-                n += 1
-        offsets[j + 1] = n
-    return offsets, key[:n], hit[:n], weight[:n]
+                hit += hits[first + row[i]]
+                weight += 1 if weights.size == 0 else weights[first + row[i]]
+            # Items of weight 0 are absent.
+            if weight > 0:
+                group_key[n_groups] = key
+                group_hits[n_groups] = hit
+                group_weight[n_groups] = weight
+                n_groups += 1
+        offsets[j + 1] = n_groups
+    return offsets, group_key[:n_groups], group_hits[:n_groups], group_weight[:n_groups]
 
 
 @kernel
 def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> Floats:
-    """Give, (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
+    """Return (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
     over ties; size and mid-rank of the largest tie group; mean and sample variance of the mid-ranks of all others.
 
     The placement of a positive is the share of negatives below it, ties half; mid-ranks count from the bottom. NaN
     where there is nothing to divide by.
     """
-    found = np.full((8, offsets.size - 1), np.nan)
+    statistics = np.full((8, offsets.size - 1), np.nan)
     for j in range(offsets.size - 1):
-        first, last = offsets[j], offsets[j + 1]
-        n, positives, cubes = np.int64(0), np.int64(0), 0.0
-        size, rank = np.int64(0), 0.0
+        first = offsets[j]
+        last = offsets[j + 1]
+
+        # From the bottom up: rows, positives, ties, and the largest tie group.
+        n = np.int64(0)
+        positives = np.int64(0)
+        cubes = 0.0
+        largest_size = np.int64(0)
+        largest_rank = 0.0
         for k in range(last - 1, first - 1, -1):
             t = weights[k]
             cubes += float(t) * t * t - t
-            if t > size:
-                size, rank = t, n + 0.5 * (t + 1)
+            if t > largest_size:
+                largest_size = t
+                largest_rank = n + 0.5 * (t + 1)
             n += t
             positives += hits[k]
-        negatives, others = n - positives, n - size
-        won, below = np.int64(0), np.int64(0)  # Twice what the positives win: a tie counts one.
-        mean = 0.0
+        negatives = n - positives
+        others = n - largest_size
+
+        # AUROC, and the mean mid-rank of the others, as all ranks add up to n (n + 1) / 2.
+        won = np.int64(0)  # Twice what the positives win: a tie counts one.
+        below = np.int64(0)  # negatives
         for k in range(last - 1, first - 1, -1):
             lost = weights[k] - hits[k]
             won += hits[k] * (2 * below + lost)
             below += lost
-        if others > 0:
-            mean = (0.5 * n * (n + 1) - size * rank) / others
         auroc = won / (2.0 * positives * negatives) if positives > 0 and negatives > 0 else np.nan
-        of_positives, of_negatives, of_others = 0.0, 0.0, 0.0
-        below, seen, largest = np.int64(0), np.int64(0), True
+        others_mean = 0.0
+        if others > 0:
+            others_mean = (0.5 * n * (n + 1) - largest_size * largest_rank) / others
+
+        # Squares about the means.
+        of_positives = 0.0
+        of_negatives = 0.0
+        of_others = 0.0
+        below = np.int64(0)
+        seen = np.int64(0)  # rows
+        is_largest_to_come = True
         for k in range(last - 1, first - 1, -1):
-            t, lost = weights[k], weights[k] - hits[k]
+            t = weights[k]
+            lost = weights[k] - hits[k]
             if positives > 0 and negatives > 0:
                 off = (below + 0.5 * lost) / negatives - auroc
                 of_positives += hits[k] * (off * off)
                 higher = positives - (seen - below) - 0.5 * hits[k]
                 off = higher / positives - auroc
                 of_negatives += lost * (off * off)
-            if largest and t == size:
-                largest = False
+            if is_largest_to_come and t == largest_size:
+                is_largest_to_come = False
             else:
-                off = seen + 0.5 * (t + 1) - mean
+                off = seen + 0.5 * (t + 1) - others_mean
                 of_others += t * (off * off)
             below += lost
             seen += t
-        found[0, j], found[3, j], found[4, j], found[5, j] = auroc, cubes, size, rank
+
+        statistics[0, j] = auroc
         if positives > 1:
-            found[1, j] = of_positives / (positives - 1)
+            statistics[1, j] = of_positives / (positives - 1)
         if negatives > 1:
-            found[2, j] = of_negatives / (negatives - 1)
-        found[6, j] = mean
-        found[7, j] = of_others / (others - 1) if others > 1 else 0.0
-    return found
+            statistics[2, j] = of_negatives / (negatives - 1)
+        statistics[3, j] = cubes
+        statistics[4, j] = largest_size
+        statistics[5, j] = largest_rank
+        statistics[6, j] = others_mean
+        statistics[7, j] = of_others / (others - 1) if others > 1 else 0.0
+    return statistics
 
 
 @kernel
 def best_cuts(offsets: Ints, hits: Ints, weights: Ints, positives: Ints, ratio: float) -> Ints:
-    """Give, (4, n_labels), true positives and predictions at the cut of best F1, ties to the highest cut; and, of the
+    """Return, (4, n_labels), true positives and predictions at the cut of best F1, ties to the highest cut; and, of the
     lowest cut that predicts at most `ratio` times the positives, its tie group (-1 for none) and predictions."""
-    found = np.zeros((4, offsets.size - 1), np.int64)
+    cuts = np.zeros((4, offsets.size - 1), np.int64)
     for j in range(offsets.size - 1):
-        tp, predicted, highest = np.int64(0), np.int64(0), 0.0
-        found[2, j] = -1
+        tp = np.int64(0)
+        predicted = np.int64(0)
+        highest = 0.0  # F1 / 2
+        cuts[2, j] = -1
         for k in range(offsets[j], offsets[j + 1]):
             tp += hits[k]
             predicted += weights[k]
             f = tp / (positives[j] + predicted) if tp > 0 else 0.0
             if f > highest:
-                highest, found[0, j], found[1, j] = f, tp, predicted
+                highest = f
+                cuts[0, j] = tp
+                cuts[1, j] = predicted
             if positives[j] > 0 and predicted / positives[j] <= ratio:
-                found[2, j], found[3, j] = k, predicted
-    return found
+                cuts[2, j] = k
+                cuts[3, j] = predicted
+    return cuts
 
 
 @kernel
-def steps_to_chance(n: int, positives: int, tp: int, predicted: int) -> float:
-    """Return about how many steps `chance_of_f` takes: rows, times the width of the distribution."""
+def steps_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
+    """Return about how many steps `p_value_of_best_f1` takes: rows, times the width of the distribution."""
     rows = min(float(n), positives * (positives + predicted) / max(tp, 1) - positives)
     rate = positives / n
     width = 24.0 * math.sqrt(min(rows, 0.5 * n) * rate * (1.0 - rate)) + 1.0
@@ -124,7 +160,7 @@ def steps_to_chance(n: int, positives: int, tp: int, predicted: int) -> float:
 
 
 @kernel
-def chance_of_f(weights: Ints, positives: int, tp: int, predicted: int, enough: float) -> float:
+def p_value_of_best_f1(weights: Ints, positives: int, tp: int, predicted: int, enough: float) -> float:
     """Return the probability that some cut reaches the F1 of `tp` and `predicted` if truth falls on the rows by chance.
 
     A path counts the positives among the highest k rows, k = 1, 2, ...: hypergeometric. It reaches that F1 at the end
@@ -138,14 +174,22 @@ def chance_of_f(weights: Ints, positives: int, tp: int, predicted: int, enough: 
         n += t
     if tp * (positives + n) <= positives * (positives + predicted):
         return 1.0  # Predicting all does.
-    path, after = np.zeros(positives + 2), np.zeros(positives + 2)
+
+    # The probabilities of paths with i positives among the rows so far, and room for those of one row more.
+    path = np.zeros(positives + 2)
+    after = np.zeros(positives + 2)
     remaining = float(positives) - np.arange(positives + 2)  # positives yet to come
     path[0] = 1.0
-    low, high, k, reached = np.int64(0), np.int64(0), np.int64(0), 0.0
+    low = np.int64(0)  # Paths of low to high positives are followed.
+    high = np.int64(0)
+    k = np.int64(0)
+    reached = 0.0
     for t in weights:
         need = (tp * (positives + k + t) + positives + predicted - 1) // (positives + predicted)
         if need > positives:
             break  # From here on no cut is high enough.
+
+        # One row after another: it is positive with probability remaining / rows left.
         for _ in range(t):
             each = 1.0 / (n - k)
             top = high + 1 if high < positives else high
@@ -157,12 +201,16 @@ def chance_of_f(weights: Ints, positives: int, tp: int, predicted: int, enough: 
             path, after = after, path
             high = top
             k += 1
+
+            # The unlikeliest at both ends are forgotten.
             while low < high and path[low] < _NOTHING:
                 path[low] = 0.0
                 low += 1
             while high > low and path[high] < _NOTHING:
                 path[high] = 0.0
                 high -= 1
+
+        # Those that have reached the F1 are added up, and not followed further.
         if high >= need:
             for i in range(need if need > low else low, high + 1):
                 reached += path[i]
@@ -190,7 +238,7 @@ def _log_factorial(n: int) -> float:
 
 
 @kernel
-def chance_of_ranks(
+def p_value_of_rank_sum(
     n: int, positives: int, rank_sum: float, tied: int, tied_rank: float, mean: float, variance: float
 ) -> float:
     """Return the probability of a rank sum at least as large, if truth falls on the rows by chance and many are tied.
@@ -202,10 +250,13 @@ def chance_of_ranks(
     start = _log_factorial(others) + _log_factorial(tied) - _log_factorial(n)
     start += _log_factorial(positives) + _log_factorial(n - positives)
     for k in range(max(0, positives - tied), min(positives, others) + 1):
+        # The probability that k positives lie outside the tie group.
         log_p = start - _log_factorial(k) - _log_factorial(others - k)
         log_p -= _log_factorial(positives - k) + _log_factorial(tied - positives + k)
-        if log_p < -80.0:
+        if log_p < _LEAST_LOG_PROBABILITY:
             continue
+
+        # The sum of ranks, given that: k drawn from the others without replacement.
         expected = k * mean + (positives - k) * tied_rank
         spread = math.sqrt(max(k * variance * (1.0 - k / others), 0.0)) if others > 0 else 0.0
         if spread > 0:

@@ -11,6 +11,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError
+from thresholds._checks.cells import first_bad_cell
 from thresholds.calibration.cells import cells_of
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import fit_isotonic
@@ -171,15 +172,14 @@ class Calibrator:
 
     def _check_range(self, scores: Matrix) -> None:
         """Refuse scores outside [0, 1], but for those that no curve is read at."""
-        cells = scores.data if is_sparse(scores) else scores.reshape(-1)
-        bad = np.flatnonzero(((cells < 0) | (cells > 1)) & (cells != np.float64(self.missing)) & (cells > -np.inf))
-        if bad.size:
-            at = bad[0]
-            row, label = divmod(at, self.n_labels)
-            if is_sparse(scores):
-                row, label = row_of_entries(scores)[at], scores.indices[at]
-            where = f"row {row}, label {label if self.label_names is None else repr(self.label_names[label])}"
-            raise InputError(f"y_score has {cells[at]} at {where}, expected scores in [0, 1] as those of the fit")
+
+        def is_bad(cells: Dense) -> Dense:
+            outside = (cells < 0) | (cells > 1)
+            return np.asarray(outside & (cells != np.float64(self.missing)) & (cells > -np.inf))
+
+        if is_bad(scores.data if is_sparse(scores) else scores).any():
+            found = first_bad_cell(scores, is_bad, self.label_names)
+            raise InputError(f"y_score has {found}, expected scores in [0, 1] as those of the fit")
 
     def _of_dense(self, scores: Dense) -> Floats:
         """Return the probabilities of dense scores, blocks of rows on threads."""

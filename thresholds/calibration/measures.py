@@ -1,7 +1,7 @@
 """How good probabilities are: four figures over all cells."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +12,13 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.calibration import fit_logistic, tally
 from thresholds.calibration.cells import Cells, cells_of, log_odds
 from thresholds.data.problem import Problem
+from thresholds.results import Result, Table, records_of
 
 _BINS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationMeasures:
+@dataclass(frozen=True, repr=False)
+class CalibrationMeasures(Result):
     """How good probabilities p are for outcomes y, over all cells; means and sums are weighted.
 
     Attributes
@@ -39,6 +40,16 @@ class CalibrationMeasures:
     reliability: float
     sum_over_positives: float
     slope: float
+
+    def _records(self) -> list[dict[str, float]]:
+        """Return the four figures, in one row."""
+        return records_of([self])
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Show the four figures."""
+        head = [("log-loss", "reliability", "sum of p / positives", "calibration slope")]
+        figures = (self.log_loss, self.reliability, self.sum_over_positives, self.slope)
+        yield Table(head, [tuple(f"{figure:.4g}" for figure in figures)], left=())
 
 
 UNKNOWN = CalibrationMeasures(math.nan, math.nan, math.nan, math.nan)

@@ -5,9 +5,10 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Matrix
-from thresholds._checks import InputError, shown
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense, Matrix
+from thresholds._checks import InputError
+from thresholds._checks.cells import first_bad_cell
 from thresholds.cli import printing, reading
 
 if TYPE_CHECKING:
@@ -92,19 +93,17 @@ def _refuse_bad(scores: "Matrix", rule: "Rule", name: str, first: int, label_nam
 
     from thresholds.rule import InstanceRule
 
-    cells = (scores.data if is_sparse(scores) else scores).reshape(-1)
-    chances = isinstance(rule, InstanceRule)
-    good = (cells >= 0) & (cells <= 1) if chances else cells < np.inf
-    if good.all():
+    takes_probabilities = isinstance(rule, InstanceRule)
+
+    def is_bad(cells: Dense) -> Dense:
+        good = (cells >= 0) & (cells <= 1) if takes_probabilities else cells < np.inf
+        return np.asarray(~good)
+
+    if not is_bad(scores.data if is_sparse(scores) else scores).any():
         return
-    at = int(good.argmin())
-    row, label = divmod(at, scores.shape[1])
-    if is_sparse(scores):
-        row, label = int(row_of_entries(scores)[at]), int(scores.indices[at])
-    word = "NaN" if np.isnan(cells[at]) else "+inf" if np.isposinf(cells[at]) else str(cells[at])
-    named = label if label_names is None else shown(label_names[label])
-    expected = "values in [0, 1] (--logits turns logits into probabilities)" if chances else "real scores"
-    raise InputError(f"{name} has {word} at row {first + row}, label {named}, expected {expected}")
+    found = first_bad_cell(scores, is_bad, label_names, first_row=first, signed=not takes_probabilities)
+    expected = "values in [0, 1] (--logits turns logits into probabilities)" if takes_probabilities else "real scores"
+    raise InputError(f"{name} has {found}, expected {expected}")
 
 
 def diff(options: argparse.Namespace) -> None:

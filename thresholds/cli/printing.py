@@ -1,12 +1,11 @@
 """What commands print: plain values as JSON, and words about a rule that is saved."""
 
 import json
-import math
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from thresholds.results import plain
 
 if TYPE_CHECKING:
     from thresholds.rule import Rule
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 def as_json(values: dict[str, Any]) -> str:
     """Return one JSON object, NaN as null and infinite numbers as words: JSON has neither."""
-    return json.dumps(_plain(values), indent=1, allow_nan=False)
+    return json.dumps(plain(values), indent=1, allow_nan=False)
 
 
 def print_error(line: str) -> None:
@@ -27,16 +26,3 @@ def saved(rule: "Rule", path: str, said: list[str], last: list[str]) -> None:
     """Save a rule when all that is to be said of it is known, and only then say it; `last` what is to be looked at."""
     rule.save(path)
     print("\n".join([*said, f"saved as {path}", *last]))
-
-
-def _plain(values: Any) -> Any:
-    """Replace what JSON does not have."""
-    if isinstance(values, dict):
-        return {key: _plain(value) for key, value in values.items()}
-    if isinstance(values, list | tuple):
-        return [_plain(value) for value in values]
-    if isinstance(values, np.generic):
-        values = values.item()
-    if isinstance(values, float) and not math.isfinite(values):
-        return None if math.isnan(values) else str(values)
-    return values

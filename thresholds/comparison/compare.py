@@ -1,14 +1,13 @@
 """Rules side by side, judged on rows that were not used for fitting them."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Unpack
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds import results as tables
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import Average, InputError
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
@@ -16,7 +15,7 @@ from thresholds.calibration.measures import UNKNOWN
 from thresholds.data.folds import SEED, STRATIFIED, multilabel_folds
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.by_state import named
-from thresholds.diagnosis.evidence import Criteria, Evidence, weigh_evidence
+from thresholds.diagnosis.evidence import Criteria, Evidence, evidence_of
 from thresholds.diagnosis.result import of_backwards
 from thresholds.diagnosis.states import are_backwards, states_of
 from thresholds.fitting.empirical import fit_empirical
@@ -27,6 +26,7 @@ from thresholds.guards import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.judging import f_measure, judge
+from thresholds.results import Result, Table, counted, n_more, names_of, records_of
 from thresholds.rule import FittedOn, FixedRule, InstanceRule, Rule, ThresholdRule
 
 _OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
@@ -51,10 +51,21 @@ class Measures:
     sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
     calibration_slope: float  # 1 is calibrated, less is over-confident
 
+    def cells(self) -> tuple[str, ...]:
+        """Return what a table shows of the rule; nothing of calibration where it is not known."""
+        calibration = (self.sum_over_positives, self.calibration_slope)
+        return (
+            self.rule,
+            *(f"{value:.4f}" for value in (self.micro, self.macro_supported, self.macro, self.samples)),
+            f"{self.predicted_per_row:.2f}",
+            f"{self.platypus} + {self.suspect}",
+            *("" if np.isnan(value) else f"{value:.2f}" for value in calibration),
+        )
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Rules by measures; `str` gives an aligned table, `to_dict` plain values."""
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Rules by measures."""
 
     measures: tuple[Measures, ...]
     beta: float
@@ -63,20 +74,30 @@ class Comparison:
     n_supported: int  # labels with positives
     gold_per_row: float
     labels_gold_often: int  # labels that are positive on more than a third of the rows
-    labels_backwards: int  # labels that `diagnose` calls so, whatever the rule: AUROC shown to be below 1/2
-    labels_tested: int  # labels with enough positives, and negatives, for that
-    backwards: tuple[str, ...] = ()  # those that rank backwards: names, or positions
+    labels_tested: int  # labels with enough positives, and negatives, to be shown to rank backwards
+    backwards: tuple[str, ...] = ()  # those that do, as `diagnose` calls them, whatever the rule: names, or positions
     rows: str = ""  # which rows rules were fitted on, and which they are judged on, in words
     fitted_here: tuple[str, ...] = ()  # rules fitted on the very rows they are judged on, whose figures are too high
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
-        return asdict(self)
+    @property
+    def labels_backwards(self) -> int:
+        """How many labels rank backwards: AUROC shown to be below 1/2."""
+        return len(self.backwards)
 
-    def __str__(self) -> str:
-        """Lay the measures out in a table; labels that rank backwards first, which no rule mends, last the rows."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
+        return super().to_dict() | {"labels_backwards": self.labels_backwards}
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the measures, one row a rule."""
+        return records_of(self.measures)
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show the measures of k rules; labels that rank backwards first, which no rule mends, last the rows."""
+        if self.backwards:
+            yield of_backwards(self.labels_backwards, self.labels_tested, named(self.backwards, _NAMED))
         f = f"F{self.beta:g}"
-        head = [
+        columns = [
             ("", "", "rule"),
             ("", "micro", f),
             ("macro", f"of {self.n_supported} labels", "with positives"),
@@ -85,29 +106,12 @@ class Comparison:
             ("labels", "per row", f"(gold {self.gold_per_row:.2f})"),
             ("platypus", "+ suspect", "labels"),
         ]
-        body = [
-            (
-                row.rule,
-                *(f"{value:.4f}" for value in (row.micro, row.macro_supported, row.macro, row.samples)),
-                f"{row.predicted_per_row:.2f}",
-                f"{row.platypus} + {row.suspect}",
-                *(
-                    "" if np.isnan(value) else f"{value:.2f}"
-                    for value in (row.sum_over_positives, row.calibration_slope)
-                ),
-            )
-            for row in self.measures
-        ]
-        if any("".join(cells[-2:]) for cells in body):
-            head += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
-        table = tables.as_text([*zip(*head, strict=True)], [cells[: len(head)] for cells in body])
-        paragraphs = [table]
-        if self.labels_backwards:
-            names = named(self.backwards, _NAMED)
-            paragraphs.insert(0, of_backwards(self.labels_backwards, self.labels_tested, names))
+        if not all(np.isnan([row.sum_over_positives, row.calibration_slope]).all() for row in self.measures):
+            columns += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
+        body = [row.cells()[: len(columns)] for row in self.measures[:k]]
+        yield Table([*zip(*columns, strict=True)], body, note=n_more(len(self.measures), k))
         if self.rows:
-            paragraphs.append(self.rows)
-        return "\n\n".join(paragraphs)
+            yield self.rows
 
 
 def compare(
@@ -177,7 +181,7 @@ def compare(
     problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
     gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
     of_scores = cache(lambda: _measured_scores(problem))
-    evidence = cache(lambda missing: weigh_evidence(replace(_unweighted(problem), missing=missing), Criteria()))
+    evidence = cache(lambda missing: evidence_of(replace(_unweighted(problem), missing=missing), Criteria()))
     of_labels = evidence(next(iter(rules.values())).missing)
     backwards = are_backwards(of_labels, Criteria())
     fitted_here = _fitted_on(problem, gold.positives, rules)
@@ -189,9 +193,8 @@ def compare(
         n_supported=int(np.count_nonzero(gold.positives)),
         gold_per_row=float(gold.positives.sum() / gold.total),
         labels_gold_often=int(np.count_nonzero(gold.positives > _OFTEN * gold.total)),
-        labels_backwards=int(np.count_nonzero(backwards)),
         labels_tested=int(np.count_nonzero(~np.isnan(of_labels.p_backwards))),
-        backwards=tuple(tables.names_of(names, problem.n_labels)[backwards].tolist()),
+        backwards=tuple(names_of(names, problem.n_labels)[backwards].tolist()),
         rows=_rows_of_given(problem.n_samples, fitted_here),
         fitted_here=fitted_here,
     )
@@ -234,7 +237,7 @@ def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> 
 
 def _rows_of_given(n_samples: int, fitted_here: tuple[str, ...]) -> str:
     """Say of rules that were given on which rows they are judged."""
-    judged = f"rules as given, judged on {tables.counted(n_samples, 'row')}"
+    judged = f"rules as given, judged on {counted(n_samples, 'row')}"
     if not fitted_here:
         return f"{judged}: for a rule that was fitted on any of them, figures are too high"
     names = ", ".join(fitted_here)

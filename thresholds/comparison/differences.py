@@ -1,5 +1,6 @@
 """What changed between two rules: thresholds, labels, settings, and the decisions on new scores."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -7,20 +8,19 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds import results as tables
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
+from thresholds.results import Result, Table, counted, plain, rows_of
 from thresholds.rule import ThresholdRule
 
 _SETTINGS = ("average", "beta", "per_label", "guard", "expected", "placement", "zero_division", "missing")
-_SHOWN = 20  # labels in the text of a `RuleDifference`
 _NAMED = 5  # new or lost labels that are listed
 
 
-@dataclass(frozen=True, eq=False)
-class RuleDifference(tables.ReadOnly):
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleDifference(Result):
     """What changed between two rules; `str` gives a summary and a table of the largest changes.
 
     Attributes
@@ -36,6 +36,8 @@ class RuleDifference(tables.ReadOnly):
     rows_changed : int or None, the rows in which the decision about some label of both rules differs
     predicted_new : int64 (n_new,) or None, rows predicted for each of the new labels
     """
+
+    _shown = 20
 
     table: npt.NDArray[Any]
     new: tuple[str, ...]
@@ -60,71 +62,74 @@ class RuleDifference(tables.ReadOnly):
         return order[(table["moved"] | (rows > 0))[order]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
-        return {
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
+        values = {
             "n_labels": self.table.size,
-            "n_moved": int(self.table["moved"].sum()),
+            "n_moved": self._n_moved,
             "n_samples": self.n_samples,
             "rows_changed": self.rows_changed,
-            "settings": {name: list(pair) for name, pair in self.settings.items()},
-            "new_labels": list(self.new),
-            "predicted_new": None if self.predicted_new is None else self.predicted_new.tolist(),
-            "lost_labels": list(self.lost),
-            "labels": tables.objects_of(self.table),
+            "settings": self.settings,
+            "new_labels": self.new,
+            "predicted_new": self.predicted_new,
+            "lost_labels": self.lost,
+            "labels": self.table,
         }
+        return {name: plain(value) for name, value in values.items()}
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return tables.as_frame(self.table)
+    @property
+    def _n_moved(self) -> int:
+        """How many thresholds differ."""
+        return int(self.table["moved"].sum())
 
-    def to_text(self, top: int = _SHOWN) -> str:
-        """Return what `str` does, with at most `top` labels in the table."""
-        top = _checks.count(top, "top", 0)
+    def _records(self) -> npt.NDArray[Any]:
+        """Return the table."""
+        return self.table
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show how much changed, the settings that differ, new and lost labels, and the k largest changes."""
         lines = [self._summary()]
         lines += [f"{name}: {old} -> {new}" for name, (old, new) in self.settings.items()]
         for word, names in (("new", self.new), ("lost", self.lost)):
             if names:
                 more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
                 lines.append(f"{word} labels: {', '.join(' '.join(name.split()) for name in names[:_NAMED])}{more}")
-        largest = self.largest
-        if top and largest.size:
-            kept = f"the {top} largest of {largest.size:,} changes" if top < largest.size else "what changed"
-            lines += ["", f"{kept}:", self._lines(largest[:top])]
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        """Return a summary, what differs in the settings, and a table of the largest changes."""
-        return self.to_text()
+        yield "\n".join(lines)
+        if k and self.largest.size:
+            yield self._largest_changes(k)
 
     def _summary(self) -> str:
         """Say how much changed, in one line."""
-        moved = int(self.table["moved"].sum())
-        said = (
-            f"{tables.counted(self.table.size, 'label')} in both rules: {tables.counted(moved, 'threshold')} moved,"
-            f" {tables.counted(len(self.new), 'label')} new, {len(self.lost):,} lost"
+        summary = (
+            f"{counted(self.table.size, 'label')} in both rules: {counted(self._n_moved, 'threshold')} moved,"
+            f" {counted(len(self.new), 'label')} new, {len(self.lost):,} lost"
         )
         if self.n_samples is None or self.predicted_new is None:
-            return said
-        before, after = (int(self.table[name].sum()) for name in ("predicted_before", "predicted_after"))
+            return summary
+        before = int(self.table["predicted_before"].sum())
+        after = int(self.table["predicted_after"].sum())
         of_new = f", and {int(self.predicted_new.sum()):,} of new labels" if self.new else ""
         return (
-            f"{said}; on {tables.counted(self.n_samples, 'row')} {before:,} -> {after:,} predictions"
-            f" ({_change(before, after)}){of_new}, {tables.counted(self.rows_changed or 0, 'row')} decided differently"
+            f"{summary}; on {counted(self.n_samples, 'row')} {before:,} -> {after:,} predictions"
+            f" ({_change(before, after)}){of_new}, {counted(self.rows_changed or 0, 'row')} decided differently"
         )
 
-    def _lines(self, shown: Ints) -> str:
-        """Lay some rows out in a table."""
+    def _largest_changes(self, k: int) -> Table:
+        """Lay the k largest changes out."""
         names = ["old_threshold", "new_threshold"]
-        head = [("", "label"), ("old", "threshold"), ("new", "threshold")]
-        if self.n_samples is not None:
+        columns = [("", "label"), ("old", "threshold"), ("new", "threshold")]
+        has_scores = self.n_samples is not None
+        if has_scores:
             names += ["predicted_before", "predicted_after", "rows_changed"]
-            head += [("predicted", "before"), ("predicted", "after"), ("rows", "changed"), ("", "change")]
+            columns += [("predicted", "before"), ("predicted", "after"), ("rows", "changed"), ("", "change")]
         body = []
-        for row in self.table[shown]:
-            numbers = (_written(row[name]) for name in names)
-            change = () if len(names) == 2 else (_change(int(row["predicted_before"]), int(row["predicted_after"])),)
-            body.append((str(row["name"]), *numbers, *change))
-        return tables.as_text([*zip(*head, strict=True)], body)
+        for row in self.table[self.largest[:k]]:
+            cells = [str(row["name"]), *(_written(row[name]) for name in names)]
+            if has_scores:
+                cells.append(_change(int(row["predicted_before"]), int(row["predicted_after"])))
+            body.append(tuple(cells))
+        n_changes = self.largest.size
+        title = f"the {k} largest of {n_changes:,} changes:" if k < n_changes else "what changed:"
+        return Table([*zip(*columns, strict=True)], body, title=title)
 
 
 def diff_rules(old: ThresholdRule, new: ThresholdRule, y_score: object = None) -> RuleDifference:
@@ -192,7 +197,7 @@ new labels, 1 row decided differently
         columns |= {"predicted_before": found.before, "predicted_after": found.after[at_new]}
         columns["rows_changed"] = found.changed
     return RuleDifference(
-        table=tables.rows_of(columns),
+        table=rows_of(columns),
         new=tuple(names[j] for j in new_alone),
         lost=tuple(_names(old)[j] for j in old_alone),
         settings=_changed_settings(old, new),

@@ -85,19 +85,21 @@ def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, rand
     if n_units < n_folds:
         kind, name = ("row", "y_true") if groups is None else ("group", "groups")
         raise InputError(f"{name} has {counted(n_units, kind)}, expected at least {asked_by}={n_folds}")
+
+    # What falls to chance: the order of units that are alike, and the fold that ties begin with.
+    turn = rng.permutation(n_units)  # (n_units,)
+    first = rng.integers(n_folds, size=n_units)  # (n_units,)
+
+    # The units of each label, those that have it most often first, and the labels of each unit.
     entries = _entries(truth, None if groups is None else unit)
+    by_label = np.lexsort((turn[entries.unit], -entries.times, entries.label))
+    label_starts = np.append(0, np.bincount(entries.label, minlength=truth.shape[1]).cumsum())  # (n_labels + 1,)
+    unit_starts = np.append(0, np.bincount(entries.unit, minlength=n_units).cumsum())  # (n_units + 1,)
+
+    # Units without labels even out the sizes in the end, the largest first.
     sizes = np.bincount(unit, minlength=n_units)  # (n_units,)
-
-    # What is left to chance: the turn of units that are alike, and the first of folds that are alike to a unit.
-    turn = rng.permutation(n_units)
-    first = rng.integers(n_folds, size=n_units)
-
-    # Units with most of a label come first, and the largest of those without labels.
-    by_label = np.lexsort((turn[entries.unit], -entries.times, entries.label))  # (n_entries,)
-    without_labels = np.lexsort((turn, -sizes))  # (n_units,)
-    label_starts = np.append(0, np.bincount(entries.label, minlength=truth.shape[1]).cumsum())
-    unit_starts = np.append(0, np.bincount(entries.unit, minlength=n_units).cumsum())
-    folds = deal_out(
+    by_size = np.lexsort((turn, -sizes))
+    fold_of_unit = deal_out(
         label_starts,
         entries.unit[by_label],
         unit_starts,
@@ -105,10 +107,10 @@ def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, rand
         entries.times,
         sizes,
         first,
-        without_labels,
+        by_size,
         n_folds,
-    )  # (n_units,)
-    return folds[unit]
+    )
+    return fold_of_unit[unit]
 
 
 def split_rows(
@@ -156,7 +158,7 @@ def _folds_of_weighted(
         return _stratified(truth, n_folds, "cv", groups, random_state)
     used = np.flatnonzero(weighted)
     used_groups = None if groups is None else group_numbers(groups, weighted.size)[used]
-    folds = np.full(weighted.size, -1)  # (n_samples,)
+    folds = np.full(weighted.size, -1)
     folds[used] = _stratified(truth[used], n_folds, "cv", used_groups, random_state)
     return folds
 

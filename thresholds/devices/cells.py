@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from thresholds._arrays.blocks import by_cells
 from thresholds._checks import InputError
+from thresholds._checks.cells import bad_cell
 from thresholds.devices.namespaces import Array, Namespace, beside, dtype_name, own, to_host
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -26,8 +27,8 @@ def checked_scores(value: Array, name: str = "y_score", label_names: Sequence[st
     xp, cells = _matrix(value, name)
     low, high = _ends(xp, cells)
     if math.isnan(high) or high == math.inf:
-        bad, word = (xp.isnan(cells), "NaN") if math.isnan(high) else (cells == math.inf, "+inf")
-        raise InputError(f"{name} has {word} at {_place(xp, bad, label_names)[1]}, expected real scores")
+        bad = xp.isnan(cells) if math.isnan(high) else cells == math.inf
+        raise InputError(f"{name} has {_first_bad_cell(xp, cells, bad, label_names, True)}, expected real scores")
     largest = max(abs(low), abs(high))
     if dtype_name(cells) in ("int64", "uint64") and largest > _LARGEST_EXACT_INTEGER:
         raise InputError(f"{name} has the integer {largest}, expected at most 2**53 in absolute value")
@@ -42,9 +43,9 @@ def checked_probabilities(value: Array, name: str = "probabilities", label_names
     xp, cells = _matrix(value, name)
     low, high = _ends(xp, cells)
     if not (low >= 0 and high <= 1):
-        at, words = _place(xp, ~((cells >= 0) & (cells <= 1)), label_names)
+        found = _first_bad_cell(xp, cells, ~((cells >= 0) & (cells <= 1)), label_names)
         hint = " (`calibrate` turns scores into probabilities)"
-        raise InputError(f"{name} has {_shown(xp, cells[at])} at {words}, expected values in [0, 1]{hint}")
+        raise InputError(f"{name} has {found}, expected values in [0, 1]{hint}")
     return cells
 
 
@@ -95,22 +96,17 @@ def _ends(xp: Namespace, cells: Array) -> tuple[float, float]:
     return low, high
 
 
-def _place(xp: Namespace, bad: Array, label_names: Sequence[str] | None) -> tuple[tuple[int, int], str]:
-    """Say where the first bad cell is, row by row."""
+def _first_bad_cell(
+    xp: Namespace, cells: Array, bad: Array, label_names: Sequence[str] | None, signed: bool = False
+) -> str:
+    """Say what the first bad cell is, row by row, and where; with the digits of its dtype."""
     row = _first(xp, xp.any(bad, axis=1))
     column = _first(xp, bad[row, :])
-    named = label_names is not None and column < len(label_names)
-    label = f"label {label_names[column]!r}" if named and label_names else f"label {column}"
-    return (row, column), f"row {row}, {label}"
+    cell = to_host(xp, cells[row, column])[()]
+    return bad_cell(cell, row, column, label_names, signed=signed)
 
 
 def _first(xp: Namespace, marks: Array) -> int:
     """Return the position of the first mark."""
     positions = np.arange(marks.shape[0], dtype=np.int32)
     return int(xp.min(xp.where(marks, beside(marks, xp, positions), positions[-1].item())))
-
-
-def _shown(xp: Namespace, cell: Array) -> str:
-    """Show one cell with the digits of its dtype."""
-    found = to_host(xp, cell)[()]
-    return "NaN" if found != found else str(found)

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.results import Lines, counted
+from thresholds.results import Table, counted
 
 
-def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> tuple[Lines, Lines]:
+def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> Table:
     """Lay out the columns `state` and `predicted_positive` of a table; `meanings` gives the states in order."""
     predicted, body = table["predicted_positive"], []
     for state, meaning in meanings.items():
@@ -17,7 +17,7 @@ def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> tuple[Line
         n, count = np.count_nonzero(of_state), int(predicted[of_state].sum())
         shares = (f"{n / table.size:.1%}", f"{count:,}", f"{count / max(predicted.sum(), 1):.1%}")
         body.append((state, f"{n:,}", *shares, meaning))
-    return [("state", "labels", "", "predictions", "share", "")], body
+    return Table([("state", "labels", "", "predictions", "share", "")], body, left=(0, 5))
 
 
 def of_platypuses(table: npt.NDArray[Any], meaning: str, k: int) -> str:

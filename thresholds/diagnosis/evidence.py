@@ -30,11 +30,11 @@ import numpy.typing as npt
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.evidence import (
     best_cuts,
-    chance_of_f,
-    chance_of_ranks,
     group_by_ties,
+    p_value_of_best_f1,
+    p_value_of_rank_sum,
     rank_statistics,
-    steps_to_chance,
+    steps_of_best_f1,
 )
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import sorted_groups
@@ -44,8 +44,8 @@ from thresholds.metrics.counts import f_of_counts
 
 FEWEST = 5  # positives, and negatives, for a test of AUROC
 
-_DECIDED = 1e-12  # a p-value of ranks that no other test need confirm
-_TOO_MANY = 2.0**31  # steps of the exact test of F1, about .3 s: then a bound must do
+_CERTAIN = 1e-12  # a p-value of ranks that no other test need confirm
+_MAX_STEPS = 2.0**31  # of the exact test of F1, about .3 s: above, a bound must do
 _MANY_TIED = 0.1  # of the rows in one tie group: then the sum of ranks is not normal, but given how many lie outside
 
 
@@ -70,116 +70,152 @@ class Evidence(NamedTuple):
     cap_predicted: Ints
 
 
-def weigh_evidence(
-    problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False
-) -> Evidence:
+class _Ranks(NamedTuple):
+    """What the tests of AUROC and of ranks need of the order of the scores; one entry a label."""
+
+    auroc: Floats
+    positives_variance: Floats  # of the placements of positives: the shares of negatives below them
+    negatives_variance: Floats
+    tie_cubes: Floats  # the sum of t^3 - t over tie groups of t rows
+    n_most_tied: Floats  # rows of the largest tie group
+    most_tied_rank: Floats  # their mid-rank
+    others_mean: Floats  # of the mid-ranks of all other rows
+    others_variance: Floats
+
+    def reversed(self, n: int) -> "_Ranks":
+        """Return those of the negated scores, whose placements vary as much."""
+        return self._replace(
+            auroc=1 - self.auroc,
+            most_tied_rank=n + 1 - self.most_tied_rank,
+            others_mean=n + 1 - self.others_mean,
+        )
+
+
+def evidence_of(problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False) -> Evidence:
     """Test every label; the caps predict at most `overprediction` times the positives."""
 
     def of_tile(first: int, last: int) -> Evidence:
-        return _weigh(problem, first, last, criteria)
+        return _test_tile(problem, first, last, criteria)
 
-    parts = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
-    return Evidence(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    tiles = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
+    return Evidence(*(np.concatenate(columns) for columns in zip(*tiles, strict=True)))
 
 
-def _weigh(problem: Problem, first: int, last: int, criteria: Criteria) -> Evidence:
+def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> Evidence:
     """Test a tile of labels."""
+    n = problem.n_samples
+
+    # Tie groups of each label, from the top down.
     starts, keys, hits, weights = problem.cells(first, last)
     offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
     positives = np.add.reduceat(hit, offsets[:-1])
-    statistics = rank_statistics(offsets, hit, weight)
+
+    # What the ranks say, and the best F1 of any cut.
+    ranks = _Ranks(*rank_statistics(offsets, hit, weight))
     tp, predicted, cap, cap_predicted = best_cuts(offsets, hit, weight, positives, criteria.overprediction)
-    of_ranks = _p_of_ranks(statistics, positives, problem.n_samples)
-    of_lower_ranks = _p_of_ranks(_reversed(statistics, problem.n_samples), positives, problem.n_samples)
-    of_f = np.ones(positives.size)
-    for j in np.flatnonzero(of_ranks > _DECIDED):
-        counts = positives[j], tp[j], predicted[j]
-        if steps_to_chance(problem.n_samples, *counts) > _TOO_MANY:
-            of_f[j] = _bound_of_chance(problem.n_samples, *counts)
+    p_higher = _p_of_ranks(ranks, positives, n)
+    p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
+
+    # Would chance reach that F1? Not asked where ranks alone are certain.
+    p_best_f1 = np.ones(positives.size)
+    for j in np.flatnonzero(p_higher > _CERTAIN):
+        counts = (positives[j], tp[j], predicted[j])
+        if steps_of_best_f1(n, *counts) > _MAX_STEPS:
+            p_best_f1[j] = _bound_of_best_f1(n, *counts)
         else:
-            of_f[j] = chance_of_f(weight[offsets[j] : offsets[j + 1]], *counts, min(of_ranks[j], 0.5))
+            tie_sizes = weight[offsets[j] : offsets[j + 1]]
+            p_best_f1[j] = p_value_of_best_f1(tie_sizes, *counts, min(p_higher[j], 0.5))
+
+    # The scores of the caps; the last, NaN, stands for none.
     scores = np.append(to_scores(key).astype(np.float64), np.nan)
-    below = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
+    below_cap = np.where((cap >= 0) & (cap + 1 < offsets[1:]), cap + 1, -1)
     return Evidence(
-        auroc=statistics[0],
-        p_informative=np.minimum(2 * np.minimum(of_ranks, of_f), 1.0),
-        p_uninformative=_p_of_auroc(statistics, positives, problem.n_samples, criteria.min_auroc),
-        p_backwards=_p_backwards(statistics, of_lower_ranks, positives, problem.n_samples),
+        auroc=ranks.auroc,
+        p_informative=np.minimum(2 * np.minimum(p_higher, p_best_f1), 1.0),
+        p_uninformative=_p_uninformative(ranks, positives, n, criteria.min_auroc),
+        p_backwards=_p_backwards(ranks, p_lower, positives, n),
         best_f=f_of_counts(tp, predicted, positives, 1.0, np.nan),
         cap_score=np.where(cap >= 0, scores[cap], np.inf),
-        cap_lower=scores[below],
+        cap_lower=scores[below_cap],
         cap_predicted=cap_predicted,
     )
 
 
-def _bound_of_chance(n: int, positives: int, tp: int, predicted: int) -> float:
-    """Bound the probability that some cut reaches an F1 by chance: the sum over numbers of hits, m.
+def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
+    """Bound the probability that some cut reaches an F1 by chance: the sum over numbers of true positives, m.
 
-    At least m hits are needed up to rank k(m); by Hoeffding 1963, section 6, the probability of as many there is at
-    most exp(-k (q ln(q / b) + (1 - q) ln((1 - q) / (1 - b)))), q = m / k above the base rate b.
+    At least m are needed up to rank k(m); by Hoeffding 1963, section 6, the probability of as many there is at most
+    exp(-k (q ln(q / b) + (1 - q) ln((1 - q) / (1 - b)))), q = m / k above the base rate b.
     """
     from scipy.special import rel_entr
 
-    m, b = np.arange(1, positives + 1), positives / n
+    b = positives / n
+    m = np.arange(1, positives + 1)
     k = np.minimum(m * (positives + predicted) // tp - positives, n)
-    m, k = m[k >= m], k[k >= m]
+    possible = k >= m
+    m = m[possible]
+    k = k[possible]
     q = np.maximum(m / k, b)
     return min(1.0, float(np.exp(-k * (rel_entr(q, b) + rel_entr(1 - q, 1 - b))).sum()))
 
 
-def _p_of_ranks(statistics: Floats, positives: Ints, n: int) -> Floats:
+def _p_of_ranks(ranks: _Ranks, positives: Ints, n: int) -> Floats:
     """Test that positives score higher, by Mann and Whitney's sum of ranks, with correction for ties and continuity."""
     from scipy.special import ndtr
 
-    auroc, _, _, cubes, tied, tied_rank, mean, variance = statistics
+    # Normal, where few are tied.
     pairs = (positives * (n - positives)).astype(np.float64)
-    excess = (auroc - 0.5) * pairs - 0.5
+    excess = (ranks.auroc - 0.5) * pairs - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.sqrt(pairs / 12 * np.maximum(n + 1 - cubes / (n * max(n - 1.0, 1.0)), 0))
+        spread = np.sqrt(pairs / 12 * np.maximum(n + 1 - ranks.tie_cubes / (n * max(n - 1.0, 1.0)), 0))
         p = ndtr(-np.where((excess == 0) & (spread == 0), 0, excess / spread))
-    for j in np.flatnonzero((tied > _MANY_TIED * n) & ~np.isnan(auroc)):
-        rank_sum = auroc[j] * pairs[j] + positives[j] * (positives[j] + 1) / 2
-        p[j] = chance_of_ranks(n, positives[j], rank_sum, int(tied[j]), tied_rank[j], mean[j], variance[j])
-    return np.where(np.isnan(auroc), np.nan, p)
+
+    # Where many are, normal given how many positives lie outside the largest tie group.
+    for j in np.flatnonzero((ranks.n_most_tied > _MANY_TIED * n) & ~np.isnan(ranks.auroc)):
+        rank_sum = ranks.auroc[j] * pairs[j] + positives[j] * (positives[j] + 1) / 2
+        p[j] = p_value_of_rank_sum(
+            n,
+            positives[j],
+            rank_sum,
+            int(ranks.n_most_tied[j]),
+            ranks.most_tied_rank[j],
+            ranks.others_mean[j],
+            ranks.others_variance[j],
+        )
+    return np.where(np.isnan(ranks.auroc), np.nan, p)
 
 
-def _reversed(statistics: Floats, n: int) -> Floats:
-    """Return the statistics of the negated scores, those of ranks alone."""
-    auroc, of_positives, of_negatives, cubes, tied, tied_rank, mean, variance = statistics
-    return np.stack([1 - auroc, of_positives, of_negatives, cubes, tied, n + 1 - tied_rank, n + 1 - mean, variance])
-
-
-def _p_backwards(statistics: Floats, of_ranks: Floats, positives: Ints, n: int) -> Floats:
+def _p_backwards(ranks: _Ranks, p_lower: Floats, positives: Ints, n: int) -> Floats:
     """Test, two-sided, that positives score lower: the larger p-value of ranks and of Student's t."""
     from scipy.special import stdtr
 
-    auroc, of_positives, of_negatives = statistics[:3]
     negatives = n - positives
-    mean_of_positives, a = _plus_two(auroc, of_positives, positives)
-    mean_of_negatives, b = _plus_two(auroc, of_negatives, negatives)
-    mean = np.where(positives <= negatives, mean_of_positives, mean_of_negatives)  # that of the smaller class
+    positives_mean, a = _plus_two(ranks.auroc, ranks.positives_variance, positives)
+    negatives_mean, b = _plus_two(ranks.auroc, ranks.negatives_variance, negatives)
+    smaller_class_mean = np.where(positives <= negatives, positives_mean, negatives_mean)
     freedom = (a + b) ** 2 / (a**2 / (positives + 1) + b**2 / (negatives + 1))  # Welch 1938, Satterthwaite 1946
-    of_t = stdtr(freedom, (mean - 0.5) / np.sqrt(a + b))
-    return _where_testable(np.minimum(2 * np.maximum(of_ranks, of_t), 1.0), positives, n)
+    p_of_t = stdtr(freedom, (smaller_class_mean - 0.5) / np.sqrt(a + b))
+    return _where_testable(np.minimum(2 * np.maximum(p_lower, p_of_t), 1.0), positives, n)
 
 
 def _plus_two(mean: Floats, variance: Floats, size: Ints) -> tuple[Floats, Floats]:
-    """Add the placements 0 and 1 to those of a class; give their mean, and the variance of that mean."""
+    """Add the placements 0 and 1 to those of a class; return their mean, and the variance of that mean."""
     shrunk = (size * mean + 1) / (size + 2)
     squares = (size - 1) * variance + size * (mean - shrunk) ** 2 + shrunk**2 + (1 - shrunk) ** 2
     return shrunk, squares / ((size + 1) * (size + 2))
 
 
-def _p_of_auroc(statistics: Floats, positives: Ints, n: int, least: float) -> Floats:
+def _p_uninformative(ranks: _Ranks, positives: Ints, n: int, least: float) -> Floats:
     """Test that AUROC is below `least`: the larger p-value of two variances, as each is too small somewhere."""
-    auroc, of_positives, of_negatives = statistics[:3]
     negatives = n - positives
-    q1, q2 = least / (2 - least), 2 * least**2 / (1 + least)  # as Hanley and McNeil call them
+    q1 = least / (2 - least)  # as Hanley and McNeil call them
+    q2 = 2 * least**2 / (1 + least)
     with np.errstate(divide="ignore", invalid="ignore"):
+        delong = ranks.positives_variance / positives + ranks.negatives_variance / negatives
         pairs = (positives - 1) * (q1 - least**2) + (negatives - 1) * (q2 - least**2)
         hanley = (least * (1 - least) + pairs) / (positives * negatives)
-        variances = np.stack([of_positives / positives + of_negatives / negatives, hanley])
-    return _where_testable(_p_below(auroc, variances, least).max(axis=0), positives, n)
+    p = np.maximum(_p_below(ranks.auroc, delong, least), _p_below(ranks.auroc, hanley, least))
+    return _where_testable(p, positives, n)
 
 
 def _p_below(auroc: Floats, variance: Floats, least: float) -> Floats:
@@ -198,9 +234,10 @@ def _where_testable(p: Floats, positives: Ints, n: int) -> Floats:
 
 def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:
     """Reject with a false discovery rate of at most `alpha` (Benjamini & Hochberg 1995); never where p is NaN."""
-    found = np.zeros(p.size, np.bool_)
+    marks = np.zeros(p.size, np.bool_)
     order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
-    enough = np.flatnonzero(p[order] <= alpha * np.arange(1, order.size + 1) / max(order.size, 1))
-    if enough.size:
-        found[order[: enough[-1] + 1]] = True
-    return found
+    # The k-th smallest p-value is compared with its share of alpha; all up to the last that is small enough fall.
+    small_enough = np.flatnonzero(p[order] <= alpha * np.arange(1, order.size + 1) / max(order.size, 1))
+    if small_enough.size:
+        marks[order[: small_enough[-1] + 1]] = True
+    return marks

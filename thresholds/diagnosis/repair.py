@@ -1,43 +1,74 @@
 """Mending the thresholds of flagged labels."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds import results as tables
 from thresholds._checks import InputError
+from thresholds.results import Result, Table, rows_of
 from thresholds.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from thresholds.diagnosis.result import Diagnosis
 
-_SHOWN = 8  # changes in the text
 _MENDED = ("backwards", "platypus", "suspect")  # states whose thresholds may be changed
 
 
-class Repair(NamedTuple):
-    """A mended rule and what changed; `rule, changes = diagnosis.repair(...)`."""
+class _RuleAndChanges(NamedTuple):
+    """What a repair is unpacked into."""
 
     rule: ThresholdRule
-    changes: npt.NDArray[Any]  # name, state, old_threshold, new_threshold, and predictions of the diagnosed rule
-    # before, and of the new one after, on the rows of the diagnosis: predicted_before, predicted_after
+    changes: npt.NDArray[Any]
 
-    def __str__(self) -> str:
-        """Sum up, and list the largest changes."""
+
+class Repair(Result, _RuleAndChanges):
+    """A mended rule and what changed; `rule, changes = diagnosis.repair(...)`.
+
+    Attributes
+    ----------
+    rule : ThresholdRule, the mended one
+    changes : structured array, one row for each changed threshold
+        name, state, old_threshold, new_threshold, and on the rows of the diagnosis predicted_before and
+        predicted_after: predictions of the diagnosed rule, and of the new one.
+    """
+
+    _shown = 8
+
+    def _records(self) -> npt.NDArray[Any]:
+        """Return the changes."""
+        return self.changes
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Sum up, and list the k largest changes."""
         changes = self.changes
         if not changes.size:
-            return f"nothing to repair: none of {self.rule.n_labels:,} thresholds was changed"
-        before, after = (int(changes[name].sum()) for name in ("predicted_before", "predicted_after"))
+            yield f"nothing to repair: none of {self.rule.n_labels:,} thresholds was changed"
+            return
+        before = int(changes["predicted_before"].sum())
+        after = int(changes["predicted_after"].sum())
         of_all = f"{changes.size:,} of {self.rule.n_labels:,} thresholds"
-        first = f"repaired {of_all}: {after:,} predictions of these labels instead of {before:,}"
+        summary = f"repaired {of_all}: {after:,} predictions of these labels instead of {before:,}"
         backwards = np.count_nonzero(changes["state"] == "backwards")
         if backwards == 1:
-            first += "; 1 ranks backwards: no threshold suits it, negate its scores and fit again"
+            summary += "; 1 ranks backwards: no threshold suits it, negate its scores and fit again"
         elif backwards:
-            first += f"; {backwards:,} rank backwards: no threshold suits these, negate their scores and fit again"
-        order = np.argsort(changes["predicted_after"] - changes["predicted_before"], kind="stable")[:_SHOWN]
+            summary += f"; {backwards:,} rank backwards: no threshold suits these, negate their scores and fit again"
+        if 0 < k < changes.size:
+            summary += f"; the {k} largest changes:"
+        yield summary
+        if k:
+            yield self._largest_changes(k)
+
+    def _largest_changes(self, k: int) -> Table:
+        """Lay the k largest changes out."""
+        order = np.argsort(self.changes["predicted_after"] - self.changes["predicted_before"], kind="stable")[:k]
+        head = [
+            ("", "", "old", "new", "predicted", "predicted"),
+            ("label", "state", "threshold", "threshold", "before", "after"),
+        ]
         body = [
             (
                 str(row["name"]),
@@ -45,15 +76,9 @@ class Repair(NamedTuple):
                 *(f"{row[name]:.4g}" for name in ("old_threshold", "new_threshold")),
                 *(f"{row[name]:,}" for name in ("predicted_before", "predicted_after")),
             )
-            for row in changes[order]
+            for row in self.changes[order]
         ]
-        head = [
-            ("", "", "old", "new", "predicted", "predicted"),
-            ("label", "state", "threshold", "threshold", "before", "after"),
-        ]
-        if changes.size > _SHOWN:
-            first += f"; the {_SHOWN} largest changes:"
-        return f"{first}\n\n{tables.as_text(head, body, left=(0, 1))}"
+        return Table(head, body, left=(0, 1))
 
 
 def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: object) -> Repair:
@@ -88,4 +113,4 @@ def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: objec
         "predicted_after": predicted,
     }
     mended = rule.replace({int(place[j]): float(new[j]) for j in changed}) if changed.size else rule
-    return Repair(mended, tables.rows_of({name: values[changed] for name, values in columns.items()}))
+    return Repair(mended, rows_of({name: values[changed] for name, values in columns.items()}))

@@ -1,18 +1,18 @@
 """What a diagnosis holds, and how it reads."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds import results as tables
-from thresholds._arrays.types import Booleans, Dense
+from thresholds._arrays.types import Booleans, Dense, Floats, Ints
 from thresholds.diagnosis.by_state import by_state, named, of_platypuses
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
+from thresholds.results import Result, Table, counted, n_more, plain
 from thresholds.rule import ThresholdRule
 
 COLUMNS = (
@@ -31,11 +31,10 @@ _MEANINGS = {
 }
 FLAGGED = ("backwards", "platypus", "suspect")
 STATES = tuple(_MEANINGS)  # in the order in which they apply
-_SHOWN = 8  # flagged labels in HTML
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis(tables.ReadOnly):
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosis(Result):
     """Labels by state; `str` and HTML sum up, `table` has one row a label.
 
     Attributes
@@ -53,14 +52,16 @@ class Diagnosis(tables.ReadOnly):
         positives, and what they predict: what `repair(rule, "cap")` raises thresholds to
     """
 
+    _shown = 8
+
     table: Dense
     alpha: float
     min_auroc: float
     overprediction: float
     n_samples: int
     label_names: tuple[str, ...] | None
-    caps: npt.NDArray[np.float64] = field(repr=False)
-    cap_predicted: npt.NDArray[np.int64] = field(repr=False)
+    caps: Floats
+    cap_predicted: Ints
 
     @property
     def n_labels(self) -> int:
@@ -142,15 +143,10 @@ class Diagnosis(tables.ReadOnly):
         """
         return repaired(self, rule, action, states)
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return tables.as_frame(self.table)
-
-    def to_text(self, k: int = 8) -> str:
-        """Sum up by state, then list the k most predicted of the flagged labels: backwards, platypus, suspect."""
-        text = f"{self._about()}\n\n{tables.as_text(*self._by_state(), left=(0, 5))}"
-        head, body = self._flagged(_checks.count(k, "k", 0))
-        return f"{text}\n\n{tables.as_text(head, body, left=(0, 1))}" if body else text
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
+        names = ("alpha", "min_auroc", "overprediction", "n_samples", "n_labels", "flagged_share")
+        return {name: plain(getattr(self, name)) for name in names} | {"labels": plain(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name the labels that rank backwards and the platypuses, k of each, in a line each; "" if there are none."""
@@ -163,15 +159,18 @@ class Diagnosis(tables.ReadOnly):
             lines.append(of_platypuses(self.table, _MEANINGS["platypus"], k))
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        """Return `to_text()`."""
-        return self.to_text()
+    def _records(self) -> Dense:
+        """Return the table."""
+        return self.table
 
-    def _repr_html_(self) -> str:
-        """Sum up by state, then list the most predicted flagged labels."""
-        parts = [f"<p>{self._about()}</p>", tables.as_html(*self._by_state())]
-        head, body = self._flagged(_SHOWN)
-        return "".join([*parts, tables.as_html(head, body)] if body else parts)
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Sum up by state, then list the k most predicted of the flagged labels: backwards, platypus, suspect."""
+        yield self._about()
+        # A line for labels that rank backwards only if there are any.
+        absent = () if self.backwards.any() else ("backwards",)
+        yield by_state(self.table, {state: text for state, text in _MEANINGS.items() if state not in absent})
+        if k and self._is_flagged.any():
+            yield self._most_predicted_flagged(k)
 
     def _about(self) -> str:
         """Say what was judged; if most labels rank backwards, that first."""
@@ -182,13 +181,8 @@ class Diagnosis(tables.ReadOnly):
             f" {self.overprediction:g} times as often as true, false discovery rate {self.alpha:g}"
         )
 
-    def _by_state(self) -> tuple[tables.Lines, tables.Lines]:
-        """Lay out labels and predictions by state; a line for labels that rank backwards only if there are any."""
-        absent = () if self.backwards.any() else ("backwards",)
-        return by_state(self.table, {state: said for state, said in _MEANINGS.items() if state not in absent})
-
-    def _flagged(self, k: int) -> tuple[tables.Lines, tables.Lines]:
-        """Lay out the most predicted of the flagged labels."""
+    def _most_predicted_flagged(self, k: int) -> Table:
+        """Lay out the k most predicted of the flagged labels."""
         flagged = self.table[self._is_flagged]
         place = np.array([FLAGGED.index(state) for state in flagged["state"]], np.int64)
         order = np.lexsort((-flagged["predicted_positive"], place))[:k]
@@ -218,25 +212,22 @@ class Diagnosis(tables.ReadOnly):
             )
             for row in flagged[order]
         ]
-        return head, body
+        return Table(head, body, left=(0, 1))
 
 
-@dataclass(frozen=True, eq=False)
-class MostPredicted(tables.ReadOnly):
+@dataclass(frozen=True, eq=False, repr=False)
+class MostPredicted(Result):
     """The labels predicted most; `str` and HTML give the form of Lipton et al. 2013, figure 8."""
 
     table: Dense  # those rows of the diagnosis
 
-    def __str__(self) -> str:
-        """Lay them out."""
-        return tables.as_text(*self._lines(), left=(0, 4))
+    def _records(self) -> Dense:
+        """Return the rows."""
+        return self.table
 
-    def _repr_html_(self) -> str:
-        """Lay them out."""
-        return tables.as_html(*self._lines())
-
-    def _lines(self) -> tuple[tables.Lines, tables.Lines]:
-        """Return head and body."""
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show the first k."""
+        head = [("most predicted", "count", "max F1", "threshold", "state")]
         body = [
             (
                 str(row["name"]),
@@ -245,9 +236,9 @@ class MostPredicted(tables.ReadOnly):
                 _number(row["threshold"]),
                 "" if row["state"] == "ok" else str(row["state"]),
             )
-            for row in self.table
+            for row in self.table[:k]
         ]
-        return [("most predicted", "count", "max F1", "threshold", "state")], body
+        yield Table(head, body, left=(0, 4), note=n_more(self.table.size, k))
 
 
 def reason(columns: Mapping[str, Dense], j: int, min_auroc: float) -> str:
@@ -259,7 +250,7 @@ def reason(columns: Mapping[str, Dense], j: int, min_auroc: float) -> str:
     if state in ("overpredicted", "ok"):
         return often
     if positives < FEWEST:
-        few = f"{often}, {tables.counted(positives, 'positive')}: too few to test AUROC"
+        few = f"{often}, {counted(positives, 'positive')}: too few to test AUROC"
         return few if positives else "predicted, but never true here"
     if np.isnan(columns["p_informative"][j]):
         return f"{often}, hardly any negatives: nothing can be told"
@@ -280,7 +271,7 @@ def are_many(backwards: int, tested: int) -> bool:
 
 def of_backwards(backwards: int, tested: int, names: str = "") -> str:
     """Say how many labels rank backwards, which, and what that looks like."""
-    labels = f"{backwards:,} of {tables.counted(tested, 'label')} with at least {FEWEST} positives"
+    labels = f"{backwards:,} of {counted(tested, 'label')} with at least {FEWEST} positives"
     said = f"{labels} {'ranks' if backwards == 1 else 'rank'} backwards{names and f' ({names})'}"
     if are_many(backwards, tested):
         return f"{said}: y_score looks negated (higher should mean more likely)"

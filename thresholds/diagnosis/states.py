@@ -1,4 +1,4 @@
-"""One row of figures and a verdict for each label."""
+"""One row of figures and a state for each label."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, rejected, weigh_evidence
+from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of, rejected
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
@@ -126,7 +126,7 @@ def diagnose(
     problem = replace(Problem.of(y_true, y_score, missing=rule.missing, n_jobs=n_jobs), label_names=names)
     rule.validate(problem.scores)
     rule.warn_if_out_of_range(problem.scores)
-    evidence = weigh_evidence(problem, criteria, n_jobs=n_jobs, progress=progress)
+    evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     return conclude(problem, rule, evidence, criteria)
 
 

@@ -1,5 +1,6 @@
 """What a model itself believes of a rule's decisions, where there are no labels."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds import results as tables
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import to_dense
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.diagnosis.by_state import by_state, of_platypuses
+from thresholds.results import Result, Table, names_of, plain, rows_of
 from thresholds.rule import Rule
 
 _MEANINGS = {
@@ -23,8 +24,8 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedDiagnosis(tables.ReadOnly):
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedDiagnosis(Result):
     """Labels by state, as far as the model believes its own probabilities; no labels were seen.
 
     Attributes
@@ -47,9 +48,10 @@ class ExpectedDiagnosis(tables.ReadOnly):
         """The state of each label."""
         return np.asarray(self.table["state"])
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        return tables.as_frame(self.table)
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
+        values = {"overprediction": self.overprediction, "n_samples": self.n_samples, "n_labels": self.table.size}
+        return {name: plain(value) for name, value in values.items()} | {"labels": plain(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name k of the platypuses, in a line; "" if there are none."""
@@ -57,13 +59,14 @@ class ExpectedDiagnosis(tables.ReadOnly):
             return ""
         return of_platypuses(self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1))
 
-    def __str__(self) -> str:
-        """Sum up by state."""
-        return f"{self._about()}\n\n{tables.as_text(*by_state(self.table, _MEANINGS), left=(0, 5))}"
+    def _records(self) -> npt.NDArray[Any]:
+        """Return the table."""
+        return self.table
 
-    def _repr_html_(self) -> str:
+    def _tables(self, _: int) -> Iterator[str | Table]:
         """Sum up by state."""
-        return f"<p>{self._about()}</p>{tables.as_html(*by_state(self.table, _MEANINGS))}"
+        yield self._about()
+        yield by_state(self.table, _MEANINGS)
 
     def _about(self) -> str:
         """Say what was judged, and how little that proves."""
@@ -134,7 +137,7 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
         over = predicted / expected > overprediction
         conditions = [over & (f < 2 * of_all), expected == 0, over]
         columns = {
-            "name": tables.names_of(names, n_labels),
+            "name": names_of(names, n_labels),
             "expected_positives": expected,
             "base_rate": base,
             "threshold": getattr(rule, "thresholds", np.full(n_labels, np.nan)),
@@ -147,4 +150,4 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
             "resolution": np.maximum(squares / n - base**2, 0) / (base * (1 - base)),
             "state": np.select(conditions, ["platypus", "unsupported", "overpredicted"], "ok"),
         }
-    return ExpectedDiagnosis(tables.rows_of(columns), overprediction, n)
+    return ExpectedDiagnosis(rows_of(columns), overprediction, n)

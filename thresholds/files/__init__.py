@@ -1,6 +1,11 @@
 """My data come as files: how are they read in blocks of rows, and decisions written whole or not at all?
 
 `open_scores` gives a `Source` for every format. Commands that fit `gather` it; `predict` passes blocks on to a writer.
+
+Each format is one class, and one line in a table of formats: in `opening` to read it, in `writing` to write it.
+A format of named columns is a `Table` (`tables/columns`): it says what its columns hold and reads them as arrays of
+NumPy. Which of them are scores, truth, groups and keys is found out for all alike. A format of whole matrices is a
+`Source` (`source`).
 """
 
 from thresholds.atomic import write_atomically

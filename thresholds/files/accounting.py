@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._checks import InputError, listed, shown
-from thresholds.files.tables.columns import NUMBERS, SEPARATORS, Part, Table, is_index
+from thresholds.files.tables.columns import NUMBERS, SEPARATORS, ColumnChoice, Table, is_index
 
 _SHOWN = 5
 _MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them
@@ -46,11 +46,11 @@ def refuse_two_roles(name: str, roles: Mapping[str, Collection[str | None]]) -> 
             raise InputError(f"column {both[0]!r} of {name} is named for two roles, {first} and {second}, expected one")
 
 
-def refuse_other_than_numbers(table: Table, part: Part, expected: str) -> None:
+def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str) -> None:
     """Refuse wide columns that are no numbers."""
-    for key in part.columns:
+    for key in choice.columns:
         column = table.columns[key]
-        if column.kind not in (*NUMBERS, "none") and part.form == "wide":
+        if column.kind not in (*NUMBERS, "none") and choice.form == "wide":
             odd = _odd(table, key)
             raise InputError(
                 f"column {key!r} of {table.name} holds {column.type}, expected {expected}{f' ({odd})' if odd else ''}"
@@ -61,11 +61,11 @@ def refuse_mostly_numbers(
     table: Table, columns: Sequence[str], fits: Callable[[str], bool] = is_number, what: str = "numbers"
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them."""
-    for key, found in _first_texts(table, columns, fits):
-        if found is not None and found.n_numbers >= max(1, _MOSTLY * found.n_rows):
-            odd = "" if found.odd is None else f" (row {found.odd[0]} has {shown(found.odd[1])})"
+    for key, texts in _first_texts(table, columns, fits):
+        if texts is not None and texts.n_numbers >= max(1, _MOSTLY * texts.n_rows):
+            odd = "" if texts.odd is None else f" (row {texts.odd[0]} has {shown(texts.odd[1])})"
             raise InputError(
-                f"column {key!r} of {table.name} is text, though {found.n_numbers:,} of its first {found.n_rows:,}"
+                f"column {key!r} of {table.name} is text, though {texts.n_numbers:,} of its first {texts.n_rows:,}"
                 f" values are {what}{odd}, expected numbers in every row of a label; --label-names or --score-column"
                 " names the columns to use"
             )
@@ -91,12 +91,12 @@ def look_like_truth(table: Table, columns: Collection[str]) -> set[str]:
     }
 
 
-def because(table: Table, part: Part | None, label: str) -> str:
+def because(table: Table, choice: ColumnChoice | None, label: str) -> str:
     """Say why a table has no numbers for a label though it has a column for it; nothing if there is none."""
-    prefix = None if part is None or part.key in ("all columns", "label columns") else part.key
+    prefix = None if choice is None or choice.key in ("all columns", "label columns") else choice.key
     for key in (label, *(f"{prefix}{separator}{label}" for separator in SEPARATORS if prefix is not None)):
         column = table.columns.get(key)
-        if column is None or (part is not None and key in part.columns):
+        if column is None or (choice is not None and key in choice.columns):
             continue
         of = f"column {key!r} of {table.name}"
         if column.form == "flat" and column.kind in NUMBERS:
@@ -120,17 +120,17 @@ def noted(left: Mapping[str, str], of: str = "") -> tuple[str, ...]:
     return (f"left out{of}: {first}{more}",)
 
 
-def assumed(part: Part) -> tuple[str, ...]:
+def assumed(choice: ColumnChoice) -> tuple[str, ...]:
     """Say that columns were taken for labels without being named for them."""
-    return (f"every column of numbers is a label: {listed(part.columns)}",) if part.key == "all columns" else ()
+    return (f"every column of numbers is a label: {listed(choice.columns)}",) if choice.key == "all columns" else ()
 
 
 def _odd(table: Table, key: str) -> str:
     """Say which is the first row of a column of text that has no number."""
     column = table.columns[key]
     is_text = column.form == "flat" and column.kind == "text"
-    found = dict(_first_texts(table, [key], is_number)).get(key) if is_text else None
-    return "" if found is None or found.odd is None else f"row {found.odd[0]} has {shown(found.odd[1])}"
+    texts = dict(_first_texts(table, [key], is_number)).get(key) if is_text else None
+    return "" if texts is None or texts.odd is None else f"row {texts.odd[0]} has {shown(texts.odd[1])}"
 
 
 def _first_texts(

@@ -10,7 +10,7 @@ from thresholds.files import accounting
 from thresholds.files.converting import Converted
 from thresholds.files.keys import places_of
 from thresholds.files.source import Block, Source, Wanted
-from thresholds.files.tables.columns import NUMBERS, Part, Table, truth_part
+from thresholds.files.tables.columns import NUMBERS, ColumnChoice, Table, choose_truth
 from thresholds.files.tables.source import Truth, batches, check_columns, keys_of
 
 
@@ -24,34 +24,34 @@ class TruthFile:
     def of_table(cls, table: Table, wanted: Wanted, scores: Source) -> "TruthFile":
         """Read the truth of a table, for the labels of the scores; those that are asked for may be a part of it."""
         check_columns(table, wanted)
-        part = truth_part(table.name, table.columns, replace(wanted, label_names=scores.label_names), None)
-        assert part is not None, "a file of truth alone has some, or is refused"
-        accounting.refuse_two_roles(table.name, {"truth": part.columns, "--key": (wanted.key,)})
-        left = accounting.left_out(table, {*part.columns, wanted.key})
-        truth = Truth(table, part, scores.label_names, scores.n_labels, scores.because)
-        if part.key in ("label columns", "all columns") and wanted.label_names is None:
-            _refuse_other_labels(table, part, left, scores)
-        gathered = Gathered(f"truth {part.key!r} of {table.name}", n_rows=table.n_rows)
-        for batch in batches(table, truth.part.columns, truth.part, scores.n_labels, scores.label_names):
+        choice = choose_truth(table.name, table.columns, replace(wanted, label_names=scores.label_names), None)
+        assert choice is not None, "a file of truth alone has some, or is refused"
+        accounting.refuse_two_roles(table.name, {"truth": choice.columns, "--key": (wanted.key,)})
+        left = accounting.left_out(table, {*choice.columns, wanted.key})
+        truth = Truth(table, choice, scores.label_names, scores.n_labels, scores.because)
+        if choice.key in ("label columns", "all columns") and wanted.label_names is None:
+            _refuse_other_labels(table, choice, left, scores)
+        gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=table.n_rows)
+        for batch in batches(table, truth.choice.columns, truth.choice, scores.n_labels, scores.label_names):
             gathered.add(truth.decode(batch))
         if not gathered.n_rows:
             raise InputError(f"{table.name} has no rows, expected the truth of those of {scores.name}")
         keys = None if wanted.key is None else keys_of(table, wanted.key)
-        return cls(table.name, part.key, gathered.matrix(), keys, accounting.noted(left, f" of {table.name}"))
+        return cls(table.name, choice.key, gathered.matrix(), keys, accounting.noted(left, f" of {table.name}"))
 
     @classmethod
     def of_source(cls, source: Source, scores: Source, key: str | None) -> "TruthFile":
         """Take the matrix of an `.npz` or `.npy` for truth."""
-        found = source.whole()
-        assert found is not None, "arrays are read whole"
+        rows = source.whole()
+        assert rows is not None, "arrays are read whole"
         if source.n_labels != scores.n_labels:
             raise InputError(f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}")
         order = places(source.label_names, scores.label_names, source.name, f"those of {scores.name}")
         keys = None if key is None else source.keys()
-        return cls(source.name, source.score_key, in_order(found.y_score, order), keys, source.notes)
+        return cls(source.name, source.score_key, in_order(rows.y_score, order), keys, source.notes)
 
 
-def _refuse_other_labels(table: Table, part: Part, left: Mapping[str, str], scores: Source) -> None:
+def _refuse_other_labels(table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source) -> None:
     """Refuse to leave out the truth of a label that the scores lack."""
     of_truth = accounting.look_like_truth(table, left)
     for label in left:
@@ -59,7 +59,7 @@ def _refuse_other_labels(table: Table, part: Part, left: Mapping[str, str], scor
         if in_scores or label in of_truth:
             why = scores.because(label) or "; --label-names names those to use"
             raise InputError(
-                f"truth {part.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"
+                f"truth {choice.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"
             )
     accounting.refuse_mostly_numbers(table, accounting.of_text(table, left), accounting.is_zero_or_one, "0 or 1")
 
@@ -76,16 +76,17 @@ class Joined(Converted):
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows of the scores in order, with their truth."""
-        at = 0
+        first = 0
         for block in self._source.blocks(truth=False):
-            rows = slice(at, at := at + block.y_score.shape[0])
+            rows = slice(first, first + block.y_score.shape[0])
+            first = rows.stop
             yield block._replace(y_true=self._rows(rows) if truth else None)
-        self._refuse_other_length(at)
+        self._refuse_other_length(first)
 
     def whole(self) -> Block | None:
         """Return all rows at once where the scores are."""
-        found = self._source.whole()
-        return None if found is None else found._replace(y_true=self._rows(slice(0, found.y_score.shape[0])))
+        rows = self._source.whole()
+        return None if rows is None else rows._replace(y_true=self._rows(slice(0, rows.y_score.shape[0])))
 
     def _joined(self) -> tuple[str, ...]:
         """Say by what rows are joined, if by no key, and how many are left over."""
@@ -103,9 +104,9 @@ class Joined(Converted):
 
     def _refuse_other_length(self, n_samples: int | None) -> None:
         """Refuse truth of more or fewer rows, where rows are joined by their order."""
-        found = self._truth.matrix.shape[0]
-        if self._places is None and n_samples not in (found, None):
+        n_rows = self._truth.matrix.shape[0]
+        if self._places is None and n_samples not in (n_rows, None):
             raise InputError(
-                f"{self._truth.name} has {found:,} rows, expected {n_samples:,} as {self.name} has; --key joins by a"
+                f"{self._truth.name} has {n_rows:,} rows, expected {n_samples:,} as {self.name} has; --key joins by a"
                 " column"
             )

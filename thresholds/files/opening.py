@@ -1,7 +1,7 @@
 """Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
@@ -14,14 +14,26 @@ from thresholds.files.converting import FromLogits
 from thresholds.files.guarded import Guarded
 from thresholds.files.joining import Joined, TruthFile
 from thresholds.files.source import LabelledFile, Source, Wanted, gather_labelled
+from thresholds.files.tables.arrow import CsvTable, DatasetTable, ParquetTable, dataset_splits
 from thresholds.files.tables.columns import Table
+from thresholds.files.tables.jsonl import JsonLines
 from thresholds.files.tables.shards import Shards
 from thresholds.files.tables.source import TableSource
 
 StrPath = str | os.PathLike[str]
 
-_TABLES = (".parquet", ".csv", ".csv.gz", ".jsonl", ".ndjson")
-_SUFFIXES = ".npz, .npy, .parquet, .csv, .jsonl, a folder or pattern of such shards, or a Hugging Face dataset folder"
+# Every format, by the suffix of its files, and the class that reads it. For another, write a class and add a line.
+_ARRAYS: dict[str, type[NpzSource | NpySource]] = {  # A `Source` of its own: one matrix of scores.
+    ".npz": NpzSource,
+    ".npy": NpySource,
+}
+_TABLES: dict[str, Callable[[Path, Sequence[str]], Table]] = {  # A `Table` of named columns, one file or many shards.
+    ".parquet": ParquetTable,
+    ".csv": CsvTable,
+    ".csv.gz": CsvTable,
+    ".jsonl": JsonLines,
+    ".ndjson": JsonLines,
+}  # Beside these, a folder may be a `DatasetTable`.
 
 
 def open_scores(
@@ -59,7 +71,7 @@ def read_label_names(path: StrPath) -> tuple[str, ...]:
 
 def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
     """Refuse to write to a file that is read, by whatever name, or to one of its shards."""
-    for path in [os.fspath(given) for given in inputs]:
+    for path in [os.fspath(path) for path in inputs]:
         files = _matching(path) if _is_pattern(path) else [Path(path), *(Path(path).glob("*"))]
         if os.path.exists(output) and any(file.exists() and file.samefile(output) for file in files):
             raise InputError(f"{os.fspath(output)} is a file of {path}, which is read, expected another output")
@@ -69,23 +81,21 @@ def _open(path: str, wanted: Wanted) -> Source:
     """Open scores, and truth that stands beside them."""
     suffix = "" if _is_pattern(path) else _suffix(path)
     with reading(path):
-        if suffix == ".npz":
-            return Guarded(NpzSource(Path(path), wanted), path)
-        if suffix == ".npy":
-            return Guarded(NpySource(Path(path), wanted), path)
+        if suffix in _ARRAYS:
+            return Guarded(_ARRAYS[suffix](Path(path), wanted), path)
         return Guarded(TableSource(_open_table(path, wanted), wanted), path)
 
 
 def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
     """Open a file for its truth alone."""
-    suffix, of_truth = "" if _is_pattern(path) else _suffix(path), Wanted(truth=wanted.truth, key=wanted.key)
-    of_table = replace(of_truth, label_names=wanted.label_names)
+    suffix = "" if _is_pattern(path) else _suffix(path)
+    truth_alone = Wanted(truth=wanted.truth, key=wanted.key)
     with reading(path):
-        if suffix == ".npz":
-            return TruthFile.of_source(NpzSource(Path(path), of_truth, truth_only=True), scores, wanted.key)
-        if suffix == ".npy":
-            return TruthFile.of_source(NpySource(Path(path), of_truth), scores, wanted.key)
-        return TruthFile.of_table(_open_table(path, of_truth), of_table, scores)
+        if suffix in _ARRAYS:
+            source = _ARRAYS[suffix](Path(path), truth_alone, truth_only=True)
+            return TruthFile.of_source(source, scores, wanted.key)
+        table = _open_table(path, truth_alone)
+        return TruthFile.of_table(table, replace(truth_alone, label_names=wanted.label_names), scores)
 
 
 def _open_table(path: str, wanted: Wanted) -> Table:
@@ -102,16 +112,14 @@ def _open_table(path: str, wanted: Wanted) -> Table:
 
 def _matching(pattern: str) -> list[Path]:
     """Find the files that a pattern stands for, `**` for folders of any depth."""
-    found = [Path(path) for path in sorted(glob(pattern, recursive=True))]
-    if not found:
+    files = [Path(path) for path in sorted(glob(pattern, recursive=True))]
+    if not files:
         raise InputError(f"{pattern} matches no file, expected shards")
-    return found
+    return files
 
 
 def _folder(folder: Path, text: Sequence[str]) -> Table:
     """Open a dataset that Hugging Face's library saved, or shards."""
-    from thresholds.files.tables.arrow import DatasetTable, dataset_splits
-
     splits = dataset_splits(folder)
     if splits is not None:
         named = ", ".join(str(folder / split) for split in splits)
@@ -120,10 +128,11 @@ def _folder(folder: Path, text: Sequence[str]) -> Table:
         return DatasetTable(folder)
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
     shards = [file for file in files if _suffix(file.name) in _TABLES]
-    if len({_suffix(shard.name) for shard in shards}) > 1:
-        found = ", ".join(sorted({_suffix(shard.name) for shard in shards}))
+    suffixes = sorted({_suffix(shard.name) for shard in shards})
+    if len(suffixes) > 1:
         raise InputError(
-            f"{folder} holds shards that end in {found}, expected one kind: name them, as '{folder}/*.parquet'"
+            f"{folder} holds shards that end in {', '.join(suffixes)}, expected one kind: name them, as"
+            f" '{folder}/*.parquet'"
         )
     if not shards:
         raise InputError(f"{folder} holds no shards, expected files that end in {', '.join(_TABLES)}")
@@ -139,18 +148,15 @@ def _shards(name: str, paths: list[Path], text: Sequence[str]) -> Table:
 
 
 def _one_table(path: Path, text: Sequence[str]) -> Table:
-    """Open one file; imports only what its suffix needs."""
+    """Open one file."""
     suffix = _suffix(path.name)
     if suffix not in _TABLES:
-        raise InputError(f"{path} ends in {suffix!r}, expected {_SUFFIXES}")
+        raise InputError(
+            f"{path} ends in {suffix!r}, expected {', '.join((*_ARRAYS, *_TABLES))}, a folder or pattern of shards, or"
+            " a Hugging Face dataset folder"
+        )
     open(path, "rb").close()  # An error of Python's own names the file.
-    if suffix in (".jsonl", ".ndjson"):
-        from thresholds.files.tables.jsonl import JsonLines
-
-        return JsonLines(path)
-    from thresholds.files.tables.arrow import CsvTable, ParquetTable
-
-    return ParquetTable(path) if suffix == ".parquet" else CsvTable(path, text)
+    return _TABLES[suffix](path, text)
 
 
 def _is_pattern(path: str) -> bool:

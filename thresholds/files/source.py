@@ -97,8 +97,8 @@ class ScoreFile:
         if fit is None and judge is None:
             raise InputError(f"{self.name} has neither calib_idx nor test_idx, expected at least one of them")
         if fit is None or judge is None:
-            given, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
-            rest = np.delete(np.arange(n), np.asarray(given))
+            named, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
+            rest = np.delete(np.arange(n), np.asarray(named))
             if rest.size == 0:
                 raise InputError(f"{key} of {self.name} holds every row, expected some left for the other half")
             fit, judge = (rest, judge) if fit is None else (fit, rest)
@@ -117,21 +117,21 @@ class LabelledFile(ScoreFile):
 
 def gather(source: Source, step: Callable[[int], object] | None = None) -> ScoreFile:
     """Read all rows; `step` is told how many rows each block had."""
-    found = source.whole() or _gathered(source, step)
-    if found.y_true is not None and found.y_true.shape != found.y_score.shape:
+    rows = source.whole() or _gathered(source, step)
+    if rows.y_true is not None and rows.y_true.shape != rows.y_score.shape:
         raise InputError(
-            f"truth {source.truth_key!r} of {source.name} has shape {found.y_true.shape}, expected"
-            f" {found.y_score.shape}, that of the scores {source.score_key!r}"
+            f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
+            f" {rows.y_score.shape}, that of the scores {source.score_key!r}"
         )
     return ScoreFile(
         name=source.name,
         score_key=source.score_key,
-        y_score=found.y_score,
-        y_true=found.y_true,
+        y_score=rows.y_score,
+        y_true=rows.y_true,
         label_names=source.label_names,
         calib_idx=source.calib_idx,
         test_idx=source.test_idx,
-        groups=found.groups,
+        groups=rows.groups,
         truth_key=source.truth_key,
         about=source.about,
         notes=source.notes,

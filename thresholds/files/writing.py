@@ -21,7 +21,6 @@ from thresholds.files.arrays.archive import CSR_PARTS
 
 _OF_CSR = tuple(f"y_pred_{part}" for part in CSR_PARTS)
 _RESERVED = {".npz": ("y_pred", *_OF_CSR, "label_names")}  # names that decisions are written under
-SUFFIXES = (".npz", ".parquet", ".jsonl", ".ndjson")
 _CHUNK = 2**20  # entries
 _LABELS = "labels"
 
@@ -48,16 +47,15 @@ def write_blocks(
     check_suffix(path)
     if key in _RESERVED.get(path.suffix, (_LABELS,)):
         raise InputError(f"--key is {key!r}, a name that decisions are written under, expected another")
-    kinds: dict[str, type[_Writer]] = {".npz": _Npz, ".parquet": _Parquet}
-    kind = kinds.get(path.suffix, _JsonLines)
-    write_atomically(path, lambda stream: kind(stream, n_labels, label_names, key).write(blocks))
+    writer = _WRITERS[path.suffix]
+    write_atomically(path, lambda stream: writer(stream, n_labels, label_names, key).write(blocks))
 
 
 def check_suffix(path: str | os.PathLike[str]) -> None:
     """Refuse what decisions cannot be written as."""
     suffix = Path(path).suffix
-    if suffix not in SUFFIXES:
-        raise InputError(f"{path} ends in {suffix!r}, expected {', '.join(SUFFIXES)}")
+    if suffix not in _WRITERS:
+        raise InputError(f"{path} ends in {suffix!r}, expected {', '.join(_WRITERS)}")
     if suffix == ".parquet":
         from thresholds.files.tables.arrow import pyarrow
 
@@ -68,7 +66,10 @@ class _Writer(ABC):
     """Writes decisions into an open file."""
 
     def __init__(self, stream: IO[bytes], n_labels: int, label_names: tuple[str, ...] | None, key: str | None) -> None:
-        self.stream, self.n_labels, self.label_names, self.key = stream, n_labels, label_names, key
+        self.stream = stream
+        self.n_labels = n_labels
+        self.label_names = label_names
+        self.key = key
 
     @abstractmethod
     def write(self, blocks: Iterable[Decided]) -> None:
@@ -136,7 +137,8 @@ class _Npz(_Writer):
                 columns, offsets = label_lists.lists_of(decided.y_pred)
                 positions.write(columns.astype(np.int32).tobytes())
                 lengths.write(np.diff(offsets).astype(np.int32).tobytes())
-                n_rows, n_stored = n_rows + offsets.size - 1, n_stored + columns.size
+                n_rows += offsets.size - 1
+                n_stored += columns.size
                 if decided.keys is not None:
                     keys.append(decided.keys)
             index = np.int32 if n_stored < 2**31 else np.int64
@@ -155,13 +157,22 @@ class _Npz(_Writer):
                     _put(archive, self.key, joined.dtype, joined.size, iter([joined]))
 
 
-def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, parts: Iterator[Dense]) -> None:
-    """Write a vector into an archive, part by part."""
+# Every format, by the suffix of its files, and the class that writes it. For another, write a class and add a line.
+_WRITERS: dict[str, type[_Writer]] = {
+    ".npz": _Npz,
+    ".parquet": _Parquet,
+    ".jsonl": _JsonLines,
+    ".ndjson": _JsonLines,
+}
+
+
+def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, pieces: Iterator[Dense]) -> None:
+    """Write a vector into an archive, piece by piece."""
     described = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (size,)}
     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
         npy.write_array_header_1_0(member, described)
-        for part in parts:
-            member.write(part.tobytes())
+        for piece in pieces:
+            member.write(piece.tobytes())
 
 
 def _ones(size: int) -> Iterator[Dense]:
@@ -172,15 +183,15 @@ def _ones(size: int) -> Iterator[Dense]:
 def _read(file: IO[bytes]) -> Iterator[Dense]:
     """Read back what was gathered."""
     file.seek(0)
-    while found := file.read(4 * _CHUNK):
-        yield np.frombuffer(found, np.int32)
+    while piece := file.read(4 * _CHUNK):
+        yield np.frombuffer(piece, np.int32)
 
 
 def _starts(lengths: Iterator[Dense], dtype: npt.DTypeLike) -> Iterator[Dense]:
     """Add up row lengths to index pointers."""
     start = 0
     yield np.zeros(1, dtype)
-    for part in lengths:
-        ends = start + np.cumsum(part, dtype=np.int64)
+    for piece in lengths:
+        ends = start + np.cumsum(piece, dtype=np.int64)
         start = int(ends[-1])
         yield ends.astype(dtype)

@@ -5,6 +5,7 @@ probability 0.5, where the best F1 tends to 2/3 and half of it is asked for (Lip
 5.2).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds import results as tables
 from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Floats, Ints, Matrix
@@ -20,15 +20,15 @@ from thresholds._checks import Average, InputError
 from thresholds.expectation.counts import Probabilities, best_cuts
 from thresholds.expectation.outcomes import best_thresholds
 from thresholds.fitting.expected import fit_expected
+from thresholds.results import Result, Table, names_of
 from thresholds.rule import InstanceRule
 from thresholds.rule.base import in_kind
 
 _HALVINGS = 50  # of [0, 1], to find a break-even probability
-_SHOWN = 6  # labels in the text of a `BatchEffect`
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BatchEffect:
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchEffect(Result):
     """How the decision about one row changes with the batch around it; `str` gives a table.
 
     Attributes
@@ -43,6 +43,8 @@ class BatchEffect:
     label_names : tuple of str, or None
     """
 
+    _shown = 6  # labels, here in columns
+
     row: int
     probability: Floats
     sizes: Ints
@@ -50,22 +52,33 @@ class BatchEffect:
     predicted: npt.NDArray[np.bool_]
     label_names: tuple[str, ...] | None
 
-    def __str__(self) -> str:
-        """Show the break-even probabilities, of the labels first whose decision depends on the batch."""
+    def _records(self) -> dict[str, npt.NDArray[Any]]:
+        """Return columns, one row for each size and label."""
+        n_sizes, n_labels = self.predicted.shape
+        return {
+            "size": np.repeat(self.sizes, n_labels),
+            "name": np.tile(names_of(self.label_names, n_labels), n_sizes),
+            "probability": np.tile(self.probability, n_sizes),
+            "break_even": self.break_even.ravel(),
+            "predicted": self.predicted.ravel(),
+        }
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show the break-even probabilities of k labels, first of those whose decision depends on the batch."""
         several = self.predicted[self.sizes > 1]  # Alone, with zero_division=0, all that is possible is predicted.
         compared = several if len(several) > 1 else self.predicted
         changes = compared.any(axis=0) & ~compared.all(axis=0)
-        shown = np.argsort(~changes, kind="stable")[:_SHOWN]
-        names = [str(j) if self.label_names is None else self.label_names[j] for j in shown]
-        head = [("rows in the batch", *names)]
+        shown = np.argsort(~changes, kind="stable")[:k]
+        head = [("rows in the batch", *names_of(self.label_names, changes.size)[shown].tolist())]
         body = [("its probability", *(f"{p:.4g}" for p in self.probability[shown]))]
-        for size, cuts, hits in zip(self.sizes, self.break_even[:, shown], self.predicted[:, shown], strict=True):
-            body.append((str(size), *(f"{cut:.4g} {'+' if hit else '-'}" for cut, hit in zip(cuts, hits, strict=True))))
-        return (
-            f"row {self.row}: the probability from which each label is predicted (+: it is, -: it is not)\n"
-            f"{tables.as_text(head, body)}\n"
-            f"{int(changes.sum())} of {changes.size} decisions depend on the batch"
-            f"{' (of two rows or more)' if len(several) > 1 else ''}"
+        for size, cuts, predicted in zip(self.sizes, self.break_even, self.predicted, strict=True):
+            body.append((str(size), *(f"{cuts[j]:.4g} {'+' if predicted[j] else '-'}" for j in shown)))
+        yield Table(
+            head,
+            body,
+            title=f"row {self.row}: the probability from which each label is predicted (+: it is, -: it is not)",
+            note=f"{int(changes.sum())} of {changes.size} decisions depend on the batch"
+            f"{' (of two rows or more)' if len(several) > 1 else ''}",
         )
 
 

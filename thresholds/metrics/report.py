@@ -1,21 +1,18 @@
 """Every average of F side by side, each naming its formula and its denominator."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from html import escape
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds import results as tables
 from thresholds._arrays.types import Floats
 from thresholds.metrics import targets, undefined
 from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.targets import LabelMatrices, Targets
-
-_SHOWN = 30  # labels that text and HTML list
+from thresholds.results import Result, Table, n_more, records_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +28,15 @@ class Row:
     denominator: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AveragesReport:
+@dataclass(frozen=True, eq=False, repr=False)
+class AveragesReport(Result):
     """Labels, then averages; `str` and HTML give tables, `to_frame` and `to_dict` the values.
 
     `report["macro"]` is the row of an average: "micro", "macro", "macro_supported" (macro over the labels with
     positives), "f_of_averages", "weighted", and "samples" for matrices.
     """
+
+    _shown = 30
 
     labels: tuple[Row, ...]
     averages: tuple[Row, ...]
@@ -49,38 +48,26 @@ class AveragesReport:
         """Return an average by its name."""
         return {row.name: row for row in self.averages}[average]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON (where NaN becomes null unless it is allowed)."""
-        return asdict(self)
+    def _records(self) -> list[dict[str, Any]]:
+        """Return one row for each label, then one for each average; F in a column named for its beta."""
+        rows = [{"kind": "label", **row} for row in records_of(self.labels)]
+        rows += [{"kind": "average", **row} for row in records_of(self.averages)]
+        return [{f"f{self.beta:g}" if name == "f" else name: value for name, value in row.items()} for row in rows]
 
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row for each label, then one for each average."""
-        rows = [{"kind": "label", **asdict(row)} for row in self.labels]
-        rows += [{"kind": "average", **asdict(row)} for row in self.averages]
-        return tables.as_frame(rows).rename(columns={"f": f"f{self.beta:g}"})
-
-    def __str__(self) -> str:
-        """Lay both tables out as text."""
-        (head, body), (average_head, average_body) = self._tables()
-        averages = tables.as_text(average_head, average_body, left=(0, 4, 5))
-        return f"{tables.as_text(head, body)}\n\n{averages}\n\n{self.note}"
-
-    def _repr_html_(self) -> str:
-        """Lay both tables out as HTML."""
-        return "".join(tables.as_html(*table) for table in self._tables()) + f"<p>{escape(self.note)}</p>"
-
-    def _tables(self) -> list[tuple[tables.Lines, tables.Lines]]:
-        """Return head and body of the tables of labels and of averages; of many labels the first and the last."""
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show labels, of more than k the first and the last, then averages and what became of 0/0."""
         f, denominator = f"F{self.beta:g}", _fraction(self.beta)[1]
-        body = [(*_figures(row), _number(row.support), row.denominator.rpartition(" = ")[2]) for row in self.labels]
-        if len(body) > _SHOWN:
-            half = _SHOWN // 2
-            body[half:-half] = [(f"... {len(body) - 2 * half} more", "", "", "", "", "")]
-        averages = [(*_figures(row), row.formula, row.denominator) for row in self.averages]
-        return [
-            ([("label", "precision", "recall", f, "support", denominator)], body),
-            ([("average", "precision", "recall", f, f"formula of {f}", f"denominator of {f}")], averages),
-        ]
+        head = [("label", "precision", "recall", f, "support", denominator)]
+        n_last = k // 2
+        n_first = k - n_last
+        body = [_cells_of_label(row) for row in self.labels[:n_first]]
+        if k < len(self.labels):
+            body.append((n_more(len(self.labels), k), "", "", "", "", ""))
+        body += [_cells_of_label(row) for row in self.labels[max(n_first, len(self.labels) - n_last) :]]
+        yield Table(head, body)
+        head = [("average", "precision", "recall", f, f"formula of {f}", f"denominator of {f}")]
+        yield Table(head, [(*_figures(row), row.formula, row.denominator) for row in self.averages], left=(0, 4, 5))
+        yield self.note
 
 
 def averages_report(
@@ -246,6 +233,11 @@ def _fraction(beta: float) -> tuple[str, str]:
 def _denominators(counts: ConfusionCounts, beta: float) -> Floats:
     """Return the denominators of F."""
     return beta**2 * counts.positives + counts.predicted
+
+
+def _cells_of_label(row: Row) -> tuple[str, ...]:
+    """Show figures, support and the value of the denominator."""
+    return (*_figures(row), _number(row.support), row.denominator.rpartition(" = ")[2])
 
 
 def _figures(row: Row) -> tuple[str, str, str, str]:

@@ -1,6 +1,7 @@
 """What a guard, or limits, did to the thresholds of a fit."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
-from thresholds.results import ReadOnly, as_text, names_of
+from thresholds.results import Result, Table, names_of, plain
 
-_SHOWN = 5  # labels in the text
 _LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
 
 
@@ -19,8 +19,8 @@ def names_limits(guard: str) -> bool:
     return _LIMITS.search(guard) is not None
 
 
-@dataclass(frozen=True, eq=False)
-class GuardReport(ReadOnly):
+@dataclass(frozen=True, eq=False, repr=False)
+class GuardReport(Result):
     """Which thresholds were moved away from the in-sample optimum, how far and why; one entry a label.
 
     Attributes
@@ -37,6 +37,8 @@ class GuardReport(ReadOnly):
         the rows of the fit the guard's cuts reach less of the average F that is fitted (macro or weighted) than
         predicting every label always: the scores know next to nothing, or rank backwards. None is for no label
     """
+
+    _shown = 5
 
     guard: str | None
     unguarded: Floats
@@ -64,39 +66,48 @@ class GuardReport(ReadOnly):
         """Whether other rows are predicted than by the in-sample optimum."""
         return np.asarray(self.predicted_before != self.predicted_after)
 
-    def to_dict(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the columns by name, for a data frame."""
-        names = names_of(self.label_names, self.moved.size)
-        fell_back = np.zeros(self.moved.size, np.bool_) if self.fell_back is None else self.fell_back
-        columns = (
-            "unguarded",
-            "guarded",
-            "predicted_before",
-            "predicted_after",
-            "f_before",
-            "f_after",
-            "moved",
-            "reason",
-        )
-        return {"name": names} | {name: getattr(self, name) for name in columns} | {"fell_back": fell_back}
+    def to_dict(self) -> dict[str, Any]:
+        """Return columns of plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf"."""
+        return {name: plain(column) for name, column in self._records().items()}
 
-    def __str__(self) -> str:
-        """Sum up, and list the labels that were moved furthest."""
+    def _records(self) -> dict[str, npt.NDArray[Any]]:
+        """Return columns, one row a label."""
+        n_labels = self.moved.size
+        return {
+            "name": names_of(self.label_names, n_labels),
+            "unguarded": self.unguarded,
+            "guarded": self.guarded,
+            "predicted_before": self.predicted_before,
+            "predicted_after": self.predicted_after,
+            "f_before": self.f_before,
+            "f_after": self.f_after,
+            "moved": self.moved,
+            "reason": self.reason,
+            "fell_back": np.zeros(n_labels, np.bool_) if self.fell_back is None else self.fell_back,
+        }
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Sum up, and list the k labels that were moved furthest."""
         moved = self.moved
         fewer = np.count_nonzero(moved & (self.predicted_after < self.predicted_before))
-        first = (
+        summary = (
             f"guard {self.guard}: moved {np.count_nonzero(moved):,} of {moved.size:,} thresholds, {fewer:,} to predict"
             f" less; predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
         )
         if self.n_fell_back:
             labels = "1 label falls" if self.n_fell_back == 1 else f"{self.n_fell_back:,} labels fall"
             always = "always, as far as limits allow" if self.has_limits else "always"
-            first += f"; {labels} back on {always}: on these rows the guard's cuts reach less F than that"
-        if not moved.any():
-            return first
-        before, after = (np.maximum(counts, 0.5) for counts in (self.predicted_before, self.predicted_after))
-        order = np.argsort(-np.abs(np.log(after / before)), kind="stable")[: min(_SHOWN, np.count_nonzero(moved))]
-        names = self.to_dict()["name"]
+            summary += f"; {labels} back on {always}: on these rows the guard's cuts reach less F than that"
+        yield summary
+        if k and moved.any():
+            yield self._furthest(min(k, int(np.count_nonzero(moved))))
+
+    def _furthest(self, k: int) -> Table:
+        """Lay out the k labels whose number of predictions changed most, as a ratio; none count as half a row."""
+        before = np.maximum(self.predicted_before, 0.5)
+        after = np.maximum(self.predicted_after, 0.5)
+        order = np.argsort(-np.abs(np.log(after / before)), kind="stable")[:k]
+        names = names_of(self.label_names, before.size)
         head = [("moved furthest", "unguarded", "guarded", "predicted", "instead of", "F there", "instead of", "why")]
         body = [
             (
@@ -108,4 +119,4 @@ class GuardReport(ReadOnly):
             )
             for j in order
         ]
-        return f"{first}\n\n{as_text(head, body, left=(0, 7))}"
+        return Table(head, body, left=(0, 7))

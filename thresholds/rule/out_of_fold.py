@@ -1,17 +1,17 @@
 """What a rule may be expected to reach on rows that it was not fitted on, and how that was found."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds.results import counted
+from thresholds.results import Result, Table, counted, records_of
 from thresholds.rule.saving import refuse_unknown
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfFold:
+@dataclass(frozen=True, repr=False)
+class OutOfFold(Result):
     """The F-measure of `cross_fit`: of all decisions about rows that the deciding rule was not fitted on."""
 
     f: float  # of the rule's average and beta
@@ -33,13 +33,13 @@ class OutOfFold:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def __str__(self) -> str:
-        """Return the figure and the number of folds."""
-        return f"out of fold {self.f:.4f} ({counted(self.n_folds, 'fold')})"
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the values, in one row."""
+        return records_of([self])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the form of `rule.schema.json`."""
-        return asdict(self)
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Show the figure and the number of folds."""
+        yield f"out of fold {self.f:.4f} ({counted(self.n_folds, 'fold')})"
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "OutOfFold":

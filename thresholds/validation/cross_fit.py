@@ -4,14 +4,14 @@ The first figure is too high: the best of many thresholds on a sample is best in
 section 8, the winner's curse). So rules are fitted on all folds but one, and each decides the rows of the one left out.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds import results as tables
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
@@ -20,14 +20,15 @@ from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, FitOptions, with_fit_options
 from thresholds.metrics.counts import stacked
 from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import OutOfFold, ThresholdRule
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
 
 
-@dataclass(frozen=True, eq=False)
-class CrossFit(tables.ReadOnly):
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossFit(Result):
     """A rule fitted on all rows, and what to expect of it on others.
 
     Attributes
@@ -45,12 +46,14 @@ class CrossFit(tables.ReadOnly):
     how : where the folds come from
     """
 
+    _shown = 0
+
     rule: ThresholdRule
     in_sample: float
     out_of_fold: float
     folds: Ints
-    fold_thresholds: Floats = field(repr=False)
-    spread: npt.NDArray[Any] = field(repr=False)
+    fold_thresholds: Floats
+    spread: npt.NDArray[Any]
     how: str
 
     @property
@@ -63,16 +66,22 @@ class CrossFit(tables.ReadOnly):
         """The guard that was used."""
         return self.rule.guard
 
-    def __str__(self) -> str:
-        """Return both figures, and the labels whose thresholds depend most on the rows."""
+    def _records(self) -> npt.NDArray[Any]:
+        """Return the spread, one row a label."""
+        return self.spread
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show both figures, and how far the folds' thresholds lie apart: of the k labels that depend most on rows."""
         rule = self.rule
         guard = "unguarded" if rule.guard is None else f"guard {rule.guard}"
         n_folds = len(self.fold_thresholds)
-        first = (
+        figures = (
             f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
-            f" {self.out_of_fold:.4f} ({tables.counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
+            f" {self.out_of_fold:.4f} ({counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
-        return f"{first}\n{self._thresholds_apart()}"
+        yield f"{figures}\n{self._thresholds_apart()}"
+        if k and rule.per_label:
+            yield self._widest(k)
 
     def about_folds(self) -> str:
         """Return what `str(rule)` does not say: where the folds come from, the optimism, and how they differ."""
@@ -81,15 +90,38 @@ class CrossFit(tables.ReadOnly):
     def _thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
         if not self.rule.per_label:
-            low, high = self.fold_thresholds[:, 0].min(), self.fold_thresholds[:, 0].max()
+            low = self.fold_thresholds[:, 0].min()
+            high = self.fold_thresholds[:, 0].max()
             return f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
-        most, least = self.spread["predicted_most"], self.spread["predicted_least"]
+        most = self.spread["predicted_most"]
+        least = self.spread["predicted_least"]
         apart = np.count_nonzero((most > _APART * least) & (most * self.folds.size >= _SOME))
         are = "is" if apart == 1 else "are"
         return (
             f"{apart:,} of {self.rule.n_labels:,} labels {are} predicted more than {_APART} times as often by one"
             " fold's threshold as by another's"
         )
+
+    def _widest(self, k: int) -> Table:
+        """Lay out the k labels whose thresholds depend most on the rows."""
+        # Half a row: a label that one threshold never predicts has a ratio, too.
+        half = 0.5 / self.folds.size
+        ratio = np.maximum(self.spread["predicted_most"], half) / np.maximum(self.spread["predicted_least"], half)
+        order = np.argsort(-ratio, kind="stable")[:k]
+        head = [
+            ("", "", "", "folds'", "thresholds", "", "rows", "predicted"),
+            ("label", "positives", "threshold", "lowest", "median", "highest", "most", "least"),
+        ]
+        body = [
+            (
+                str(row["name"]),
+                f"{row['n_positives']:,g}",
+                *(f"{row[name]:.4g}" for name in ("threshold", "lowest", "median", "highest")),
+                *(f"{row[name]:.2%}" for name in ("predicted_most", "predicted_least")),
+            )
+            for row in self.spread[order]
+        ]
+        return Table(head, body, note=n_more(self.spread.size, k))
 
 
 @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
@@ -231,9 +263,9 @@ def _spread(problem: Problem, rule: ThresholdRule, fold_thresholds: Floats) -> n
     lowest, highest = fold_thresholds.min(axis=0), fold_thresholds.max(axis=0)
     shares = (_predicted(problem, thresholds) for thresholds in (lowest, highest))
     assert rule.fitted_on is not None, "fits know their data"
-    return tables.rows_of(
+    return rows_of(
         {
-            "name": tables.names_of(problem.label_names, problem.n_labels),
+            "name": names_of(problem.label_names, problem.n_labels),
             "n_positives": np.array(rule.fitted_on.positives),
             "threshold": rule.thresholds,
             "lowest": lowest,

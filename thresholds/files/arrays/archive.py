@@ -157,8 +157,8 @@ class Archive:
         """Refuse parts of a CSR matrix whose sizes do not go together."""
         data, indices, indptr = (self.header(f"{key}_{part}").shape for part in CSR_PARTS[:3])
         if indptr != (n_samples + 1,) or len(data) != 1 or data != indices:
-            found = f"{data}, {indices} and {indptr}"
-            raise self._malformed(key, f"data, indices and indptr have shapes {found}, with {n_samples:,} rows")
+            shapes = f"{data}, {indices} and {indptr}"
+            raise self._malformed(key, f"data, indices and indptr have shapes {shapes}, with {n_samples:,} rows")
 
     def _csr_blocks(self, key: str, n_samples: int, n_labels: int) -> Iterator[Matrix]:
         """Read the stored entries of a few rows at a time."""

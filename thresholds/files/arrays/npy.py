@@ -11,10 +11,11 @@ from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers,
 
 
 class NpySource(Source):
-    """An array of scores, or of truth alone."""
+    """An array of scores, or of truth alone: it does not say which."""
 
-    def __init__(self, path: Path, wanted: Wanted) -> None:
-        self.name, self.score_key = path.name, path.stem
+    def __init__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> None:
+        self.name = path.name
+        self.score_key = path.stem
         cells = npy.open_memmap(path, mode="r")
         if cells.ndim not in (1, 2) or not cells.size:
             raise InputError(f"{path} has shape {cells.shape}, expected (n_samples, n_labels), at least one of each")

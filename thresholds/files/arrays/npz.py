@@ -22,49 +22,58 @@ class NpzSource(Source):
     """Scores of an archive, and truth, names, splits, groups and keys where it has them."""
 
     def __init__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> None:
-        self._path, self._wanted, self.name = path, wanted, path.name
         archive = Archive(path)
-        wish = wanted.truth if truth_only else wanted.scores
-        self.score_key = _choose_key(path.name, archive, wish, "y_true" if truth_only else "y_score")
-        self._truth = None if truth_only or not wanted.with_truth else _truth_key(path.name, archive, wanted.truth)
-        self.truth_key = self._truth
+        self._archive = archive
+        self.name = path.name
+
+        # What is scores and what is truth: of a file of truth alone, truth takes the place of the scores.
+        if truth_only:
+            self.score_key = _choose_key(path.name, archive, wanted.truth, "y_true")
+        else:
+            self.score_key = _choose_key(path.name, archive, wanted.scores, "y_score")
+            if wanted.with_truth:
+                self.truth_key = _truth_key(path.name, archive, wanted.truth)
         self.n_samples, self.n_labels = archive.shape(self.score_key)
         refuse_other_numbers(path.name, self.score_key, archive.dtype(self.score_key))
+
+        # What else the archive has of labels and rows.
         self.label_names = _label_names(path.name, archive, wanted, self.n_labels)
         if not truth_only:
-            self.calib_idx, self.test_idx = (
-                _rows(path.name, archive, key, self.n_samples) for key in ("calib_idx", "test_idx")
-            )
-        self._vectors = tuple(
-            None if key is None else _vector(path.name, archive, key, self.n_samples, option)
-            for key, option in ((wanted.groups, "group"), (wanted.key, "key"))
-        )
+            self.calib_idx = _rows(path.name, archive, "calib_idx", self.n_samples)
+            self.test_idx = _rows(path.name, archive, "test_idx", self.n_samples)
+        self._groups = _vector(path.name, archive, wanted.groups, self.n_samples, "group")
+        self._keys = _vector(path.name, archive, wanted.key, self.n_samples, "key")
         if wanted.key is not None:
             check_array(path.name, wanted.key, self.keys())
-        self._archive = archive
-        roles = {self.score_key, self._truth, wanted.groups, wanted.key, "label_names"}
+
+        # Whatever has no role is listed.
+        roles = {self.score_key, self.truth_key, wanted.groups, wanted.key, "label_names"}
         self.left_out = _left_out(archive, roles if truth_only else roles | {"calib_idx", "test_idx"})
         self.notes = noted(self.left_out, f" of {path.name}" if truth_only else "")
 
     def whole(self) -> Block:
         """Read all; dense arrays that are not compressed are mapped into memory."""
-        truth = None if self._truth is None else self._archive.matrix(self._truth)
-        return Block(self._archive.matrix(self.score_key), truth, *self._vectors)
+        truth = None if self.truth_key is None else self._archive.matrix(self.truth_key)
+        return Block(self._archive.matrix(self.score_key), truth, self._groups, self._keys)
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order; compressed and sparse scores are read as a stream."""
-        of_truth = self._archive.matrix(self._truth) if truth and self._truth is not None else None
-        scores = self._archive.row_blocks(self.score_key)
-        at = 0
-        for block in scores:
-            rows = slice(at, at := at + block.shape[0])
-            groups, keys = (None if vector is None else vector[rows] for vector in self._vectors)
-            yield Block(block, None if of_truth is None else of_truth[rows], groups, keys)
+        y_true = self._archive.matrix(self.truth_key) if truth and self.truth_key is not None else None
+        first = 0
+        for scores in self._archive.row_blocks(self.score_key):
+            rows = slice(first, first + scores.shape[0])
+            first = rows.stop
+            yield Block(
+                y_score=scores,
+                y_true=None if y_true is None else y_true[rows],
+                groups=None if self._groups is None else self._groups[rows],
+                keys=None if self._keys is None else self._keys[rows],
+            )
 
     def keys(self) -> Dense:
         """Return the key of every row."""
-        assert self._vectors[1] is not None
-        return self._vectors[1]
+        assert self._keys is not None
+        return self._keys
 
 
 def _matrices(archive: Archive, prefix: str) -> list[str]:
@@ -78,26 +87,27 @@ def _matrices(archive: Archive, prefix: str) -> list[str]:
 def _left_out(archive: Archive, used: set[str | None]) -> dict[str, str]:
     """Return the arrays without a role, with their dtypes; the four of a CSR matrix count as one."""
     sparse = [key for key in _matrices(archive, "") if key not in archive.files]
-    parts = {f"{key}_{part}" for key in sparse for part in CSR_PARTS}
-    kinds = {key: str(archive.header(key).dtype) for key in archive.files if key not in parts}
-    kinds |= dict.fromkeys(sparse, "CSR")
-    return {key: kinds[key] for key in sorted(kinds) if key not in used}
+    of_sparse = {f"{key}_{part}" for key in sparse for part in CSR_PARTS}
+    dtypes = {key: str(archive.header(key).dtype) for key in archive.files if key not in of_sparse}
+    dtypes |= dict.fromkeys(sparse, "CSR")
+    return {key: dtypes[key] for key in sorted(dtypes) if key not in used}
 
 
 def _choose_key(name: str, archive: Archive, wanted: str | None, usual: str) -> str:
     """Return the key of a matrix: the one asked for, the usual one, or the only one that begins with that."""
-    found, scores = _matrices(archive, usual), usual == "y_score"
-    what, option = ("scores", "--score-key") if scores else ("truth", "--truth-column")
+    keys = _matrices(archive, usual)
+    what, option = ("scores", "--score-key") if usual == "y_score" else ("truth", "--truth-column")
     if wanted is not None:
-        every = _matrices(archive, "")
-        if wanted not in (found if scores and wanted in found else every):
-            raise InputError(f"{name} has no {what} {wanted!r}, expected one of {', '.join(found) or 'none'}")
+        if wanted not in _matrices(archive, ""):
+            raise InputError(f"{name} has no {what} {wanted!r}, expected one of {', '.join(keys) or 'none'}")
         return wanted
-    if usual in found or len(found) == 1:
-        return usual if usual in found else found[0]
-    if not found:
+    if usual in keys:
+        return usual
+    if len(keys) > 1:
+        raise InputError(f"{name} has the {what} {', '.join(keys)}, expected one of them as {option}")
+    if not keys:
         raise InputError(f"{name} has no {usual}, expected the {what} under that key, or its name as {option}")
-    raise InputError(f"{name} has the {what} {', '.join(found)}, expected one of them as {option}")
+    return keys[0]
 
 
 def _truth_key(name: str, archive: Archive, wanted: str | None) -> str | None:
@@ -134,8 +144,10 @@ def _rows(name: str, archive: Archive, key: str, n_samples: int) -> Ints | None:
     return rows.astype(np.int64)
 
 
-def _vector(name: str, archive: Archive, key: str, n_samples: int, what: str) -> Dense:
-    """Read the groups, or the keys, of the rows."""
+def _vector(name: str, archive: Archive, key: str | None, n_samples: int, what: str) -> Dense | None:
+    """Read the groups, or the keys, of the rows; None where none are asked for."""
+    if key is None:
+        return None
     if key not in archive.files:
         raise InputError(f"{name} has no array {key!r}, expected the {what} of each row")
     shape = archive.header(key).shape

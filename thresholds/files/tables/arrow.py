@@ -24,7 +24,7 @@ from thresholds.files.tables.arrow_columns import (
     names_in,
     values_of,
 )
-from thresholds.files.tables.columns import Batch, Kind, Lists, NoValue, Table
+from thresholds.files.tables.columns import Batch, Kind, ListColumn, NoValue, Table
 
 _BUFFER_BYTES = 2**16  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
 _BLOCK_BYTES = 2**20  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
@@ -48,7 +48,9 @@ class ArrowTable(Table):
     """A table whose reader gives Arrow's record batches."""
 
     def __init__(self, path: Path, schema: Any, n_rows: int | None, features: Mapping[str, Any] | None = None) -> None:
-        self.name, self.n_rows, self._path = path.name, n_rows, path
+        self.name = path.name
+        self.n_rows = n_rows
+        self._path = path
         doubled = [name for name, times in Counter(schema.names).items() if times > 1]
         if doubled:
             raise InputError(f"{path.name} has several columns named {listed(doubled)}, expected each name once")
@@ -68,13 +70,15 @@ class ArrowTable(Table):
 
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read columns a few megabytes at a time."""
-        pa, first, step = pyarrow(self.name), 0, rows_per_block(n_labels)
+        pa = pyarrow(self.name)
+        step = rows_per_block(n_labels)
+        first = 0
         try:
             for batch in self.record_batches(columns, step):
                 for start in range(0, batch.num_rows, step):
-                    part = batch.slice(start, step)
-                    yield self._plain(part, columns, first)
-                    first += part.num_rows
+                    rows = batch.slice(start, step)
+                    yield self._plain(rows, columns, first)
+                    first += rows.num_rows
         finally:
             pa.default_memory_pool().release_unused()  # 0.1 GB, measured, that a fit would have beside its own
 
@@ -97,19 +101,19 @@ class ArrowTable(Table):
 
     def _plain(self, batch: Any, columns: Sequence[str], first: int) -> Batch:
         """Turn one batch into plain arrays."""
-        found: dict[str, Dense | Lists] = {}
+        values: dict[str, Dense | ListColumn] = {}
         for column in columns:
             try:
-                found[column] = values_of(batch.column(batch.schema.get_field_index(column)))
+                values[column] = values_of(batch.column(batch.schema.get_field_index(column)))
             except NoValue as where:
                 raise NoValue(self.name, first + where.row, column, where.place) from None
-        return Batch(self.name, first, found)
+        return Batch(self.name, first, values)
 
 
 class ParquetTable(ArrowTable):
     """A parquet file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, _: Sequence[str] = ()) -> None:
         with self._open(path) as file:
             super().__init__(path, file.schema_arrow, file.metadata.num_rows)
 
@@ -198,9 +202,9 @@ class DatasetTable(ArrowTable):
                 names = reader.schema.names
             with self._open(stream, [names.index(column) for column in columns]) as reader:
                 for batch in reader:
-                    part = batch.select(list(columns))
-                    part.validate(full=True)
-                    yield part
+                    selected = batch.select(list(columns))
+                    selected.validate(full=True)
+                    yield selected
 
     @staticmethod
     def _open(path: Path, places: Sequence[int] = ()) -> Any:
@@ -266,14 +270,14 @@ def dataset_splits(path: Path) -> list[str] | None:
 
 def _data_files(folder: Path) -> list[str]:
     """Return the names of a dataset's files, each in its own folder: nothing else is read, whatever the names say."""
-    parts = _json(folder / "state.json").get("_data_files")
-    if parts == []:
+    entries = _json(folder / "state.json").get("_data_files")
+    if entries == []:
         raise InputError(f"{folder.name} has no rows, expected at least one")
-    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(f"{folder.name} has no data files in state.json, expected a dataset that save_to_disk wrote")
     names = list[str]()
-    for part in parts:
-        name = part.get("filename")
+    for entry in entries:
+        name = entry.get("filename")
         if not isinstance(name, str) or name in ("", ".", "..") or PureWindowsPath(name).name != name:
             raise InputError(f"state.json of {folder.name} names {shown(name)}, expected files of its own folder")
         names.append(name)
@@ -282,5 +286,5 @@ def _data_files(folder: Path) -> list[str]:
 
 def _json(path: Path) -> dict[str, Any]:
     """Read an object."""
-    found = reading_json(path, constants=True)
-    return found if isinstance(found, dict) else {}
+    value = reading_json(path, constants=True)
+    return value if isinstance(value, dict) else {}

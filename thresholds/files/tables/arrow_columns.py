@@ -8,7 +8,7 @@ import numpy as np
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, names_of_labels, read_json
 from thresholds.files.source import BLOCK_CELLS
-from thresholds.files.tables.columns import Column, Kind, Lists, NoValue
+from thresholds.files.tables.columns import Column, Kind, ListColumn, NoValue
 
 
 def described(type_: Any, names: tuple[str, ...] | None) -> Column:
@@ -70,7 +70,7 @@ def _kind(type_: Any) -> Kind:
     return next((kind for is_kind, kind in kinds if is_kind(type_)), "other")
 
 
-def values_of(array: Any) -> Dense | Lists:
+def values_of(array: Any) -> Dense | ListColumn:
     """Return a column as plain arrays, copied only where Arrow's layout is another."""
     from pyarrow import types
 
@@ -94,9 +94,9 @@ def values_of(array: Any) -> Dense | Lists:
         row = int(np.searchsorted(offsets, at, side="right")) - 1
         raise NoValue("", row, "", at - int(offsets[row]))
     if _kind(values.type) != "text":
-        return Lists(_flat(values), offsets)
+        return ListColumn(_flat(values), offsets)
     coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
-    return Lists(coded.indices.to_numpy(zero_copy_only=False), offsets, tuple(coded.dictionary.to_pylist()))
+    return ListColumn(coded.indices.to_numpy(zero_copy_only=False), offsets, tuple(coded.dictionary.to_pylist()))
 
 
 def _refuse_shared(n_values: int, n_stored: int) -> None:
@@ -149,12 +149,12 @@ def features_in(schema: Any, name: str) -> Mapping[str, Any]:
     """Return the features that Hugging Face's datasets note in the metadata of what they write."""
     try:
         noted = read_json((schema.metadata or {}).get(b"huggingface", b"{}"), constants=True)
-        found = noted["info"]["features"]
+        features = noted["info"]["features"]
     except InputError as error:
         raise InputError(f"huggingface in the metadata of {name} cannot be read: {error}") from None
     except (KeyError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return features if isinstance(features, dict) else {}
 
 
 def class_names(feature: Any) -> tuple[str, ...] | None:

@@ -37,7 +37,7 @@ class Column(NamedTuple):
     optional: bool = False  # some rows have no such key
 
 
-class Lists(NamedTuple):
+class ListColumn(NamedTuple):
     """The lists of some rows: row i is `values[offsets[i]:offsets[i + 1]]`."""
 
     values: Dense  # numbers; of text, places in `words`
@@ -50,7 +50,7 @@ class Batch(NamedTuple):
 
     name: str  # of the file
     first: int  # the number of its first row there
-    columns: dict[str, Dense | Lists]
+    columns: dict[str, Dense | ListColumn]
 
 
 class NoValue(InputError):
@@ -82,7 +82,7 @@ class Table(ABC):
         """
 
 
-class Part(NamedTuple):
+class ColumnChoice(NamedTuple):
     """The columns that scores, or truth, are made of."""
 
     key: str  # for people
@@ -95,60 +95,67 @@ class Part(NamedTuple):
 Columns = Mapping[str, Column]
 
 
-def score_part(name: str, columns: Columns, wanted: Wanted, because: Callable[[str], str]) -> Part:
+def choose_scores(name: str, columns: Columns, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
     """Choose the columns of the scores; `because` says why a label that is asked for has none."""
     if wanted.scores is not None:
-        found = _named(columns, wanted.scores)
-        if found is None:
+        asked_for = _named(columns, wanted.scores)
+        if asked_for is None:
             raise InputError(f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}")
-        return _scores(name, columns, found)
-    named = _named(columns, "y_score")
-    if named is not None:
-        return _scores(name, columns, named)
+        return _of_scores(name, columns, asked_for)
+    usual = _named(columns, "y_score")
+    if usual is not None:
+        return _of_scores(name, columns, usual)
+
+    # No name says it: the only column of lists, else all columns of numbers.
     others = _others(columns, wanted)
     lists = [key for key, column in others.items() if column.form == "mapping" or _is_list(column, "float")]
     if len(lists) > 1:
         raise InputError(f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column")
-    return _as_part(columns, lists[0]) if lists else _all_numeric(name, others, wanted, because)
+    return _single_column(columns, lists[0]) if lists else _all_numeric(name, others, wanted, because)
 
 
-def truth_part(name: str, columns: Columns, wanted: Wanted, scores: Part | None) -> Part | None:
+def choose_truth(name: str, columns: Columns, wanted: Wanted, scores: ColumnChoice | None) -> ColumnChoice | None:
     """Choose the columns of the truth, if there are any; `scores` is None for a file of truth alone."""
     if wanted.truth is not None:
-        found = _named(columns, wanted.truth)
-        if found is None:
+        asked_for = _named(columns, wanted.truth)
+        if asked_for is None:
             raise InputError(f"{name} has no column {wanted.truth!r}, expected one of {listed(columns)}")
-        return found
-    named = _named(columns, "y_true")
-    if named is not None:
-        return named
+        return asked_for
+    usual = _named(columns, "y_true")
+    if usual is not None:
+        return usual
+
+    # No name says it: columns named for the labels, the only column of lists, or, of truth alone, all of numbers.
     taken = set(scores.columns) if scores is not None else set()
     others = {key: column for key, column in _others(columns, wanted).items() if key not in taken}
     if scores is None and wanted.label_names is not None and _all_flat(others, wanted.label_names):
-        return Part("label columns", wanted.label_names, wanted.label_names, "wide")
+        return ColumnChoice("label columns", wanted.label_names, wanted.label_names, "wide")
     lists = [key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")]
     if len(lists) > 1:
         raise InputError(f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column")
     if lists:
-        return _as_part(columns, lists[0])
+        return _single_column(columns, lists[0])
     if scores is not None:
         return None
     wide = tuple(_of_numbers(others))
     if not wide:
         raise InputError(f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1")
-    return Part("all columns", wide, wide, "wide")
+    return ColumnChoice("all columns", wide, wide, "wide")
 
 
-def differences(first: Table, other: Table, used: Sequence[str]) -> str | None:
+def difference_of(first: Table, other: Table, used: Sequence[str]) -> str | None:
     """Say how columns differ from those of the first shard: in names, or in the type of a column that is used."""
     lacking = [key for key in first.columns if key not in other.columns]
     lacking = [key for key in lacking if key in used or not first.columns[key].optional]
     new = [key for key, column in other.columns.items() if key not in first.columns and not column.optional]
     if lacking or new:
-        lacks, more = f"lacks {listed(lacking)}" if lacking else "", f"has {listed(new)}" if new else ""
-        return f"{' and '.join(filter(None, (lacks, more)))}, expected the columns of the first shard, {first.name}"
+        words = [f"lacks {listed(lacking)}"] if lacking else []
+        words += [f"has {listed(new)}"] if new else []
+        return f"{' and '.join(words)}, expected the columns of the first shard, {first.name}"
     for key in used:
-        was, now = first.columns[key], other.columns[key]
+        was = first.columns[key]
+        now = other.columns[key]
+        # A shard of nothing but nulls, or empty lists, does not say of what.
         empty = "none" in (was.kind, now.kind) and was.form == now.form
         if not empty and (was.form, was.type, was.width, was.names) != (now.form, now.type, now.width, now.names):
             what = "other label names" if was.type == now.type else now.type
@@ -174,12 +181,13 @@ def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     """Leave out columns that are named for something else, truth among them."""
     taken = {wanted.groups, wanted.key}
     for prefix in (wanted.truth, "y_true"):
-        part = None if prefix is None else _named(columns, prefix)
-        taken |= set(part.columns) if part is not None else set()
+        choice = None if prefix is None else _named(columns, prefix)
+        if choice is not None:
+            taken |= set(choice.columns)
     return {key: column for key, column in columns.items() if key not in taken}
 
 
-def _named(columns: Columns, name: str) -> Part | None:
+def _named(columns: Columns, name: str) -> ColumnChoice | None:
     """Return the column of that name, or those that have it as a prefix."""
     wide = tuple(
         key
@@ -189,24 +197,24 @@ def _named(columns: Columns, name: str) -> Part | None:
     if name in columns and columns[name].form == "flat" and wide:
         raise InputError(f"columns {name!r} and {listed(wide)} may both hold labels, expected one or the other")
     if name in columns:
-        return _as_part(columns, name)
-    return Part(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide") if wide else None
+        return _single_column(columns, name)
+    return ColumnChoice(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide") if wide else None
 
 
-def _as_part(columns: Columns, name: str) -> Part:
+def _single_column(columns: Columns, name: str) -> ColumnChoice:
     """Return a single column: of lists, or of one label."""
     column = columns[name]
     if column.form == "flat":
-        return Part(name, (name,), None, "wide")
-    return Part(name, (name,), column.names, column.form)
+        return ColumnChoice(name, (name,), None, "wide")
+    return ColumnChoice(name, (name,), column.names, column.form)
 
 
-def _scores(name: str, columns: Columns, part: Part) -> Part:
+def _of_scores(name: str, columns: Columns, choice: ColumnChoice) -> ColumnChoice:
     """Refuse lists of anything but numbers; wide columns are looked at where they can be read."""
-    column = columns[part.columns[0]]
-    if part.form != "wide" and column.kind not in (*NUMBERS, "none"):
-        raise InputError(f"column {part.key!r} of {name} holds {column.type}, expected scores")
-    return part
+    column = columns[choice.columns[0]]
+    if choice.form != "wide" and column.kind not in (*NUMBERS, "none"):
+        raise InputError(f"column {choice.key!r} of {name} holds {column.type}, expected scores")
+    return choice
 
 
 def is_index(key: str, column: Column) -> bool:
@@ -223,7 +231,7 @@ def _of_numbers(columns: Columns) -> dict[str, Column]:
     }
 
 
-def _all_numeric(name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]) -> Part:
+def _all_numeric(name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
     """Take the columns that are named for labels, else all columns of numbers."""
     if wanted.label_names is not None:
         numbers = {key: column for key, column in others.items() if _all_flat(others, (key,))}
@@ -233,15 +241,13 @@ def _all_numeric(name: str, others: Columns, wanted: Wanted, because: Callable[[
                 f"{name} has no scores of {listed(lacking)}, expected a column for each of --label-names"
                 f"{because(lacking[0])}"
             )
-        return Part("label columns", wanted.label_names, wanted.label_names, "wide")
+        return ColumnChoice("label columns", wanted.label_names, wanted.label_names, "wide")
     numbers = _of_numbers(others)
     if not numbers:
-        found = (
-            ", ".join(f"{shown(key)} ({column.type})" for key, column in list(others.items())[:_SHOWN]) or "no columns"
-        )
+        described = [f"{shown(key)} ({column.type})" for key, column in list(others.items())[:_SHOWN]]
         raise InputError(
-            f"{name} has no scores in {found}, expected columns of numbers, or a column of lists of them, as"
-            " --score-column"
+            f"{name} has no scores in {', '.join(described) or 'no columns'}, expected columns of numbers,"
+            " or a column of lists of them, as --score-column"
         )
     kinds = {column.kind == "float" for column in numbers.values() if column.kind != "none"}
     if len(kinds) > 1:
@@ -250,4 +256,4 @@ def _all_numeric(name: str, others: Columns, wanted: Wanted, because: Callable[[
             f"{name} has whole numbers in {listed(whole)} beside scores that are not, expected --key or --groups to"
             " name them, --score-column a prefix, or --label-names the labels"
         )
-    return Part("all columns", tuple(numbers), tuple(numbers), "wide")
+    return ColumnChoice("all columns", tuple(numbers), tuple(numbers), "wide")

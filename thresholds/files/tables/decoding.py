@@ -6,15 +6,16 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError, shown
+from thresholds._checks import InputError
+from thresholds._checks.cells import first_bad_cell
 from thresholds.data import label_lists
-from thresholds.files.tables.columns import Batch, Lists
+from thresholds.files.tables.columns import Batch, ListColumn
 
 
 def stacked(batch: Batch, columns: Sequence[str]) -> Dense:
     """Return wide columns as a matrix (n_rows, n_labels)."""
-    parts = [batch.columns[column] for column in columns]
-    vectors = [_floats(part) for part in parts if isinstance(part, np.ndarray)]
+    values = [batch.columns[column] for column in columns]
+    vectors = [_floats(vector) for vector in values if isinstance(vector, np.ndarray)]
     matrix = np.empty((len(vectors[0]), len(vectors)), np.result_type(*vectors))
     for place, vector in enumerate(vectors):
         matrix[:, place] = vector
@@ -24,7 +25,7 @@ def stacked(batch: Batch, columns: Sequence[str]) -> Dense:
 def rectangular(batch: Batch, column: str, n_labels: int) -> Dense:
     """Return lists of numbers, all of one length, as a matrix (n_rows, n_labels)."""
     lists = batch.columns[column]
-    assert isinstance(lists, Lists)
+    assert isinstance(lists, ListColumn)
     lengths = np.diff(lists.offsets)
     wrong = np.flatnonzero(lengths != n_labels)
     if wrong.size:
@@ -44,18 +45,21 @@ def indicator(cells: Dense, what: str, first: int, label_names: Sequence[str] | 
     """Return a matrix of 0 and 1 as such; `first` is the number of its first row, `what` it is for messages."""
     if cells.dtype.kind == "b":
         return cells.astype(np.uint8)
-    bad = (cells != 0) & (cells != 1)
-    if bad.any():
-        row, place = (int(number) for number in np.argwhere(bad)[0])
-        label = place if label_names is None else shown(label_names[place])
-        raise InputError(f"{what} has {cells[row, place]} at row {first + row}, label {label}, expected only 0 and 1")
+    if _neither_0_nor_1(cells).any():
+        found = first_bad_cell(cells, _neither_0_nor_1, label_names, first_row=first)
+        raise InputError(f"{what} has {found}, expected only 0 and 1")
     return cells.astype(np.uint8)
+
+
+def _neither_0_nor_1(cells: Dense) -> Dense:
+    """Mark cells that are neither."""
+    return np.asarray((cells != 0) & (cells != 1))
 
 
 def from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:
     """Return lists of label names as a CSR matrix of ones."""
     lists = batch.columns[column]
-    assert isinstance(lists, Lists)
+    assert isinstance(lists, ListColumn)
     index = {label: place for place, label in enumerate(label_names)}
     words = lists.words or ()
     places = np.array([index.get(word, -1) for word in words], np.int64)
@@ -70,12 +74,12 @@ def from_names(batch: Batch, column: str, label_names: Sequence[str]) -> Matrix:
 def from_positions(batch: Batch, column: str, n_labels: int, places: Dense | None) -> Matrix:
     """Return lists of label positions as a CSR matrix of ones; `places` are those of labels in another order."""
     lists = batch.columns[column]
-    assert isinstance(lists, Lists)
+    assert isinstance(lists, ListColumn)
     what = f"column {column!r} of {batch.name}"
     if places is None:
         return label_lists.indicator_of(lists.values, lists.offsets, n_labels, what, batch.first)
-    given = label_lists.indicator_of(lists.values, lists.offsets, places.size, what, batch.first)
-    return label_lists.indicator_of(places[given.indices], given.indptr, n_labels, what, batch.first)
+    in_file_order = label_lists.indicator_of(lists.values, lists.offsets, places.size, what, batch.first)
+    return label_lists.indicator_of(places[in_file_order.indices], in_file_order.indptr, n_labels, what, batch.first)
 
 
 def logistic(scores: Matrix) -> Matrix:

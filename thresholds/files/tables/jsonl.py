@@ -10,7 +10,7 @@ import numpy as np
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, different, read_json, shown
 from thresholds.files.source import LONGEST_LINE, rows_per_block
-from thresholds.files.tables.columns import Batch, Column, Form, Kind, Lists, NoValue, Table
+from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColumn, NoValue, Table
 
 _LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
 _BLOCK_BYTES = 2**22  # of text that is read at once
@@ -23,10 +23,12 @@ class JsonLines(Table):
 
     of_text = True
 
-    def __init__(self, path: Path) -> None:
-        self.name, self._path = path.name, path
-        rows = [row for _, row in next(self._parts(_LOOKED_AT), [])]
-        self.columns, self._n_looked_at = {}, len(rows)
+    def __init__(self, path: Path, _: Sequence[str] = ()) -> None:
+        self.name = path.name
+        self._path = path
+        rows = [row for _, row in next(self._blocks(_LOOKED_AT), [])]
+        self._n_looked_at = len(rows)
+        self.columns = {}
         if not rows:
             self.n_rows = 0
         for key in dict.fromkeys(chain.from_iterable(rows)):
@@ -36,33 +38,34 @@ class JsonLines(Table):
     def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
         """Read some thousand lines at a time."""
         first = 0
-        for part in self._parts(rows_per_block(n_labels)):
-            self._refuse_late_numbers(part)
-            found = {key: self._column(key, part, first) for key in columns}
-            yield Batch(self.name, first, found)
-            first += len(part)
+        for rows in self._blocks(rows_per_block(n_labels)):
+            self._refuse_late_numbers(rows)
+            yield Batch(self.name, first, {key: self._column(key, rows, first) for key in columns})
+            first += len(rows)
 
     def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
         """Read the first lines, once."""
-        part = next(self._parts(rows_per_block(1)), [])
-        self._refuse_late_numbers(part)
-        for key in columns if part else ():
+        rows = next(self._blocks(rows_per_block(1)), [])
+        self._refuse_late_numbers(rows)
+        for key in columns if rows else ():
             try:
-                yield key, Batch(self.name, 0, {key: self._column(key, part, 0)})
+                yield key, Batch(self.name, 0, {key: self._column(key, rows, 0)})
             except NoValue:
                 yield key, None
 
-    def _parts(self, n_rows: int) -> Iterator[list[tuple[int, Row]]]:
+    def _blocks(self, n_rows: int) -> Iterator[list[tuple[int, Row]]]:
         """Read so many rows at a time, or fewer where these are long: numbers take some ten times their text."""
-        part, n_bytes = list[tuple[int, Row]](), 0
+        block = list[tuple[int, Row]]()  # numbers of lines, and their rows
+        n_bytes = 0
         for number, line, row in self._rows():
-            part.append((number, row))
+            block.append((number, row))
             n_bytes += len(line)
-            if len(part) == n_rows or n_bytes > _BLOCK_BYTES:
-                yield part
-                part, n_bytes = [], 0
-        if part:
-            yield part
+            if len(block) == n_rows or n_bytes > _BLOCK_BYTES:
+                yield block
+                block = []
+                n_bytes = 0
+        if block:
+            yield block
 
     def _rows(self) -> Iterator[tuple[int, bytes, Row]]:
         """Read objects, with the numbers of their lines, and these."""
@@ -92,7 +95,7 @@ class JsonLines(Table):
                         f" {self._n_looked_at:,}, expected all keys of numbers there"
                     )
 
-    def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Dense | Lists:
+    def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Dense | ListColumn:
         """Return the values of a key as arrays."""
         column, values = self.columns[key], []
         for place, (number, row) in enumerate(rows):
@@ -117,19 +120,19 @@ class JsonLines(Table):
                 raise self._odd(key, number, value)
         return np.array([str(value) for value in values], object)
 
-    def _lists(self, key: str, values: list[Any], numbers: list[int], first: int) -> Lists:
+    def _lists(self, key: str, values: list[Any], numbers: list[int], first: int) -> ListColumn:
         """Lay lists end to end."""
         lengths = np.array([len(value) for value in values])
         offsets = np.append(0, np.cumsum(lengths))
         flat = list(chain.from_iterable(values))
         if self.columns[key].kind != "text":
-            return Lists(self._array(key, flat, numbers, lengths, first), offsets)
+            return ListColumn(self._array(key, flat, numbers, lengths, first), offsets)
         index: dict[str, int] = {}
         for at, word in enumerate(flat):
             if not isinstance(word, str):
                 raise self._odd(key, numbers[int(np.searchsorted(offsets, at, side="right")) - 1], word)
             index.setdefault(word, len(index))
-        return Lists(np.array([index[word] for word in flat], np.int64), offsets, tuple(index))
+        return ListColumn(np.array([index[word] for word in flat], np.int64), offsets, tuple(index))
 
     def _array(self, key: str, flat: list[Any], numbers: list[int], lengths: Dense, first: int) -> Dense:
         """Return numbers as an array: float64, or int64 and bool where they are nothing else."""
@@ -153,8 +156,10 @@ class JsonLines(Table):
         """Return the values of a mapping in the order of the labels."""
         names = self.columns[key].names or ()
         if value.keys() != set(names):
-            found = different(value, names)
-            raise InputError(f"{key!r} of {self._path} {found} in line {number}, expected the labels of the first line")
+            difference = different(value, names)
+            raise InputError(
+                f"{key!r} of {self._path} {difference} in line {number}, expected the labels of the first line"
+            )
         return [value[name] for name in names]
 
     def _odd(self, key: str, number: int, value: object) -> InputError:

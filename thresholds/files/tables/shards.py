@@ -5,7 +5,7 @@ from pathlib import Path
 
 from thresholds._checks import InputError
 from thresholds._checks.boundary import reading
-from thresholds.files.tables.columns import Batch, Table, differences
+from thresholds.files.tables.columns import Batch, Table, difference_of
 
 
 class Shards(Table):
@@ -15,8 +15,11 @@ class Shards(Table):
     """
 
     def __init__(self, name: str, paths: Sequence[Path], open_table: Callable[[Path], Table]) -> None:
-        self.name, self._open, self._paths = name, open_table, list[Path]()
-        self.columns, self.n_rows = {}, 0
+        self.name = name
+        self.columns = {}
+        self.n_rows = 0
+        self._open = open_table
+        self._paths = list[Path]()
         for path in paths:
             with reading(path):
                 shard = open_table(path)
@@ -36,11 +39,12 @@ class Shards(Table):
         """Read the first block of each column, in the first shard that has rows."""
         for path in self._paths:
             with reading(path):
-                shard, has_rows = self._open(path), False
+                shard = self._open(path)
                 self._refuse_other(shard, columns)
-                for found in shard.beginnings(columns):
+                has_rows = False
+                for beginning in shard.beginnings(columns):
                     has_rows = True
-                    yield found
+                    yield beginning
                 if has_rows:
                     return
 
@@ -55,6 +59,6 @@ class Shards(Table):
 
     def _refuse_other(self, shard: Table, used: Sequence[str]) -> None:
         """Refuse other columns than those of the first shard, and those that are used if they are of another type."""
-        said = differences(self._first, shard, used)
-        if said is not None:
-            raise InputError(f"shard {shard.name} of {self.name} {said}")
+        difference = difference_of(self._first, shard, used)
+        if difference is not None:
+            raise InputError(f"shard {shard.name} of {self.name} {difference}")

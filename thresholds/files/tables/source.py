@@ -8,9 +8,10 @@ import numpy as np
 
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError, different, listed, names_of_labels, places
+from thresholds._checks.cells import label_at
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
-from thresholds.files.tables.columns import Batch, Lists, NoValue, Part, Table, score_part, truth_part
+from thresholds.files.tables.columns import Batch, ColumnChoice, ListColumn, NoValue, Table, choose_scores, choose_truth
 from thresholds.files.tables.decoding import from_names, from_positions, indicator, rectangular, stacked
 
 Decode = Callable[[Batch], Matrix]
@@ -20,31 +21,41 @@ class TableSource(Source):
     """Scores of a table, and truth, groups and keys where it has them."""
 
     def __init__(self, table: Table, wanted: Wanted) -> None:
-        self._table, self._wanted = table, wanted
-        self.name, self.about, self.n_samples, self.of_text = table.name, table.about, table.n_rows, table.of_text
+        self._table = table
+        self._wanted = wanted
+        self.name = table.name
+        self.about = table.about
+        self.n_samples = table.n_rows
+        self.of_text = table.of_text
+
+        # Which columns are what; whatever has no role is listed.
         check_columns(table, wanted)
-        part = score_part(table.name, table.columns, wanted, partial(accounting.because, table, None))
-        accounting.refuse_other_than_numbers(table, part, "scores")
-        truth = truth_part(table.name, table.columns, wanted, part) if wanted.with_truth else None
-        self._account(part, truth)
-        self.score_key = part.key
-        self.label_names = _label_names(table, part, wanted)
-        self._scores = _ordered(part, self.label_names)
+        scores = choose_scores(table.name, table.columns, wanted, partial(accounting.because, table, None))
+        accounting.refuse_other_than_numbers(table, scores, "scores")
+        truth = choose_truth(table.name, table.columns, wanted, scores) if wanted.with_truth else None
+        self._account(scores, truth)
+
+        # The labels, and scores and truth in their order.
+        self.score_key = scores.key
+        self.label_names = _label_names(table, scores, wanted)
+        self._scores = _ordered(scores, self.label_names)
         self.n_labels = _n_labels(table, self._scores, self.label_names)
-        because = partial(accounting.because, table, part)
-        self._truth = None if truth is None else Truth(table, truth, self.label_names, self.n_labels, because)
-        self.truth_key = None if truth is None else truth.key
+        self._truth: Truth | None = None
+        if truth is not None:
+            self.truth_key = truth.key
+            because = partial(accounting.because, table, scores)
+            self._truth = Truth(table, truth, self.label_names, self.n_labels, because)
 
     def because(self, label: str) -> str:
         """Say why a label has no scores though there is a column for it."""
         return accounting.because(self._table, self._scores, label)
 
-    def _account(self, scores: Part, truth: Part | None) -> None:
-        """Return every column its role, or a place among those that are left out."""
-        table, of_truth = self._table, () if truth is None else truth.columns
+    def _account(self, scores: ColumnChoice, truth: ColumnChoice | None) -> None:
+        """Give every column its role, or a place among those that are left out."""
+        table = self._table
         roles = {
             "scores": scores.columns,
-            "truth": of_truth,
+            "truth": () if truth is None else truth.columns,
             "--key": (self._wanted.key,),
             "--groups": (self._wanted.groups,),
         }
@@ -57,13 +68,15 @@ class TableSource(Source):
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order, a few megabytes at a time; without truth where that is not wanted."""
-        of_truth = self._truth if truth else None
-        columns = [*self._scores.columns, *(of_truth.part.columns if of_truth else ())]
+        decoder = self._truth if truth else None
+        columns = list(self._scores.columns)
+        if decoder is not None:
+            columns += decoder.choice.columns
         columns += [column for column in (self._wanted.groups, self._wanted.key) if column is not None]
         for batch in batches(self._table, columns, self._scores, self.n_labels, self.label_names):
             yield Block(
                 y_score=_numbers(batch, self._scores, self.n_labels),
-                y_true=None if of_truth is None else of_truth.decode(batch),
+                y_true=None if decoder is None else decoder.decode(batch),
                 groups=_vector(batch, self._wanted.groups),
                 keys=_vector(batch, self._wanted.key),
             )
@@ -79,91 +92,99 @@ class Truth:
     def __init__(
         self,
         table: Table,
-        part: Part,
+        choice: ColumnChoice,
         label_names: tuple[str, ...] | None,
         n_labels: int,
         because: Callable[[str], str],
     ) -> None:
-        self._names, self._n_labels = label_names, n_labels
-        accounting.refuse_other_than_numbers(table, part, "0 and 1")
-        self.part = self._matched(table, part, because)
-        self.decode = self._way(table)
+        self._names = label_names
+        self._n_labels = n_labels
+        accounting.refuse_other_than_numbers(table, choice, "0 and 1")
+        self.choice = self._matched(table, choice, because)
+        self.decode = self._decoding(table)
 
-    def _matched(self, table: Table, part: Part, because: Callable[[str], str]) -> Part:
+    def _matched(self, table: Table, choice: ColumnChoice, because: Callable[[str], str]) -> ColumnChoice:
         """Put wide columns into the order of the labels, by name; `because` says why the scores lack one."""
-        if part.form == "list":
-            return part
-        if part.names is None:
+        if choice.form == "list":
+            return choice
+        if choice.names is None:
             if self._n_labels != 1:
-                raise InputError(f"truth {part.key!r} of {table.name} is one label, expected {self._n_labels}")
-            return part
+                raise InputError(f"truth {choice.key!r} of {table.name} is one label, expected {self._n_labels}")
+            return choice
         if self._names is None:
             raise InputError(
-                f"truth {part.key!r} of {table.name} has label names and the scores have none, expected --label-names"
+                f"truth {choice.key!r} of {table.name} has label names and the scores have none, expected --label-names"
             )
-        if set(part.names) != set(self._names):
-            lacking = [label for label in self._names if label not in part.names]
-            more = [label for label in part.names if label not in self._names]
-            why = accounting.because(table, part, lacking[0]) if lacking else because(more[0])
-            apart = different(part.names, self._names)
-            raise InputError(f"truth {part.key!r} of {table.name} {apart}, expected the same labels as the scores{why}")
-        return _ordered(part, self._names)
+        if set(choice.names) != set(self._names):
+            lacking = [label for label in self._names if label not in choice.names]
+            more = [label for label in choice.names if label not in self._names]
+            why = accounting.because(table, choice, lacking[0]) if lacking else because(more[0])
+            raise InputError(
+                f"truth {choice.key!r} of {table.name} {different(choice.names, self._names)}, expected the same labels"
+                f" as the scores{why}"
+            )
+        return _ordered(choice, self._names)
 
-    def _way(self, table: Table) -> Decode:
+    def _decoding(self, table: Table) -> Decode:
         """Choose how to read the truth."""
-        part, column = self.part, self.part.columns[0]
-        if part.form != "list":
+        choice = self.choice
+        if choice.form != "list":
             return self._zeros_and_ones
-        kind, names, n_labels = table.columns[column].kind, self._names, self._n_labels
+        column = choice.columns[0]
+        kind = table.columns[column].kind
+        names = self._names
+        n_labels = self._n_labels
+        truth = f"truth {choice.key!r} of {table.name}"
+
+        # Lists of the names of a row's labels.
         if kind == "text":
             if names is None:
-                raise InputError(
-                    f"truth {part.key!r} of {table.name} has label names, expected --label-names, in order"
-                )
+                raise InputError(f"{truth} has label names, expected --label-names, in order")
             return lambda batch: from_names(batch, column, names)
         if kind not in ("int", "bool", "float", "none"):
-            raise InputError(f"truth {part.key!r} of {table.name} holds {table.columns[column].type}, expected labels")
+            raise InputError(f"{truth} holds {table.columns[column].type}, expected labels")
+
+        # Lists of 0 and 1 for each label.
         if kind != "none" and _is_indicator(table, column, n_labels):
             return self._zeros_and_ones
-        if part.names is None or part.names == names:
+
+        # Lists of the positions of a row's labels, perhaps in an order of the file's own.
+        if choice.names is None or choice.names == names:
             return lambda batch: from_positions(batch, column, n_labels, None)
         assert names is not None, "there are names if the truth has some"
         index = {label: place for place, label in enumerate(names)}
-        lacking = [label for label in part.names if label not in index]
-        if lacking:
-            apart = different(part.names, names)
-            raise InputError(f"truth {part.key!r} of {table.name} {apart}, expected the same labels as the scores")
-        places = np.array([index[label] for label in part.names])
-        return lambda batch: from_positions(batch, column, n_labels, places)
+        if not set(choice.names) <= index.keys():
+            raise InputError(f"{truth} {different(choice.names, names)}, expected the same labels as the scores")
+        order = np.array([index[label] for label in choice.names])
+        return lambda batch: from_positions(batch, column, n_labels, order)
 
     def _zeros_and_ones(self, batch: Batch) -> Matrix:
         """Read a column, or lists as long as there are labels, of 0 and 1."""
-        cells = _numbers(batch, self.part, self._n_labels)
-        return indicator(cells, f"truth {self.part.key!r} of {batch.name}", batch.first, self._names)
+        cells = _numbers(batch, self.choice, self._n_labels)
+        return indicator(cells, f"truth {self.choice.key!r} of {batch.name}", batch.first, self._names)
 
 
 def batches(
-    table: Table, columns: Sequence[str], wide: Part | None, n_labels: int, label_names: Sequence[str] | None
+    table: Table, columns: Sequence[str], wide: ColumnChoice | None, n_labels: int, label_names: Sequence[str] | None
 ) -> Iterator[Batch]:
     """Read columns; a cell without a value is refused by its row and label."""
     try:
         yield from table.batches(list(dict.fromkeys(columns)), n_labels)
-    except NoValue as found:
-        label = "" if wide is None or found.column not in wide.columns else _label_of(found, wide, label_names)
+    except NoValue as cell:
+        label = "" if wide is None or cell.column not in wide.columns else _label_of(cell, wide, label_names)
         raise InputError(
-            f"column {found.column!r} of {found.name} has no value at row {found.row}{label}, expected one in each row"
+            f"column {cell.column!r} of {cell.name} has no value at row {cell.row}{label}, expected one in each row"
         ) from None
 
 
-def _label_of(found: NoValue, part: Part, label_names: Sequence[str] | None) -> str:
+def _label_of(cell: NoValue, choice: ColumnChoice, label_names: Sequence[str] | None) -> str:
     """Say which label lacks a value: that of a wide column, or of a place in a list."""
-    if part.form == "wide" and part.names is not None:
-        return f", label {part.names[part.columns.index(found.column)]!r}"
-    if found.place is None:
+    if choice.form == "wide" and choice.names is not None:
+        return f", {label_at(choice.columns.index(cell.column), choice.names)}"
+    if cell.place is None:
         return ""
-    place = found.place if part.order is None else part.order.index(found.place)
-    known = label_names is not None and place < len(label_names)
-    return f", label {label_names[place]!r}" if known and label_names is not None else f", label {place}"
+    place = cell.place if choice.order is None else choice.order.index(cell.place)
+    return f", {label_at(place, label_names)}"
 
 
 def check_columns(table: Table, wanted: Wanted) -> None:
@@ -187,8 +208,8 @@ def check_columns(table: Table, wanted: Wanted) -> None:
 def keys_of(table: Table, key: str | None) -> Dense:
     """Read the key of every row."""
     assert key is not None
-    found = [_vector(batch, key) for batch in batches(table, [key], None, 1, None)]
-    return np.concatenate([part for part in found if part is not None]) if found else np.empty(0, np.int64)
+    vectors = [_vector(batch, key) for batch in batches(table, [key], None, 1, None)]
+    return np.concatenate([keys for keys in vectors if keys is not None]) if vectors else np.empty(0, np.int64)
 
 
 def _vector(batch: Batch, column: str | None) -> Dense | None:
@@ -200,39 +221,40 @@ def _vector(batch: Batch, column: str | None) -> Dense | None:
     return values
 
 
-def _numbers(batch: Batch, part: Part, n_labels: int) -> Dense:
+def _numbers(batch: Batch, choice: ColumnChoice, n_labels: int) -> Dense:
     """Return wide columns, or lists of one length, as a matrix."""
-    if part.form == "wide":
-        return stacked(batch, part.columns)
-    matrix = rectangular(batch, part.columns[0], n_labels)
-    return matrix if part.order is None else matrix[:, part.order]
+    if choice.form == "wide":
+        return stacked(batch, choice.columns)
+    matrix = rectangular(batch, choice.columns[0], n_labels)
+    return matrix if choice.order is None else matrix[:, choice.order]
 
 
-def _label_names(table: Table, scores: Part, wanted: Wanted) -> tuple[str, ...] | None:
+def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[str, ...] | None:
     """Find the label names: asked for, those of the scores' columns, the file's own, those that numbers stand for."""
     names = wanted.label_names
     places(names, scores.names, "--label-names", f"the same labels as {table.name}", "")
-    of_classes = {column.names for column in table.columns.values() if column.form == "list" and column.names}
-    for found in (names, scores.names, table.label_names, of_classes.pop() if len(of_classes) == 1 else None):
-        if found is not None:
-            return names_of_labels(found)
+    class_names = {column.names for column in table.columns.values() if column.form == "list" and column.names}
+    only_class_names = class_names.pop() if len(class_names) == 1 else None
+    for candidate in (names, scores.names, table.label_names, only_class_names):
+        if candidate is not None:
+            return names_of_labels(candidate)
     return None
 
 
-def _ordered(part: Part, label_names: tuple[str, ...] | None) -> Part:
+def _ordered(choice: ColumnChoice, label_names: tuple[str, ...] | None) -> ColumnChoice:
     """Put wide columns, or the labels of mappings, into the order of the label names."""
-    if label_names is None or part.form == "list":
-        return part
-    found = places(part.names, label_names, part.key, "the same labels")
-    if found is None:
-        return part
-    order = tuple(found.tolist())
-    if part.form == "mapping":
-        return part._replace(names=label_names, order=order)
-    return part._replace(names=label_names, columns=tuple(part.columns[k] for k in order))
+    if label_names is None or choice.form == "list":
+        return choice
+    positions = places(choice.names, label_names, choice.key, "the same labels")
+    if positions is None:
+        return choice
+    order = tuple(positions.tolist())
+    if choice.form == "mapping":
+        return choice._replace(names=label_names, order=order)
+    return choice._replace(names=label_names, columns=tuple(choice.columns[k] for k in order))
 
 
-def _n_labels(table: Table, scores: Part, label_names: tuple[str, ...] | None) -> int:
+def _n_labels(table: Table, scores: ColumnChoice, label_names: tuple[str, ...] | None) -> int:
     """Count the labels: columns, names, or the length of the first list."""
     if scores.form == "wide":
         return len(scores.columns)
@@ -240,8 +262,8 @@ def _n_labels(table: Table, scores: Part, label_names: tuple[str, ...] | None) -
     width = table.columns[column].width if scores.form == "list" else len(scores.names or ())
     if width is None:
         # So many labels that a row is a block: lists may be long, and one tells their length.
-        found = batches(table, [column], scores, BLOCK_CELLS, label_names)
-        lists = next((batch.columns[column] for batch in found), None)
+        single_rows = batches(table, [column], scores, BLOCK_CELLS, label_names)
+        lists = next((batch.columns[column] for batch in single_rows), None)
         width = 0 if lists is None else int(np.diff(lists.offsets)[0])  # type: ignore[union-attr]
     if width == 0:
         raise InputError(f"{table.name} has no scores in the first row, expected at least one row and one label")
@@ -262,7 +284,7 @@ def _is_indicator(table: Table, column: str, n_labels: int) -> bool:
         return True
     for batch in islice(batches(table, [column], None, n_labels, None), 1):
         lists = batch.columns[column]
-        assert isinstance(lists, Lists)
+        assert isinstance(lists, ListColumn)
         lengths = np.diff(lists.offsets)
         if (lengths != n_labels).any() or ((lists.values != 0) & (lists.values != 1)).any():
             return False

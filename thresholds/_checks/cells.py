@@ -1,0 +1,60 @@
+"""Which cell is bad, in words: "NaN at row 3, label 'cat'"."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense, Matrix
+from thresholds.errors import shown
+
+
+def first_bad_cell(
+    array: Matrix,
+    is_bad: Callable[[Dense], Dense],
+    label_names: Sequence[str] | None = None,
+    *,
+    first_row: int = 0,
+    signed: bool = False,
+) -> str:
+    """Say what the first bad cell is, row by row, and where; there must be one.
+
+    `first_row` is the number of the array's first row, in a file that is read block by block. `signed` writes +inf
+    with its sign, where -inf is a good one.
+    """
+    row, column = _first(array, is_bad)
+    return bad_cell(array[row, column], first_row + row, column, label_names, signed=signed)
+
+
+def bad_cell(
+    cell: Any, row: int, column: int, label_names: Sequence[str] | None = None, *, signed: bool = False
+) -> str:
+    """Say what a cell is, and where."""
+    if cell != cell:
+        word = "NaN"
+    elif signed and cell == np.inf:
+        word = "+inf"
+    else:
+        word = str(cell)
+    return f"{word} at row {row}, {label_at(column, label_names)}"
+
+
+def label_at(column: int, label_names: Sequence[str] | None = None) -> str:
+    """Say which label a column is, by its name if it has one."""
+    if label_names is None or column >= len(label_names):
+        return f"label {column}"
+    return f"label {shown(label_names[column])}"
+
+
+def _first(array: Matrix, is_bad: Callable[[Dense], Dense]) -> tuple[int, int]:
+    """Return row and column of the first bad cell, row by row."""
+    if is_sparse(array):
+        at = int(np.flatnonzero(is_bad(array.data))[0])
+        return int(np.searchsorted(array.indptr, at, side="right")) - 1, int(array.indices[at])
+    for block in row_blocks(*array.shape):
+        places = np.argwhere(is_bad(array[block]))
+        if len(places):
+            return block.start + int(places[0, 0]), int(places[0, 1])
+    raise AssertionError("no bad cell")
