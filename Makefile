@@ -3,7 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python -m
-INSTALL := $(RUN) pip install --quiet --disable-pip-version-check
+# Python compiles a module when it is first imported; most never are.
+PIP_OPTIONS := --quiet --disable-pip-version-check --no-compile
+INSTALL := $(RUN) pip install $(PIP_OPTIONS)
 METADATA := pyproject.toml hatch_build.py thresholds/_version.py
 CONSTRAINTS := tests/integrations/constraints.txt
 OLDEST := .venv-oldest
@@ -15,11 +17,12 @@ OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule
 N ?= 20000
 SEED ?= 1
 
-.PHONY: help demo test test-without-compilation test-integrations test-oldest fuzz experiments clean
+.PHONY: help demo test soak test-without-compilation test-integrations test-oldest fuzz experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
 	@echo "make test   set up .venv, then check style, types, import floors, and run the tests"
+	@echo "make soak   every test there is, those of test-integrations included, and what make test leaves out"
 	@echo "make test-without-compilation  every kernel, and fits of each kind, as Python: equal to the compiled ones"
 	@echo "make test-integrations  set up .venv with PyTorch, JAX, Polars, ..., and run the tests that need them"
 	@echo "make test-oldest  set up .venv-oldest with the oldest versions stated, and run core tests (Python 3.11 or 3.12)"
@@ -36,6 +39,9 @@ test: $(VENV)/.installed-test
 	$(RUN) mypy
 	$(VENV)/bin/lint-imports --no-logo
 	$(RUN) pytest -n auto -q
+
+soak: $(VENV)/.installed-integrations
+	$(RUN) pytest -n auto -q --soak
 
 test-without-compilation: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q tests/kernels/test_without_compilation.py
@@ -81,7 +87,7 @@ $(OLDEST)/.installed: $(METADATA) tests/oldest.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))' \
 		|| { echo "The oldest versions are for Python 3.11 or 3.12; name one with: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/oldest.txt --editable .
+	$(OLDEST)/bin/python -m pip install $(PIP_OPTIONS) --requirement tests/oldest.txt --editable .
 	@touch $@
 
 clean:

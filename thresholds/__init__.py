@@ -81,7 +81,7 @@ _HOME = {
     "diagnose": "diagnosis",
     "diagnose_expected": "diagnosis",
     "diff_rules": "comparison.differences",
-    "expected_f": "fitting.expected",
+    "expected_f": "expectation.value",
     "fit_empirical": "fitting.empirical",
     "fit_expected": "fitting.expected",
     "fit_regions": "fitting.regions",
@@ -103,10 +103,11 @@ if TYPE_CHECKING:
     from thresholds.data.folds import multilabel_folds
     from thresholds.data.label_lists import from_label_lists, to_label_lists
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis, diagnose, diagnose_expected
+    from thresholds.expectation.value import expected_f
     from thresholds.fitting.accumulator import Accumulator
     from thresholds.fitting.batches import BatchEffect, batch_effect, predict_by_batch
     from thresholds.fitting.empirical import fit_empirical
-    from thresholds.fitting.expected import expected_f, fit_expected
+    from thresholds.fitting.expected import fit_expected
     from thresholds.fitting.regions import fit_regions
     from thresholds.fitting.top_k import fit_top_k
     from thresholds.guards import Shrink

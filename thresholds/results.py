@@ -101,17 +101,19 @@ def plain(value: Any) -> Any:
         value = value.tolist() if value.dtype.names is None else objects_of(value)
     elif isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
         return None if math.isnan(value) else str(value)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
     if isinstance(value, Mapping):
         return {name: plain(item) for name, item in value.items()}
     if hasattr(value, "to_dict"):  # A result or a rule within a result.
         return plain(value.to_dict())
-    if is_dataclass(value):
-        return plain(_values_of(value))
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
+    return plain(_values_of(value)) if is_dataclass(value) else value
 
 
 def _values_of(value: Any) -> dict[str, Any]:
@@ -134,7 +136,7 @@ def _brief(value: Any) -> str:
 
 def _paragraph(text: str) -> str:
     """Return an HTML paragraph, nothing for no text."""
-    return f"<p>{escape(text)}</p>".replace("\n", "<br>") if text else ""
+    return f"<p>{escape(text, quote=False)}</p>".replace("\n", "<br>") if text else ""
 
 
 def n_more(n: int, k: int) -> str:

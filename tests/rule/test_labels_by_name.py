@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,16 @@ FITS: dict[str, Fit] = {
     ),
     "platt": lambda truth, p, names: CalibratedRule(calibrate(truth, p, "platt", label_names=names), InstanceRule()),
 }
-PAIRS: dict[str, tuple[Rule, Rule]] = {
-    name: (fit(TRUTH, P, NAMES), fit(TRUTH[:, ORDER], P[:, ORDER], OTHER)) for name, fit in FITS.items()
-}
 
-each_rule = pytest.mark.parametrize("name", PAIRS)
+
+@cache
+def pair(name: str) -> tuple[Rule, Rule]:
+    """The same rule with its labels in two orders."""
+    fit = FITS[name]
+    return fit(TRUTH, P, NAMES), fit(TRUTH[:, ORDER], P[:, ORDER], OTHER)
+
+
+each_rule = pytest.mark.parametrize("name", FITS)
 
 
 def rows(table: np.ndarray) -> dict[str, tuple[Any, ...]]:
@@ -76,8 +82,8 @@ def rows(table: np.ndarray) -> dict[str, tuple[Any, ...]]:
 
 @each_rule
 def test_predict(name: str) -> None:
-    expected = PAIRS[name][0].predict(P)
-    for rule in PAIRS[name]:
+    expected = pair(name)[0].predict(P)
+    for rule in pair(name):
         for frame in (FRAMES[1], FRAMES[1][OTHER]):
             decided = rule.predict(frame)
             assert list(decided.columns) == list(frame.columns)
@@ -86,11 +92,11 @@ def test_predict(name: str) -> None:
 
 @each_rule
 def test_diagnose_and_repair(name: str) -> None:
-    found = [diagnose(*FRAMES, rule) for rule in PAIRS[name]]
+    found = [diagnose(*FRAMES, rule) for rule in pair(name)]
     assert rows(found[0].table) == rows(found[1].table)
-    if not isinstance(PAIRS[name][0], ThresholdRule):
+    if not isinstance(pair(name)[0], ThresholdRule):
         return
-    low = [rule.replace(dict.fromkeys(NAMES, -1.0)) for rule in PAIRS[name]]
+    low = [rule.replace(dict.fromkeys(NAMES, -1.0)) for rule in pair(name)]
     diagnosis = diagnose(TRUTH[::-1], P, low[0], min_auroc=0.95, overprediction=1.2)
     mended = [diagnosis.repair(rule, "cap") for rule in low]
     assert mended[0].changes.size
@@ -104,7 +110,7 @@ def test_diagnose_and_repair(name: str) -> None:
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, len(P))])
 @pytest.mark.parametrize("form", ["frames", "arrays", "sparse"])
 def test_compare(form: str, weights: np.ndarray | None) -> None:
-    first, second = ({name: pair[k] for name, pair in PAIRS.items()} for k in (0, 1))
+    first, second = ({name: pair(name)[k] for name in FITS} for k in (0, 1))
     if form == "sparse":
         del first["top k"], second["top k"]  # Of the equal scores that are left out it takes those of its first labels.
         # A rule that predicts what is left out of some columns.
@@ -133,7 +139,7 @@ def figures(comparison: thresholds.Comparison) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", ["fixed", "macro", "guarded", "expected"])
 def test_diff_rules(name: str) -> None:
-    one, other = PAIRS[name]
+    one, other = pair(name)
     new = FixedRule(0.3, 4, label_names=NAMES)
     expected = diff_rules(one, new, P)
     for scores in (P, FRAMES[1], FRAMES[1][OTHER]):
@@ -145,9 +151,9 @@ def test_diff_rules(name: str) -> None:
     assert not diff_rules(one, other, FRAMES[1]).largest.size
 
 
-@pytest.mark.parametrize("name", [name for name in PAIRS if name not in ("isotonic", "platt")])
+@pytest.mark.parametrize("name", [name for name in FITS if name not in ("isotonic", "platt")])
 def test_diagnose_expected(name: str) -> None:
-    found = [diagnose_expected(FRAMES[1], rule) for rule in PAIRS[name]]
+    found = [diagnose_expected(FRAMES[1], rule) for rule in pair(name)]
     assert rows(found[0].table) == rows(found[1].table)
 
 
@@ -176,7 +182,7 @@ def days_of(n: int) -> np.ndarray:
 def test_the_command_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     np.savez(tmp_path / "s.npz", y_true=TRUTH, y_score=P, label_names=NAMES)
-    for k, rule in enumerate(PAIRS[name]):
+    for k, rule in enumerate(pair(name)):
         path = tmp_path / "rule.json"
         rule.save(path)
         assert main(["predict", str(path), str(tmp_path / "s.npz"), "-o", str(tmp_path / f"{k}.npz")]) == 0
@@ -188,7 +194,7 @@ def test_the_command_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert one["label_names"].tolist() == NAMES
     decided = decisions(other)[:, [other["label_names"].tolist().index(label) for label in NAMES]]
     np.testing.assert_array_equal(decisions(one), decided)
-    np.testing.assert_array_equal(decisions(one), PAIRS[name][0].predict(P))
+    np.testing.assert_array_equal(decisions(one), pair(name)[0].predict(P))
 
 
 def decisions(file: Any) -> np.ndarray:
@@ -201,7 +207,7 @@ def decisions(file: Any) -> np.ndarray:
 @pytest.mark.parametrize("part", ["macro", "guarded", "expected", "instance", "fixed"])
 def test_the_parts_of_a_calibrated_rule(part: str) -> None:
     calibrator = calibrate(TRUTH, P, label_names=NAMES)
-    one, other = (CalibratedRule(calibrator, rule) for rule in PAIRS[part])
+    one, other = (CalibratedRule(calibrator, rule) for rule in pair(part))
     np.testing.assert_array_equal(one.predict(P), other.predict(P))
     assert one.label_names == other.label_names == other.rule.label_names == tuple(NAMES)
     if part in ("macro", "expected"):
@@ -214,10 +220,10 @@ REFUSALS: dict[str, Callable[[], object]] = {
     "y_score lacks the column 'owl' and has the column 'fox', expected": lambda: WRONG.predict(FRAMES[1]),
     "y_true lacks the column 'owl' and has the column 'fox', expected": lambda: diagnose(FRAMES[0], P, WRONG),
     "rule lacks the label 'fox' and has the label 'owl', expected those that were diagnosed": lambda: diagnose(
-        *FRAMES, PAIRS["macro"][0]
+        *FRAMES, pair("macro")[0]
     ).repair(WRONG),
     "rule 'b' lacks the label 'fox' and has the label 'owl', expected those of rule 'a'": lambda: compare(
-        {"a": PAIRS["macro"][0], "b": WRONG}, TRUTH, P
+        {"a": pair("macro")[0], "b": WRONG}, TRUTH, P
     ),
     "rule lacks the label 'fox' and has the label 'owl', expected those of the calibrator": lambda: CalibratedRule(
         calibrate(TRUTH, P, label_names=NAMES), WRONG
@@ -232,7 +238,7 @@ def test_other_labels_are_refused(message: str) -> None:
 
 
 def test_every_kind_of_rule_is_here() -> None:
-    kinds = {type(rule) for pair in PAIRS.values() for rule in pair}
+    kinds = {type(rule) for name in FITS for rule in pair(name)}
     assert kinds >= {FixedRule, ThresholdRule, TopKRule, RegionRule, InstanceRule, CalibratedRule}
-    assert all(isinstance(rule, Rule) for pair in PAIRS.values() for rule in pair)
+    assert all(isinstance(rule, Rule) for name in FITS for rule in pair(name))
     assert thresholds.CalibratedRule is CalibratedRule

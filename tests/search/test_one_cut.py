@@ -1,6 +1,6 @@
 """One threshold for all labels of dense scores, found by counting: the same as by sorting all cells.
 
-`shared._WORTH_COUNTING` and `narrowing._WORTH_COUNTING` say from how many cells on one counts; sorting is the witness,
+`one_cut._WORTH_COUNTING` and `passes._WORTH_COUNTING` say from how many cells on one counts; sorting is the witness,
 which `test_empirical.py` holds to an exhaustive search.
 """
 

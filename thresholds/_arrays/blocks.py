@@ -1,4 +1,4 @@
-"""The one way to cut rows, labels and ranges into pieces. Every last piece ends where the whole does."""
+"""The one way to cut rows, labels and ranges into pieces; the last ends where the whole does."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,12 @@ _BLOCK_CELLS = 2**22  # a few megabytes, however wide the rows are
 
 def row_blocks(n_rows: int, cells_per_row: int) -> Iterator[slice]:
     """Return blocks of rows that are small enough for copies of them."""
-    return in_pieces(slice(0, n_rows), min(_BLOCK_ROWS, max(1, _BLOCK_CELLS // max(1, cells_per_row))))
+    block_rows = min(_BLOCK_ROWS, max(1, _BLOCK_CELLS // max(1, cells_per_row)))
+    return in_pieces(slice(0, n_rows), block_rows)
 
 
 def by_cells(n_groups: int, n_cells: int, max_cells: int) -> Iterator[slice]:
-    """Return pieces of groups (labels, or rows) of `n_cells` together: with `max_cells` each, or of one group."""
+    """Return pieces of groups (labels, or rows) of `n_cells` in all: `max_cells` each, or a group."""
     return in_pieces(slice(0, n_groups), max(1, max_cells * n_groups // max(1, n_cells)))
 
 
@@ -23,4 +24,5 @@ def equal_parts(whole: slice, n_parts: int) -> Iterator[slice]:
 
 def in_pieces(whole: slice, size: int) -> Iterator[slice]:
     """Return pieces of a range, all of one size but the last."""
-    return (slice(start, min(start + size, whole.stop)) for start in range(whole.start, whole.stop, size))
+    starts = range(whole.start, whole.stop, size)
+    return (slice(start, min(start + size, whole.stop)) for start in starts)

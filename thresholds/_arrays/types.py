@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints: TypeAlias = npt.NDArray[np.int64]
+Integers: TypeAlias = npt.NDArray[np.integer[Any]]  # of any width
 SmallInts: TypeAlias = npt.NDArray[np.int32]
 Places: TypeAlias = npt.NDArray[np.intp]  # places in an array
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -24,8 +24,9 @@ def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared:
 def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, Floats]:
     """Return the vertices of the upper hull of (predicted, true positives) of each label, from the origin.
 
-    Returns offsets, the step of each vertex, and the slope of the edge that ends there. F-beta, and any
-    weighing of true positives against predictions, is highest at a vertex; few of the steps are one.
+    Returns offsets, the step of each vertex, and the slope of the edge that ends there. F-beta, and
+    any weighing of true positives against predictions, is highest at a vertex; few of the steps are
+    one.
     """
     starts = np.zeros_like(offsets)
     vertex, slope = np.empty(tp.size, np.int64), np.empty(tp.size, np.float64)
@@ -33,7 +34,8 @@ def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, Floats]
     for j in range(offsets.size - 1):
         start = top
         for k in range(offsets[j], offsets[j + 1]):
-            # Drop the last vertices as long as the edge from them to this step is no less steep than the one before.
+            # Drop the last vertices as long as the edge from them to this step is no less steep
+            # than the one before.
             while True:
                 gain, cost = tp[k], tp[k] + fp[k]
                 if top > start:

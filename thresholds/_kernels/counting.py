@@ -1,10 +1,12 @@
 """Loops that find, without sorting, the few scores among which the best cut of each label lies.
 
-Cells come in blocks, a *column* of which belongs to one label (`search/counting/blocks.py`). Truth, and marks, come as
-words of eight columns, the last of which need no scores, so that eight cells without a positive cost one comparison.
+Cells come in blocks, a *column* of which belongs to one label (`search/counting/blocks.py`). Truth,
+and marks, come as words of eight columns, the last of which need no scores, so that eight cells
+without a positive cost one comparison.
 
-Most blocks come as scores in 8 bits: 32 of these are compared at once, where a register holds eight floats. With 32
-cuts that is 1.5 ns a score and thread, half of it for reading; comparing floats with 16 took as long.
+Most blocks come as scores in 8 bits: 32 of these are compared at once, where a register holds eight
+floats. With 32 cuts that is 1.5 ns a score and thread, half of it for reading; comparing floats
+with 16 took as long.
 """
 
 from typing import Any
@@ -29,7 +31,8 @@ _SMALL_LOWEST_CODE = np.int32(LOWEST_CODE)
 @kernel
 def _marked(words: Words, cells: SmallInts) -> tuple[Any, Any]:
     """List the columns that are marked in a row, few of them; return where they start and end in `cells`."""
-    # Words that are not 0 come first, without a branch, which would be mispredicted for each: twice as fast.
+    # Words that are not 0 come first, without a branch, which would be mispredicted for each: twice
+    # as fast.
     n_words = np.int64(0)
     for q in range(words.size):
         cells[n_words] = q
@@ -53,7 +56,8 @@ def note_positives(
 ) -> None:
     """Count the positives of each column, and note the rows of the first ones, as far as `rows` (n_columns, room) goes.
 
-    `mask` and `wanted` are the same memory: columns with room left are 1 there, others 0 and cost no more.
+    `mask` and `wanted` are the same memory: columns with room left are 1 there, others 0 and cost
+    no more.
     """
     cells = np.empty(2 * positives.size, np.int32)
     masked, sums = np.empty(mask.size, np.uint64), np.empty(mask.size, np.uint64)
@@ -105,7 +109,8 @@ def keep_between(firsts: Ints, sizes: Ints, scores: Scores, low: Scores, high: S
 def mark_between(scores: Scores, low: Scores, high: Scores, marks: Bytes, below: Scores) -> None:
     """Mark the scores in [low, high) of each column, and raise `below` to the highest one under `low`."""
     none = scores.dtype.type(-np.inf)
-    # Four rows for each time that bounds are loaded, without a branch: .6 ns a score, of which reading takes .4.
+    # Four rows for each time that bounds are loaded, without a branch: .6 ns a score, of which
+    # reading takes .4.
     for i in range(0, scores.shape[0], 4):
         s0, s1, s2, s3 = scores[i], scores[i + 1], scores[i + 2], scores[i + 3]
         m0, m1, m2, m3 = marks[i], marks[i + 1], marks[i + 2], marks[i + 3]
@@ -128,7 +133,8 @@ def collect(scores: Scores, marks: Bytes, labels: Ints, place: Ints, kept: Score
     """Write marked scores, many of them, where the label of their column has its places."""
     cells = np.empty(marks.shape[1] + 1, np.int32)
     for i in range(marks.shape[0]):
-        # Marks are listed without a branch, .3 to .6 ns a score: a branch would be mispredicted, 5 to 10 ns each.
+        # Marks are listed without a branch, .3 to .6 ns a score: a branch would be mispredicted, 5
+        # to 10 ns each.
         n = np.int64(0)
         for column in range(marks.shape[1]):
             cells[n] = column
@@ -183,8 +189,8 @@ def code_by_bits(bits: Dense, shift: Dense, lowest: Dense, codes: Codes) -> None
 def count_codes(codes: Codes, under: Codes, counts: SmallInts) -> None:
     """Count the codes of each column above each of those in `under` (n_cuts, n_columns)."""
     partial = np.empty(under.shape, np.uint8)
-    # Eight rows are compared for each time that a counter is loaded, which is a byte for as many rows as it can be:
-    # 32 codes a cycle, .016 ns for each score and cut.
+    # Eight rows are compared for each time that a counter is loaded, which is a byte for as many
+    # rows as it can be: 32 codes a cycle, .016 ns for each score and cut.
     for first in range(0, codes.shape[0], _CODED_ROWS_PER_BYTE):
         partial[:] = 0
         for i in range(first, min(first + _CODED_ROWS_PER_BYTE, codes.shape[0]), 8):

@@ -1,14 +1,13 @@
-"""The set of a few independent labels that maximises the expectation of F-beta, by a recursion in O(n^2).
+"""The best set of a few independent labels by the expectation of F-beta: a recursion in O(n^2).
 
-Faster than the integrals of `outcomes.py` up to some twenty labels: a third of the time for sixteen. It holds for
-any real beta, and is a second witness of the integrals.
-Beside it, loops over the rows of a matrix: sorting them, and marking the highest values.
+Faster than the integrals of `outcomes.py` up to some twenty labels: a third of the time for sixteen.
+It holds for any real beta, and is a second witness of the integrals. Beside it, loops over the rows
+of a matrix: sorting them, and marking the highest values.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Dense, Floats, Ints
+from thresholds._arrays.types import Bytes, Dense, Floats, Ints
 from thresholds._kernels._jit import kernel
 
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
@@ -16,13 +15,19 @@ _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as e
 
 @kernel
 def best_prefixes_of_few(
-    starts: Ints, values: Dense, beta_squared: float, zero_division: float, whole_ties: bool
+    starts: Ints,
+    values: Dense,
+    beta_squared: float,
+    zero_division: float,
+    whole_ties: bool,
 ) -> tuple[Ints, Floats]:
-    """Return what `expectation.best_prefixes` gives."""
-    best_k, best_f = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1)
+    """Return what `outcomes.best_prefixes` gives, of lists without tails."""
+    best_k = np.zeros(starts.size - 1, np.int64)
+    best_f = np.zeros(starts.size - 1)
     for i in range(best_k.size):
-        of_list = values[starts[i] : starts[i + 1]]
-        p = of_list[np.searchsorted(of_list, 0.0, side="right") :][::-1].astype(np.float64)
+        rising = values[starts[i] : starts[i + 1]]
+        n_zeros = np.searchsorted(rising, 0.0, side="right")  # They are never predicted.
+        p = rising[n_zeros:][::-1].astype(np.float64)
         best_k[i], best_f[i] = _best_prefix(p, beta_squared, zero_division, whole_ties)
     return best_k, best_f
 
@@ -34,13 +39,20 @@ def _best_prefix(p: Floats, beta_squared: float, zero_division: float, whole_tie
     E F(k highest) = sum over s of N(s) / (B s + k), N(s) = (1 + B) sum over the k of p Pr(s - 1 of the others).
     """
     n = p.size
-    chance, without, gained = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
+    chance = np.zeros(n + 1)  # of s positives among all labels
+    without = np.zeros(n + 1)  # the same, without one label
+    gained = np.zeros(n + 1)  # N(s)
+
+    # The distribution of the number of positives, one label after another.
     chance[0] = 1.0
     for i in range(n):
         for s in range(i + 1, 0, -1):
             chance[s] = chance[s] * (1.0 - p[i]) + chance[s - 1] * p[i]
         chance[0] *= 1.0 - p[i]
-    best_k, best_f = 0, zero_division * chance[0]
+
+    # One label more in the set; the sum over s is its expectation.
+    best_k = 0
+    best_f = zero_division * chance[0]
     for k in range(1, n + 1):
         _leave_out(chance, p[k - 1], without)
         for s in range(1, n + 1):
@@ -51,13 +63,15 @@ def _best_prefix(p: Floats, beta_squared: float, zero_division: float, whole_tie
         for s in range(1, n + 1):
             f += gained[s] / (beta_squared * s + k)
         if f > best_f * (1.0 + _EQUAL):
-            best_k, best_f = k, f
+            best_k = k
+            best_f = f
     return best_k, best_f
 
 
 @kernel
 def _leave_out(chance: Floats, p: float, without: Floats) -> None:
-    """Take one label out of the distribution of the number of positives, from the end where errors shrink."""
+    """Take one label out of the distribution of the number of positives."""
+    # From the end where errors shrink.
     n = chance.size - 1
     if p <= 0.5:
         without[0] = chance[0] / (1.0 - p)
@@ -77,19 +91,24 @@ def sort_rows(starts: Ints, values: Dense) -> None:
 
 
 @kernel
-def mark_highest(starts: Ints, values: Dense, rising: Dense, wanted: Ints, marks: npt.NDArray[np.uint8]) -> None:
-    """Mark as many of the highest values of each list as wanted, the first among equals; `rising` has them sorted."""
+def mark_highest(starts: Ints, values: Dense, rising: Dense, wanted: Ints, marks: Bytes) -> None:
+    """Mark as many of the highest values of each list as wanted, the first among equals.
+
+    `rising` has the values sorted.
+    """
     for i in range(wanted.size):
         stop = starts[i + 1]
         if wanted[i] == 0:
             continue
-        cut = rising[stop - wanted[i]]
-        equal = 0
-        while stop - wanted[i] + equal < stop and rising[stop - wanted[i] + equal] == cut:
-            equal += 1
+        # The lowest value to mark, and how many of those that equal it.
+        lowest = stop - wanted[i]
+        cut = rising[lowest]
+        n_equal = 0
+        while lowest + n_equal < stop and rising[lowest + n_equal] == cut:
+            n_equal += 1
         for j in range(starts[i], stop):
             if values[j] > cut:
                 marks[j] = 1
-            elif values[j] == cut and equal > 0:
+            elif values[j] == cut and n_equal > 0:
                 marks[j] = 1
-                equal -= 1
+                n_equal -= 1

@@ -1,11 +1,12 @@
-"""Loops of the guards: F-beta when a given number of cells is predicted, the scores at given ranks, and bins of odds.
+"""Loops of the guards: F-beta when a number of cells is predicted, scores at ranks, bins of odds.
 
 A rank counts cells from the top, by weight; no weights at all (an empty array) stand for ones.
 
-Bins are about 3 % wide, so that sums over the highest cells need no sort. Their scores come as keys of float32
-(`keys.py`). A bin holds the values of one sign, exponent and first five bits of the
-mantissa: its number is read off the key, in .3 ns for margins, where a logarithm takes ten times as long. Probabilities
-are folded at 1/2, so that bins are as fine towards 1 as towards 0, and start at 1e-6.
+Bins are about 3 % wide, so that sums over the highest cells need no sort. Their scores come as keys
+of float32 (`keys.py`). A bin holds the values of one sign, exponent and first five bits of the
+mantissa: its number is read off the key, in .3 ns for margins, where a logarithm takes ten times as
+long. Probabilities are folded at 1/2, so that bins are as fine towards 1 as towards 0, and start at
+1e-6.
 """
 
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from thresholds._arrays.types import Floats, Ints, Keys, Weights
 from thresholds._kernels._jit import kernel
 
-_DIGIT = 11
+_DIGIT_BITS = 11
 
 
 @kernel
@@ -29,46 +30,66 @@ def f_at_ratios(
     ratios: Floats,
     beta_squared: float,
 ) -> Floats:
-    """Return F-beta of each label when `ratios` times its positives are predicted, ties in equal parts.
+    """Return F-beta of each label when `ratios` times its positives are predicted, (n_labels, n_ratios).
 
-    It is read off a staircase: between two steps nothing is hit. Where `ratios` ask for more than `most`, the weight
-    of all cells, these are predicted.
+    Ties count in equal parts. Where `ratios` ask for more than `most`, the weight of all cells, these
+    are predicted.
     """
     f = np.zeros((positives.size, ratios.size))
     for j in range(positives.size):
         if positives[j] == 0:
             continue
-        k, before = offsets[j], np.int64(0)
+        # Ratios rise, and so do the steps of the staircase.
+        k = offsets[j]
+        tp_before = np.int64(0)
         for g in range(ratios.size):
             wanted = ratios[g] * positives[j]
             rank = min(wanted, float(most))
             while k < offsets[j + 1] and predicted[k] < rank:
-                before = tp[k]
+                tp_before = tp[k]
                 k += 1
-            hits = float(before)
+            # Between two steps there is no true positive; within a tie group they are spread evenly.
+            tp_at_rank = float(tp_before)
             if k < offsets[j + 1] and rank > higher[k]:
-                hits += (tp[k] - before) * (rank - higher[k]) / (predicted[k] - higher[k])
-            f[j, g] = (1.0 + beta_squared) * hits / (beta_squared * positives[j] + wanted)
+                tp_at_rank += (tp[k] - tp_before) * (rank - higher[k]) / (predicted[k] - higher[k])
+            f[j, g] = (1.0 + beta_squared) * tp_at_rank / (beta_squared * positives[j] + wanted)
     return f
 
 
 @kernel
-def _key_at_rank(keys: Keys, weights: Ints, rank: float, places: Ints, spare: Keys, spare_weights: Ints) -> Any:
-    """Return the key of the cell that holds `rank`, by digits of 11 bits: only its own bucket is looked at again."""
+def _key_at_rank(
+    keys: Keys,
+    weights: Ints,
+    rank: float,
+    counts: Ints,
+    spare: Keys,
+    spare_weights: Ints,
+) -> Any:
+    """Return the key of the cell that holds `rank`, by digits of 11 bits.
+
+    `counts` has room for all digits, `spare` and `spare_weights` for all keys.
+    """
     as_key = keys.dtype.type
-    above, low = np.int64(0), 8 * keys.itemsize
+    above = np.int64(0)
+    low = 8 * keys.itemsize
     while low > 0:
-        width = min(low, _DIGIT)
+        # The weight of each digit, from the highest bits down.
+        width = min(low, _DIGIT_BITS)
         low -= width
         shift, mask = as_key(low), as_key((1 << width) - 1)
-        places[:] = 0
+        counts[:] = 0
         for i in range(keys.size):
-            places[(keys[i] >> shift) & mask] += 1 if weights.size == 0 else weights[i]
+            counts[(keys[i] >> shift) & mask] += 1 if weights.size == 0 else weights[i]
+
+        # The digit of the rank.
         digit = (1 << width) - 1
-        while digit > 0 and above + places[digit] < rank:
-            above += places[digit]
+        while digit > 0 and above + counts[digit] < rank:
+            above += counts[digit]
             digit -= 1
-        n, wanted = np.int64(0), as_key(digit)
+
+        # Only the keys of that digit are looked at again.
+        n = np.int64(0)
+        wanted = as_key(digit)
         for i in range(keys.size):  # Branch-free: always write, advance on a match.
             x = keys[i]
             spare[n] = x
@@ -83,70 +104,85 @@ def _key_at_rank(keys: Keys, weights: Ints, rank: float, places: Ints, spare: Ke
 
 @kernel
 def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Keys:
-    """Return the keys at two ranks of each label, (2, n_labels): the second rank is at least the first."""
+    """Return the keys at two ranks of each label, (2, n_labels); the second rank is no less."""
     n_labels = starts.size - 1
     longest = np.int64(0)
     for j in range(n_labels):
         longest = max(longest, starts[j + 1] - starts[j])
-    spare, spare_weights = np.empty(longest, keys.dtype), np.empty(longest if weights.size > 0 else 0, np.int64)
-    places = np.empty(1 << _DIGIT, np.int64)
-    found = np.zeros((2, n_labels), keys.dtype)
+    spare = np.empty(longest, keys.dtype)
+    spare_weights = np.empty(longest if weights.size > 0 else 0, np.int64)
+    counts = np.empty(1 << _DIGIT_BITS, np.int64)
+    keys_found = np.zeros((2, n_labels), keys.dtype)
     for j in range(n_labels):
         own = keys[starts[j] : starts[j + 1]]
-        heavy = weights if weights.size == 0 else weights[starts[j] : starts[j + 1]]
-        key = _key_at_rank(own, heavy, ranks[0, j], places, spare, spare_weights)
-        found[0, j] = key
+        own_weights = weights if weights.size == 0 else weights[starts[j] : starts[j + 1]]
+        key = _key_at_rank(own, own_weights, ranks[0, j], counts, spare, spare_weights)
+        keys_found[0, j] = key
         if weights.size == 0:
-            reached, below, none = np.int64(0), keys.dtype.type(0), keys.dtype.type(0)
+            # Without weights the second is the same or the next lower: vectorised, .03 ns a score.
+            none = keys.dtype.type(0)
+            n_reached, below = np.int64(0), none
             for i in range(own.size):
-                reached += own[i] >= key
-            for i in range(own.size):  # The next lower score is the next rank: vectorised, .03 ns a score.
+                n_reached += own[i] >= key
+            for i in range(own.size):
                 below = max(below, own[i] if own[i] < key else none)
-            found[1, j] = key if reached >= ranks[1, j] or below == none else below
+            keys_found[1, j] = key if n_reached >= ranks[1, j] or below == none else below
         else:
-            found[1, j] = _key_at_rank(own, heavy, ranks[1, j], places, spare, spare_weights)
-    return found
+            keys_found[1, j] = _key_at_rank(own, own_weights, ranks[1, j], counts, spare, spare_weights)
+    return keys_found
 
 
 @kernel
-def count_at_keys(starts: Ints, keys: Keys, hits: Weights, weights: Ints, at: Keys) -> Ints:
-    """Return weight and hits of the cells above a key of each label, and of those at the key, (4, n_labels).
-
-    Without weights the loops are vectorised: .2 ns a score, where one loop for both cases takes 3.
-    """
+def count_at_keys(
+    starts: Ints,
+    keys: Keys,
+    positive_weights: Weights,
+    weights: Ints,
+    label_keys: Keys,
+) -> Ints:
+    """Return weight and true positives above a key of each label, then those at it, (4, n_labels)."""
     counts = np.zeros((4, starts.size - 1), np.int64)
     for j in range(starts.size - 1):
-        above, hits_above, tied, hits_tied = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-        key, own, hit = at[j], keys[starts[j] : starts[j + 1]], hits[starts[j] : starts[j + 1]]
+        above, tp_above = np.int64(0), np.int64(0)
+        tied, tp_tied = np.int64(0), np.int64(0)
+        key = label_keys[j]
+        own = keys[starts[j] : starts[j + 1]]
+        positive = positive_weights[starts[j] : starts[j + 1]]
         if weights.size == 0:
+            # Four loops that are vectorised: .2 ns a score, where one loop for both cases takes 3.
             for i in range(own.size):
                 above += own[i] > key
             for i in range(own.size):
                 tied += own[i] == key
             for i in range(own.size):
-                hits_above += hit[i] & (own[i] > key)
+                tp_above += positive[i] & (own[i] > key)
             for i in range(own.size):
-                hits_tied += hit[i] & (own[i] == key)
+                tp_tied += positive[i] & (own[i] == key)
         else:
-            heavy = weights[starts[j] : starts[j + 1]]
+            own_weights = weights[starts[j] : starts[j + 1]]
             for i in range(own.size):
                 if own[i] > key:
-                    above += heavy[i]
-                    hits_above += hit[i]
+                    above += own_weights[i]
+                    tp_above += positive[i]
                 elif own[i] == key:
-                    tied += heavy[i]
-                    hits_tied += hit[i]
-        counts[0, j], counts[1, j], counts[2, j], counts[3, j] = above, hits_above, tied, hits_tied
+                    tied += own_weights[i]
+                    tp_tied += positive[i]
+        counts[0, j] = above
+        counts[1, j] = tp_above
+        counts[2, j] = tied
+        counts[3, j] = tp_tied
     return counts
 
 
+# Bins: the upper bits of a float32.
 SHIFT = 18
 LEAST = 1e-6
 LOWEST = int(np.float32(LEAST).view(np.uint32)) >> SHIFT
 SIDE = (int(np.float32(0.5).view(np.uint32)) >> SHIFT) - LOWEST + 1  # bins from LEAST to 1/2
 MARGIN_BINS = 1 << (32 - SHIFT)
 
-_SHIFT, _SIGN = np.uint32(SHIFT), np.uint32(1 << 31)
+_SHIFT = np.uint32(SHIFT)
+_SIGN = np.uint32(1 << 31)
 
 
 @kernel
@@ -154,15 +190,17 @@ def bin_of(key: np.uint32, probable: bool) -> np.int64:
     """Return the bin of a probability, of 2 `SIDE`, or of a margin, of `MARGIN_BINS`."""
     if not probable:
         return np.int64(key >> _SHIFT)
+    # Back to the float: a key has the sign bit turned, or all bits of a negative number.
     p = np.float64(np.uint32(key ^ _SIGN if key & _SIGN else ~key).view(np.float32))
-    up = np.int64(np.float32(max(min(p, 1.0 - p), LEAST)).view(np.uint32) >> _SHIFT) - LOWEST
-    return 2 * SIDE - 1 - up if p > 0.5 else up
+    from_end = np.float32(max(min(p, 1.0 - p), LEAST))
+    place = np.int64(from_end.view(np.uint32) >> _SHIFT) - LOWEST
+    return 2 * SIDE - 1 - place if p > 0.5 else place
 
 
 @kernel
 def _weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
-    """Add up the weights of one key; a loop of its own is vectorised."""
-    total = np.int64(0)
+    """Add up the weights of one key."""
+    total = np.int64(0)  # a loop of its own is vectorised
     if weights.size == 0:
         for i in range(keys.size):
             total += keys[i] == key
@@ -175,11 +213,16 @@ def _weight_at(keys: Keys, weights: Weights, key: np.uint32) -> np.int64:
 
 @kernel
 def count_bins(
-    keys: Keys, weights: Weights, missing: np.uint32, masked: np.uint32, probable: bool, total: Ints
+    keys: Keys,
+    weights: Weights,
+    missing: np.uint32,
+    masked: np.uint32,
+    probable: bool,
+    total: Ints,
 ) -> None:
-    """Add weights up by bin, those of cells that are `missing` in the last; `masked` cells do not count.
+    """Add weights up by bin, (n_bins + 1,): those of cells that are `missing` in the last.
 
-    No weights at all (an empty array) stand for ones.
+    `masked` cells do not count. No weights at all (an empty array) stand for ones.
     """
     if weights.size == 0:
         for i in range(keys.size):
@@ -188,11 +231,13 @@ def count_bins(
         for i in range(keys.size):
             if weights[i] > 0:
                 total[bin_of(keys[i], probable)] += weights[i]
-    of_missing, of_masked = _weight_at(keys, weights, missing), _weight_at(keys, weights, masked)
-    total[bin_of(masked, probable)] -= of_masked
+
+    # Few cells are apart: they are moved from their bins afterwards, which spares a branch for each.
+    missing_weight = _weight_at(keys, weights, missing)
+    total[bin_of(masked, probable)] -= _weight_at(keys, weights, masked)
     if missing != masked:
-        total[bin_of(missing, probable)] -= of_missing
-        total[total.size - 1] += of_missing
+        total[bin_of(missing, probable)] -= missing_weight
+        total[total.size - 1] += missing_weight
 
 
 @kernel
@@ -208,17 +253,26 @@ def expected_f_at_ratios(
     ratios: Floats,
     beta_squared: float,
 ) -> Floats:
-    """Return F-beta of expected counts of each label when `ratios` times its positives are predicted.
+    """Return F-beta of expected counts when `ratios` times a label's positives are predicted.
 
-    `p` has the probability of each bin and, last, of what is `missing`, which ranks just below its own bin.
+    (n_labels, n_ratios). `p` has the probability of each bin and, last, of what is `missing`, which
+    ranks just below its own bin.
     """
     n_labels, n_bins = starts.size - 1, p.size - 1
     f = np.zeros((n_labels, ratios.size))
+
+    # The bins from the highest down, with the one of `missing` in its place.
     order = np.empty(n_bins + 1, np.int64)
     place = bin_of(missing, probable)
     for k in range(n_bins + 1):
         b = n_bins - 1 - k
-        order[k] = b if b >= place else (n_bins if b == place - 1 else b + 1)
+        if b >= place:
+            order[k] = b
+        elif b == place - 1:
+            order[k] = n_bins
+        else:
+            order[k] = b + 1
+
     counts = np.empty(n_bins + 1, np.int64)
     for j in range(n_labels):
         if positives[j] == 0:
@@ -227,20 +281,25 @@ def expected_f_at_ratios(
         own = weights if weights.size == 0 else weights[first:last]
         counts[:] = 0
         count_bins(keys[first:last], own, missing, masked, probable, counts)
-        most, everything = np.int64(last - first), 0.0
+        most = np.int64(last - first)
         if own.size > 0:
             most = own.sum()
+        expected_positives = 0.0
         for b in range(n_bins + 1):
-            everything += counts[b] * p[b]
-        k, before, found = 0, np.int64(0), 0.0
+            expected_positives += counts[b] * p[b]
+
+        # Ratios rise, and take up one bin after another; a part of the last one.
+        k = 0
+        before = np.int64(0)
+        tp_before = 0.0
         for g in range(ratios.size):
             wanted = min(ratios[g] * positives[j], float(most))
             while k <= n_bins and before + counts[order[k]] < wanted:
                 before += counts[order[k]]
-                found += counts[order[k]] * p[order[k]]
+                tp_before += counts[order[k]] * p[order[k]]
                 k += 1
-            hits = found if k > n_bins else found + (wanted - before) * p[order[k]]
-            denominator = beta_squared * everything + wanted
+            tp = tp_before if k > n_bins else tp_before + (wanted - before) * p[order[k]]
+            denominator = beta_squared * expected_positives + wanted
             if denominator > 0:
-                f[j, g] = (1.0 + beta_squared) * hits / denominator
+                f[j, g] = (1.0 + beta_squared) * tp / denominator
     return f

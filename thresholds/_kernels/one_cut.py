@@ -1,8 +1,8 @@
 """Loops that find one cut for all labels: the mean F-beta over groups, labels or rows, as the cut falls.
 
-The first loops count dense scores at a few cuts, the last sweep sorted items of any scores: keys sorted upwards, each
-with the row of `positive_weights` and `weights` where it was. Each group's F enters as a whole number of units, so that
-sums are exact.
+The first loops count dense scores at a few cuts, the last sweep sorted items of any scores: keys
+sorted upwards, each with the row of `positive_weights` and `weights` where it was. Each group's F
+enters as a whole number of units, so that sums are exact.
 """
 
 from typing import Any
@@ -32,7 +32,8 @@ def add_means(
 ) -> None:
     """Add F at each cut (n_cuts, n_groups) to `at`, and the most that it can be between two cuts to `most`.
 
-    Between two cuts there are at most the true positives of the lower one, and all of them may come first.
+    Between two cuts there are at most the true positives of the lower one, and all of them may come
+    first.
     """
     for g in range(positives.size):
         for k in range(at.size):
@@ -93,7 +94,8 @@ def collect_cells(
 ) -> int:
     """Write the scores in [low, high) and their owners: twice the group, 1 more for a positive. Return how many.
 
-    Cell (i, j) is of group `group[0] + group[1] i + group[2] j`. `below` (n_columns,) rises to the next lower score.
+    Cell (i, j) is of group `group[0] + group[1] i + group[2] j`. `below` (n_columns,) rises to the
+    next lower score.
     """
     n = np.int64(0)
     for i in range(scores.shape[0]):
@@ -122,7 +124,8 @@ def sweep_cells(
 ) -> Ints:
     """Return the mean in units once the cut has fallen to each key that a positive has, -1 at others.
 
-    Keys are sorted upwards, `rows` says where in `owners` each was; `tp` and `predicted` are those above all keys.
+    Keys are sorted upwards, `rows` says where in `owners` each was; `tp` and `predicted` are those
+    above all keys.
     """
     states = np.empty((tp.size, 4), np.int64)  # What one cell needs lies in one line of the cache.
     total = np.int64(0)
@@ -131,7 +134,8 @@ def sweep_cells(
         states[g, 0], states[g, 1], states[g, 2], states[g, 3] = tp[g], predicted[g], positives[g], now
         total += now
     means = np.full(up.size, -1, np.int64)
-    # From the top down, one run of equal keys after another: each cell changes the F of its own group alone.
+    # From the top down, one run of equal keys after another: each cell changes the F of its own
+    # group alone.
     i = up.size
     while i > 0:
         first, candidate = i - 1, False
@@ -180,8 +184,9 @@ def pooled_gains(
 ) -> Ints:
     """Return the change of the mean F-beta over groups as the shared cut falls to `grid[k]`, in multiples of 1/unit.
 
-    A group (a label, or an instance) is the items `starts[g]:starts[g + 1]`; its F-beta enters with `shares[g]`.
-    Each group's F is rounded to an integer once, so that differences telescope and their sums are exact.
+    A group (a label, or an instance) is the items `starts[g]:starts[g + 1]`; its F-beta enters with
+    `shares[g]`. Each group's F is rounded to an integer once, so that differences telescope and
+    their sums are exact.
     """
     gains = np.zeros(grid.size, np.int64)
     n_groups = starts.size - 1

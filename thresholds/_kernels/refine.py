@@ -1,7 +1,7 @@
 """Loops that narrow the keys of labels down to those among which their best cuts lie, by counting in 2048 buckets.
 
-That takes 4 ns a key, a sort 8 to 25, and leaves few: of 200,000 x 400 scores 11 % come here and .4 % are sorted. The
-keys of label j are `sizes[j]` from `firsts[j]` on; buckets lie like keys.
+That takes 4 ns a key, a sort 8 to 25, and leaves few: of 200,000 x 400 scores 11 % come here and .4
+% are sorted. The keys of label j are `sizes[j]` from `firsts[j]` on; buckets lie like keys.
 """
 
 import numpy as np
@@ -30,8 +30,9 @@ def to_buckets(
 ) -> None:
     """Write the bucket of each key, in the order of keys: linear in the score where there is a scale, else in its bits.
 
-    Within one sign bits are linear in each octave, which suits probabilities; across 0 they would waste nearly all
-    buckets on the smallest numbers. `bits` and `scores` are the same memory, room for a label.
+    Within one sign bits are linear in each octave, which suits probabilities; across 0 they would
+    waste nearly all buckets on the smallest numbers. `bits` and `scores` are the same memory, room
+    for a label.
     """
     sign = keys.dtype.type(1) << keys.dtype.type(8 * keys.itemsize - 1)
     most = keys.dtype.type(BUCKETS - 1)
@@ -80,9 +81,10 @@ def bound_buckets(
 ) -> None:
     """Find the first and last bucket of each label that may hold the best cut, and what lies above the first.
 
-    A cut within a bucket has at most its positives and at least the predictions above it and these positives. Where
-    tp - r predicted then is less than that of one cut between buckets, for both ratios r, the best cut is not there.
-    The ratios rise to the best tp / (beta2_positives + predicted) where that is the label's own.
+    A cut within a bucket has at most its positives and at least the predictions above it and these
+    positives. Where tp - r predicted then is less than that of one cut between buckets, for both
+    ratios r, the best cut is not there. The ratios rise to the best tp / (beta2_positives +
+    predicted) where that is the label's own.
     """
     for j in range(above.size):
         # 1. The best ratio of the label itself, at the cuts between buckets.
@@ -95,7 +97,8 @@ def bound_buckets(
                 low = max(low, tp / max(beta2_positives[j] + predicted, 1.0))
             high = low
 
-        # 2. The cut that is best for the lower ratio, and the one that is best for the higher: each at both ratios.
+        # 2. The cut that is best for the lower ratio, and the one that is best for the higher: each
+        # at both ratios.
         tp, predicted = tp_above[j], above[j]
         low_low, low_high = tp - low * predicted, tp - high * predicted
         high_low, high_high = low_low, low_high

@@ -1,9 +1,10 @@
 """Loops that sort scores, and those that sweep a label's sorted scores once: its staircase and its AUROC.
 
-Scores are keys (`keys.py`), sorted upwards by a radix sort of 11 bits a pass. `experiments/speed/kernels.py` prints
-why: 2.5 ns a float32 score, where a binary search for its place among the positives takes 35 to 75, as it mispredicts
-a branch at every step. `np.sort` takes 1.8 with AVX-512, but cannot carry rows along.
-Scores below the lowest positive are never sorted: no useful cut lies there.
+Scores are keys (`keys.py`), sorted upwards by a radix sort of 11 bits a pass.
+`experiments/speed/kernels.py` prints why: 2.5 ns a float32 score, where a binary search for its
+place among the positives takes 35 to 75, as it mispredicts a branch at every step. `np.sort` takes
+1.8 with AVX-512, but cannot carry rows along. Scores below the lowest positive are never sorted: no
+useful cut lies there.
 """
 
 from typing import Any
@@ -120,7 +121,8 @@ def _sweep(
 @kernel_after(stand_ins.unit_staircases)
 def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
     """Return the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once."""
-    # Positives are sorted on their own, so that nothing has to travel with the scores: half the bytes moved.
+    # Positives are sorted on their own, so that nothing has to travel with the scores: half the
+    # bytes moved.
     n_labels, n = keys.shape
     size = np.int64(0)
     for j in range(n_labels):
@@ -162,7 +164,8 @@ def staircases_between(
 ) -> None:
     """Write the steps of labels among some of their keys, and those of their positives, both sorted upwards.
 
-    `above[j]` scores of label j lie higher, `tp_above[j]` of them of positives; `below[j]` is the next lower key.
+    `above[j]` scores of label j lie higher, `tp_above[j]` of them of positives; `below[j]` is the
+    next lower key.
     """
     firsts, sizes, keys = scores
     true_firsts, true_sizes, true_keys = positives
@@ -178,8 +181,8 @@ def staircases_between(
 def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weights: Ints) -> Steps:
     """Return the staircases of the labels whose items are `starts[j]:starts[j + 1]`.
 
-    An item is a score with its weight and the part of the weight that is positive: a weighted or soft cell,
-    or all cells absent from a sparse column at once.
+    An item is a score with its weight and the part of the weight that is positive: a weighted or
+    soft cell, or all cells absent from a sparse column at once.
     """
     n_labels = starts.size - 1
     size = np.int64(0)
@@ -211,7 +214,8 @@ def weighted_staircases(starts: Ints, keys: Keys, positive_weights: Ints, weight
                 else:
                     below = max(below, keys[i])
         up, row = _radix_sort(kept[:n_kept], rows[:n_kept], spare[:n_kept], spare_rows[:n_kept])
-        # From the top down, one run of equal scores after another: it is a step if it has a positive.
+        # From the top down, one run of equal scores after another: it is a step if it has a
+        # positive.
         i = n_kept
         true_sum, weight_sum = np.int64(0), np.int64(0)
         while i > 0:
@@ -274,7 +278,8 @@ def weighted_aurocs(starts: Ints, keys: Keys, positive_weights: Weights, weights
     for j in range(n_labels):
         first, last = starts[j], starts[j + 1]
         up, row = sorted_with_rows(keys[first:last])
-        # From the bottom up: a positive wins against the negatives below it, and half against those of its score.
+        # From the bottom up: a positive wins against the negatives below it, and half against those
+        # of its score.
         below, won, total = 0.0, 0.0, 0.0
         i = 0
         while i < up.size:

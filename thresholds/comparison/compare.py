@@ -14,9 +14,9 @@ from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrat
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.data.folds import SEED, STRATIFIED, multilabel_folds
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.by_state import named
+from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.evidence import Criteria, Evidence, evidence_of
-from thresholds.diagnosis.result import of_backwards
+from thresholds.diagnosis.result import backwards_in_brief
 from thresholds.diagnosis.states import are_backwards, states_of
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
@@ -95,7 +95,8 @@ class Comparison(Result):
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show the measures of k rules; labels that rank backwards first, which no rule mends, last the rows."""
         if self.backwards:
-            yield of_backwards(self.labels_backwards, self.labels_tested, named(self.backwards, _NAMED))
+            names = first_names(self.backwards, _NAMED)
+            yield backwards_in_brief(self.labels_backwards, self.labels_tested, names)
         f = f"F{self.beta:g}"
         columns = [
             ("", "", "rule"),

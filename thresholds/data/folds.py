@@ -30,7 +30,7 @@ class _Entries(NamedTuple):
 def multilabel_folds(
     y_true: object, n_splits: int = N_SPLITS, *, groups: object = None, random_state: int | None = SEED
 ) -> Ints:
-    """Split rows into folds in which each label is as frequent as in all rows: iterative stratification.
+    """Split rows into folds in which each label is as frequent as in all: iterative stratification.
 
     The label with the fewest rows left is dealt out first, each of its rows to the fold with the fewest positives of
     that label, ties to the smallest fold, then at random. Rows without labels even out the sizes. A label of P
@@ -52,7 +52,8 @@ def multilabel_folds(
     Raises
     ------
     InputError
-        For truth other than 0 and 1, more folds than rows or groups, and groups that are not one for each row.
+        For truth other than 0 and 1, more folds than rows or groups, and groups that are not
+        one for each row.
 
     References
     ----------
@@ -114,17 +115,23 @@ def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, rand
 
 
 def split_rows(
-    cv: Any, truth: Matrix, y_true: object, weighted: Booleans | None, groups: object, random_state: int | None
+    cv: Any,
+    truth: Matrix,
+    y_true: object,
+    weighted: Booleans | None,
+    groups: object,
+    random_state: int | None,
 ) -> tuple[list[tuple[Ints, Ints]], str]:
     """Return the rows to fit on and to judge on of each fold, and say where they come from.
 
-    `cross_fit` says what `cv` may be; `truth` is `y_true`, checked; `weighted` tells which rows have weight, None for
-    all.
+    `cross_fit` says what `cv` may be; `truth` is `y_true`, checked; `weighted` tells which rows
+    have weight, None for all.
     """
     n = truth.shape[0]
     cv = _numbers(cv)
 
-    # 1. A splitter; 2. a number of folds, to be made; 3. the fold of each row; 4. pairs of row numbers.
+    # 1. A splitter; 2. a number of folds, to be made; 3. the fold of each row; 4. pairs of row
+    # numbers.
     if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
         return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
     if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:
@@ -139,14 +146,14 @@ def split_rows(
             raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
         pairs = list(_of_numbers(cv))
         if not pairs or not pairs[0][0].size:
-            n_given = counted(len(pairs), "fold")
-            raise InputError(f"cv has {n_given}, expected one to judge and rows outside it to fit on")
+            found = counted(len(pairs), "fold")
+            raise InputError(f"cv has {found}, expected one to judge and rows outside it to fit on")
         return pairs, "as given"
     return _checked(cv, n), "as given"
 
 
 def seed_of_folds(how: str, random_state: int | None) -> int | None:
-    """Return the seed that folds were made with; None for folds that were given, which have none that is known."""
+    """Return the seed that folds were made with; None for folds that were given."""
     return random_state if how.startswith(STRATIFIED) else None
 
 
@@ -183,20 +190,24 @@ def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
     judged = np.zeros(n, np.int64)  # how often each row is
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise InputError(f"cv has {_checks.shown(pair)}, expected pairs of rows to fit on and rows to judge on")
+            found = _checks.shown(pair)
+            raise InputError(f"cv has {found}, expected pairs of rows to fit on and rows to judge on")
         train = _rows(pair[0], n)
         test = _rows(pair[1], n)
         if np.isin(test, train).any():
-            raise InputError(f"cv fits on row {test[np.isin(test, train)][0]} and judges it, expected other rows")
+            row = test[np.isin(test, train)][0]
+            raise InputError(f"cv fits on row {row} and judges it, expected other rows")
         times = np.bincount(test, minlength=n)
         if times.max() > 1:
-            raise InputError(f"cv judges row {times.argmax()} twice in a fold, expected each at most once")
+            row = times.argmax()
+            raise InputError(f"cv judges row {row} twice in a fold, expected each at most once")
         judged += times
         checked.append((train, test))
     if not checked:
         raise InputError("cv has no folds, expected at least one")
     if judged.max() > 1:
-        raise InputError(f"cv judges row {judged.argmax()} in two folds, expected each at most once")
+        row = judged.argmax()
+        raise InputError(f"cv judges row {row} in two folds, expected each at most once")
     return checked
 
 
@@ -229,20 +240,22 @@ def group_numbers(groups: Any, n: int) -> Ints:
     groups = _checks.from_tensor(groups, "groups")
     values = groups.tolist() if isinstance(groups, np.ndarray) else groups
     if isinstance(values, str | bytes | Set) or not isinstance(values, Iterable):
-        raise InputError(f"groups is {_checks.shown(groups)}, expected one name or number for each row")
+        found = _checks.shown(groups)
+        raise InputError(f"groups is {found}, expected one name or number for each row")
     values = [value.item() if getattr(value, "ndim", None) == 0 else value for value in values]
     if len(values) != n:
         raise InputError(f"groups has {len(values)} entries, expected {n}, one for each row")
     numbers: dict[Any, int] = {}
     for row, value in enumerate(values):
         if not _is_name(value):
-            raise InputError(f"groups has {_checks.shown(value)} at row {row}, expected a name or number")
+            found = _checks.shown(value)
+            raise InputError(f"groups has {found} at row {row}, expected a name or number")
         numbers.setdefault(value, len(numbers))
     return np.array([numbers[value] for value in values])
 
 
 def _is_name(value: Any) -> bool:
-    """Whether a value tells groups apart: it can be hashed, and equals itself, which a missing one does not."""
+    """Whether a value tells groups apart: it can be hashed, and equals itself; no missing one does."""
     try:
         hash(value)
         return value is not None and bool(value == value)

@@ -1,4 +1,4 @@
-"""Rows that come block by block, gathered into one matrix: in memory, or in temporary files mapped into it."""
+"""Rows that come block by block, gathered into one matrix: in memory, or in temporary files."""
 
 import os
 import tempfile
@@ -13,21 +13,30 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 
-_CHUNK_BYTES = 2**26  # Given back to the system when freed, as smaller ones are not; what is not filled takes no room.
+# Given back to the system when freed, as smaller chunks are not; what is not filled takes no room.
+_CHUNK_BYTES = 2**26
 
 
 class Gathered:
     """A matrix that grows by blocks of rows, all of one width, dtype and kind (dense or CSR).
 
-    Cells are copied. With `spill`, a folder, they are kept in temporary files there, which vanish with the process at
-    the latest. To tell the number of rows beforehand, where it is known, saves memory.
+    Cells are copied. With `spill`, a folder, they are kept in temporary files there, which vanish
+    with the process at the latest. To tell the number of rows beforehand, where it is known, saves
+    memory.
     """
 
-    def __init__(self, name: str, spill: str | os.PathLike[str] | None = None, *, n_rows: int | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        spill: str | os.PathLike[str] | None = None,
+        *,
+        n_rows: int | None = None,
+    ) -> None:
         self._name = name
         self._spill = spill
         self._n_expected = n_rows or 0
-        self._vectors: tuple[_Growing, ...] = ()  # cells; of CSR blocks data, indices, and lengths of rows
+        # The cells; of CSR blocks data, indices, and lengths of rows.
+        self._vectors: tuple[_Growing, ...] = ()
         self._width = 0
         self._n_rows = 0
         self._n_last = 0  # rows of the last block
@@ -63,12 +72,13 @@ class Gathered:
             kind, expected = ("dense", "sparse") if self._is_sparse else ("sparse", "dense")
             raise InputError(f"{self._name} is {kind}, expected {expected} as in the rows before")
         if block.shape[1] != self._width:
-            raise InputError(f"{self._name} has {block.shape[1]} labels, expected {self._width} as in the rows before")
+            found = f"{block.shape[1]} labels, expected {self._width}"
+            raise InputError(f"{self._name} has {found} as in the rows before")
         dtype = self._vectors[0].dtype
         if block.dtype != dtype:
             raise InputError(
-                f"{self._name} has dtype {block.dtype}, expected {dtype} as in the rows before: convert all rows to one"
-                " dtype, for scores that in which a rule will see them"
+                f"{self._name} has dtype {block.dtype}, expected {dtype} as in the rows before: convert"
+                " all rows to one dtype, for scores that in which a rule will see them"
             )
 
     def add(self, block: Matrix) -> None:
@@ -130,14 +140,20 @@ def _arrays(block: Matrix) -> list[Dense]:
 class _Growing:
     """A vector that grows by pieces: in a file, or in chunks of memory, all full but the last."""
 
-    def __init__(self, dtype: np.dtype[Any], spill: str | os.PathLike[str] | None, room: int) -> None:
+    def __init__(
+        self,
+        dtype: np.dtype[Any],
+        spill: str | os.PathLike[str] | None,
+        room: int,
+    ) -> None:
         self.dtype = dtype
         self._room = room
         self._chunks: list[Dense] = []
         self._size = 0
         self._n_last = 0  # cells of the last piece
-        self._file = None if spill is None else tempfile.TemporaryFile(buffering=0, dir=spill)  # noqa: SIM115
-        if self._file is not None:
+        self._file = None
+        if spill is not None:
+            self._file = tempfile.TemporaryFile(buffering=0, dir=spill)  # noqa: SIM115
             weakref.finalize(self, self._file.close)
 
     def add(self, piece: Dense) -> None:
@@ -156,7 +172,7 @@ class _Growing:
         self._size -= self._n_last
 
     def whole(self) -> Dense:
-        """Return all of it; chunks are let go one by one as they are copied, so that memory holds little twice."""
+        """Return all of it; each chunk is let go once it is copied: memory holds little twice."""
         if self._file is not None and self._size:
             return np.memmap(self._file, self.dtype, "r", shape=(self._size,))
         if len(self._chunks) > 1:
@@ -171,7 +187,7 @@ class _Growing:
         return self._chunks[0][: self._size] if self._chunks else np.empty(0, self.dtype)
 
     def _chunk(self) -> Dense:
-        """Make room for as much as is expected, if that is possible: files may say what they like."""
+        """Make room for as much as is expected, if possible: files may say what they like."""
         usual = _CHUNK_BYTES // self.dtype.itemsize
         with suppress(MemoryError, ValueError):
             return np.empty(max(self._room, usual), self.dtype)

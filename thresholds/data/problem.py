@@ -1,7 +1,8 @@
 """Truth, scores and weights in the pieces that kernels take: tiles of labels, blocks of rows.
 
-A piece holds a few columns or rows, so that a fit of one threshold for each label needs little memory beside its input.
-Scores become keys (`_kernels/keys.py`) here, whatever their dtype and layout.
+A piece holds a few columns or rows, so that a fit of one threshold for each label needs little
+memory beside its input. Scores become keys (`_kernels/keys.py`) here, whatever their dtype and
+layout.
 """
 
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Bytes, Dense, Ints, Keys, Matrix, Weights
 from thresholds._kernels.keys import to_keys
+from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
 
 Axis = Literal["labels", "samples"]
 
@@ -62,8 +64,13 @@ class Problem:
         keep_sparse: bool = False,
         n_jobs: int | None = 1,
     ) -> "Problem":
-        """Check the arguments of a fit, on threads if there are many cells, and keep them together."""
-        sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
+        """Check the arguments of a fit, on threads if there are many cells, and keep them."""
+        sample_weight = _checks.aligned_rows(
+            sample_weight,
+            "sample_weight",
+            y_score=y_score,
+            y_true=y_true,
+        )
         truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft, n_jobs=n_jobs)
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
@@ -119,7 +126,7 @@ class Problem:
     @cached_property
     def by_label(self) -> tuple[Matrix, Matrix]:
         """Truth and scores, the sparse ones compressed by column."""
-        return _compressed(self.truth, "csc"), _compressed(self.scores, "csc")
+        return compressed(self.truth, "csc"), compressed(self.scores, "csc")
 
     def prepare(self, axis: Axis) -> None:
         """Convert once what every thread will read."""
@@ -147,15 +154,15 @@ class Problem:
         return self._sparse_truth(self.truth[block], sparse.csr_array), scores
 
     def tile(self, first: int, last: int) -> tuple[Keys, Bytes]:
-        """Return keys and truth of labels `first:last`, each (last - first, n_samples), if dense and unweighted."""
-        keys = to_keys(_transposed(self.scores, first, last, self.dtype))
+        """Return keys and truth, (last - first, n_samples), of dense, unweighted labels."""
+        keys = to_keys(transposed(self.scores, first, last, self.dtype))
         truth = self.by_label[0]
         if is_sparse(truth):
             return keys, np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
-        return keys, _transposed(truth, first, last, np.dtype(np.uint8))
+        return keys, transposed(truth, first, last, np.dtype(np.uint8))
 
     def cells(self, first: int, last: int) -> Items:
-        """Return the items of labels `first:last`, without weights (an empty array) where all are 1."""
+        """Return the items of labels `first:last`, weights being an empty array if all are 1."""
         if not self.is_dense_unweighted:
             return self.items("labels", first, last)
         keys, truth = self.tile(first, last)
@@ -173,7 +180,7 @@ class Problem:
         )
 
     def pooled(self) -> "Problem | None":
-        """Return all cells, dense and unweighted, as those of one label; None where that would take a copy."""
+        """Return all dense, unweighted cells as those of one label; None if that takes a copy."""
         if not (isinstance(self.truth, np.ndarray) and isinstance(self.scores, np.ndarray)):
             return None
         if self.truth.flags.c_contiguous and self.scores.flags.c_contiguous:
@@ -189,8 +196,8 @@ class Problem:
         return replace(self, truth=truth, scores=scores, label_names=None)
 
     def view(self, rows: Ints) -> "Problem":
-        """Return the dense, unweighted problem of some rows, whose scores are copied only in pieces as asked for."""
-        return replace(self, truth=self.truth[rows], scores=_RowsOf(self.scores, rows))
+        """Return the dense, unweighted problem of some rows; scores are copied in pieces."""
+        return replace(self, truth=self.truth[rows], scores=RowsOf(self.scores, rows))
 
     def items(self, axis: Axis, first: int, last: int) -> Items:
         """Return the items of groups `first:last`."""
@@ -198,7 +205,7 @@ class Problem:
             return self._sparse_items(axis, first, last)
         # Keys and truth, both (n_groups, length of a group).
         if axis == "labels":
-            keys = to_keys(_transposed(self.scores, first, last, self.dtype))
+            keys = to_keys(transposed(self.scores, first, last, self.dtype))
             truth = to_dense(self.by_label[0][:, first:last]).T
             cell_weights = self.row_weights
         else:
@@ -216,7 +223,7 @@ class Problem:
         )
 
     def _present(self, first: int, last: int) -> Ints:
-        """Return 0 for cells of rows without weight, and for all others 1, or as many units where truth is soft."""
+        """Return 0 for cells of rows without weight, for others 1, in units if truth is soft."""
         weight = 1 << (_ROW_BITS - self.n_labels.bit_length()) if self.soft else 1
         return (self.row_weights[first:last] > 0).astype(np.int64) * weight
 
@@ -236,14 +243,16 @@ class Problem:
         """Return items from stored entries, one more per group for the absent ones."""
         # 1. Groups become the rows of what is compressed, whether they are labels or samples.
         if axis == "labels":
-            truth, scores = (_compressed(matrix[:, first:last], "csc") for matrix in self.by_label)
+            truth = compressed(self.by_label[0][:, first:last], "csc")
+            scores = compressed(self.by_label[1][:, first:last], "csc")
         else:
-            truth, scores = (_compressed(matrix[first:last], "csr") for matrix in (self.truth, self.scores))
+            truth = compressed(self.truth[first:last], "csr")
+            scores = compressed(self.scores[first:last], "csr")
         truth = self._sparse_truth(truth, type(scores))
         n_groups = scores.indptr.size - 1
         group_length = self.size(_other(axis))
-        group, place = _coordinates(scores)  # (n_stored,) each
-        true_group, true_place = _coordinates(truth)  # (n_true,) each
+        group, place = coordinates(scores)  # (n_stored,) each
+        true_group, true_place = coordinates(truth)  # (n_true,) each
 
         # 2. Weigh each entry: by its place in a label, by its group where that is a row.
         if axis == "labels":
@@ -256,7 +265,8 @@ class Problem:
             true_weights = present[true_group]
             group_weights = present * group_length
 
-        # 3. Lay out the items: each group before an entry has one more, for its absent cells, behind its entries.
+        # 3. Lay out the items: each group before an entry has one more, for its absent cells,
+        # behind its entries.
         n_items = scores.nnz + n_groups
         starts = scores.indptr.astype(np.int64) + np.arange(n_groups + 1)
         entries = np.arange(scores.nnz) + group  # (n_stored,) the item of each entry
@@ -270,7 +280,8 @@ class Problem:
         stored_weights = np.add.reduceat(np.append(weights, 0), starts[:-1])
         weights[absent] = group_weights - stored_weights
 
-        # 5. A true cell counts at its own entry if its score is stored, else with the absent cells of its group.
+        # 5. A true cell counts at its own entry if its score is stored, else with the absent cells
+        # of its group.
         cell = group * group_length + place  # (n_stored,) rising
         true_cell = true_group * group_length + true_place
         at = np.minimum(np.searchsorted(cell, true_cell), max(cell.size - 1, 0))
@@ -282,52 +293,6 @@ class Problem:
         return Items(starts, to_keys(keys), positive_weights, weights)
 
 
-class _RowsOf:
-    """Some rows of a dense matrix, which stands for them until they are read."""
-
-    def __init__(self, matrix: Dense, rows: Ints) -> None:
-        self._matrix = matrix
-        self._rows = rows
-        self.dtype = matrix.dtype
-        self.shape = (rows.size, matrix.shape[1])
-        self.size = rows.size * matrix.shape[1]
-
-    def __len__(self) -> int:
-        return int(self._rows.size)
-
-    def __getitem__(self, key: Any) -> Dense:
-        rows, *columns = key if isinstance(key, tuple) else (key,)
-        return np.asarray(self._matrix[(self._rows[rows], *columns)])
-
-
-def stored(matrix: Matrix) -> int:
-    """Return the number of cells that take room."""
-    return int(matrix.nnz if is_sparse(matrix) else matrix.size)
-
-
 def _other(axis: Axis) -> Axis:
     """Return the axis that runs within a group."""
     return "samples" if axis == "labels" else "labels"
-
-
-def _compressed(matrix: Matrix, form: str) -> Matrix:
-    """Return a sparse matrix in that form with sorted indices, a dense one as it is."""
-    if not is_sparse(matrix):
-        return matrix
-    matrix = matrix.asformat(form)
-    matrix.sort_indices()
-    return matrix
-
-
-def _coordinates(matrix: Matrix) -> tuple[Ints, Ints]:
-    """Return group and place within the group of each stored entry."""
-    group = np.repeat(np.arange(matrix.indptr.size - 1), np.diff(matrix.indptr))
-    return group, matrix.indices.astype(np.int64)
-
-
-def _transposed(matrix: Dense, first: int, last: int, dtype: np.dtype[Any]) -> Dense:
-    """Copy columns `first:last` into the rows of a new array, a block of rows at a time."""
-    tile = np.empty((last - first, len(matrix)), dtype)
-    for rows in row_blocks(len(matrix), last - first):
-        tile[:, rows] = matrix[rows, first:last].T
-    return tile

@@ -6,7 +6,8 @@ from typing import TypeVar
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.threads import workers
-from thresholds.data.problem import Problem, stored
+from thresholds.data.matrices import stored
+from thresholds.data.problem import Problem
 
 Result = TypeVar("Result")
 
@@ -26,9 +27,10 @@ def map_tiles(
 ) -> list[Result]:
     """Apply `function` to the first and last label of one tile after another, on threads, in order.
 
-    Only what `function` returns is kept. Tiles are so narrow that, of hundreds of labels, a macro fit takes less than
-    a quarter of dense scores and truth on top of them, even if nearly every cell is positive, but have some cells to
-    work on. A `light` function makes little beside its tile, and gets wider ones, which are faster to cut.
+    Only what `function` returns is kept. Tiles are so narrow that, of hundreds of labels, a macro
+    fit takes less than a quarter of dense scores and truth on top of them, even if nearly every
+    cell is positive, but have some cells to work on. A `light` function makes little beside its
+    tile, and gets wider ones, which are faster to cut.
     """
     # As wide as leaves enough tiles for each thread, but wide enough to be worth a call.
     tiles_per_thread = _LIGHT_TILES_PER_THREAD if light else _TILES_PER_THREAD

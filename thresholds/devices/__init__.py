@@ -1,7 +1,7 @@
-"""What if my scores are on a GPU? Then they are decided there, by operations of the array API alone.
+"""What if my scores are on a GPU? They are decided there, by operations of the array API alone.
 
-Arrays in host memory go through the compiled kernels instead; what is here gives the same decisions. Only figures per
-label, and a few sampled cells, ever leave the device.
+Arrays in host memory go through the compiled kernels instead; what is here gives the same
+decisions. Only figures per label, and a few sampled cells, ever leave the device.
 """
 
 from thresholds.devices.cells import checked_probabilities, checked_scores, sample

@@ -1,7 +1,7 @@
-"""Decisions from probabilities alone, on a device: what `expected_counts` and `expectation` do in host memory.
+"""Decisions from probabilities alone, on a device: what `expectation/` does in host memory.
 
-Rows are taken in blocks, so that intermediate arrays have at most as many cells as `block` says. Sums are float64 where
-the device has it.
+Rows are taken in blocks, so that intermediate arrays have at most as many cells as `block` says.
+Sums are float64 where the device has it.
 """
 
 from functools import lru_cache
@@ -14,20 +14,30 @@ from thresholds.devices.cells import BLOCK, row_blocks
 from thresholds.devices.deciding import mark_highest
 from thresholds.devices.namespaces import Array, Namespace, beside, best_float, own, to_host
 
-_LEAST = np.finfo(np.float64).smallest_subnormal
+_SMALLEST = np.finfo(np.float64).smallest_subnormal
 _N_NODES = (32, 48)  # of Gauss-Laguerre quadrature, with beta up to 1 and above, as in host memory
-_EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal,
-_ROUNDINGS = 16  # or by less than so many units in the last place, without float64.
-_LARGEST = 1e30  # for beta^2 without float64: F is that of any larger one.
+
+# Sets whose expectations differ by less, relatively, count as equal; without float64, by less than
+# so many units in the last place.
+_EQUAL = 1e-12
+_EQUAL_UNITS = 16
+_LARGEST_BETA_SQUARED = 1e30  # without float64; F is that of any larger one
 
 
-def best_cuts(probabilities: Array, beta: float, pooled: bool, *, block: int = BLOCK) -> tuple[Floats, Floats]:
-    """Return the cut F* / (1 + b^2) of each label, or that of their pooled counts, and what it counts.
+def best_cuts(
+    probabilities: Array,
+    beta: float,
+    pooled: bool,
+    *,
+    block: int = BLOCK,
+) -> tuple[Floats, Floats]:
+    """Return the cut F* / (1 + b^2) of each label, or of their pooled counts, and what it counts.
 
-        F / (1 + b^2) = tp / (b^2 positives + predicted),    tp = sum over p >= cut of p,    positives = sum of p
+        F / (1 + b^2) = tp / (b^2 positives + predicted)
+        tp = sum over p >= cut of p,    positives = sum of p
 
-    takes the place of the cut until that no longer rises (Dinkelbach 1967; docs/proofs.md). Sums per label are
-    all that leaves the device.
+    takes the place of the cut until that no longer rises (Dinkelbach 1967; docs/proofs.md). Sums
+    per label are all that leaves the device.
 
     Parameters
     ----------
@@ -38,29 +48,44 @@ def best_cuts(probabilities: Array, beta: float, pooled: bool, *, block: int = B
 
     Returns
     -------
-    cuts : float64 (n_labels,), positive; +inf for labels whose probabilities are all 0, if pooled only where all are
-    counts : float64 (3, n_labels), the expected true positives, predictions and positives at the cuts
+    cuts : float64 (n_labels,), positive
+        +inf for labels whose probabilities are all 0; if pooled only where all are.
+    counts : float64 (3, n_labels)
+        The expected true positives, predictions and positives at the cuts.
     """
     xp, p = own(probabilities)
-    cuts, positives = np.full(p.shape[1], _LEAST), None
+
+    # The first cut is exceeded by all that is not 0, so that its true positives are all positives.
+    cuts = np.full(p.shape[1], _SMALLEST)
+    tp, predicted = _sums_above(xp, p, cuts, block)
+    positives = tp
     while True:
-        tp, predicted = _sums_above(xp, p, cuts, block)
-        positives = tp if positives is None else positives  # The first cut is exceeded by all that is not 0.
         counts = np.stack([tp, predicted, positives])
         counts[:, positives == 0] = 0.0
-        reached = _ratio(counts.sum(axis=1, keepdims=True) if pooled else counts, beta * beta)
-        if not (reached > cuts).any():
-            nothing = (positives == 0).all() if pooled else positives == 0
-            return np.where(nothing, np.inf, cuts), counts
-        cuts = np.maximum(cuts, reached)
+        ratio_counts = counts.sum(axis=1, keepdims=True) if pooled else counts
+        ratio = _ratio(ratio_counts, beta * beta)
+        if not (ratio > cuts).any():
+            break
+        cuts = np.maximum(cuts, ratio)
+        tp, predicted = _sums_above(xp, p, cuts, block)
+
+    is_nothing = (positives == 0).all() if pooled else positives == 0
+    return np.where(is_nothing, np.inf, cuts), counts
 
 
-def best_sets(probabilities: Array, beta: float, zero_division: float, *, block: int = BLOCK) -> tuple[Array, float]:
-    """Mark, in each row, the set with the highest exact expectation of F-beta, if labels are independent.
+def best_sets(
+    probabilities: Array,
+    beta: float,
+    zero_division: float,
+    *,
+    block: int = BLOCK,
+) -> tuple[Array, float]:
+    """Mark, in each row, the set of highest expected F-beta, if labels are independent.
 
-    The sets of the k highest probabilities are compared, by the integrals of `thresholds/_kernels/outcomes.py`. Of
-    sets whose expectations differ by less than 1e-12 (2e-6 on a device without float64), relatively, the smallest is
-    taken; of equal probabilities the first labels. Zeros are never predicted.
+    The sets of the k highest probabilities are compared, by the integrals of
+    `thresholds/_kernels/outcomes.py`. Of sets whose expectations differ by less than 1e-12 (2e-6 on
+    a device without float64), relatively, the smallest is taken; of equal probabilities the first
+    labels. Zeros are never predicted.
 
     Parameters
     ----------
@@ -75,23 +100,31 @@ def best_sets(probabilities: Array, beta: float, zero_division: float, *, block:
     expected : the mean of the sets' expectations
     """
     xp, p = own(probabilities)
-    dtype = best_float(xp, p)[0]
-    blocks = (xp.astype(p[rows, :], dtype) for rows in row_blocks(p.shape, block))
-    with np.errstate(divide="ignore"):  # Of log(0), where something is sure
-        parts = [_best_of_rows(xp, cells, beta, zero_division) for cells in blocks]
-    marks, expected = (xp.concat(list(of_all), axis=0) for of_all in zip(*parts, strict=True))
-    return marks, float(to_host(xp, xp.mean(expected)))
+    dtype, _ = best_float(xp, p)
+    marks = []
+    expected = []
+    with np.errstate(divide="ignore"):  # of log(0), where something is sure
+        for rows in row_blocks(p.shape, block):
+            cells = xp.astype(p[rows, :], dtype)
+            row_marks, row_expected = _best_of_rows(xp, cells, beta, zero_division)
+            marks.append(row_marks)
+            expected.append(row_expected)
+    mean = xp.mean(xp.concat(expected, axis=0))
+    return xp.concat(marks, axis=0), float(to_host(xp, mean))
 
 
 def _sums_above(xp: Namespace, p: Array, cuts: Floats, block: int) -> Floats:
-    """Return sum and number of what lies at or above the cuts, (2, n_labels); blocks are added up in float64."""
-    dtype, in_numpy = best_float(xp, p)
-    low, parts = beside(p, xp, rounded_up(cuts, in_numpy)), []
+    """Return sum and number (2, n_labels) of what lies at or above the cuts."""
+    dtype, host_dtype = best_float(xp, p)
+    low = beside(p, xp, rounded_up(cuts, host_dtype))
+    sums = []
     for rows in row_blocks(p.shape, block):
         cells = xp.astype(p[rows, :], dtype)
-        kept = xp.astype(cells >= low, dtype)
-        parts.append(xp.stack([xp.sum(cells * kept, axis=0), xp.sum(kept, axis=0)]))
-    return np.asarray(to_host(xp, xp.stack(parts)).sum(axis=0, dtype=np.float64))
+        predicted = xp.astype(cells >= low, dtype)  # 0 or 1
+        sums.append(xp.stack([xp.sum(cells * predicted, axis=0), xp.sum(predicted, axis=0)]))
+
+    # Blocks are added up in float64, in host memory.
+    return np.asarray(to_host(xp, xp.stack(sums)).sum(axis=0, dtype=np.float64))
 
 
 def _ratio(counts: Floats, beta_squared: float) -> Floats:
@@ -101,68 +134,109 @@ def _ratio(counts: Floats, beta_squared: float) -> Floats:
     return np.asarray(tp / np.where(below > 0, below, 1.0))
 
 
-def _best_of_rows(xp: Namespace, p: Array, beta: float, zero_division: float) -> tuple[Array, Array]:
-    """Mark the best set of each row, and give what is expected of it, (n_samples, 1)."""
+def _best_of_rows(
+    xp: Namespace,
+    p: Array,
+    beta: float,
+    zero_division: float,
+) -> tuple[Array, Array]:
+    """Return marks of the best set of each row, and what is expected of it, (n_samples, 1)."""
     falling = -xp.sort(-p, axis=1)
     size, expected = _best_sizes(xp, falling, beta, zero_division)
-    lowest = xp.min(xp.where(_numbers(xp, p, p.shape[1]) <= size, falling, np.inf), axis=1, keepdims=True)
+    is_chosen = _numbers(xp, p, p.shape[1]) <= size
+    lowest = xp.min(xp.where(is_chosen, falling, np.inf), axis=1, keepdims=True)  # (n_samples, 1)
     return mark_highest(xp, p, lowest, xp.astype(size, xp.int32)), expected
 
 
-def _best_sizes(xp: Namespace, falling: Array, beta: float, zero_division: float) -> tuple[Array, Array]:
-    """Give, for each row of falling probabilities, how many of them to predict, and the expectation, (n_samples, 1).
+def _best_sizes(
+    xp: Namespace,
+    falling: Array,
+    beta: float,
+    zero_division: float,
+) -> tuple[Array, Array]:
+    """Return how many of the falling probabilities of each row to predict, and the expectation.
 
-    E F of the k highest is at most (1 + B) m / (B m + k), m their sum and B = b^2 (Jensen); that falls with k, and ends
-    the search. One scale of the integrals serves until k + B S has trebled.
+    Both are (n_samples, 1). E F of the k highest is at most (1 + B) m / (B m + k), m their sum and
+    B = b^2 (Jensen); that falls with k, and ends the search. One scale of the integrals serves
+    until k + B S has trebled.
     """
-    few = falling.dtype == xp.float32
-    squared = min(beta * beta, _LARGEST) if few else beta * beta
-    nearly = 1.0 + max(_EQUAL, _ROUNDINGS * float(xp.finfo(falling.dtype).eps))
-    k, top = _numbers(xp, falling, falling.shape[1]), xp.cumulative_sum(falling, axis=1)
-    bound = (1.0 + squared) * top / (squared * top + k)
-    reach = squared * _centre(xp, falling)
+    beta_squared = beta * beta
+    if falling.dtype == xp.float32:
+        beta_squared = min(beta_squared, _LARGEST_BETA_SQUARED)
+    nearly = 1.0 + max(_EQUAL, _EQUAL_UNITS * float(xp.finfo(falling.dtype).eps))
+
+    # The bound of each k, (n_samples, n_labels).
+    k = _numbers(xp, falling, falling.shape[1])
+    top = xp.cumulative_sum(falling, axis=1)
+    bound = (1.0 + beta_squared) * top / (beta_squared * top + k)
+
+    # The empty set, until another is better.
     best = zero_division * xp.exp(xp.sum(xp.log1p(-falling), axis=1, keepdims=True))
-    size, done = xp.zeros_like(best), xp.zeros_like(best)
+    size = xp.zeros_like(best)
+
+    reach = beta_squared * _centre(xp, falling)
+    done = xp.zeros_like(best)  # sets up to this size are compared
     while True:
+        # The sizes that one scale serves, as far as the bound does not rule them out.
         last = xp.ceil(3.0 * (done + 1.0 + reach) - reach)
         wanted = (k > done) & (k <= last) & (falling > 0) & (bound >= best)
         width = int(xp.max(xp.where(wanted, k, 0.0)))
         if width == 0:
             return size, best
         scale = 3.0**0.5 * (done + 1.0 + reach)
-        f = xp.where(wanted[:, :width], _expectations(xp, falling, width, scale, squared, beta > 1), 0.0)
+        f = _expectations(xp, falling, width, scale, beta_squared, beta > 1)
+        f = xp.where(wanted[:, :width], f, 0.0)
+
+        # The smallest of those that are nearly the best, if it beats what was best before.
         highest = xp.max(f, axis=1, keepdims=True)
-        smallest = xp.min(xp.where(f * nearly >= highest, k[:width], np.inf), axis=1, keepdims=True)
-        better = highest > best * nearly
-        best, size = xp.where(better, highest, best), xp.where(better, smallest, size)
+        nearly_best = xp.where(f * nearly >= highest, k[:width], np.inf)
+        smallest = xp.min(nearly_best, axis=1, keepdims=True)
+        is_better = highest > best * nearly
+        best = xp.where(is_better, highest, best)
+        size = xp.where(is_better, smallest, size)
         done = last
 
 
-def _expectations(xp: Namespace, falling: Array, width: int, scale: Array, beta_squared: float, many: bool) -> Array:
-    """Return E F of the 1, 2, ..., `width` highest probabilities of each row, with nodes of one scale each.
+def _expectations(
+    xp: Namespace,
+    falling: Array,
+    width: int,
+    scale: Array,
+    beta_squared: float,
+    many: bool,
+) -> Array:
+    """Return E F of the 1, 2, ..., `width` highest probabilities of each row, (n_samples, width).
 
     E F = (1 + B) integral of u^(k - 1) G(v) H(v) du,    u = exp(-z / scale),    v = u^B,
-    G(v) = product over all labels of (1 - p + p v),    H(v) = sum over the k highest of p v / (1 - p + p v)
+    G(v) = product over all labels of (1 - p + p v)
+    H(v) = sum over the k highest of p v / (1 - p + p v)
+
+    The nodes of a row have one scale, (n_samples, 1).
     """
-    k, tiny = _numbers(xp, falling, width), float(xp.finfo(falling.dtype).smallest_normal)
+    k = _numbers(xp, falling, width)
+    tiny = float(xp.finfo(falling.dtype).smallest_normal)
     total = xp.zeros_like(falling[:, :width])
     for z, log_weight in _nodes(many):
         x = z / scale
         v = xp.clip(xp.exp(-beta_squared * x), tiny, 1.0)
-        hit = falling * v
-        factors = (1.0 - falling) + hit  # Without underflow: their product is at least exp(-3.8 z), z at most 173.
+        # Without underflow: the product is at least exp(-3.8 z), z at most 173.
+        p_v = falling * v
+        factors = (1.0 - falling) + p_v
         g = xp.prod(factors, axis=1, keepdims=True)
-        h = xp.cumulative_sum((hit / factors)[:, :width], axis=1)
+        h = xp.cumulative_sum((p_v / factors)[:, :width], axis=1)
         total = total + xp.exp(log_weight - x * k) * g * h
     return (1.0 + beta_squared) * total / scale
 
 
 def _centre(xp: Namespace, p: Array) -> Array:
-    """Return the geometric mean of the ends of what S takes, given S > 0: five standard deviations from its mean."""
+    """Return the geometric mean of the ends of what S takes, given S > 0, (n_samples, 1)."""
+    # The ends lie five standard deviations from the mean.
     mean = xp.sum(p, axis=1, keepdims=True)
     spread = 5.0 * xp.sqrt(xp.sum(p * (1.0 - p), axis=1, keepdims=True))
-    least = xp.ones_like(mean)
-    return xp.sqrt(xp.where(mean - spread > 1, mean - spread, least) * (xp.where(mean > 1, mean, least) + spread))
+    one = xp.ones_like(mean)
+    low = xp.where(mean - spread > 1, mean - spread, one)
+    high = xp.where(mean > 1, mean, one) + spread
+    return xp.sqrt(low * high)
 
 
 def _numbers(xp: Namespace, like: Array, n: int) -> Array:

@@ -1,13 +1,13 @@
-"""Array libraries under the names of the array API (https://data-apis.org/array-api), as far as they are used here.
+"""Array libraries under the names of the array API, as far as they are used here.
 
-JAX and others follow it; of torch, of CuPy and of NumPy before 2.1 the few functions that differ are adapted.
+JAX and others follow it (https://data-apis.org/array-api); of torch, of CuPy and of NumPy before 2.1
+the few functions that differ are adapted.
 """
 
 import sys
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.libraries import imported
 from thresholds._arrays.types import Dense
@@ -18,15 +18,18 @@ Namespace: TypeAlias = Any  # an array library, or what stands for it
 
 def namespace_on_device(value: object) -> Namespace | None:
     """Return the namespace of an array that is not in host memory; None for anything else."""
-    if isinstance(value, np.ndarray | np.generic) or not hasattr(type(value), "device") or _is_traced(value):
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(type(value), "device"):
         return None
-    return None if _in_host_memory(value) else _namespace(value)
+    if _is_traced(value) or _in_host_memory(value):
+        return None
+    return _namespace(value)
 
 
 def is_tensor(value: object) -> bool:
     """Whether `value` is an array of another library than NumPy, wherever it is."""
-    known = not isinstance(value, np.ndarray | np.generic) and _namespace(value) is not None
-    return known and not _is_traced(value) and not getattr(value, "is_nested", False)
+    if isinstance(value, np.ndarray | np.generic) or _namespace(value) is None:
+        return False
+    return not _is_traced(value) and not getattr(value, "is_nested", False)
 
 
 def known_to_numpy(array: Array) -> bool:
@@ -35,7 +38,7 @@ def known_to_numpy(array: Array) -> bool:
 
 
 def own(value: Array) -> tuple[Namespace, Array]:
-    """Return an array's namespace, and the array without the gradients that torch may be tracking."""
+    """Return an array's namespace, and the array without the gradients that torch may track."""
     namespace = _namespace(value)
     return namespace, value.detach() if isinstance(namespace, _Torch) else value
 
@@ -46,12 +49,13 @@ def dtype_name(array: Array) -> str:
 
 
 def best_float(namespace: Namespace, like: Array) -> tuple[Any, np.dtype[Any]]:
-    """Return float64, or float32 if the device of an array has none: the library's dtype, and NumPy's."""
+    """Return float64, or float32 if an array's device has none: the library's dtype, and NumPy's."""
     if isinstance(namespace, _Adapted):
         name = namespace.best_float(like)
     else:
-        known = namespace.__array_namespace_info__().dtypes(device=like.device, kind="real floating")
-        name = "float64" if "float64" in known else "float32"
+        info = namespace.__array_namespace_info__()
+        dtypes = info.dtypes(device=like.device, kind="real floating")
+        name = "float64" if "float64" in dtypes else "float32"
     return getattr(namespace, name), np.dtype(name)
 
 
@@ -60,13 +64,14 @@ def beside(like: Array, namespace: Namespace, values: Dense) -> Array:
     return namespace.asarray(values, device=getattr(like, "device", None))
 
 
-def to_host(namespace: Namespace, array: Array) -> npt.NDArray[Any]:
+def to_host(namespace: Namespace, array: Array) -> Dense:
     """Copy a small array to host memory."""
     if dtype_name(array) == "bfloat16":  # which NumPy has not
         array = namespace.astype(array, namespace.float32)
     if isinstance(namespace, _Adapted):
         return np.asarray(namespace.to_host(array))
-    hosts = [device for device in namespace.__array_namespace_info__().devices() if _is_host(device)]
+    devices = namespace.__array_namespace_info__().devices()
+    hosts = [device for device in devices if _is_host(device)]
     return np.asarray(array.to_device(hosts[0]) if hosts else array)  # JAX converts by itself.
 
 
@@ -94,7 +99,8 @@ def _in_host_memory(value: Any) -> bool:
 
 
 def _is_host(device: object) -> bool:
-    """Whether a device is the host: every library says so in its name ("cpu", "CPU_DEVICE", "TFRT_CPU_0")."""
+    """Whether a device is the host."""
+    # Every library says so in its name: "cpu", "CPU_DEVICE", "TFRT_CPU_0".
     return "cpu" in str(device).lower()
 
 
@@ -152,10 +158,12 @@ class _LikeNumpy(_Adapted):
         return self._library.asarray(values)  # CuPy: on its current device
 
     def astype(self, x: Array, dtype: Any) -> Array:
-        return x.view(dtype) if x.dtype == np.bool_ and dtype == np.uint8 else x.astype(dtype, copy=False)
+        if x.dtype == np.bool_ and dtype == np.uint8:
+            return x.view(dtype)
+        return x.astype(dtype, copy=False)
 
-    def concat(self, parts: list[Array], *, axis: int) -> Array:
-        return self._library.concatenate(parts, axis=axis)
+    def concat(self, arrays: list[Array], *, axis: int) -> Array:
+        return self._library.concatenate(arrays, axis=axis)
 
     def cumulative_sum(self, x: Array, *, axis: int, dtype: Any = None) -> Array:
         return self._library.cumsum(x, axis=axis, dtype=dtype)

@@ -11,28 +11,30 @@ from thresholds.results import Table, counted
 
 def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> Table:
     """Lay out the columns `state` and `predicted_positive` of a table; `meanings` gives the states in order."""
-    predicted, body = table["predicted_positive"], []
+    predicted = table["predicted_positive"]
+    n_predicted = max(predicted.sum(), 1)
+    body = []
     for state, meaning in meanings.items():
-        of_state = table["state"] == state
-        n, count = np.count_nonzero(of_state), int(predicted[of_state].sum())
-        shares = (f"{n / table.size:.1%}", f"{count:,}", f"{count / max(predicted.sum(), 1):.1%}")
-        body.append((state, f"{n:,}", *shares, meaning))
+        in_state = table["state"] == state
+        n_labels = np.count_nonzero(in_state)
+        predictions = int(predicted[in_state].sum())
+        labels = (f"{n_labels:,}", f"{n_labels / table.size:.1%}")
+        body.append((state, *labels, f"{predictions:,}", f"{predictions / n_predicted:.1%}", meaning))
     return Table([("state", "labels", "", "predictions", "share", "")], body, left=(0, 5))
 
 
-def of_platypuses(table: npt.NDArray[Any], meaning: str, k: int) -> str:
+def platypuses_in_brief(table: npt.NDArray[Any], meaning: str, k: int) -> str:
     """Say how many platypuses there are, what share of all predictions they take, and name those predicted most."""
-    flagged, predicted = table[table["state"] == "platypus"], table["predicted_positive"]
-    share = flagged["predicted_positive"].sum() / max(predicted.sum(), 1)
-    order = np.argsort(-flagged["predicted_positive"], kind="stable")
-    most = [f"{row['name']} ({row['predicted_rate']:.1%} of the rows)" for row in flagged[order]]
-    these = "1 platypus takes" if flagged.size == 1 else f"{flagged.size:,} platypuses take"
-    return f"{these} {share:.1%} of all predictions ({meaning}): {named(most, k)}"
+    platypuses = table[table["state"] == "platypus"]
+    share = platypuses["predicted_positive"].sum() / max(table["predicted_positive"].sum(), 1)
+    order = np.argsort(-platypuses["predicted_positive"], kind="stable")
+    names = [f"{row['name']} ({row['predicted_rate']:.1%} of the rows)" for row in platypuses[order]]
+    these = "1 platypus takes" if platypuses.size == 1 else f"{platypuses.size:,} platypuses take"
+    return f"{these} {share:.1%} of all predictions ({meaning}): {first_names(names, k)}"
 
 
-def named(names: Collection[str], k: int) -> str:
+def first_names(names: Collection[str], k: int) -> str:
     """List the first k names, and say how many more there are."""
-    shown, more = list(names)[:k], len(names) - k
-    return ", ".join(" ".join(str(name).split()) for name in shown) + (
-        f" and {counted(more, 'other')}" if more > 0 else ""
-    )
+    shown = [" ".join(str(name).split()) for name in list(names)[:k]]
+    n_others = len(names) - k
+    return ", ".join(shown) + (f" and {counted(n_others, 'other')}" if n_others > 0 else "")

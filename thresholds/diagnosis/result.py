@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints
-from thresholds.diagnosis.by_state import by_state, named, of_platypuses
+from thresholds.diagnosis.by_state import by_state, first_names, platypuses_in_brief
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
 from thresholds.results import Result, Table, counted, n_more, plain
@@ -154,9 +154,9 @@ class Diagnosis(Result):
         lines = []
         if self.backwards.any():
             names = self.table["name"][self.backwards]
-            lines.append(of_backwards(names.size, self._n_tested, named(names, k)))
+            lines.append(backwards_in_brief(names.size, self._n_tested, first_names(names, k)))
         if self.platypus.any():
-            lines.append(of_platypuses(self.table, _MEANINGS["platypus"], k))
+            lines.append(platypuses_in_brief(self.table, _MEANINGS["platypus"], k))
         return "\n".join(lines)
 
     def _records(self) -> Dense:
@@ -174,8 +174,9 @@ class Diagnosis(Result):
 
     def _about(self) -> str:
         """Say what was judged; if most labels rank backwards, that first."""
-        backwards, tested = int(self.backwards.sum()), self._n_tested
-        first = f"{of_backwards(backwards, tested)}. " if are_many(backwards, tested) else ""
+        backwards = int(self.backwards.sum())
+        tested = self._n_tested
+        first = f"{backwards_in_brief(backwards, tested)}. " if are_many(backwards, tested) else ""
         return (
             f"{first}{self.n_labels:,} labels judged on {self.n_samples:,} rows; over-predicted is more than"
             f" {self.overprediction:g} times as often as true, false discovery rate {self.alpha:g}"
@@ -186,18 +187,11 @@ class Diagnosis(Result):
         flagged = self.table[self._is_flagged]
         place = np.array([FLAGGED.index(state) for state in flagged["state"]], np.int64)
         order = np.lexsort((-flagged["predicted_positive"], place))[:k]
+        n_flagged = f"of {flagged.size:,} flagged"
+        least = f"AUROC >= {self.min_auroc:g}"
         head = [
             ("most predicted", "", "predicted", "true", "", "", "p-value of", "p-value of"),
-            (
-                f"of {flagged.size:,} flagged",
-                "state",
-                "on",
-                "on",
-                "F1",
-                "AUROC",
-                "chance",
-                f"AUROC >= {self.min_auroc:g}",
-            ),
+            (n_flagged, "state", "on", "on", "F1", "AUROC", "chance", least),
         ]
         body = [
             (
@@ -205,10 +199,7 @@ class Diagnosis(Result):
                 str(row["state"]),
                 *(f"{row[name]:.2%}" for name in ("predicted_rate", "base_rate")),
                 *(_number(row[name]) for name in ("f", "auroc")),
-                *(
-                    "" if np.isnan(row[name]) else _p(row[name]).removeprefix("= ")
-                    for name in ("p_informative", "p_uninformative")
-                ),
+                *(_p_cell(row[name]) for name in ("p_informative", "p_uninformative")),
             )
             for row in flagged[order]
         ]
@@ -243,25 +234,32 @@ class MostPredicted(Result):
 
 def reason(columns: Mapping[str, Dense], j: int, min_auroc: float) -> str:
     """Say in words why a label has its state."""
-    state, positives = columns["state"][j], columns["n_positives"][j]
+    state = columns["state"][j]
+    positives = columns["n_positives"][j]
     often = f"{columns['overprediction'][j]:.3g} times as often as true"
+
+    # States that no test decides.
     if state == "unsupported":
         return "no positives"
     if state in ("overpredicted", "ok"):
         return often
+    if positives == 0:
+        return "predicted, but never true here"
     if positives < FEWEST:
-        few = f"{often}, {counted(positives, 'positive')}: too few to test AUROC"
-        return few if positives else "predicted, but never true here"
+        return f"{often}, {counted(positives, 'positive')}: too few to test AUROC"
     if np.isnan(columns["p_informative"][j]):
         return f"{often}, hardly any negatives: nothing can be told"
+
+    # What the tests say.
     if state == "backwards":
-        auroc, backwards = columns["auroc"][j], columns["p_backwards"][j]
-        return f"{often}; AUROC {auroc:.3g}, below 1/2 (p {_p(backwards)}): negated scores would rank better"
-    low, chance = columns["p_uninformative"][j], columns["p_informative"][j]
+        below = f"AUROC {columns['auroc'][j]:.3g}, below 1/2 (p {_p(columns['p_backwards'][j])})"
+        return f"{often}; {below}: negated scores would rank better"
+    better = f"not shown better than chance (p {_p(columns['p_informative'][j])})"
+    p_below = columns["p_uninformative"][j]
+    below = f"AUROC below {min_auroc:g} (p {_p(p_below)})"
     if state == "platypus":
-        return f"{often}; AUROC below {min_auroc:g} (p {_p(low)}), not shown better than chance (p {_p(chance)})"
-    tested = "" if np.isnan(low) else f", nor AUROC below {min_auroc:g} (p {_p(low)})"
-    return f"{often}; not shown better than chance (p {_p(chance)}){tested}"
+        return f"{often}; {below}, {better}"
+    return f"{often}; {better}" + ("" if np.isnan(p_below) else f", nor {below}")
 
 
 def are_many(backwards: int, tested: int) -> bool:
@@ -269,13 +267,16 @@ def are_many(backwards: int, tested: int) -> bool:
     return 2 * backwards > tested
 
 
-def of_backwards(backwards: int, tested: int, names: str = "") -> str:
+def backwards_in_brief(backwards: int, tested: int, names: str = "") -> str:
     """Say how many labels rank backwards, which, and what that looks like."""
     labels = f"{backwards:,} of {counted(tested, 'label')} with at least {FEWEST} positives"
-    said = f"{labels} {'ranks' if backwards == 1 else 'rank'} backwards{names and f' ({names})'}"
+    rank = "ranks" if backwards == 1 else "rank"
+    which = f" ({names})" if names else ""
     if are_many(backwards, tested):
-        return f"{said}: y_score looks negated (higher should mean more likely)"
-    return f"{said}: positives score lower than the rest"
+        meaning = "y_score looks negated (higher should mean more likely)"
+    else:
+        meaning = "positives score lower than the rest"
+    return f"{labels} {rank} backwards{which}: {meaning}"
 
 
 def frozen(array: Dense) -> Dense:
@@ -287,6 +288,11 @@ def frozen(array: Dense) -> Dense:
 def _p(value: float) -> str:
     """Return a p-value; normal tails are not trusted beyond 1e-15."""
     return "< 1e-15" if value < 1e-15 else f"= {value:.2g}"
+
+
+def _p_cell(value: float) -> str:
+    """Return a p-value as a table shows it, nothing for NaN."""
+    return "" if np.isnan(value) else _p(value).removeprefix("= ")
 
 
 def _number(value: float) -> str:

@@ -57,7 +57,7 @@ def diagnose(
         scores and truth, not about the rule. Rows count as independent: of repeats, and of groups such as images of
         one patient, give one each, else p-values are too small.
     rule : any rule; absent entries of a sparse `y_score` get its `missing`
-    alpha : in (0, 1), the false discovery rate of each verdict, over all labels that can be tested
+    alpha : in (0, 1), the false discovery rate of each test, over all labels that can be tested
         In simulations with 20 % useless labels, fewer than `alpha` of the labels flagged "platypus" were useful ones
         (experiments/diagnosis). Where scores are lists of the top few, cutting them off lowers the AUROC itself, and
         more flags are about labels that complete scores would know: ask for a lower `min_auroc` there.
@@ -95,7 +95,7 @@ def diagnose(
     class as in Agresti & Caffo 2000, for positives that score both higher and lower than the rest; undetermined (NaN)
     with fewer than 5 positives or negatives. The second is approximate; simulated, it errs on the safe side for normal
     scores (docs/guards.md). 5 positives below all others have p = .047, 7 have .008, 10 have .0004.
-    Each verdict has its own false discovery rate: where no label is known at all, some label is called informative with
+    Each test has its own false discovery rate: where no label is known at all, some label is called informative with
     a probability of at most `alpha`, and some label backwards with one of at most `alpha` / 2.
 
     References
@@ -134,7 +134,7 @@ def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteri
     """Hold what a rule predicts against the evidence on the same rows."""
     counts = judge(rule, problem).by_label
     placement: Placement = getattr(rule, "placement", None) or "low"
-    columns = _columns(counts, problem.n_samples, evidence) | {
+    columns = _figures(counts, problem.n_samples, evidence) | {
         "name": names_of(problem.label_names, problem.n_labels),
         "threshold": rule.thresholds if isinstance(rule, ThresholdRule) else np.full(problem.n_labels, np.nan),
         "informative": rejected(evidence.p_informative, criteria.alpha),
@@ -153,28 +153,32 @@ def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteri
 
 def states_of(counts: ConfusionCounts, evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.str_]:
     """Return the state of each label from what a rule predicts, counted without weights, and the evidence."""
-    informative, uninformative = (
-        rejected(p, criteria.alpha) for p in (evidence.p_informative, evidence.p_uninformative)
-    )
-    backwards = are_backwards(evidence, criteria)
     _, predicted, positives = counts.sums
     with np.errstate(divide="ignore", invalid="ignore"):
         over = predicted / positives > criteria.overprediction
-    unclear = (positives < FEWEST) | ~(informative | uninformative)
+
+    # What the tests say, each with its own false discovery rate.
+    backwards = are_backwards(evidence, criteria)
+    informative = rejected(evidence.p_informative, criteria.alpha)
+    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
     useless = uninformative & ~informative
-    return np.select([backwards, over & useless, over & unclear, positives == 0, over], STATES[:-1], STATES[-1])
+    undetermined = (positives < FEWEST) | ~(informative | uninformative)
+
+    # The first that applies, in the order of STATES.
+    conditions = [backwards, over & useless, over & undetermined, positives == 0, over]
+    return np.select(conditions, STATES[:-1], STATES[-1])
 
 
 def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool_]:
-    """Tell which labels are shown to rank backwards, and not shown to have some positives at the top all the same."""
+    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
     return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(evidence.p_informative, criteria.alpha)
 
 
-def _columns(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:
+def _figures(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:
     """Return the figures of each label; 0/0 is NaN."""
     _, predicted, positives = counts.sums
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_all = 2 * positives / (positives + n)
+        f_predict_all = 2 * positives / (positives + n)
         f = counts.f_score()
         return {
             "n_positives": positives,
@@ -185,8 +189,8 @@ def _columns(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, n
             "precision": counts.precision(),
             "recall": counts.recall(),
             "f": f,
-            "f_predict_all": of_all,
-            "lift": f / of_all,
+            "f_predict_all": f_predict_all,
+            "lift": f / f_predict_all,
             "best_f": evidence.best_f,
             "auroc": evidence.auroc,
             "p_informative": evidence.p_informative,

@@ -12,7 +12,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import to_dense
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
-from thresholds.diagnosis.by_state import by_state, of_platypuses
+from thresholds.diagnosis.by_state import by_state, platypuses_in_brief
 from thresholds.results import Result, Table, names_of, plain, rows_of
 from thresholds.rule import Rule
 
@@ -57,7 +57,7 @@ class ExpectedDiagnosis(Result):
         """Name k of the platypuses, in a line; "" if there are none."""
         if not (self.state == "platypus").any():
             return ""
-        return of_platypuses(self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1))
+        return platypuses_in_brief(self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1))
 
     def _records(self) -> npt.NDArray[Any]:
         """Return the table."""
@@ -121,33 +121,43 @@ def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: floa
     probabilities, names = _checks.named(probabilities, "probabilities", rule.label_names)
     matrix = _checks.probabilities(probabilities, label_names=names)
     rule.validate(matrix)
-    n, n_labels = matrix.shape
-    expected, predicted, hits, squares = np.zeros((4, n_labels))
-    for rows in row_blocks(n, n_labels):
+    n_samples, n_labels = matrix.shape
+
+    # Sums over the rows, all (n_labels,): of p, of p^2, of decisions, and of p where the label is predicted.
+    positives, squares, predicted, tp = np.zeros((4, n_labels))
+    dense = rule.needs_dense(matrix)
+    for rows in row_blocks(n_samples, n_labels):
         block = matrix[rows]
         p = np.asarray(to_dense(block), np.float64)
-        decided = np.asarray(to_dense(rule.decide(block, dense=rule.needs_dense(block))))
-        expected += p.sum(axis=0)
+        decided = np.asarray(to_dense(rule.decide(block, dense=dense)))
+        positives += p.sum(axis=0)
         squares += (p**2).sum(axis=0)
         predicted += decided.sum(axis=0)
-        hits += (p * decided).sum(axis=0)
-    base = expected / n
+        tp += (p * decided).sum(axis=0)
+
+    # F of these as of counts; 0/0 is NaN.
+    base_rate = positives / n_samples
     with np.errstate(divide="ignore", invalid="ignore"):
-        f, of_all = 2 * hits / (expected + predicted), 2 * expected / (expected + n)
-        over = predicted / expected > overprediction
-        conditions = [over & (f < 2 * of_all), expected == 0, over]
+        f = 2 * tp / (positives + predicted)
+        f_predict_all = 2 * positives / (positives + n_samples)
+        ratio = predicted / positives
+        variance = np.maximum(squares / n_samples - base_rate**2, 0)
         columns = {
             "name": names_of(names, n_labels),
-            "expected_positives": expected,
-            "base_rate": base,
+            "expected_positives": positives,
+            "base_rate": base_rate,
             "threshold": getattr(rule, "thresholds", np.full(n_labels, np.nan)),
             "predicted_positive": predicted.astype(np.int64),
-            "predicted_rate": predicted / n,
-            "overprediction": predicted / expected,
+            "predicted_rate": predicted / n_samples,
+            "overprediction": ratio,
             "expected_f": f,
-            "f_predict_all": of_all,
-            "lift": f / of_all,
-            "resolution": np.maximum(squares / n - base**2, 0) / (base * (1 - base)),
-            "state": np.select(conditions, ["platypus", "unsupported", "overpredicted"], "ok"),
+            "f_predict_all": f_predict_all,
+            "lift": f / f_predict_all,
+            "resolution": variance / (base_rate * (1 - base_rate)),
         }
-    return ExpectedDiagnosis(rows_of(columns), overprediction, n)
+
+    # The first that applies.
+    over = ratio > overprediction
+    conditions = [over & (f < 2 * f_predict_all), positives == 0, over]
+    columns["state"] = np.select(conditions, ["platypus", "unsupported", "overpredicted"], "ok")
+    return ExpectedDiagnosis(rows_of(columns), overprediction, n_samples)

@@ -1,12 +1,12 @@
-"""Expected counts, what rules from probabilities alone read: true positives, predictions and positives of each label.
+"""Expected counts: true positives, predictions and positives, from probabilities alone.
 
-With probabilities p, decisions h and row weights w they are the sums of w p h, of w h and of w p. F-beta of expected
-counts is highest for the labels with
+With probabilities p, decisions h and row weights w they are, for each label, the sums of w p h, of
+w h and of w p. F-beta of expected counts is highest for the labels with
 
     p >= F* / (1 + b^2),    F* the highest value, b = beta
 
-(Lipton et al. 2013, theorem 5.1 and corollary 5.2, for any beta; docs/proofs.md). The cut is found without
-sorting, as the limit of F / (1 + b^2) of what the last such cut predicts.
+(Lipton et al. 2013, theorem 5.1 and corollary 5.2, for any beta; docs/proofs.md). The cut is found
+without sorting, as the limit of F / (1 + b^2) of what the last such cut predicts.
 """
 
 from collections.abc import Callable
@@ -21,17 +21,17 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense, transposed
 from thresholds._arrays.types import Dense, Floats, Matrix, Places
 from thresholds._checks import InputError
-from thresholds._kernels.expected_counts import add_decisions, add_rows, add_sparse_decisions, add_sparse_rows
+from thresholds._kernels import expected_counts as kernels
 from thresholds.metrics.counts import ConfusionCounts
 
-_CHUNK_CELLS = 2**22  # Enough for a thread; sums of chunks are added in order, whatever the number of threads.
+_CHUNK_CELLS = 2**22  # enough for a thread; sums of chunks are added in order, whatever the threads
 _MOST_CHUNKS = 64
 _BLOCK_ROWS = 4096  # whose sums are added up before they join the others
-_PIECE_CELLS = 2**21
-_LEAST = np.finfo(np.float64).smallest_subnormal
-_STRIDES = (64, 8)  # Samples of every 64th, then every 8th row lead to a cut from which few passes are left.
+_PIECE_CELLS = 2**21  # of dense rows, small enough for copies
+_SMALLEST = np.finfo(np.float64).smallest_subnormal
+_STRIDES = (64, 8)  # Every 64th, then every 8th row leads to a cut from which few passes are left.
 _LEAST_SAMPLE = 256  # rows
-_FEW = 8  # The last labels are copied out once they are fewer than a part like this.
+_COPY_BELOW = 1 / 8  # of the labels: those still climbing are copied out then
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,26 @@ class Probabilities:
     label_names: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, probabilities: object, sample_weight: object = None, label_names: object = None) -> "Probabilities":
+    def of(
+        cls,
+        probabilities: object,
+        sample_weight: object = None,
+        label_names: object = None,
+    ) -> "Probabilities":
         """Check arguments and keep them together."""
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", probabilities=probabilities)
         probabilities, names = _checks.named(probabilities, "probabilities", label_names)
         matrix = _checks.probabilities(probabilities, label_names=names)
-        _checks.one_name_each(names, matrix.shape[1])
-        found, unit = _checks.weights_of_rows(sample_weight, matrix.shape[0], some=False)
-        if found is not None and not found.any():
-            raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
-        weights = np.ones(matrix.shape[0]) if found is None else found.astype(np.float64)
-        return cls(matrix, weights, unit, _chunk(*matrix.shape), names)
+        n_samples, n_labels = matrix.shape
+        _checks.one_name_each(names, n_labels)
+        row_weights, unit = _checks.weights_of_rows(sample_weight, n_samples, some=False)
+        if row_weights is None:
+            row_weights = np.ones(n_samples)
+        if not row_weights.any():
+            expected = "at least one positive weight"
+            raise InputError(f"sample_weight is 0 for every row, expected {expected}")
+        weights = row_weights.astype(np.float64)
+        return cls(matrix, weights, unit, _chunk(n_samples, n_labels), names)
 
     @property
     def n_samples(self) -> int:
@@ -78,116 +87,205 @@ class Probabilities:
 
 
 def _chunk(n_samples: int, n_labels: int) -> int:
-    """Choose a number of rows that depends on the shape alone; chunks are few where many labels make sums long."""
-    wanted = min(n_samples * n_labels // _CHUNK_CELLS, _CHUNK_CELLS // n_labels, _MOST_CHUNKS)
-    return -(-n_samples // max(wanted, 2))
+    """Choose a number of rows that depends on the shape alone.
+
+    Chunks are few where many labels make sums long.
+    """
+    n_chunks = min(n_samples * n_labels // _CHUNK_CELLS, _CHUNK_CELLS // n_labels, _MOST_CHUNKS)
+    return -(-n_samples // max(n_chunks, 2))
 
 
 def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = -1) -> ConfusionCounts:
     """Return the expected counts of predicting what lies at or above the cut of each label."""
-    return _counts(p, _sums_above(p, cuts, n_jobs)[0])
+    sums, _ = _sums_above(p, cuts, n_jobs)
+    return _counts(p, sums)
 
 
 def counts_of_rows(p: Probabilities, decided: Matrix, n_jobs: int | None = -1) -> ConfusionCounts:
     """Return the expected counts of 0/1 decisions, by row, without weights."""
-    rows = Probabilities(transposed(p.matrix), np.ones(p.n_labels), 1.0, _chunk(p.n_labels, p.n_samples))
+    chunk = _chunk(p.n_labels, p.n_samples)
+    rows = Probabilities(transposed(p.matrix), np.ones(p.n_labels), 1.0, chunk)
     return replace(counts_of_decisions(rows, transposed(decided), n_jobs), labels=None)
 
 
-def counts_of_decisions(p: Probabilities, decided: Matrix, n_jobs: int | None = -1) -> ConfusionCounts:
+def counts_of_decisions(
+    p: Probabilities,
+    decided: Matrix,
+    n_jobs: int | None = -1,
+) -> ConfusionCounts:
     """Return the expected counts of 0/1 decisions, by label."""
 
     def add(rows: slice, sums: Floats, _: Floats) -> None:
-        part, marks, weights = p.matrix[rows], decided[rows], p.weights[rows]
-        if is_sparse(part) and is_sparse(marks):
-            places = (part.indptr, part.indices, _loopable(part.data), marks.indptr, marks.indices)
-            add_sparse_decisions(*places, weights, *sums)
+        block = p.matrix[rows]
+        marks = decided[rows]
+        weights = p.weights[rows]
+        tp, predicted, positives = sums
+        if is_sparse(block) and is_sparse(marks):
+            kernels.add_sparse_decisions(
+                block.indptr,
+                block.indices,
+                _loopable(block.data),
+                marks.indptr,
+                marks.indices,
+                weights,
+                tp,
+                predicted,
+                positives,
+            )
         else:
-            cells = _loopable(to_dense(part))
-            add_decisions(cells, np.ascontiguousarray(to_dense(marks), np.uint8), weights, *sums)
+            cells = _loopable(to_dense(block))
+            dense_marks = np.ascontiguousarray(to_dense(marks), np.uint8)
+            kernels.add_decisions(cells, dense_marks, weights, tp, predicted, positives)
 
-    return _counts(p, _over_chunks(p, add, n_jobs)[0])
+    sums, _ = _over_chunks(p, add, n_jobs)
+    return _counts(p, sums)
 
 
 def best_cuts(
-    p: Probabilities, beta: float, *, pooled: bool, n_jobs: int | None = -1, progress: bool = False
+    p: Probabilities,
+    beta: float,
+    *,
+    pooled: bool,
+    n_jobs: int | None = -1,
+    progress: bool = False,
 ) -> tuple[Floats, ConfusionCounts]:
-    """Return F* / (1 + b^2) of each label, or, for each, that of their pooled counts, and what it counts; above 0."""
+    """Return F* / (1 + b^2) of each label, above 0, and what that cut counts.
+
+    `pooled` is for the ratio of the pooled counts of all labels, the same for each.
+    """
+    # Samples of the rows lead to a cut near the best.
     cuts = np.zeros(1 if pooled else p.n_labels)
     for stride in _STRIDES:
         if p.n_samples >= _LEAST_SAMPLE * stride:
             cuts, _ = _climb(p.every(stride), cuts, beta, pooled, n_jobs)
     cuts, sums = _climb(p, cuts, beta, pooled, n_jobs, progress)
     cuts = np.broadcast_to(cuts, p.n_labels)
+
+    # A label whose probabilities are all 0 is not predicted. Where F is too small for a float, the
+    # smallest float is the cut: count again.
     sums[:, sums[2] == 0] = 0.0
-    if (cuts[sums[2] > 0] == 0).any():  # F is too small for a float.
-        sums, _ = _sums_above(p, np.maximum(cuts, _LEAST), n_jobs)
-    return np.maximum(cuts, _LEAST), _counts(p, sums)
+    if (cuts[sums[2] > 0] == 0).any():
+        sums, _ = _sums_above(p, np.maximum(cuts, _SMALLEST), n_jobs)
+    return np.maximum(cuts, _SMALLEST), _counts(p, sums)
 
 
 def _climb(
-    p: Probabilities, start: Floats, beta: float, pooled: bool, n_jobs: int | None, progress: bool = False
+    p: Probabilities,
+    start: Floats,
+    beta: float,
+    pooled: bool,
+    n_jobs: int | None,
+    progress: bool = False,
 ) -> tuple[Floats, Floats]:
-    """Replace each cut by F / (1 + b^2) of what it predicts, until that predicts the same; give the sums, too.
+    """Replace each cut by F / (1 + b^2) of what it predicts, until that predicts the same.
 
-    F of any decisions is at most F*, so that from the second step on cuts lie below the optimum and only rise: Newton's
-    method on a convex function (Dinkelbach 1967). Labels that are settled are left out once they are many.
+    Returns the cuts (n_labels,), or (1,) of pooled counts, and the sums (3, n_labels) there. F of
+    any decisions is at most F*, so that from the second step on cuts lie below the optimum and only
+    rise: Newton's method on a convex function (Dinkelbach 1967).
     """
-    low, left = start, np.arange(start.size)  # `low` is about the labels that are left, or about all of them pooled.
-    cuts, counted, done = start.copy(), np.zeros((3, p.n_labels)), np.zeros(start.size, np.bool_)
-    value, least = np.full(start.size, -np.inf), np.full(start.size, np.inf)
+    cuts = start.copy()
+    counted = np.zeros((3, p.n_labels))
+
+    # About the labels that still climb, or about all of them pooled.
+    climbing = np.arange(start.size)
+    low = start
+    done = np.zeros(start.size, np.bool_)
+    value = np.full(start.size, -np.inf)  # F / (1 + b^2) of what `low` predicts
+    least = np.full(start.size, np.inf)  # the lowest probability that is predicted
+
     while not done.all():
-        before, lowest = value, least
+        # What the cuts predict.
+        before = value
+        least_before = least
         sums, least = _sums_above(p, np.broadcast_to(low, p.n_labels), n_jobs, progress)
         tp, predicted, positives = sums
-        everything = p.weights.sum()
+        n_cells = p.weights.sum()
         if pooled:
             tp, predicted, positives = sums.sum(axis=1, keepdims=True)
-            least, everything = least.min(keepdims=True), everything * p.n_labels
-        value = np.maximum(_ratio(tp, predicted, positives, beta), _ratio(positives, everything, positives, beta))
+            least = least.min(keepdims=True)
+            n_cells = n_cells * p.n_labels
+
+        # Its value, at least that of predicting everything.
+        of_cut = _ratio(tp, predicted, positives, beta)
+        of_everything = _ratio(positives, n_cells, positives, beta)
+        value = np.maximum(of_cut, of_everything)
+
+        # A cut is settled if the next one predicts the same. But for rounding, what a step has left
+        # out without gain lay at the optimum: the step is undone.
         rising = low == before
-        undone = rising & (before > lowest) & (value <= before)  # But for rounding, what went lay at the optimum.
+        undone = rising & (before > least_before) & (value <= before)
         settled = undone | ((value <= least) & (rising | (value >= low)))
-        kept = np.broadcast_to(~(done | undone), p.n_labels)
-        counted[:, kept if pooled else left[kept]] = sums[:, kept]
-        low = np.where(done, low, np.where(undone, lowest, np.where(rising, np.maximum(value, low), value)))
-        cuts[left] = low
+        updated = np.broadcast_to(~(done | undone), p.n_labels)
+        counted[:, updated if pooled else climbing[updated]] = sums[:, updated]
+
+        # The next cut; one that rises never falls again.
+        following = np.where(rising, np.maximum(value, low), value)
+        following = np.where(undone, least_before, following)
+        low = np.where(done, low, following)
+        cuts[climbing] = low
         done = done | settled
-        if not pooled and done.size >= _FEW * np.count_nonzero(~done):
-            p, left = p.of_labels(np.flatnonzero(~done)), left[~done]
-            low, value, least, done = low[~done], value[~done], least[~done], done[~done]
+
+        # Labels that are done are left out once they are many.
+        still = ~done
+        if not pooled and np.count_nonzero(still) <= _COPY_BELOW * done.size:
+            p = p.of_labels(np.flatnonzero(still))
+            climbing = climbing[still]
+            low = low[still]
+            value = value[still]
+            least = least[still]
+            done = done[still]
     return cuts, counted
 
 
 def _sums_above(
-    p: Probabilities, low: Floats, n_jobs: int | None = -1, progress: bool = False
+    p: Probabilities,
+    low: Floats,
+    n_jobs: int | None = -1,
+    progress: bool = False,
 ) -> tuple[Floats, Floats]:
-    """Return the expected counts of what lies at or above the cuts, (3, n_labels), and the lowest probability there."""
+    """Return the expected counts (3, n_labels) of what lies at or above the cuts.
+
+    Beside them the lowest probability (n_labels,) there.
+    """
 
     def add(rows: slice, sums: Floats, least: Floats) -> None:
-        part, weights = p.matrix[rows], p.weights[rows]
-        if is_sparse(part):
-            add_sparse_rows(
-                part.indptr, part.indices, _loopable(part.data), weights, low, sums[0], sums[1], sums[2], least
+        block = p.matrix[rows]
+        weights = p.weights[rows]
+        tp, predicted, positives = sums
+        if is_sparse(block):
+            kernels.add_sparse_rows(
+                block.indptr,
+                block.indices,
+                _loopable(block.data),
+                weights,
+                low,
+                tp,
+                predicted,
+                positives,
+                least,
             )
         else:
-            add_rows(_loopable(part), weights, low, sums[0], sums[1], sums[2], least)
+            kernels.add_rows(_loopable(block), weights, low, tp, predicted, positives, least)
 
     return _over_chunks(p, add, n_jobs, progress)
 
 
 def _over_chunks(
-    p: Probabilities, add: Callable[[slice, Floats, Floats], None], n_jobs: int | None, progress: bool = False
+    p: Probabilities,
+    add: Callable[[slice, Floats, Floats], None],
+    n_jobs: int | None,
+    progress: bool = False,
 ) -> tuple[Floats, Floats]:
-    """Let `add` put rows into the sums, (3, n_labels), and lower the least, on threads; give both over all rows.
+    """Let `add` put rows into the sums (3, n_labels), and lower the least (n_labels,), on threads.
 
-    Sums are added up block by block, so that many equal terms stay precise. Dense blocks come in pieces that are small
-    enough for copies.
+    Returns both over all rows. Sums are added up block by block, so that many equal terms stay
+    precise. Dense blocks come in pieces that are small enough for copies.
     """
     rows_at_once = _BLOCK_ROWS if is_sparse(p.matrix) else max(1, _PIECE_CELLS // p.n_labels)
 
-    def of_chunk(chunk: slice) -> tuple[Floats, Floats]:
-        total, least = np.zeros((3, p.n_labels)), np.full(p.n_labels, np.inf)
+    def add_chunk(chunk: slice) -> tuple[Floats, Floats]:
+        total = np.zeros((3, p.n_labels))
+        least = np.full(p.n_labels, np.inf)
         for block in in_pieces(chunk, _BLOCK_ROWS):
             sums = np.zeros((3, p.n_labels))
             for piece in in_pieces(block, rows_at_once):
@@ -195,10 +293,17 @@ def _over_chunks(
             total += sums
         return total, least
 
-    chunks = list(in_pieces(slice(0, p.n_samples), p.chunk))
-    size = p.matrix.nnz if is_sparse(p.matrix) else p.matrix.size
-    parts = threads.run(of_chunk, chunks, n_jobs=n_jobs, cells=size, progress=progress, title="probabilities")
-    return np.add.reduce([total for total, _ in parts]), np.minimum.reduce([least for _, least in parts])
+    chunks = threads.run(
+        add_chunk,
+        list(in_pieces(slice(0, p.n_samples), p.chunk)),
+        n_jobs=n_jobs,
+        cells=p.matrix.nnz if is_sparse(p.matrix) else p.matrix.size,
+        progress=progress,
+        title="probabilities",
+    )
+    total = np.add.reduce([total for total, _ in chunks])
+    least = np.minimum.reduce([least for _, least in chunks])
+    return total, least
 
 
 def _counts(p: Probabilities, sums: Floats) -> ConfusionCounts:
@@ -213,7 +318,7 @@ def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Flo
 
 
 def _copied(matrix: Matrix) -> Matrix:
-    """Return a part in one piece of memory."""
+    """Return some rows or columns in one piece of memory."""
     return matrix if is_sparse(matrix) else _loopable(matrix)
 
 

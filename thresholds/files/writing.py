@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
@@ -177,7 +178,7 @@ def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, p
 
 def _ones(size: int) -> Iterator[Dense]:
     """Return so many ones."""
-    return (np.ones(min(_CHUNK, size - start), np.uint8) for start in range(0, size, _CHUNK))
+    return (np.ones(piece.stop - piece.start, np.uint8) for piece in in_pieces(slice(0, size), _CHUNK))
 
 
 def _read(file: IO[bytes]) -> Iterator[Dense]:

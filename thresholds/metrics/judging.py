@@ -28,10 +28,11 @@ def judge(rule: "Rule", problem: Problem) -> Judged:
     """Count the decisions of a rule on all rows; it finds its labels by name."""
     order = _checks.places(problem.label_names, rule.label_names, "y_score", "the labels of the rule")
     back = None if order is None else np.argsort(order)  # (n_labels,)
+    dense = rule.needs_dense(problem.scores)
     by_label, by_sample = None, []
     for rows in problem.row_blocks():
         scores = _checks.in_order(problem.scores[rows], order)  # (n_rows, n_labels), in the order of the rule
-        decided = rule.decide(scores, dense=rule.needs_dense(scores))
+        decided = rule.decide(scores, dense=dense)
         predicted = _checks.in_order(decided, back)
         weights = None if problem.sample_weight is None else problem.sample_weight[rows]
         by_label, rows_of_block = count_both_ways(problem.truth[rows], predicted, weights, before=by_label)

@@ -52,19 +52,19 @@ class RegionRule(Rule):
         """Check the switches."""
         if not isinstance(self.switches, Iterable):
             raise InputError(f"switches is {_checks.shown(self.switches)}, expected rising scores for each label")
-        switches = tuple(_checks.rising(of_label, f"switches of label {j}") for j, of_label in enumerate(self.switches))
-        checked = checked_settings(self)
-        names = checked["label_names"]
+        switches = tuple(_checks.rising(scores, f"switches of label {j}") for j, scores in enumerate(self.switches))
+        settings = checked_settings(self)
+        names = settings["label_names"]
         if not switches or (names is not None and len(names) != len(switches)):
             expected = "at least one" if names is None else f"{len(names)} as label_names has"
             raise InputError(f"switches is about {len(switches)} labels, expected {expected}")
-        self.__setstate__({"switches": switches} | checked)
+        self.__setstate__({"switches": switches} | settings)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over values, the arrays frozen; copies and pickles come this way too."""
         self.__dict__.update(state)
-        for of_label in self.switches:
-            of_label.flags.writeable = False
+        for scores in self.switches:
+            scores.flags.writeable = False
 
     @property
     def n_labels(self) -> int:
@@ -78,14 +78,15 @@ class RegionRule(Rule):
     def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes."""
         if not is_sparse(scores):
-            return np.stack([self._inside(j, scores[:, j]) for j in range(self.n_labels)], axis=1).view(np.uint8)
+            columns = [self._inside(j, scores[:, j]) for j in range(self.n_labels)]
+            return np.stack(columns, axis=1).view(np.uint8)  # (n_samples, n_labels)
         if not dense:
             self._refuse_dense_answer(scores)
 
         # Entries in the order of their labels, so that those of one label lie together.
         order = np.argsort(scores.indices, kind="stable")  # (n_stored,)
         starts = np.searchsorted(scores.indices[order], np.arange(self.n_labels + 1))  # (n_labels + 1,)
-        predicted = np.zeros(scores.nnz, np.bool_)
+        predicted = np.zeros(scores.nnz, np.bool_)  # (n_stored,)
         for j in np.flatnonzero(np.diff(starts)).tolist():
             entries = order[starts[j] : starts[j + 1]]
             predicted[entries] = self._inside(j, scores.data[entries])
@@ -107,19 +108,19 @@ class RegionRule(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        switches = [[to_json(score) for score in of_label.tolist()] for of_label in self.switches]
+        switches = [[to_json(score) for score in scores.tolist()] for scores in self.switches]
         return header(self.kind) | {"switches": switches} | written_settings(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        lists = (_checks.a_list(of_label, "switches") for of_label in _checks.a_list(values["switches"], "switches"))
-        switches = [np.array([from_json(score) for score in of_label]) for of_label in lists]
+        lists = [_checks.a_list(scores, "switches") for scores in _checks.a_list(values["switches"], "switches")]
+        switches = [np.array([from_json(score) for score in scores]) for scores in lists]
         return cls(switches=switches, **read_settings(cls, values))
 
     def __str__(self) -> str:
         """Say what was maximised, what was reached, and how many labels have more than one interval."""
-        several = sum(of_label.size > 1 for of_label in self.switches)
+        several = sum(scores.size > 1 for scores in self.switches)
         shape = f"regions of scores for {self.n_labels} labels ({several} of them no thresholds)"
         if self.objective is None:
             return f"{shape}, not fitted"

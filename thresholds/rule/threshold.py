@@ -72,8 +72,8 @@ class ThresholdRule(Rule):
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
         thresholds = _checks.thresholds(self.thresholds)
-        common = checked_settings(self)
-        _checks.one_name_each(common["label_names"], thresholds.size)
+        settings = checked_settings(self)
+        _checks.one_name_each(settings["label_names"], thresholds.size)
         unsupported = np.array(self.unsupported, np.bool_)
         if unsupported.size == 0:
             unsupported = np.zeros(thresholds.size, np.bool_)
@@ -81,12 +81,13 @@ class ThresholdRule(Rule):
             raise InputError(f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}")
         if self.fitted_on is not None and len(self.fitted_on.positives) != thresholds.size:
             raise InputError(f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}")
-        self.__setstate__(self.__dict__ | common | {"thresholds": thresholds, "unsupported": unsupported})
+        self.__setstate__(self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over values, the arrays frozen; copies and pickles come this way too."""
         self.__dict__.update(state)
-        self.thresholds.flags.writeable = self.unsupported.flags.writeable = False
+        for array in (self.thresholds, self.unsupported):
+            array.flags.writeable = False
 
     @property
     def n_labels(self) -> int:
@@ -242,8 +243,9 @@ class ThresholdRule(Rule):
     def from_dict(cls, values: Mapping[str, Any]) -> "ThresholdRule":
         """Build a rule from what `to_dict` gave."""
         thresholds = [from_json(cut) for cut in _checks.a_list(values["thresholds"], "thresholds")]
-        given = _checks.a_list(values["unsupported"], "unsupported")
-        labels = [_checks.count(label, "unsupported", 0) for label in given]
+        labels = [
+            _checks.count(label, "unsupported", 0) for label in _checks.a_list(values["unsupported"], "unsupported")
+        ]
         if len(set(labels)) < len(labels) or max(labels, default=0) >= len(thresholds):
             raise InputError(f"unsupported is {shown(labels)}, expected positions below {len(thresholds)}, each once")
         unsupported = np.isin(np.arange(len(thresholds)), labels)
@@ -256,27 +258,37 @@ class ThresholdRule(Rule):
         )
 
     def __str__(self) -> str:
-        """Say what was maximised, what was reached, and that nothing guards it."""
+        """Say what was maximised, what was reached, and whether anything guards it."""
         if self.average is None:
             return f"{type(self).__name__}: {self.n_labels} labels, thresholds given, not fitted"
-        name = f"{self.average} F{self.beta:g}"
         shape = "one threshold for each of" if self.per_label else "one threshold for all"
-        never = int(np.isposinf(self.thresholds).sum())
+        n_never = int(np.isposinf(self.thresholds).sum())
+        return (
+            f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted):"
+            f" {self._reached()}"
+        )
+
+    def _reached(self) -> str:
+        """Say what was reached, and where that is known from."""
         if self.objective is None:
-            reached = "thresholds changed by hand"
-        else:
-            of_labels = "in-sample optimum, unguarded" if self.guard is None else f"guard {self.guard}"
-            if self.guard_report is not None and self.guard_report.n_fell_back:
-                always = "always, as far as limits allow," if self.guard_report.has_limits else "always"
-                of_labels += f", fell back on {always} for {counted(self.guard_report.n_fell_back, 'label')}"
-            if self.guard is not None and names_limits(self.guard):
-                of_labels += "; limits hold on the rows of the fit only"
-            kinds = {None: of_labels, "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
-            alone = "" if self.expected is None else ", from probabilities alone"
-            reached = f"objective {self.objective:.4f} ({kinds[self.expected]}{alone})"
-            if self.out_of_fold is not None:
-                reached += f", {self.out_of_fold}"
-        return f"{name}, {shape} {self.n_labels:,} labels ({never:,} never predicted): {reached}"
+            return "thresholds changed by hand"
+        how = {None: self._guarded_by(), "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
+        alone = "" if self.expected is None else ", from probabilities alone"
+        out_of_fold = "" if self.out_of_fold is None else f", {self.out_of_fold}"
+        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){out_of_fold}"
+
+    def _guarded_by(self) -> str:
+        """Say what guards the rule, and where it gave up."""
+        if self.guard is None:
+            return "in-sample optimum, unguarded"
+        text = f"guard {self.guard}"
+        report = self.guard_report
+        if report is not None and report.n_fell_back:
+            always = "always, as far as limits allow," if report.has_limits else "always"
+            text += f", fell back on {always} for {counted(report.n_fell_back, 'label')}"
+        if names_limits(self.guard):
+            text += "; limits hold on the rows of the fit only"
+        return text
 
 
 class FixedRule(ThresholdRule):

@@ -77,50 +77,57 @@ class TopKRule(Rule):
 
 def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
     """Choose the k highest scores of each row, a block of rows at a time."""
-    decided = np.zeros(scores.shape, np.uint8)
+    decided = np.zeros(scores.shape, np.uint8)  # (n_samples, n_labels)
     for rows in row_blocks(*scores.shape):
-        order = scores.shape[1] - 1 - np.argsort(scores[rows, ::-1], axis=1, kind="stable")[:, ::-1]
-        np.put_along_axis(decided[rows], order[:, :k], 1, axis=1)
+        # Labels by falling score. A stable sort of the labels from the last on puts, of equal ones, the first last.
+        rising = scores.shape[1] - 1 - np.argsort(scores[rows, ::-1], axis=1, kind="stable")  # (n_rows, n_labels)
+        falling = rising[:, ::-1]
+        np.put_along_axis(decided[rows], falling[:, :k], 1, axis=1)
     return decided
 
 
 def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
     """Choose among stored scores above `missing`; rows with fewer than k of them go on with their absent cells."""
-    row = row_of_entries(scores)
-    wanted = np.full(scores.shape[0], k)
+    row = row_of_entries(scores)  # (n_stored,)
+    wanted = np.full(scores.shape[0], k)  # (n_samples,)
     chosen = _highest_entries(scores, row, scores.data > np.float64(missing), wanted)
     wanted -= np.bincount(row[chosen], minlength=wanted.size)
     rows, columns = [row[chosen]], [scores.indices[chosen]]
-    short = np.flatnonzero(wanted)
+
     # The first absent cells of a row lie within its first k + stored columns.
+    short = np.flatnonzero(wanted)
     width = min(scores.shape[1], 1 + k + int(np.diff(scores.indptr).max(initial=0)))
     for block in row_blocks(short.size, width):
-        part = short[block]
-        at, column = _absent_choice(scores[part], wanted[part], width, missing)
-        rows.append(part[at])
+        short_rows = short[block]
+        row_in_block, column = _absent_choice(scores[short_rows], wanted[short_rows], width, missing)
+        rows.append(short_rows[row_in_block])
         columns.append(column)
-    at, column = np.concatenate(rows), np.concatenate(columns)
-    order = np.lexsort((column, at))
-    starts = np.append(0, np.bincount(at, minlength=scores.shape[0]).cumsum())
-    return type(scores)((np.ones(at.size, np.uint8), column[order], starts), shape=scores.shape)
+
+    # All chosen cells, row by row.
+    chosen_rows, chosen_columns = np.concatenate(rows), np.concatenate(columns)
+    order = np.lexsort((chosen_columns, chosen_rows))
+    starts = np.append(0, np.bincount(chosen_rows, minlength=scores.shape[0]).cumsum())  # (n_samples + 1,)
+    ones = np.ones(chosen_rows.size, np.uint8)
+    return type(scores)((ones, chosen_columns[order], starts), shape=scores.shape)
 
 
 def _absent_choice(scores: Any, wanted: Places, width: int, missing: float) -> tuple[Places, Places]:
     """Choose the first cells of each row that score `missing`, then, if they run out, stored scores below it."""
-    row = row_of_entries(scores)
+    row = row_of_entries(scores)  # (n_stored,)
     taken = (scores.data != np.float64(missing)) & (scores.indices < width)
-    free = np.ones((scores.shape[0], width), np.bool_)
+    free = np.ones((scores.shape[0], width), np.bool_)  # (n_rows, width)
     free[row[taken], scores.indices[taken]] = False
-    at, column = np.nonzero(free & (free.cumsum(axis=1) <= wanted[:, np.newaxis]))
-    lacking = wanted - np.bincount(at, minlength=wanted.size)
+    free_row, free_column = np.nonzero(free & (free.cumsum(axis=1) <= wanted[:, np.newaxis]))
+    lacking = wanted - np.bincount(free_row, minlength=wanted.size)  # (n_rows,)
     more = _highest_entries(scores, row, scores.data < np.float64(missing), lacking)
-    return np.append(at, row[more]), np.append(column, scores.indices[more])
+    return np.append(free_row, row[more]), np.append(free_column, scores.indices[more])
 
 
 def _highest_entries(scores: Any, row: Places, among: npt.NDArray[np.bool_], wanted: Places) -> Places:
     """Return the highest stored entries of each row, as many as it wants; equal scores by column."""
     entry = np.flatnonzero(among)
-    order = entry[np.lexsort((scores.indices[entry], -scores.data[entry].astype(np.float64), row[entry]))]
-    in_row = np.bincount(row[order], minlength=wanted.size)
-    rank = np.arange(order.size) - np.repeat(in_row.cumsum() - in_row, in_row)
-    return order[rank < wanted[row[order]]]
+    by_row = np.lexsort((scores.indices[entry], -scores.data[entry].astype(np.float64), row[entry]))
+    ordered = entry[by_row]  # row by row, the highest first
+    in_row = np.bincount(row[ordered], minlength=wanted.size)  # (n_samples,)
+    rank = np.arange(ordered.size) - np.repeat(in_row.cumsum() - in_row, in_row)
+    return ordered[rank < wanted[row[ordered]]]

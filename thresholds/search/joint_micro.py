@@ -2,9 +2,9 @@
 
     tp / (B P + predicted) = F / (1 + B),    B = beta^2, P the positives of all labels
 
-For a ratio r, each label takes the cut at which tp - r predicted is highest, on its own. What all of them reach
-together is the next r. It rises with every step and stops at the highest, after a few steps (Dinkelbach 1967;
-docs/proofs.md).
+For a ratio r, each label takes the cut at which tp - r predicted is highest, on its own. What all
+of them reach together is the next r. It rises with every step and stops at the highest, after a few
+steps (Dinkelbach 1967; docs/proofs.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ Chosen = TypeVar("Chosen")
 
 
 class Hull(NamedTuple):
-    """The steps at which tp - r predicted may be highest for some r: the vertices of the upper hull of each label."""
+    """The steps at which tp - r predicted is highest for some r: the vertices of upper hulls."""
 
     stairs: Staircase
     slope: Floats  # (n_steps,) of the edge that ends at each step: tp gained for each prediction
@@ -33,10 +33,14 @@ class Hull(NamedTuple):
         return cls(stairs.take(offsets, vertex), slope)
 
 
-def highest_ratio(choose: Callable[[float], tuple[int, int, Chosen]], beta2_positives: float) -> tuple[float, Chosen]:
-    """Return the highest tp / (beta2_positives + predicted), and the choice that reaches it, by Dinkelbach's iteration.
+def highest_ratio(
+    choose: Callable[[float], tuple[int, int, Chosen]],
+    beta2_positives: float,
+) -> tuple[float, Chosen]:
+    """Return the highest tp / (beta2_positives + predicted), and the choice that reaches it.
 
-    `choose` returns tp, predicted and the choice for which tp - ratio predicted is highest.
+    `choose` returns tp, predicted and the choice for which tp - ratio predicted is highest: this is
+    Dinkelbach's iteration.
     """
     ratio = 0.0
     tp, predicted, best = choose(ratio)
@@ -51,7 +55,7 @@ def highest_ratio(choose: Callable[[float], tuple[int, int, Chosen]], beta2_posi
 
 
 def highest_ratio_at_cuts(tp: Ints, predicted: Ints, beta2_positives: float) -> float:
-    """Return the highest ratio of all labels together at one of the cuts (n_cuts, n_labels) of each."""
+    """Return the highest ratio of all labels, each at one of its cuts (n_cuts, n_labels)."""
 
     def choose(ratio: float) -> tuple[int, int, None]:
         best_cut = (tp - ratio * predicted).argmax(axis=0)[np.newaxis]  # (1, n_labels)
@@ -66,7 +70,8 @@ def highest_ratio_at_cuts(tp: Ints, predicted: Ints, beta2_positives: float) -> 
 def best_joint_cuts(hulls: Sequence[Hull], beta: float) -> Cuts:
     """Choose the steps of highest micro F-beta from the hulls of consecutive labels.
 
-    Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction than the whole has.
+    Predicting down to a vertex pays as long as the edge that leads there gains more tp a prediction
+    than the whole has.
     """
     stairs = staircase.concatenate([hull.stairs for hull in hulls])
     slope = np.concatenate([hull.slope for hull in hulls])  # (n_steps,)

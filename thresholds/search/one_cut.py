@@ -1,9 +1,10 @@
-"""One threshold for all labels, exactly: a pooled sweep for macro, weighted, micro and samples F-beta.
+"""One threshold for all labels, exactly: a pooled sweep for any average of F-beta.
 
-The candidates are the distinct scores of all positives. One pass pools them, another counts, for each, what changes
-as the cut falls there, and short ones find the positives of each group and the score below the cut. Macro and weighted
-averages sum over labels, samples over rows: in each case only the F of the group that owns a cell changes with it
-(Lipton et al. 2013, section 2.1, has the averages).
+The candidates are the distinct scores of all positives. One pass pools them, another counts, for
+each, what changes as the cut falls there, and short ones find the positives of each group and the
+score below the cut. Macro and weighted averages sum over labels, samples over rows: in each case
+only the F of the group that owns a cell changes with it (Lipton et al. 2013, section 2.1, has the
+averages).
 """
 
 from collections.abc import Callable
@@ -28,9 +29,9 @@ from thresholds.search.one_cut_dense import EQUAL, UNIT, MeanCut, shares_of
 
 Result = TypeVar("Result")
 
-_CELLS_PER_PIECE = 2**21  # Small enough to sort near the cache, large enough to sweep the grid once for each.
+_CELLS_PER_PIECE = 2**21  # few enough to sort near the cache, and worth a sweep of the grid
 _WORTH_COUNTING = 2**16  # cells: sorting fewer is as fast
-_WORTH_BOUNDING = 16  # labels: with fewer, the bounds of rows are loose, and sorting is up to four times as fast
+_WORTH_BOUNDING = 16  # labels: with fewer, bounds are loose, and sorting may be four times as fast
 
 
 class _Pool(NamedTuple):
@@ -49,10 +50,11 @@ def best_shared_cut(
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> tuple[float, float]:
-    """Return the score at which to cut all labels for the highest F-beta, and the next lower score (NaN without one).
+    """Return the score at which to cut all labels for the highest F-beta, and the next lower score.
 
-    `+inf` predicts nothing. The highest cut wins among equals: means that differ by no more than the rounding of
-    their terms, 2**-50 and 2**-61 more for each group, count as equal.
+    `+inf` predicts nothing; NaN is no lower score. The highest cut wins among equals: means that
+    differ by no more than the rounding of their terms, 2**-50 and 2**-61 more for each group, count
+    as equal.
     """
     return _Search(problem, average, beta, zero_division, n_jobs, progress).best()
 
@@ -87,18 +89,20 @@ class _Search:
         return score, lower
 
     def _narrowed(self) -> tuple[float, float] | None:
-        """Find the best cut of dense scores without sorting most of them; None where that does not pay, or cannot."""
+        """Find the best cut without sorting most scores; None where that cannot be or pay."""
         run: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.progress}
         if self.average != "micro":
             search = MeanCut(self.problem, self.average, self.beta, self.zero_division, **run)
-            worth = self.problem.n_stored >= _WORTH_COUNTING and self.problem.n_labels >= _WORTH_BOUNDING
-            return search.best() if worth else None
+            many_cells = self.problem.n_stored >= _WORTH_COUNTING
+            many_labels = self.problem.n_labels >= _WORTH_BOUNDING
+            return search.best() if many_cells and many_labels else None
 
         # Micro F of all cells is the F of one label that has them all.
         pooled = self.problem.pooled()
         if pooled is None:
             return None
-        (stairs,) = useful_staircases(pooled, lambda stairs: stairs, self.beta, jointly=False, **run)
+        parts = useful_staircases(pooled, lambda stairs: stairs, self.beta, jointly=False, **run)
+        (stairs,) = parts
         positives = np.full_like(stairs.tp, stairs.positives[0])
         f = f_of_counts(stairs.tp, stairs.predicted, positives, self.beta, 0.0)  # (n_steps,)
         if not f.size:
@@ -122,16 +126,18 @@ class _Search:
 
     def _map(self, function: Callable[[Items, slice], Result], title: str = "") -> list[Result]:
         """Apply `function` to pieces of about two million cells, on threads."""
-        pieces = list(by_cells(self.problem.size(self.axis), self.problem.n_stored, _CELLS_PER_PIECE))
+        n_groups = self.problem.size(self.axis)
+        pieces = list(by_cells(n_groups, self.problem.n_stored, _CELLS_PER_PIECE))
 
         def run(groups: slice) -> Result:
             return function(self.problem.items(self.axis, groups.start, groups.stop), groups)
 
         self.problem.prepare(self.axis)
-        return threads.run(run, pieces, n_jobs=self.n_jobs, progress=self.progress and bool(title), title=title)
+        progress = self.progress and bool(title)
+        return threads.run(run, pieces, n_jobs=self.n_jobs, progress=progress, title=title)
 
     def _total(self, function: Callable[[Items, slice], Ints]) -> Ints:
-        """Add up what `function` gives for the pieces; a worker's part is dropped as soon as it is added."""
+        """Add up what `function` returns for the pieces; each is dropped as soon as it is added."""
         total: Ints | None = None
         lock = Lock()
 
@@ -150,7 +156,8 @@ class _Search:
         def collect(items: Items, _: slice) -> _Pool:
             positive = items.positive_weights > 0  # (n_items,)
             if self.problem.keep_sparse:
-                positive &= items.keys > to_keys(np.array([self.problem.missing], self.problem.dtype))
+                missing = to_keys(np.array([self.problem.missing], self.problem.dtype))
+                positive &= items.keys > missing
             return _distinct(items.keys[positive], items.positive_weights[positive])
 
         pools = self._map(collect, title="positives")
@@ -171,7 +178,7 @@ class _Search:
         return int(f.size - 1 - np.argmax(f[::-1]))  # the highest of equal ones
 
     def _best_mean(self, pool: _Pool) -> int | None:
-        """Return the candidate of highest mean F-beta over groups, None if predicting nothing is as good."""
+        """Return the candidate of highest mean F-beta, None if predicting nothing is as good."""
         shares = shares_of(self.average, self.positives, self.problem.row_weights)
 
         def sweep(items: Items, groups: slice) -> Ints:

@@ -1,7 +1,8 @@
-"""One threshold for all labels of dense scores: the highest mean of F-beta over groups, labels or rows, exactly.
+"""One threshold for all labels of dense scores: the highest mean of F-beta over groups, exactly.
 
-As in `counting/`: count all groups at a few cuts; between two cuts the mean is at most the mean of what each group
-can reach there; go on between the outermost intervals that remain, until few cells are left; sort these.
+As in `counting/`: count all groups at a few cuts; between two cuts the mean is at most the mean of
+what each group can reach there; go on between the outermost intervals that remain, until few cells
+are left; sort these.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,12 +18,18 @@ from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Bytes, Dense, Floats, Ints, Keys, SmallInts
 from thresholds._checks import Average
 from thresholds._kernels.keys import to_keys, to_scores
-from thresholds._kernels.one_cut import add_means, collect_cells, count_columns, count_rows, sweep_cells
+from thresholds._kernels.one_cut import (
+    add_means,
+    collect_cells,
+    count_columns,
+    count_rows,
+    sweep_cells,
+)
 from thresholds._kernels.sorting import sorted_with_rows
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label, count_by_sample
 
-UNIT = 2.0**61  # A mean F-beta is an integer number of these, so that sums do not depend on threads.
+UNIT = 2.0**61  # of a mean of 1: whole numbers, whose sums do not depend on threads
 EQUAL = 2**11  # units: what the F of all groups, computed in float64, can be off by together
 
 _N_CUTS = 16
@@ -35,11 +42,11 @@ _MANY = 8  # and too many to sort at once when they are more than one in so many
 
 
 class Interval(NamedTuple):
-    """The scores [low, high) among which the best cut lies, and the mean of predicting nothing, in units."""
+    """The scores [low, high) among which the best cut lies, and the mean of predicting nothing."""
 
     low: Any
     high: Any
-    nothing: int
+    nothing: int  # in units
 
 
 class Cells(NamedTuple):
@@ -63,7 +70,7 @@ def shares_of(average: Average, positives: Ints, row_weights: Ints) -> Floats:
 
 @dataclass(frozen=True)
 class MeanCut:
-    """The search for the cut of the highest mean; groups are labels, or rows for the samples average."""
+    """The search for the cut of the highest mean over groups: labels, or rows for "samples"."""
 
     problem: Problem  # dense and unweighted
     average: Average
@@ -73,7 +80,10 @@ class MeanCut:
     progress: bool = False
 
     def best(self) -> tuple[float, float] | None:
-        """Return the best cut and the next lower score; +inf predicts nothing; None if sorting few cells fails."""
+        """Return the best cut and the next lower score; None if too many cells are left to sort.
+
+        +inf predicts nothing.
+        """
         if not self.positives.any():
             return np.inf, np.nan
         interval = self._narrow()
@@ -84,7 +94,14 @@ class MeanCut:
         cells = self._collect(interval.low, interval.high)
         tp, predicted = self._counts_at(interval.high)
         means = sweep_cells(
-            cells.keys, cells.rows, cells.owners, tp, predicted, self.positives, self.shares, self._measure
+            cells.keys,
+            cells.rows,
+            cells.owners,
+            tp,
+            predicted,
+            self.positives,
+            self.shares,
+            self._measure,
         )
 
         # The highest cut wins among those that are equal but for rounding.
@@ -110,8 +127,9 @@ class MeanCut:
     def positives(self) -> Ints:
         """The positives of each group."""
         truth = self.problem.truth
-        counts = count_by_sample(truth, truth) if self._by_row else count_by_label(truth, truth, None)
-        return counts.positives
+        if self._by_row:
+            return count_by_sample(truth, truth).positives
+        return count_by_label(truth, truth, None).positives
 
     @cached_property
     def shares(self) -> Floats:
@@ -119,7 +137,7 @@ class MeanCut:
         return shares_of(self.average, self.positives, self.problem.row_weights)
 
     def _narrow(self) -> Interval | None:
-        """Return the scores between which the best cut lies; None if they are too many to sort at once."""
+        """Return the scores among which the best cut lies; None if they are too many to sort."""
         low: Any = -np.inf
         high: Any = np.inf
         best = nothing = 0
@@ -130,7 +148,7 @@ class MeanCut:
             if sample.size == 0:
                 break
             at = np.arange(1, _N_CUTS + 1) * (sample.size - 1) // _N_CUTS
-            cuts = np.concatenate([[high], sample[at], [low]]).astype(self.problem.dtype)  # (n_cuts,)
+            cuts = np.concatenate([[high], sample[at], [low]]).astype(self.problem.dtype)
             means, most, predicted = self._means(cuts)
             if high == np.inf:
                 nothing = int(means[0])
@@ -157,7 +175,7 @@ class MeanCut:
         return -np.sort(-scores) if scores.size else np.zeros(1, self.problem.dtype)
 
     def _means(self, cuts: Dense) -> tuple[Ints, Ints, Ints]:
-        """Return the mean at each cut, what it is at most between two cuts, and how many cells lie at or above each."""
+        """Return the mean at each cut, the most between two, and the cells at or above each."""
 
         def row_means(rows: slice) -> tuple[Ints, Ints, Ints]:
             tp, predicted = self._count(rows, cuts)
@@ -188,10 +206,11 @@ class MeanCut:
         return tp, predicted
 
     def _add(self, tp: Ints, predicted: Ints, groups: slice) -> tuple[Ints, Ints]:
-        """Add up the means of some groups, at cuts (n_cuts,) and at most between them (n_cuts - 1,)."""
+        """Add up means of some groups: at cuts (n_cuts,), and the most between (n_cuts - 1,)."""
         at_cuts = np.zeros(len(tp), np.int64)
         most = np.zeros(len(tp) - 1, np.int64)
-        add_means(tp, predicted, self.positives[groups], self.shares[groups], self._measure, at_cuts, most)
+        positives, shares = self.positives[groups], self.shares[groups]
+        add_means(tp, predicted, positives, shares, self._measure, at_cuts, most)
         return at_cuts, most
 
     def _collect(self, low: Any, high: Any) -> Cells:
@@ -211,13 +230,14 @@ class MeanCut:
                 owner_parts.append(owners[:n_kept].copy())
             return np.concatenate(score_parts), np.concatenate(owner_parts), below
 
-        kept, owners, below = (np.concatenate(arrays) for arrays in zip(*self._map(collect), strict=True))
+        parts = zip(*self._map(collect), strict=True)
+        kept, owners, below = (np.concatenate(arrays) for arrays in parts)
         keys, rows = sorted_with_rows(to_keys(kept))
         next_lower = to_keys(below[np.newaxis].max(axis=1))[0]
         return Cells(keys, rows, owners, next_lower)
 
     def _blocks(self, rows: slice) -> Iterator[tuple[slice, Dense, Bytes]]:
-        """Return blocks of rows as kernels take them: which rows, their scores and truth, (n_rows, n_labels) each."""
+        """Return blocks as kernels take them: which rows, scores and truth (n_rows, n_labels)."""
         for block in in_pieces(rows, max(1, _BLOCK_CELLS // self.problem.n_labels)):
             scores = np.array(self.problem.scores[block], self.problem.dtype, order="C")
             truth = np.array(to_dense(self.problem.truth[block]), np.uint8, order="C")

@@ -14,9 +14,10 @@ _SHARE_OF_GAP = 1 / 1024  # how far above the next lower score the placement "lo
 def place(score: Floats, lower: Floats, placement: Placement, dtype: np.dtype[Any]) -> Floats:
     """Put a threshold into each gap `(lower, score]`, representable in the dtype of the scores.
 
-    All thresholds in a gap decide alike on the data of the fit; `fit_empirical` describes the placements. A gap
-    without a lower end gets the score itself. A subnormal is raised to zero or to the smallest normal number if
-    one of them lies in the gap: some runtimes flush subnormals to zero.
+    All thresholds in a gap decide alike on the data of the fit; `fit_empirical` describes the
+    placements. A gap without a lower end gets the score itself. A subnormal is raised to zero or to
+    the smallest normal number if one of them lies in the gap: some runtimes flush subnormals to
+    zero.
     """
     kind = threshold_dtype(dtype)
     is_gap = np.isfinite(lower) & np.isfinite(score)  # (n_labels,)

@@ -1,9 +1,10 @@
 """The staircase of a label: what every rule fitted on labels reads.
 
-Its steps are the distinct scores of the label's positives, from the highest down, each with the weight of true
-and false positives when everything at or above it is predicted, and with the next lower score. The best cut for
-F-beta, (1 + b^2) tp / (b^2 positives + tp + fp), is always a step: between two steps only fp grows (Lipton et al.
-2013, section 5, in its empirical form; docs/proofs.md).
+Its steps are the distinct scores of the label's positives, from the highest down, each with the
+weight of true and false positives when everything at or above it is predicted, and with the next
+lower score. The best cut for F-beta, (1 + b^2) tp / (b^2 positives + tp + fp), is always a step:
+between two steps only fp grows (Lipton et al. 2013, section 5, in its empirical form;
+docs/proofs.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -42,14 +43,14 @@ class Cuts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Staircase:
-    """The steps of some labels, one label after another: label j has steps `offsets[j]:offsets[j + 1]`."""
+    """The steps of labels, one after another: those of label j are `offsets[j]:offsets[j + 1]`."""
 
     offsets: Ints  # (n_labels + 1,)
     score: Scores  # (n_steps,) falling within a label
     lower: Scores  # (n_steps,) the next lower score, NaN without one
     tp: Ints  # (n_steps,) in the unit of the problem's weights
     fp: Ints  # (n_steps,)
-    higher: Ints  # (n_steps,) what has a higher score: more than the step before predicts, if others lie between
+    higher: Ints  # (n_steps,) what has a higher score: others may lie between two steps
     positives: Ints  # (n_labels,)
 
     @property
@@ -84,7 +85,7 @@ class Staircase:
         return self.where(self.score > problem.missing) if problem.keep_sparse else self
 
     def best(self, beta: float) -> Ints:
-        """Return the step of highest F-beta of each label, -1 for never; ties go to the highest cut."""
+        """Return the step of highest F-beta of each label, -1 for never; the highest of ties."""
         return best_steps(self.offsets, self.tp, self.fp, self.positives, beta**2)
 
     def cuts_at(self, steps: Ints) -> Cuts:
@@ -156,7 +157,7 @@ def map_labels(
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
-    """Apply `function` to the staircases of one tile of labels after another, on threads, in order."""
+    """Apply `function` to the staircases of one tile after another, on threads, in order."""
 
     def apply(first: int, last: int) -> Result:
         return function(of_labels(problem, first, last))

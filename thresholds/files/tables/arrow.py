@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+from thresholds._arrays.blocks import in_pieces
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
@@ -75,8 +76,8 @@ class ArrowTable(Table):
         first = 0
         try:
             for batch in self.record_batches(columns, step):
-                for start in range(0, batch.num_rows, step):
-                    rows = batch.slice(start, step)
+                for piece in in_pieces(slice(0, batch.num_rows), step):
+                    rows = batch.slice(piece.start, piece.stop - piece.start)
                     yield self._plain(rows, columns, first)
                     first += rows.num_rows
         finally:

@@ -74,21 +74,23 @@ def values_of(array: Any) -> Dense | ListColumn:
     """Return a column as plain arrays, copied only where Arrow's layout is another."""
     from pyarrow import types
 
+    # An extension is what it is stored as; text that was coded as numbers is text.
     array = getattr(array, "storage", array)
     array = array.dictionary_decode() if types.is_dictionary(array.type) else array
     _refuse_null(array)
-    type_ = array.type
-    if types.is_fixed_size_list(type_):
-        offsets, values = np.arange(len(array) + 1) * type_.list_size, array.flatten()
-    elif _is_list(type_):
+    if types.is_fixed_size_list(array.type):
+        offsets = np.arange(len(array) + 1) * array.type.list_size
+    elif _is_list(array.type):
         ends = np.asarray(array.offsets).astype(np.int64)
-        offsets, values = ends - ends[0], array.flatten()
-    elif _is_view(type_):
+        offsets = ends - ends[0]
+    elif _is_view(array.type):
         offsets = np.append(0, np.asarray(array.sizes).cumsum(dtype=np.int64))
         _refuse_shared(int(offsets[-1]), len(array.values))
-        values = array.flatten()
     else:
         return _flat(array)
+
+    # Lists, laid end to end.
+    values = array.flatten()
     if values.null_count:
         at = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
         row = int(np.searchsorted(offsets, at, side="right")) - 1

@@ -15,6 +15,14 @@ from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColum
 _LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
 _BLOCK_BYTES = 2**22  # of text that is read at once
 
+_WORDS = {"float": "numbers", "int": "whole numbers", "bool": "true or false", "none": "labels"}  # for people
+
+_DTYPES: dict[Kind, tuple[Any, tuple[type, ...]]] = {  # dtypes, and the types of JSON that go into them
+    "bool": (np.bool_, (bool,)),
+    "int": (np.int64, (int,)),
+    "none": (np.float64, ()),
+}
+
 Row = dict[str, Any]
 
 
@@ -97,13 +105,15 @@ class JsonLines(Table):
 
     def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Dense | ListColumn:
         """Return the values of a key as arrays."""
-        column, values = self.columns[key], []
+        column = self.columns[key]
+        values: list[Any] = []
         for place, (number, row) in enumerate(rows):
-            if row.get(key) is None:
+            value = row.get(key)
+            if value is None:
                 raise NoValue(self.name, first + place, key)
-            values.append(row[key])
-            if isinstance(values[-1], list | dict) != (column.form != "flat"):
-                raise self._odd(key, number, values[-1])
+            if isinstance(value, list | dict) != (column.form != "flat"):
+                raise self._odd(key, number, value)
+            values.append(value)
         numbers = [number for number, _ in rows]
         if column.form == "flat":
             if column.kind == "text":
@@ -136,17 +146,17 @@ class JsonLines(Table):
 
     def _array(self, key: str, flat: list[Any], numbers: list[int], lengths: Dense, first: int) -> Dense:
         """Return numbers as an array: float64, or int64 and bool where they are nothing else."""
-        kind = self.columns[key].kind
-        allowed: tuple[type, ...] = {"bool": (bool,), "int": (int,), "none": ()}.get(kind, (int, float))
+        dtype, allowed = _DTYPES.get(self.columns[key].kind, (np.float64, (int, float)))
         if not set(map(type, flat)) <= set(allowed):
             at = next(at for at, value in enumerate(flat) if type(value) not in allowed)
-            starts = np.cumsum(lengths) - lengths
-            row = int(np.searchsorted(np.cumsum(lengths), at, side="right"))
-            if flat[at] is None:
-                raise NoValue(self.name, first + row, key, None if lengths.max() == 1 else at - int(starts[row]))
-            raise self._odd(key, numbers[row], flat[at])
+            ends = np.cumsum(lengths)
+            row = int(np.searchsorted(ends, at, side="right"))
+            if flat[at] is not None:
+                raise self._odd(key, numbers[row], flat[at])
+            place = at - int(ends[row] - lengths[row])
+            raise NoValue(self.name, first + row, key, None if lengths.max() == 1 else place)
         try:
-            return np.array(flat, {"bool": np.bool_, "int": np.int64}.get(kind, np.float64))
+            return np.array(flat, dtype)
         except OverflowError as error:
             raise InputError(
                 f"{key!r} of {self._path} has a number that is too large, expected 64 bits, or text as keys: {error}"
@@ -169,28 +179,39 @@ class JsonLines(Table):
 
 
 def _described(values: list[Any]) -> Column:
-    """Tell from the first values what a key holds."""
-    first = values[0]
-    form: Form = "list" if isinstance(first, list) else "mapping" if isinstance(first, dict) else "flat"
-    parts: list[Any] = values
+    """Return what a key holds, as its first values show."""
+    form = _form(values[0])
+    cells: list[Any] = values
     if form != "flat":
-        of_form = [value for value in values if isinstance(value, list | dict)]
-        parts = list(chain.from_iterable(value.values() if isinstance(value, dict) else value for value in of_form))
-    types = [type(part) for part in parts if part is not None]
-    kind = (
-        "text"
-        if set(types) == {int, str} and form == "flat"
-        else _kind(set(types) if {int, float} >= set(types) else set(types[:1]))
-    )
-    shown_kind = {"float": "numbers", "int": "whole numbers", "bool": "true or false", "none": "labels"}.get(kind, kind)
-    described = {"flat": shown_kind, "list": f"lists of {shown_kind}", "mapping": "scores by label"}[form]
-    return Column(form, kind, described, None, tuple(first) if form == "mapping" else None)
+        rows = [value for value in values if isinstance(value, list | dict)]
+        cells = [cell for row in rows for cell in (row.values() if isinstance(row, dict) else row)]
+    types = [type(cell) for cell in cells if cell is not None]
+    if form == "flat" and set(types) == {int, str}:
+        kind: Kind = "text"  # such as keys, of which some look like numbers
+    elif set(types) <= {int, float}:
+        kind = _kind(set(types))
+    else:
+        kind = _kind(set(types[:1]))  # Others are refused where they are read.
+    cell_words = _WORDS.get(kind, kind)
+    words = {"flat": cell_words, "list": f"lists of {cell_words}", "mapping": "scores by label"}[form]
+    return Column(form, kind, words, None, tuple(values[0]) if form == "mapping" else None)
+
+
+def _form(value: object) -> Form:
+    """Return the form of a column that holds such a value."""
+    if isinstance(value, list):
+        return "list"
+    return "mapping" if isinstance(value, dict) else "flat"
 
 
 def _kind(types: set[type]) -> Kind:
-    """Tell numbers from text."""
+    """Return the kind of cells of such types."""
     if not types:
         return "none"
+    if types == {int}:
+        return "int"
     if types <= {int, float}:
-        return "int" if types == {int} else "float"
-    return "bool" if types == {bool} else "text" if types == {str} else "other"
+        return "float"
+    if types == {bool}:
+        return "bool"
+    return "text" if types == {str} else "other"

@@ -1,8 +1,9 @@
 """Dense scores and truth as the counting loops take them: a block of rows at a time.
 
-A column of a block belongs to one label. In a block of few labels a row holds several rows of the matrix side by side,
-so that it is long enough for vector registers. Blocks are used where they are if they have that form, else copied one
-at a time, whatever dtype and layout the matrices have; they stay in or near the second-level cache.
+A column of a block belongs to one label. In a block of few labels a row holds several rows of the
+matrix side by side, so that it is long enough for vector registers. Blocks are used where they are
+if they have that form, else copied one at a time, whatever dtype and layout the matrices have; they
+stay in or near the second-level cache.
 """
 
 import math
@@ -50,7 +51,8 @@ class Blocks:
         """Number of rows of the matrix that lie side by side in a row of a block."""
         if self.n_labels >= _MIN_COLUMNS:
             return 1
-        whole_words = _WORD // math.gcd(self.n_labels, _WORD)  # The least number of rows that fill whole words.
+        # The least number of rows that fill whole words, as often as makes a row long enough.
+        whole_words = _WORD // math.gcd(self.n_labels, _WORD)
         return whole_words * -(-_MIN_COLUMNS // (self.n_labels * whole_words))
 
     @property
@@ -73,7 +75,8 @@ class Blocks:
     def to_columns(self, label_values: npt.NDArray[Number], filling: float) -> npt.NDArray[Number]:
         """Repeat values (..., n_labels) for every column, (..., n_columns)."""
         n_used = self.n_labels * self.rows_side_by_side
-        column_values = np.full((*label_values.shape[:-1], self.n_columns), filling, label_values.dtype)
+        shape = (*label_values.shape[:-1], self.n_columns)
+        column_values = np.full(shape, filling, label_values.dtype)
         column_values[..., :n_used] = np.tile(label_values, self.rows_side_by_side)
         return column_values
 
@@ -83,14 +86,14 @@ class Blocks:
         return used.reshape(*column_values.shape[:-1], self.rows_side_by_side, self.n_labels)
 
     def truth(self) -> Iterator[tuple[int, Words]]:
-        """Return the first row of each block, among all rows of blocks, and its truth in words of eight columns."""
+        """Return the number of each block's first row, and its truth in words of eight columns."""
         room = np.empty((self.block_rows, self.n_columns), np.uint8)
         for number, rows in enumerate(self._block_slices()):
             truth = self._block(self.problem.truth, rows, room, 0, whole_words=True)
             yield number * self.block_rows, truth.view(np.uint64)
 
     def scores(self) -> Iterator[Scores]:
-        """Return blocks of scores, NaN where there is none; the columns of no label may be missing."""
+        """Return blocks of scores, NaN where there is none; columns of no label may be missing."""
         room = np.empty((self.block_rows, self.n_columns), self.problem.dtype)
         for rows in self._block_slices():
             yield self._block(self.problem.scores, rows, room, _NOTHING)
@@ -104,15 +107,23 @@ class Blocks:
         """Return the rows of the matrix in each block."""
         return in_pieces(self.rows, self.block_rows * self.rows_side_by_side)
 
-    def _block(self, matrix: Any, rows: slice, room: Dense, filling: float, whole_words: bool = False) -> Dense:
-        """Return a piece of a matrix where it is, if it has the form of a block, else copy it into the room for one."""
+    def _block(
+        self,
+        matrix: Any,
+        rows: slice,
+        room: Dense,
+        filling: float,
+        whole_words: bool = False,
+    ) -> Dense:
+        """Return a piece of a matrix where it is, if that is a block, else copied into the room."""
         piece = to_dense(matrix[rows, self.labels])  # (n_rows, n_labels)
         if piece.dtype == np.bool_:
             piece = piece.view(np.uint8)
 
         # A view costs nothing, and is a block if each row is one and nothing is to be filled up.
         shape = (len(room), self.n_columns if whole_words else self.n_labels)
-        if self.rows_side_by_side == 1 and piece.shape == shape and piece.dtype == room.dtype and piece.flags.carray:
+        has_form = self.rows_side_by_side == 1 and piece.shape == shape
+        if has_form and piece.dtype == room.dtype and piece.flags.carray:
             return piece  # type: ignore[no-any-return]
 
         # Rows side by side are rows one after another in the same memory.

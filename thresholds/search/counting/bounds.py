@@ -1,10 +1,11 @@
 """Which scores of each label the optimum may lie at, from counts at a few cuts.
 
-    r(cut) = tp / (B P + predicted) = F / (1 + B),    B = beta^2, P the positives of the label, or of all labels
+    r(cut) = tp / (B P + predicted) = F / (1 + B),    B = beta^2, P the positives of one label or all
 
-Between two cuts the best case is that all positives come first: the true positives of the lower cut, and the
-predictions of the upper one and of these positives. If one cut has a higher tp - r predicted than that, whatever ratio
-r the optimum may have, the optimum is not there. docs/performance.md has the proof.
+Between two cuts the best case is that all positives come first: the true positives of the lower
+cut, and the predictions of the upper one and of these positives. If one cut has a higher tp - r
+predicted than that, whatever ratio r the optimum may have, the optimum is not there.
+docs/performance.md has the proof.
 """
 
 import itertools
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.types import Booleans, Floats, Ints, Scores
+from thresholds._arrays.types import Booleans, Floats, Ints, Keys, Scores
 from thresholds._kernels.counting import keep_between
 from thresholds._kernels.keys import to_keys
 from thresholds._kernels.refine import OF_ALL_LABELS
@@ -26,7 +27,7 @@ _ROUNDING = 1e-12  # relative, of a value of tp - r predicted: a hundred times m
 
 @dataclass(frozen=True)
 class Candidates:
-    """The scores of each label that the optimum may lie at, those in [low, high), and what bounds the best ratio."""
+    """The scores that the optimum of each label may lie at, [low, high), and bounds of its ratio."""
 
     low: Scores  # (n_labels,)
     high: Scores  # (n_labels,)
@@ -36,15 +37,22 @@ class Candidates:
     any_below: Booleans  # (n_labels,)
     low_ratio: Floats  # (n_labels,) between which the best ratio lies
     high_ratio: Floats  # (n_labels,)
-    beta2_positives: Floats  # (n_labels,) B P; OF_ALL_LABELS where the ratio is not that of the label alone
+    beta2_positives: Floats  # (n_labels,) B P, or OF_ALL_LABELS
     slack: float
 
     @classmethod
-    def of(cls, cuts: Scores, tp: Ints, piece_counts: Ints, beta: float, jointly: bool) -> "Candidates":
-        """Bound the best cut of each label from what lies at or above cuts (n_cuts, n_labels), falling.
+    def of(
+        cls,
+        cuts: Scores,
+        tp: Ints,
+        piece_counts: Ints,
+        beta: float,
+        jointly: bool,
+    ) -> "Candidates":
+        """Bound the best cut of each label from what lies at or above cuts (n_cuts, n_labels).
 
-        The first cut is above all scores, the last below. `piece_counts` (n_cuts, n_pieces, n_labels) has the
-        predictions in each piece of the rows.
+        Cuts fall, from above all scores to below all. `piece_counts` (n_cuts, n_pieces,
+        n_labels) has the predictions in each piece of the rows.
         """
         predicted = piece_counts.sum(axis=1)  # (n_cuts, n_labels)
         positives = tp[-1]  # (n_labels,), as the last cut lies below all scores
@@ -68,8 +76,9 @@ class Candidates:
         else:
             low_ratio = high_ratio = (tp / np.maximum(beta2_positives + predicted, 1)).max(axis=0)
 
-        # An interval is out if one counted cut beats its best case at both ratios: both values are linear in the
-        # ratio, so it is beaten at all ratios between. Without a positive it has no step of the staircase.
+        # An interval is out if one counted cut beats its best case at both ratios: both values are
+        # linear in the ratio, so it is beaten at all ratios between. Without a positive it has no
+        # step of the staircase.
         out = gained == 0
         for ratio in (low_ratio, high_ratio):
             best_cut = (tp - ratio * predicted).argmax(axis=0)[np.newaxis]  # (1, n_labels)
@@ -96,13 +105,19 @@ class Candidates:
             slack=slack,
         )
 
-    def remaining(self, scores: KeyLists, positives: KeyLists, below: Scores, labels: slice) -> Remaining:
-        """Return what is left of some labels, from the scores that are and those of all positives, which become keys.
+    def remaining(
+        self,
+        scores: KeyLists,
+        positives: KeyLists,
+        below: Keys,
+        labels: slice,
+    ) -> Remaining:
+        """Return what is left of some labels, from candidates' scores and those of all positives.
 
-        `below` (n_labels,) has the next lower key.
+        Scores become keys, in the same memory; `below` (n_labels,) has the next lower key.
         """
         n_positives = positives.sizes.copy()
-        keep_between(positives.firsts, positives.sizes, positives.keys, self.low[labels], self.high[labels])
+        keep_between(*positives.arrays, self.low[labels], self.high[labels])
         return Remaining(
             KeyLists(scores.firsts, scores.sizes, to_keys(scores.keys)),
             KeyLists(positives.firsts, positives.sizes, to_keys(positives.keys)),
@@ -117,7 +132,7 @@ class Candidates:
         )
 
     def panels(self, room: int) -> list[slice]:
-        """Part the labels so that no more scores than `room` are left of a panel, unless of a single label."""
+        """Part labels so that at most `room` scores are left of a panel, unless of a single label."""
         used = self.sizes.sum(axis=0).cumsum()  # (n_labels,) of all labels up to each
         ends = [0]
         while ends[-1] < used.size:

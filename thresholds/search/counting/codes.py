@@ -1,8 +1,9 @@
 """Scores in 8 bits, of which the counting loops compare four times as many at once as of floats.
 
-Nothing is lost by that, as cuts are moved to where codes change: a score lies at or above such a cut if and only if its
-code is that of the cut or higher. Codes never fall as scores rise, so that it is enough to try two scores for each cut:
-the cut itself and the next lower number. A cut that fails is left out.
+Nothing is lost by that, as cuts are moved to where codes change: a score lies at or above such a
+cut if and only if its code is that of the cut or higher. Codes never fall as scores rise, so that
+it is enough to try two scores for each cut: the cut itself and the next lower number. A cut that
+fails is left out.
 """
 
 from dataclasses import dataclass
@@ -10,12 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresholds._arrays.types import Codes, Dense, Scores, SmallInts
-from thresholds._kernels.counting import LOWEST_CODE, N_CODES, code_by_bits, code_by_value, count_codes
+from thresholds._kernels.counting import (
+    LOWEST_CODE,
+    N_CODES,
+    code_by_bits,
+    code_by_value,
+    count_codes,
+)
 from thresholds.search.counting.blocks import Blocks
 
 _HIGHEST_CODE = LOWEST_CODE + N_CODES - 1
 _N_STEPS = N_CODES - 2  # of the values of a label: one code is for what lies below
-_MAX_QUARTILE_DISTANCES = 8  # beyond the quartiles: one -1e30 for "masked" should not cost the others their codes
+# How far codes reach beyond the quartiles: one -1e30 for "masked" should not cost the others
+# theirs.
+_MAX_QUARTILE_DISTANCES = 8
 _REGISTER_BYTES = 64
 _SPARE_EXPONENTS = 8  # by which steps stay above the smallest normal number
 
@@ -24,8 +33,9 @@ _SPARE_EXPONENTS = 8  # by which steps stay above the smallest normal number
 class Scale:
     """How the scores of each label become codes.
 
-    Codes are equal steps of bit patterns if no score that cuts come from is negative, so that probabilities near 0 are
-    told apart; else of scores. Lower scores have the lowest code, higher ones the highest.
+    Codes are equal steps of bit patterns if no score that cuts come from is negative, so that
+    probabilities near 0 are told apart; else of scores. Lower scores have the lowest code, higher
+    ones the highest.
     """
 
     by_bits: bool
@@ -34,7 +44,7 @@ class Scale:
 
     @classmethod
     def of(cls, values: Scores) -> "Scale":
-        """Spread codes over the bulk of the values (n_values, n_labels) of each label, which fall."""
+        """Spread codes over the bulk of each label's values (n_values, n_labels), which fall."""
         known = np.isfinite(values)
         by_bits = bool((values[known] >= 0).all())
         if by_bits:
@@ -71,7 +81,7 @@ class Scale:
 
     @classmethod
     def _of_values(cls, low: Scores, high: Scores) -> "Scale":
-        """Multiply by such a power of two that no more codes than there are lie between two scores."""
+        """Multiply by a power of two that spreads two scores over no more codes than there are."""
         float_format = np.finfo(low.dtype)
         _, width_exponent = np.frexp((high / 2 - low / 2) / (_N_STEPS / 2))
         _, largest_exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))
@@ -116,8 +126,8 @@ class CodedCuts:
     def near(cls, values: Scores) -> "CodedCuts":
         """Move values (n_values, n_labels), which fall, down to where their code starts.
 
-        The first of a run of equal values moves up instead, to where the next code starts: so there is a cut on either
-        side of them, between which few scores lie.
+        The first of a run of equal values moves up instead, to where the next code starts: so there
+        is a cut on either side of them, between which few scores lie.
         """
         scale = Scale.of(values)
         codes = np.empty(values.shape, np.int8)
@@ -147,7 +157,8 @@ class CodedCuts:
         """Begin to count at the cuts."""
         width = -(-blocks.n_columns // _REGISTER_BYTES) * _REGISTER_BYTES
         under = np.full((len(self.cuts), width), _HIGHEST_CODE, np.int8)
-        under[:, : blocks.n_columns] = blocks.to_columns(self.under[:, blocks.labels], _HIGHEST_CODE)
+        label_under = self.under[:, blocks.labels]  # (n_cuts, n_labels)
+        under[:, : blocks.n_columns] = blocks.to_columns(label_under, _HIGHEST_CODE)
         counts = np.zeros(under.shape, np.int32)
         room = np.zeros((blocks.block_rows, width), np.int8)
         return Counter(self.scale.over(blocks), under, counts, room)

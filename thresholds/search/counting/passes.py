@@ -2,10 +2,11 @@
 
     r_j(cut) = tp / (B P + predicted) = F / (1 + B),    B = beta^2, P the positives of label j
 
-Count at 32 cuts, at quantiles of the label's positives. Between two cuts the best case is "all its positives come
-first": tp of the lower, and the predictions of the upper cut and these positives. Where that is worse than some cut,
-the optimum cannot be. What lies between the outermost intervals that remain is collected in a second pass, narrowed
-once more by finer counts, and only the rest is sorted. docs/performance.md has the bound and what it leaves.
+Count at 32 cuts, at quantiles of the label's positives. Between two cuts the best case is "all its
+positives come first": tp of the lower, and the predictions of the upper cut and these positives.
+Where that is worse than some cut, the optimum cannot be. What lies between the outermost intervals
+that remain is collected in a second pass, narrowed once more by finer counts, and only the rest is
+sorted. docs/performance.md has the bound and what it leaves.
 """
 
 import itertools
@@ -21,7 +22,13 @@ from thresholds._arrays.blocks import equal_parts
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Dense, Floats, Ints, Scores
 from thresholds._kernels._jit import StandIns
-from thresholds._kernels.counting import collect, collect_few, count_lists_at_cuts, mark_between, note_positives
+from thresholds._kernels.counting import (
+    collect,
+    collect_few,
+    count_lists_at_cuts,
+    mark_between,
+    note_positives,
+)
 from thresholds._kernels.keys import to_keys
 from thresholds.data.problem import Problem
 from thresholds.search.counting.blocks import Blocks
@@ -37,16 +44,16 @@ _WORTH_COUNTING = 2**19  # cells: sorting fewer is faster, a third for many labe
 _SECONDS_PER_CELL = 3e-8  # that stand-ins take, about
 _SECONDS_PER_CELL_JOINTLY = 2e-7  # as many in a joint search
 _SECONDS_PER_LABEL = 1e-4
-_MAX_SORTED_ROWS = 2**20  # Up to so many are sorted in small memory, and so fast that Ctrl-C need not wait.
+_MAX_SORTED_ROWS = 2**20  # are sorted in small memory, and so fast that Ctrl-C need not wait
 
 # How rows and labels are shared out.
 _MIN_CELLS_PER_TASK = 2**20
 _MAX_CELLS_PER_TASK = 2**23
 _TASKS_PER_THREAD = 4  # or more, of each stripe
 _MAX_PIECES = 64  # of the rows
-_MAX_STRIPE = 2048  # labels: short pieces of long rows take longer to read, and kept scores of more leave the cache
+_MAX_STRIPE = 2048  # labels: fewer take longer to read, and kept scores of more leave the cache
 _N_PARTS = 16  # of what is sorted
-_PART_OF_MEMORY = 4  # Scores that are kept, and those of positives, take one in so many bytes of all scores.
+_PART_OF_MEMORY = 4  # What is kept, and scores of positives, take one in so many bytes of all.
 _MIN_PANEL_BYTES = 2**22
 
 # Where cuts lie.
@@ -63,7 +70,7 @@ def useful_staircases(
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> list[Result]:
-    """Apply `function` to the steps among which the best of each label lies, or of all labels `jointly`, in order."""
+    """Apply `function` to the steps among which the best lie, of each label or of all `jointly`."""
     if not problem.is_dense_unweighted or _sorting_is_faster(problem, jointly):
         return map_labels(problem, function, n_jobs=n_jobs, progress=progress)
     passes = _Passes(problem, n_jobs, progress)
@@ -76,7 +83,8 @@ def useful_staircases(
     positives, tp, piece_counts = passes.count(piece_positives, coded)
     candidates = Candidates.of(_with_ends(coded.cuts), tp, piece_counts, beta, jointly)
 
-    # 3. Collect what lies there, narrow it further and sort it: as many labels at a time as memory has room for.
+    # 3. Collect what lies there, narrow it further and sort it: as many labels at a time as memory
+    # has room for.
     n_bytes = problem.n_samples * problem.n_labels * problem.dtype.itemsize
     room = max(n_bytes // _PART_OF_MEMORY - positives.keys.nbytes, _MIN_PANEL_BYTES)
     results = []
@@ -100,14 +108,17 @@ class _Passes:
         n_workers = workers(self.n_jobs)
         n_cells = n_samples * min(self.problem.n_labels, _MAX_STRIPE)  # of a stripe
         n_stripes = -(-self.problem.n_labels // _MAX_STRIPE)
-        wanted = max(-(-_TASKS_PER_THREAD * n_workers // n_stripes), -(-n_cells // _MAX_CELLS_PER_TASK))
-        even = -(-wanted // n_workers) * n_workers  # No thread should wait for the last piece of another.
+        for_threads = -(-_TASKS_PER_THREAD * n_workers // n_stripes)
+        wanted = max(for_threads, -(-n_cells // _MAX_CELLS_PER_TASK))
+        # No thread should wait for the last piece of another.
+        even = -(-wanted // n_workers) * n_workers
         n_pieces = max(1, min(even, n_cells // _MIN_CELLS_PER_TASK, _MAX_PIECES))
         return list(equal_parts(slice(0, n_samples), n_pieces))
 
     def note(self) -> tuple[Ints, Scores]:
-        """Count the positives (n_pieces, n_labels), and return quantiles (_N_CUTS, n_labels) of the scores of some."""
-        # In one array, (n_pieces, 1 + n_notes, n_labels): the positives, and the scores of the first ones.
+        """Return positives (n_pieces, n_labels), and quantiles (_N_CUTS, n_labels) of some scores."""
+        # In one array, (n_pieces, 1 + n_notes, n_labels): the positives, and the scores of the
+        # first ones.
         notes = self._over_blocks(self._notes).reshape(len(self.rows), -1, self.problem.n_labels)
         positives = notes[:, 0].astype(np.int64)
         scores = notes[:, 1:].reshape(-1, self.problem.n_labels)  # (n_pieces * n_notes, n_labels)
@@ -119,7 +130,7 @@ class _Passes:
         return positives, np.where(n_known > 0, quantiles, falling.dtype.type(np.inf))
 
     def _notes(self, blocks: Blocks) -> Floats:
-        """Return the positives of each label, and the scores of the first ones or NaN, (1 + n_notes, n_labels)."""
+        """Return positives, and the scores of the first ones or NaN, (1 + n_notes, n_labels)."""
         # Note in which rows of the blocks the first positives of each column are.
         n_per_column = -(-_MIN_NOTES // (blocks.rows_side_by_side * len(self.rows)))
         positives = np.zeros(blocks.n_columns, np.int32)
@@ -127,11 +138,14 @@ class _Passes:
         wanted = np.ones(blocks.n_columns, np.uint8)
         block_rows = np.zeros((blocks.n_columns, n_per_column), np.int32)
         for first_row, words in blocks.truth():
-            note_positives(words, first_row, positives, wanted.view(np.uint64), wanted, noted, block_rows)
+            mask = wanted.view(np.uint64)
+            note_positives(words, first_row, positives, mask, wanted, noted, block_rows)
 
-        # Which row of the matrix is that, and of which label? All (n_per_column, rows_side_by_side, n_labels).
-        first_side_by_side = blocks.rows.start + blocks.rows_side_by_side * block_rows.T.astype(np.int64)
-        row = blocks.by_row(first_side_by_side) + np.arange(blocks.rows_side_by_side)[:, np.newaxis]
+        # Which row of the matrix is that, and of which label? All (n_per_column, rows_side_by_side,
+        # n_labels).
+        first_row_of_columns = blocks.rows_side_by_side * block_rows.T.astype(np.int64)
+        row = blocks.by_row(blocks.rows.start + first_row_of_columns)
+        row += np.arange(blocks.rows_side_by_side)[:, np.newaxis]
         label = np.broadcast_to(np.arange(blocks.labels.start, blocks.labels.stop), row.shape)
         known = np.arange(n_per_column)[:, np.newaxis, np.newaxis] < blocks.by_row(noted)
 
@@ -141,9 +155,10 @@ class _Passes:
         return np.concatenate([label_positives[np.newaxis], scores.reshape(-1, blocks.n_labels)])
 
     def count(self, piece_positives: Ints, coded: CodedCuts) -> tuple[KeyLists, Ints, Ints]:
-        """List the scores of positives; count them, and all scores of each piece of the rows, at or above the cuts.
+        """List the scores of positives; count them, and all scores of each piece, above cuts.
 
-        Counts are (n_cuts, n_labels), and of the pieces (n_cuts, n_pieces, n_labels), with a cut above and one below.
+        Counts are (n_cuts, n_labels), and of the pieces (n_cuts, n_pieces, n_labels), with a cut
+        above and one below.
         """
         starts, n_positives = _starts(piece_positives)
         scores_of_positives = np.empty(n_positives, self.problem.dtype)
@@ -174,7 +189,11 @@ class _Passes:
         return positives, tp, piece_counts
 
     def settle(
-        self, positives: KeyLists, candidates: Candidates, panel: slice, function: Callable[[Staircase], Result]
+        self,
+        positives: KeyLists,
+        candidates: Candidates,
+        panel: slice,
+        function: Callable[[Staircase], Result],
     ) -> list[Result]:
         """Collect what is left of some labels, narrow it further and sort it."""
         starts, n_kept = _starts(candidates.sizes[:, panel])
@@ -193,13 +212,19 @@ class _Passes:
                 collect(scores, marks, labels, place, kept)
             return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
 
-        below = to_keys(self._over_blocks(gather, title="collecting", labels=panel).max(axis=0))  # (n_labels,)
+        highest_below = self._over_blocks(gather, title="collecting", labels=panel).max(axis=0)
+        below = to_keys(highest_below)  # (n_labels,)
         scores = KeyLists(starts[0], candidates.sizes[:, panel].sum(axis=0), kept)
 
         def finish(part: slice) -> Result:
             labels = slice(panel.start + part.start, panel.start + part.stop)
-            left = candidates.remaining(scores.part(part), positives.part(labels), below[part], labels)
-            return function(left.staircase())
+            remaining = candidates.remaining(
+                scores.part(part),
+                positives.part(labels),
+                below[part],
+                labels,
+            )
+            return function(remaining.staircase())
 
         return self._run(finish, _parts(scores.sizes), "sorting")
 
@@ -208,9 +233,13 @@ class _Passes:
         return int(blocks.rows.start) // int(self.rows[0].stop - self.rows[0].start)
 
     def _over_blocks(
-        self, function: Callable[[Blocks], Dense], axis: int = 0, title: str = "", labels: slice | None = None
+        self,
+        function: Callable[[Blocks], Dense],
+        axis: int = 0,
+        title: str = "",
+        labels: slice | None = None,
     ) -> Dense:
-        """Apply `function` to stripes of labels, in pieces of rows; join the results along `axis`, labels last."""
+        """Apply `function` to stripes of labels in pieces of rows; join these along `axis`."""
         labels = slice(0, self.problem.n_labels) if labels is None else labels
         n_stripes = -(-(labels.stop - labels.start) // _MAX_STRIPE)
         stripes = list(equal_parts(labels, n_stripes))
@@ -224,18 +253,25 @@ class _Passes:
         """Run on threads, with a bar if there is a title."""
         progress = self.progress and bool(title)
         return threads.run(
-            function, tasks, n_jobs=self.n_jobs, cells=self.problem.n_stored, progress=progress, title=title
+            function,
+            tasks,
+            n_jobs=self.n_jobs,
+            cells=self.problem.n_stored,
+            progress=progress,
+            title=title,
         )
 
 
 def _sorting_is_faster(problem: Problem, jointly: bool) -> bool:
-    """Whether to sort: what is small, or at first, as long as that takes less time than to load kernels."""
+    """Whether to sort: what is small, and at first what takes less time than to load kernels."""
     n_samples, n_labels = problem.n_samples, problem.n_labels
     if n_samples * n_labels < _WORTH_COUNTING:
         return True
     seconds_per_cell = _SECONDS_PER_CELL_JOINTLY if jointly else _SECONDS_PER_CELL
     seconds = (n_samples * seconds_per_cell + _SECONDS_PER_LABEL) * n_labels
-    return n_samples <= _MAX_SORTED_ROWS and not note_positives.is_loaded and StandIns.can_do(seconds)
+    if n_samples > _MAX_SORTED_ROWS or note_positives.is_loaded:
+        return False
+    return StandIns.can_do(seconds)
 
 
 def _with_ends(cuts: Scores) -> Scores:
@@ -245,15 +281,16 @@ def _with_ends(cuts: Scores) -> Scores:
 
 
 def _starts(sizes: Ints) -> tuple[Ints, int]:
-    """Return the place of each piece (n_pieces, n_labels) where labels follow each other, and the room of all."""
-    ends = sizes.T.reshape(-1).cumsum()  # (n_labels * n_pieces,), the pieces of a label side by side
+    """Return where pieces (n_pieces, n_labels) start if labels follow each other, and the end."""
+    ends = sizes.T.reshape(-1).cumsum()  # (n_labels * n_pieces,), a label's pieces side by side
     starts = ends - sizes.T.reshape(-1)
     return starts.reshape(sizes.T.shape).T, int(ends[-1])
 
 
 def _parts(sizes: Ints) -> list[slice]:
     """Part labels into about _N_PARTS slices of as much work."""
-    work = sizes.cumsum() + np.arange(1, sizes.size + 1)  # (n_labels,): a label without scores is work, too
+    # A label without scores is work, too.
+    work = sizes.cumsum() + np.arange(1, sizes.size + 1)  # (n_labels,)
     ends = np.searchsorted(work, np.linspace(0, work[-1], _N_PARTS + 1)[1:-1])
     edges = [0, *np.unique(ends[ends > 0]).tolist(), sizes.size]
     return [slice(first, last) for first, last in itertools.pairwise(edges)]

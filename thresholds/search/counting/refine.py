@@ -1,4 +1,4 @@
-"""What is left of some labels after counting at a few cuts: narrowed further in buckets, then sorted."""
+"""What is left of some labels after counting at a few cuts: narrowed in buckets, then sorted."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,14 @@ import numpy as np
 
 from thresholds._arrays.types import Buckets, Floats, Ints, Keys
 from thresholds._kernels.keys import to_scores
-from thresholds._kernels.refine import BUCKETS, bound_buckets, count_buckets, extremes, keep_buckets, to_buckets
+from thresholds._kernels.refine import (
+    BUCKETS,
+    bound_buckets,
+    count_buckets,
+    extremes,
+    keep_buckets,
+    to_buckets,
+)
 from thresholds._kernels.sorting import ListArrays, staircases_between
 from thresholds.search.staircase import Staircase
 
@@ -44,12 +51,12 @@ class KeyLists:
         return buckets
 
     def sort(self) -> None:
-        """Sort the keys of each label upwards; few are left, and NumPy needs no compilation for that."""
+        """Sort the keys of each label upwards: few are left, and NumPy needs no compilation."""
         for first, size in zip(self.firsts.tolist(), self.sizes.tolist(), strict=True):
             self.keys[first : first + size].sort()
 
     def keep(self, buckets: Buckets, bottom: Ints, top: Ints) -> Keys:
-        """Keep the keys of some buckets of each label; return the highest key below them, (n_labels,)."""
+        """Keep the keys of some buckets of each label; return the highest below, (n_labels,)."""
         below = np.zeros(self.sizes.size, self.keys.dtype)
         keep_buckets(*self.arrays, buckets, bottom, top, below)
         return below
@@ -67,12 +74,13 @@ class Remaining:
     n_positives: Ints  # (n_labels,) of the whole label
     low_ratio: Floats  # (n_labels,) between which the best tp / (B P + predicted) lies
     high_ratio: Floats  # (n_labels,)
-    beta2_positives: Floats  # (n_labels,) B P; OF_ALL_LABELS where the ratio is not that of the label alone
+    beta2_positives: Floats  # (n_labels,) B P, or OF_ALL_LABELS
     slack: float
 
     def staircase(self) -> Staircase:
         """Return the steps among which the best ones are."""
-        # Narrow each label as long as that halves it and much is left; without a positive nothing can be best.
+        # Narrow each label as long as that halves it and much is left; without a positive nothing
+        # can be best.
         many = np.flatnonzero((self.scores.sizes > _SORT_BELOW) & (self.positives.sizes > 0))
         while many.size:
             before = self.scores.sizes[many]
@@ -121,7 +129,8 @@ class Remaining:
         count_buckets(scores.firsts, scores.sizes, score_buckets, score_counts)
         count_buckets(positives.firsts, positives.sizes, positive_buckets, positive_counts)
 
-        # The outermost buckets that may hold the best cut; `above` and `tp_above` grow by what lies above them.
+        # The outermost buckets that may hold the best cut; `above` and `tp_above` grow by what lies
+        # above them.
         above = self.above[labels]
         tp_above = self.tp_above[labels]
         bottom, top = np.empty((2, labels.size), np.int64)
@@ -149,7 +158,7 @@ class Remaining:
 
 
 def _scales(ends: Keys) -> Floats:
-    """Return buckets per unit of score where scores lie on both sides of 0, else 0: then bits are linear enough."""
+    """Return buckets per unit of score where scores lie on both sides of 0, else 0 for bits."""
     low, high = to_scores(ends).astype(np.float64).T
     with np.errstate(all="ignore"):  # Infinite widths, and those that are too small for a float.
         scales = (BUCKETS - 1) / (high - low)
