@@ -8,19 +8,16 @@ share of positives in it. Between two blocks g is linear, beyond all it is const
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import AnyFloats, Floats, Ints
 from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
 from thresholds.calibration.cells import Cells, map_labels
 
-_Floats = npt.NDArray[np.floating[Any]]
-_Knots = tuple[_Floats, Floats]
+_Knots = tuple[AnyFloats, Floats]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,7 +62,7 @@ def _knots(cells: Cells) -> _Knots:
     return knots[first], values[first]
 
 
-def _steps(cells: Cells) -> tuple[_Floats, _Floats, Ints, Ints]:
+def _steps(cells: Cells) -> tuple[AnyFloats, AnyFloats, Ints, Ints]:
     """Return the scores of positives, rising, the next lower score of each, and what lies below, in hits and weight.
 
     Negatives between two positives count to the lower one: they pool with it in any case, as 0 is below every rate.
