@@ -54,8 +54,8 @@ except KeyboardInterrupt:
     [
         ("macro", 500_000, 2, 0.3),
         ("macro", 500_000, 1, 0.5),
-        ("micro", 500_000, 2, 0.4),
-        ("micro, shared", 50_000, 2, 0.2),
+        pytest.param("micro", 500_000, 2, 0.4, marks=pytest.mark.soak),
+        pytest.param("micro, shared", 50_000, 2, 0.2, marks=pytest.mark.soak),
         ("expected", 10**6, 2, 0.2),
     ],
 )

@@ -705,7 +705,7 @@ LABEL_FREE_ARGUMENTS = [
     *each(
         {"compare": compare},
         "rules",
-        [None, {}, [INSTANCE], INSTANCE, {"a": None}, {"a": PLATT}, {1: INSTANCE}, {"a": [INSTANCE]}, "macro"],
+        [{}, [INSTANCE], INSTANCE, {"a": None}, {"a": PLATT}, {1: INSTANCE}, {"a": [INSTANCE]}, "macro"],
         "rules (is|has) .*, expected",
     ),
     *each({"diff_rules": diff_rules}, "old", [None, TOP, [0.5], "rule.json"], "old is of type .*, expected a Thresh"),

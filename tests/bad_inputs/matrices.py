@@ -153,7 +153,12 @@ SPARSE: Table = {
 }
 
 # Rows of COO arrays that can end the process: `test_arguments.py` tries them in one of its own.
-BAD_ROWS = {"row out of range": [0, 0, 1, 1, 2, 2, 3, 10**8], "negative row": [0, 0, 1, 1, 2, 2, 3, -(10**8)]}
+BAD_ROWS = {
+    "row out of range": [0, 0, 1, 1, 2, 2, 3, 10**8],
+    "row just out of range": [0, 0, 1, 1, 2, 2, 3, 4],
+    "negative row": [0, 0, 1, 1, 2, 2, 3, -(10**8)],
+    "row just below 0": [0, 0, 1, 1, 2, 2, 3, -1],
+}
 
 FAR = EIGHT * 10**8
 COLUMN, VECTOR = np.ones((8, 1)), np.ones(8)

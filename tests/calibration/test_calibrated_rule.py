@@ -4,6 +4,7 @@ import json
 import pickle
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -329,7 +330,7 @@ def test_the_table_shows_sum_and_slope_of_rules_of_probabilities() -> None:
     truth, scores = draw(200, 3, seed=17)
     rules = {"fixed": FixedRule(0.5, 3), "instance": InstanceRule()}
     table = compare(rules, truth, scores)
-    lines = str(table).splitlines()
+    lines = str(replace(table, rows="")).splitlines()
     assert "sum of p" in lines[0]
     assert "calibration" in lines[0]
     assert lines[1].split()[-3:] == ["/", "positives", "slope"]
@@ -353,7 +354,7 @@ def test_an_unknown_slope_has_an_empty_cell() -> None:
     table = compare({"instance": InstanceRule()}, truth, p)
     assert table.measures[0].sum_over_positives == 1
     assert np.isnan(table.measures[0].calibration_slope)
-    assert str(table).splitlines()[-1].split()[-1] == "1.00"
+    assert str(replace(table, rows="")).splitlines()[-1].split()[-1] == "1.00"
 
 
 def test_plain_values_of_a_table_hold_both() -> None:

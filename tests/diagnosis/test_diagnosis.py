@@ -223,7 +223,6 @@ def test_states_by_the_table(positives: int, over: bool, informative: bool, unin
 # The table
 
 
-@pytest.mark.each_value(seed=6)
 @pytest.mark.parametrize("seed", range(20))
 def test_the_table_is_as_defined(seed: int) -> None:
     truth, scores = draw(seed)

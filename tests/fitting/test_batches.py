@@ -143,7 +143,6 @@ def test_the_order_of_rows_does_not_matter(fit: dict[str, object]) -> None:
     np.testing.assert_array_equal(moved, predict_by_batch(p, ids, **fit)[order])
 
 
-@pytest.mark.each_value
 @each_fit
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_threads_do_not_matter(form: Callable[[Floats], object], fit: dict[str, object]) -> None:

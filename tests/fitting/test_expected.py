@@ -249,7 +249,6 @@ def supported_labels(case: Case) -> NDArray[np.bool_]:
     return (case.probabilities[counted] > 0).any(axis=0)
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "weighted"])
 @each_chunk
 def test_labels_reach_the_best_set_of_expected_counts(average: str, chunk: int) -> None:

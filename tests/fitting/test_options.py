@@ -14,6 +14,7 @@ from thresholds.cli import fit_options
 from thresholds.cli.parser import parser
 from thresholds.fitting import options as options_of_fits
 from thresholds.fitting.options import DEFAULTS, DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, FitArguments, FitOptions
+from thresholds.guards.options import GUARDS
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
 RNG = np.random.default_rng(3)
@@ -80,6 +81,7 @@ def test_every_option_has_a_check_a_help_text_and_a_sentence_in_the_docstring() 
         assert option.metadata["check"](option.default, name) == option.default
         assert option.metadata["help"]
         assert name in described.replace(",", " ").split()
+    assert FIT_OPTIONS["guard"].metadata["choices"] == ("auto", *GUARDS, None)
     assert DEFAULTS_FOR_NEW_ROWS == {**DEFAULTS, "guard": "auto"}, "the one default that differs, and is said to"
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,7 +20,10 @@ from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from thresholds import Shrink, fit_empirical
 from thresholds._kernels.guards import keys_at_ranks
-from thresholds.guards import shrink
+from thresholds.guards import AnyGuard, shrink
+from thresholds.guards.base import Guarded
+from thresholds.guards.cuts import cut_at_ranks
+from thresholds.search import staircase
 
 Array = NDArray[np.generic]
 inf = math.inf
@@ -170,7 +174,6 @@ def shrunk(problem: Problem, **options: object) -> thresholds.ThresholdRule:
     return fit_empirical(problem.y_true, problem.y_score, **{"guard": "shrink"} | problem.options | options)
 
 
-@pytest.mark.each_value(chunk=3)
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
 def test_guard_equals_its_twin(chunk: int) -> None:
     for problem in CHUNKS[chunk]:
@@ -362,6 +365,30 @@ def test_rising_lines_move_thresholds_with_them(factor: float, shift: float) -> 
 
 
 # Which guard
+
+
+@dataclass(frozen=True)
+class AtRank(AnyGuard):
+    """A guard of somebody else: each label is predicted on so many rows."""
+
+    name: ClassVar[str] = "at rank"
+    rank: float = 1.0
+
+    def fit(self, problem: Any, limits: object, average: str, beta: float, *_: object) -> Guarded:
+        items = problem.cells(0, problem.n_labels)
+        stairs = staircase.of_items(items)
+        cuts = cut_at_ranks(problem, items, np.full(problem.n_labels, self.rank), 1.0)
+        return Guarded(cuts, stairs.cuts_at(stairs.best(beta)))
+
+
+def test_a_guard_is_a_class_with_one_method() -> None:
+    rng = np.random.default_rng(0)
+    truth, scores = rng.random((50, 3)) < 0.3, rng.random((50, 3))
+    rule = fit_empirical(truth, scores, guard=AtRank(4.0))
+    assert rule.predict(scores).sum(axis=0).tolist() == [4, 4, 4]
+    assert rule.guard == "at rank (rank=4.0)"
+    assert fit_empirical(truth, scores, guard=AtRank()).guard == "at rank"
+    np.testing.assert_array_equal(rule.guard_report.unguarded, fit_empirical(truth, scores).thresholds)
 
 
 def test_auto_guards_what_a_guard_is_for() -> None:

@@ -234,6 +234,7 @@ def test_label_names_go_by_column(learning: dict[str, Any], folder: Path) -> Non
     assert trainer.rows.label_names == tuple(f"label {column}" for column in range(12))
 
 
+@pytest.mark.soak
 def test_a_training_that_is_resumed_finds_the_best_rule(learning: dict[str, Any], folder: Path) -> None:
     learning["a_trainer"](num_train_epochs=2).train()
     resumed = learning["a_trainer"]()

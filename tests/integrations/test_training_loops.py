@@ -87,6 +87,7 @@ json.dump(found, open(f"{rank}.json", "w"))
 """
 
 
+@pytest.mark.soak
 def test_two_ranks_of_lightning_fit_one_rule(lightning: Any, folder: Path) -> None:
     """Also what the page says of samplers: one repeats a row of 101, one leaves one out, one does neither."""
     (folder / "example.py").write_text(BLOCKS["Lightning"])

@@ -14,6 +14,7 @@ from scipy import sparse
 import thresholds
 from tests.rules import same
 from thresholds import (
+    Accumulator,
     CalibratedRule,
     FixedRule,
     InputError,
@@ -165,6 +166,20 @@ def test_batches() -> None:
     effects = [batch_effect(frame, 3, label_names=NAMES, sizes=[1, 5, 50]) for frame in (FRAMES[1], FRAMES[1][OTHER])]
     np.testing.assert_array_equal(effects[0].predicted, effects[1].predicted)
     np.testing.assert_array_equal(effects[0].break_even, effects[1].break_even)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_accumulators_that_are_merged(form: Callable[[np.ndarray], Any]) -> None:
+    rows, other, whole = Accumulator(label_names=NAMES), Accumulator(label_names=OTHER), Accumulator(label_names=NAMES)
+    rows.update(form(TRUTH[:100]), form(P[:100]))
+    other.update(form(TRUTH[100:, ORDER]), form(P[100:, ORDER]))
+    whole.update(form(TRUTH), form(P))
+    rows.merge(other)
+    assert same(rows.compute(), whole.compute())
+    last = Accumulator(label_names=OTHERS)
+    last.update(form(TRUTH), form(P))
+    with pytest.raises(InputError, match="label_names lacks 'fox' and has 'owl', expected those of the rows before"):
+        rows.merge(last)
 
 
 def test_cross_fit() -> None:

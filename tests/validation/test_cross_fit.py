@@ -154,7 +154,6 @@ def test_both_figures_are_those_computed_by_hand(of: Options, number: int) -> No
     check(cross_fit(Y, S, cv=FOLDS, **options), FOLDS, Y, S, **options)
 
 
-@pytest.mark.each_value
 @pytest.mark.parametrize("keep_sparse", [False, True])
 @each_average
 def test_sparse_scores(of: Options, keep_sparse: bool) -> None:

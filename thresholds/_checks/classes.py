@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Ints
-from thresholds._checks.plain import Dense, plain
+from thresholds._arrays.types import Dense, Ints
+from thresholds._checks.plain import plain
 from thresholds.errors import InputError, shown
 
 Classes = list[int] | list[str]

@@ -1,17 +1,15 @@
 """Whatever holds values as a NumPy array: lists, frames, tensors, scikit-learn's lists of probabilities."""
 
 from numbers import Integral, Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense
 from thresholds._checks.frames import read_frame
 from thresholds._checks.tensors import from_tensor, without_bfloat16
 from thresholds.errors import InputError, shown
-
-Dense: TypeAlias = npt.NDArray[Any]
 
 LARGEST_EXACT_INTEGER = 2**53
 

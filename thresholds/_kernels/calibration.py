@@ -14,14 +14,26 @@ from thresholds._kernels._jit import kernel
 Slopes = tuple[float, float, float, float, float, float]  # loss; its first, then its second derivatives
 
 _MOST_STEPS = 100
-_SHORTEST = 1e-10  # step that is tried
-_CLOSE = 1e-10  # A Newton step that promises less, relative to the loss, is the last.
-_RIDGE = 1e-12
+_SHORTEST_STEP = 1e-10  # that is tried, as a part of Newton's
+_LEAST_GAIN = 1e-10  # A Newton step that promises less, relative to the loss, is the last.
+_RIDGE = 1e-12  # relative to the second derivatives, which may not have an inverse
+_LEAST_SHARE = 1e-4  # of the promised gain that a step must keep
 
 
 @kernel
-def _loss_and_slopes(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, a: float, b: float) -> Slopes:
-    """Return the log-loss of sigmoid(a x + b) against targets `high` and `low`, and its derivatives by a and b."""
+def _loss_and_slopes(
+    x: Floats,
+    truth: Bytes,
+    weights: Ints,
+    high: float,
+    low: float,
+    a: float,
+    b: float,
+) -> Slopes:
+    """Return the log-loss of sigmoid(a x + b) against targets `high` and `low`, and its derivatives.
+
+    `high` is the target of positives, `low` that of negatives.
+    """
     loss, by_a, by_b, by_aa, by_ab, by_bb = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(x.size):
         if not np.isfinite(x[i]):
@@ -29,24 +41,35 @@ def _loss_and_slopes(x: Floats, truth: Bytes, weights: Ints, high: float, low: f
         w = 1.0 if weights.size == 0 else float(weights[i])
         target = high if truth[i] else low
         z = a * x[i] + b
-        e = math.exp(-abs(z))
+        e = math.exp(-abs(z))  # which does not overflow
         p = (1.0 if z >= 0 else e) / (1.0 + e)
         loss += w * (max(z, 0.0) + math.log1p(e) - target * z)
-        off, curve = w * (p - target), w * e / ((1.0 + e) * (1.0 + e))
-        by_a += off * x[i]
-        by_b += off
-        by_aa += curve * x[i] * x[i]
-        by_ab += curve * x[i]
-        by_bb += curve
+
+        # First and second derivative of the cell's loss by z.
+        slope = w * (p - target)
+        curvature = w * e / ((1.0 + e) * (1.0 + e))
+        by_a += slope * x[i]
+        by_b += slope
+        by_aa += curvature * x[i] * x[i]
+        by_ab += curvature * x[i]
+        by_bb += curvature
     return loss, by_a, by_b, by_aa, by_ab, by_bb
 
 
 @kernel
-def _newton(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, b: float) -> tuple[float, float]:
-    """Return a and b of least log-loss, from a = 0: Newton's method, its steps halved until the loss falls."""
+def _newton(
+    x: Floats,
+    truth: Bytes,
+    weights: Ints,
+    high: float,
+    low: float,
+    b: float,
+) -> tuple[float, float]:
+    """Return a and b of least log-loss, from a = 0: Newton's method."""
     a = 0.0
     loss, by_a, by_b, by_aa, by_ab, by_bb = _loss_and_slopes(x, truth, weights, high, low, a, b)
     for _ in range(_MOST_STEPS):
+        # The step that solves the two equations, and the gain that it promises.
         ridge = _RIDGE * (by_aa + by_bb)
         by_aa, by_bb = by_aa + ridge, by_bb + ridge
         determinant = by_aa * by_bb - by_ab * by_ab
@@ -55,15 +78,17 @@ def _newton(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, b: 
         step_a = (by_ab * by_b - by_bb * by_a) / determinant
         step_b = (by_ab * by_a - by_aa * by_b) / determinant
         promised = -(by_a * step_a + by_b * step_b)
-        if promised <= _CLOSE * loss:
+        if promised <= _LEAST_GAIN * loss:
             return a + step_a, b + step_b
+
+        # The step is halved until the loss falls.
         size = 1.0
-        while size >= _SHORTEST:
+        while size >= _SHORTEST_STEP:
             at = _loss_and_slopes(x, truth, weights, high, low, a + size * step_a, b + size * step_b)
-            if at[0] < loss - 1e-4 * size * promised:
+            if at[0] < loss - _LEAST_SHARE * size * promised:
                 break
             size /= 2
-        if size < _SHORTEST:
+        if size < _SHORTEST_STEP:
             break
         a, b = a + size * step_a, b + size * step_b
         loss, by_a, by_b, by_aa, by_ab, by_bb = at
@@ -72,9 +97,10 @@ def _newton(x: Floats, truth: Bytes, weights: Ints, high: float, low: float, b: 
 
 @kernel
 def _standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
-    """Replace finite values by (x / scale - centre) / spread, in place, and give the three; spread 0 if all are equal.
+    """Replace finite values by (x / scale - centre) / spread, in place, and return the three.
 
-    The scale is a power of two, so that nothing is lost, and squares of huge and subnormal values stay within float64.
+    The spread is 0 if all are equal. The scale is a power of two, so that nothing is lost, and
+    squares of huge and subnormal values stay within float64.
     """
     least, most = np.inf, -np.inf
     for i in range(x.size):
@@ -83,6 +109,8 @@ def _standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     if least >= most:
         return 1.0, 0.0, 0.0
     scale = math.ldexp(1.0, math.frexp(max(abs(least), abs(most)))[1] - 1)
+
+    # The mean, then the standard deviation.
     total, centre, spread = 0.0, 0.0, 0.0
     for i in range(x.size):
         if np.isfinite(x[i]):
@@ -105,44 +133,54 @@ def _standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
 
 @kernel
 def _classes_overlap(x: Floats, truth: Bytes) -> bool:
-    """Whether no cut separates the values of positives and negatives: else a logistic curve has no best slope."""
-    least, most = np.full(2, np.inf), np.full(2, -np.inf)
+    """Whether no cut separates positives and negatives: else a logistic curve has no best slope."""
+    # The lowest and the highest value of each class.
+    least = np.full(2, np.inf)
+    most = np.full(2, -np.inf)
     for i in range(x.size):
         if np.isfinite(x[i]):
-            least[truth[i]], most[truth[i]] = min(least[truth[i]], x[i]), max(most[truth[i]], x[i])
+            k = truth[i]
+            least[k] = min(least[k], x[i])
+            most[k] = max(most[k], x[i])
     return bool(most[0] > least[1] and most[1] > least[0])
 
 
 @kernel
 def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing: float) -> Floats:
-    """Fit truth ~ sigmoid(slope (x / scale - centre) + intercept) to each group of cells, `starts[g]:starts[g + 1]`.
+    """Fit truth ~ sigmoid(slope (x / scale - centre) + intercept) to each group of cells.
 
-    Returns scale, centre, slope and intercept, (4, n_groups): with the first two, neither the scale of values nor
-    their distance from 0 matters. Values that are not finite are left out; `x` is overwritten. With `smoothing` s, in
-    the unit of the weights, the targets are (P + s) / (P + 2 s) and s / (N + 2 s) for positives of weight P and
-    negatives of weight N, so that there always is a best curve; without (0), the slope is NaN where there is none.
+    Group g is `starts[g]:starts[g + 1]`. Returns scale, centre, slope and intercept, (4, n_groups):
+    with the first two, neither the scale of values nor their distance from 0 matters. Values that
+    are not finite are left out; `x` is overwritten. With `smoothing` s, in the unit of the weights,
+    the targets are (P + s) / (P + 2 s) and s / (N + 2 s) for positives of weight P and negatives of
+    weight N, so that there always is a best curve; without (0), the slope is NaN where there is none.
     """
     curves = np.zeros((4, starts.size - 1))
     curves[0] = 1.0
     for g in range(starts.size - 1):
         first, last = starts[g], starts[g + 1]
-        values, true = x[first:last], truth[first:last]
+        values = x[first:last]
+        value_truth = truth[first:last]
         own = weights if weights.size == 0 else weights[first:last]
-        if smoothing == 0 and not _classes_overlap(values, true):
+        if smoothing == 0 and not _classes_overlap(values, value_truth):
             curves[2, g] = np.nan
             continue
+
+        # The targets.
         positive, negative = 0.0, 0.0
         for i in range(values.size):
             if np.isfinite(values[i]):
                 w = 1.0 if own.size == 0 else float(own[i])
-                positive += w * true[i]
-                negative += w * (1 - true[i])
+                positive += w * value_truth[i]
+                negative += w * (1 - value_truth[i])
         high = (positive + smoothing) / (positive + 2 * smoothing)
         low = smoothing / (negative + 2 * smoothing)
+
+        # The curve; of values that are all equal a constant, the mean of the targets.
         scale, centre, spread = _standardise(values, own)
         if spread > 0:
             start = math.log((positive + smoothing) / (negative + smoothing))
-            a, curves[3, g] = _newton(values, true, own, high, low, start)
+            a, curves[3, g] = _newton(values, value_truth, own, high, low, start)
             if a != 0:
                 curves[0, g], curves[1, g], curves[2, g] = scale, centre, a / spread
         elif positive + negative > 0:
@@ -161,6 +199,7 @@ def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
     sums = np.zeros((4, edges.size + 1))
     for i in range(p.size):
         w = 1.0 if weights.size == 0 else float(weights[i])
+        # The bin, by halving.
         low, high = 0, edges.size
         while low < high:
             middle = (low + high) // 2
@@ -180,10 +219,12 @@ def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
 
 @kernel
 def interpolate(starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats) -> Floats:
-    """Return piecewise linear curves at scores: group g is `starts[g]:starts[g + 1]`, its knots `offsets[g]:...`.
+    """Return piecewise linear curves at scores.
 
-    At a knot it is the knot's value exactly, beyond the ends that of the end, 0 without knots; a curve that rises does
-    so here, too. Knots rise strictly; all are finite, and may lie further apart than float64 can tell.
+    Group g is `starts[g]:starts[g + 1]`, its knots `offsets[g]:offsets[g + 1]`. At a knot a curve is
+    the knot's value exactly, beyond the ends that of the end, 0 without knots; a curve that rises
+    does so here, too. Knots rise strictly; all are finite, and may lie further apart than float64
+    can tell.
     """
     read = np.zeros(scores.size)
     for g in range(starts.size - 1):
@@ -192,6 +233,7 @@ def interpolate(starts: Ints, scores: Floats, offsets: Ints, knots: Floats, valu
             continue
         for i in range(starts[g], starts[g + 1]):
             x = scores[i]
+            # The first knot above the score, by halving.
             low, high = first, last
             while low < high:
                 middle = (low + high) // 2
@@ -199,6 +241,8 @@ def interpolate(starts: Ints, scores: Floats, offsets: Ints, knots: Floats, valu
                     low = middle + 1
                 else:
                     high = middle
+
+            # Between the knots on both sides.
             left, right = max(low - 1, first), min(low, last - 1)
             read[i] = values[left]
             if left < right and x > knots[left] and values[left] != values[right]:

@@ -1,7 +1,7 @@
 """Loops that ask what scores know of a label: AUROC and its variance, ties, the best F1, and what chance would do.
 
-Items come sorted upwards, label after label (`sorted_groups` in `sorting.py`), each with the row of its hits and
-weight in its group; no weights at all (an empty array) stand for ones.
+Items come sorted upwards, label after label (`sorted_groups` in `sorting.py`), each with the row where its weight,
+and the positive part of it, lie in its group; no weights at all (an empty array) stand for ones.
 """
 
 import math
@@ -17,13 +17,13 @@ _LEAST_LOG_PROBABILITY = -80.0  # of a number of positives outside the tie group
 
 @kernel
 def group_by_ties(
-    starts: Ints, up: Keys, row: SmallInts, hits: Weights, weights: Ints
+    starts: Ints, up: Keys, row: SmallInts, positive_weights: Weights, weights: Ints
 ) -> tuple[Ints, Keys, Ints, Ints]:
-    """Add up each label's items of equal score: offsets, keys from the top down, hits and weight of each tie group."""
+    """Add up items of equal score: offsets; key, positive weight and weight of each group, from the top down."""
     n_labels = starts.size - 1
     offsets = np.zeros(n_labels + 1, np.int64)
     group_key = np.empty(up.size, up.dtype)
-    group_hits = np.empty(up.size, np.int64)
+    group_positives = np.empty(up.size, np.int64)
     group_weight = np.empty(up.size, np.int64)
     n_groups = 0
     for j in range(n_labels):
@@ -31,24 +31,24 @@ def group_by_ties(
         i = starts[j + 1]
         while i > first:
             key = up[i - 1]
-            hit = np.int64(0)
+            positive_weight = np.int64(0)
             weight = np.int64(0)
             while i > first and up[i - 1] == key:
                 i -= 1
-                hit += hits[first + row[i]]
+                positive_weight += positive_weights[first + row[i]]
                 weight += 1 if weights.size == 0 else weights[first + row[i]]
             # Items of weight 0 are absent.
             if weight > 0:
                 group_key[n_groups] = key
-                group_hits[n_groups] = hit
+                group_positives[n_groups] = positive_weight
                 group_weight[n_groups] = weight
                 n_groups += 1
         offsets[j + 1] = n_groups
-    return offsets, group_key[:n_groups], group_hits[:n_groups], group_weight[:n_groups]
+    return offsets, group_key[:n_groups], group_positives[:n_groups], group_weight[:n_groups]
 
 
 @kernel
-def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> Floats:
+def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Floats:
     """Return (8, n_labels): AUROC; sample variances of the placements of positives and of negatives; the sum of t^3 - t
     over ties; size and mid-rank of the largest tie group; mean and sample variance of the mid-ranks of all others.
 
@@ -73,7 +73,7 @@ def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> Floats:
                 largest_size = t
                 largest_rank = n + 0.5 * (t + 1)
             n += t
-            positives += hits[k]
+            positives += positive_weights[k]
         negatives = n - positives
         others = n - largest_size
 
@@ -81,8 +81,8 @@ def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> Floats:
         won = np.int64(0)  # Twice what the positives win: a tie counts one.
         below = np.int64(0)  # negatives
         for k in range(last - 1, first - 1, -1):
-            lost = weights[k] - hits[k]
-            won += hits[k] * (2 * below + lost)
+            lost = weights[k] - positive_weights[k]
+            won += positive_weights[k] * (2 * below + lost)
             below += lost
         auroc = won / (2.0 * positives * negatives) if positives > 0 and negatives > 0 else np.nan
         others_mean = 0.0
@@ -98,11 +98,11 @@ def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> Floats:
         is_largest_to_come = True
         for k in range(last - 1, first - 1, -1):
             t = weights[k]
-            lost = weights[k] - hits[k]
+            lost = weights[k] - positive_weights[k]
             if positives > 0 and negatives > 0:
                 off = (below + 0.5 * lost) / negatives - auroc
-                of_positives += hits[k] * (off * off)
-                higher = positives - (seen - below) - 0.5 * hits[k]
+                of_positives += positive_weights[k] * (off * off)
+                higher = positives - (seen - below) - 0.5 * positive_weights[k]
                 off = higher / positives - auroc
                 of_negatives += lost * (off * off)
             if is_largest_to_come and t == largest_size:
@@ -127,7 +127,7 @@ def rank_statistics(offsets: Ints, hits: Ints, weights: Ints) -> Floats:
 
 
 @kernel
-def best_cuts(offsets: Ints, hits: Ints, weights: Ints, positives: Ints, ratio: float) -> Ints:
+def best_cuts(offsets: Ints, positive_weights: Ints, weights: Ints, positives: Ints, ratio: float) -> Ints:
     """Return, (4, n_labels), true positives and predictions at the cut of best F1, ties to the highest cut; and, of the
     lowest cut that predicts at most `ratio` times the positives, its tie group (-1 for none) and predictions."""
     cuts = np.zeros((4, offsets.size - 1), np.int64)
@@ -137,7 +137,7 @@ def best_cuts(offsets: Ints, hits: Ints, weights: Ints, positives: Ints, ratio: 
         highest = 0.0  # F1 / 2
         cuts[2, j] = -1
         for k in range(offsets[j], offsets[j + 1]):
-            tp += hits[k]
+            tp += positive_weights[k]
             predicted += weights[k]
             f = tp / (positives[j] + predicted) if tp > 0 else 0.0
             if f > highest:

@@ -20,12 +20,15 @@ def add_rows(
     positives: Floats,
     least: Floats,
 ) -> None:
-    """Add dense rows, predicted where p >= low; `least` is the lowest p predicted in a row with weight."""
+    """Add dense rows, predicted where p >= low.
+
+    `least` is the lowest p predicted in a row with weight.
+    """
     for i in range(p.shape[0]):
         weight = weights[i]
         if weight == 0:
             continue
-        # All labels of a row at once, without a branch: vectorised, hardly slower than reading the matrix.
+        # All labels of a row at once, without a branch: vectorised, hardly slower than reading.
         for j in range(p.shape[1]):
             x = p[i, j]
             weighted = weight * x

@@ -35,15 +35,18 @@ def deal_out(
 
     Label j is true in `units[label_starts[j]:label_starts[j + 1]]`, in the order in which they are dealt out; unit u
     has `labels[unit_starts[u]:unit_starts[u + 1]]`, each `counts` times, and `sizes[u]` rows. Ties between folds go
-    to the first from `first[u]` on; units without labels come last, in `order`. The rarest label is found by a heap,
-    so that the work grows with the number of positives, not with its product with the number of labels.
+    to the first from `first[u]` on; units without labels come last, in `order`.
     """
-    n_labels, n_units = label_starts.size - 1, sizes.size
-    fold = np.full(n_units, -1, np.int64)
-    placed, size = np.zeros((n_labels, n_folds), np.int64), np.zeros(n_folds, np.int64)
-    left = np.zeros(n_labels, np.int64)
+    n_labels = label_starts.size - 1
+    fold = np.full(sizes.size, -1, np.int64)  # of each unit
+    placed = np.zeros((n_labels, n_folds), np.int64)  # positives of each label in each fold
+    size = np.zeros(n_folds, np.int64)  # rows in each fold
+    left = np.zeros(n_labels, np.int64)  # positives of each label that are not dealt out
     for i in range(labels.size):
         left[labels[i]] += counts[i]
+
+    # The label with the fewest left is dealt out next. A heap finds it, so that the work grows with the number of
+    # positives, not with its product with the number of labels.
     heap = [(left[j], np.int64(j)) for j in range(n_labels)]
     heapify(heap)
     while len(heap) > 0:
@@ -54,6 +57,7 @@ def deal_out(
             u = units[at]
             if fold[u] >= 0:
                 continue
+            # To the fold that needs the label most; all other labels of the unit go along.
             k = _neediest(placed[j], size, first[u])
             fold[u] = k
             size[k] += sizes[u]
@@ -63,6 +67,8 @@ def deal_out(
                 left[other] -= counts[i]
                 if other != j and left[other] > 0:
                     heappush(heap, (left[other], other))
+
+    # Units without labels even out the sizes.
     for u in order:
         if fold[u] < 0:
             fold[u] = _neediest(size, size, first[u])

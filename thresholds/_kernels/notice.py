@@ -88,5 +88,5 @@ def tell_of_compilation() -> None:
 
 
 def _is_ours(dispatcher: Any) -> bool:
-    """Tell kernels from what users compile."""
+    """Whether a dispatcher is one of these kernels, not what users compile."""
     return str(dispatcher.py_func.__module__).startswith("thresholds.")

@@ -1,4 +1,4 @@
-"""Loops over sets of independent labels: the exact expectation of F-beta of a set, and the set that maximises it.
+"""Loops over sets of independent labels: the exact expectation of F-beta, and the best set by it.
 
 Labels are positive with probabilities p, S is the number of positives, B = beta^2, h a set of k labels. From
 1 / (B S + k) = integral over u in [0, 1] of u^(B S + k - 1) du follows
@@ -6,9 +6,10 @@ Labels are positive with probabilities p, S is the number of positives, B = beta
     E F(h) = (1 + B) integral of u^(k - 1) G(v) H(v) du,    v = u^B,
     G(v) = product over all labels of (1 - p + p v),    H(v) = sum over h of p v / (1 - p + p v).
 
-With u = exp(-z / scale) the integrand is exp(-z) times a smooth function, so that a few Gauss-Laguerre nodes z give
-12 digits, for a scale amid the values that k + B S takes: O(32 n) where recursions take O(n^2). Probabilities up to
-1/64 enter log G and H by eight power sums, which is faster, and keeps the digits that 1 - p would lose.
+With u = exp(-z / scale) the integrand is exp(-z) times a smooth function, so that a few
+Gauss-Laguerre nodes z give 12 digits, for a scale amid the values that k + B S takes: O(32 n) where
+recursions take O(n^2). Probabilities up to 1/64 enter log G and H by eight power sums, which is
+faster, and keeps the digits that 1 - p would lose.
 """
 
 import numpy as np
@@ -19,13 +20,19 @@ from thresholds._kernels._jit import kernel, summing_kernel
 SMALL = 1 / 64  # where power sums take over: their remainder is at most p^8 of p, 4e-15
 POWERS = 8
 _EQUAL = 1e-12  # Sets whose expectations differ by less, relatively, count as equal.
-_LANES = 8  # numbers in a vector register, at most
+_REGISTER = 8  # numbers in a vector register, at most
 _NEGLIGIBLE = 40.0  # Nodes whose share of the integral is below exp(-40) are left out.
 
 
 @kernel
 def _place_nodes(
-    points: Floats, scale: float, beta_squared: float, shift: float, x: Floats, v: Floats, away: Floats
+    points: Floats,
+    scale: float,
+    beta_squared: float,
+    shift: float,
+    x: Floats,
+    v: Floats,
+    away: Floats,
 ) -> None:
     """Place the nodes: x, v = exp(-B x - shift) and 1 - v."""
     for q in range(points.size):
@@ -63,11 +70,13 @@ def _log_of_small(away: float, powers: Floats) -> float:
 
 @kernel
 def _multiply(p: Floats, v: Floats, product: Floats) -> None:
-    """Multiply the factors 1 - p + p v of all labels, all nodes at once, four labels in one go.
+    """Multiply the factors 1 - p + p v of all labels, all nodes at once.
 
-    Without underflow: 1 - p + p v >= v^p, so log G >= -z mean(S) / centre >= -3.8 z, and z is at most 173.
+    Without underflow: 1 - p + p v >= v^p, so log G >= -z mean(S) / centre >= -3.8 z, and z is at
+    most 173.
     """
     product[:] = 1.0
+    # Four labels in one go, after those that are left over.
     rest = p.size % 4
     for i in range(rest):
         for q in range(v.size):
@@ -84,24 +93,26 @@ def _add_share(p: float, v: Floats, share: Floats) -> None:
     """Add p v / (1 - p + p v), the chance of one label given v, to H."""
     rest = 1.0 - p
     for q in range(v.size):
-        part = p * v[q]
-        share[q] += part / (rest + part)
+        p_v = p * v[q]
+        share[q] += p_v / (rest + p_v)
 
 
 @kernel
 def centre(mean: float, variance: float) -> float:
-    """Return the geometric mean of the ends of what S takes, given S > 0: five standard deviations from its mean."""
-    spread = 5.0 * np.sqrt(max(0.0, variance))  # Rounded sums of squares may exceed those of p.
+    """Return the geometric mean of the ends of what S takes, given S > 0."""
+    # The ends lie five standard deviations from the mean; rounded sums of squares may exceed those of p.
+    spread = 5.0 * np.sqrt(max(0.0, variance))
     return float(np.sqrt(max(1.0, mean - spread) * (max(1.0, mean) + spread)))
 
 
 @summing_kernel
 def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) -> float:
-    """Put one more label into the set: add to H, multiply the weights by u, and give the integral."""
-    rest, total = 1.0 - p, 0.0
+    """Put one more label into the set: add to H, multiply the weights by u, return the integral."""
+    rest = 1.0 - p
+    total = 0.0
     for q in range(v.size):
-        part = p * v[q]
-        share[q] += part / (rest + part)
+        p_v = p * v[q]
+        share[q] += p_v / (rest + p_v)
         weight[q] *= u[q]
         total += weight[q] * share[q]
     return total
@@ -109,13 +120,17 @@ def _take_next(p: float, v: Floats, u: Floats, share: Floats, weight: Floats) ->
 
 @kernel
 def _used(x: Floats, away: Floats, log_weights: Floats, k: float, mean: float) -> int:
-    """Return how many of the first nodes matter, a multiple of 8: the integrand is at most exp(-x k - mean (1 - v))."""
-    first, highest = x.size - _LANES, -np.inf  # of the last nodes
+    """Return how many of the first nodes matter, a multiple of 8.
+
+    The integrand is at most exp(-x k - mean (1 - v)).
+    """
+    # `first` is that of the last nodes.
+    first, highest = x.size - _REGISTER, -np.inf
     for q in range(x.size):
         highest = max(highest, log_weights[q] - x[q] * k - mean * away[q])
     while first > 0 and log_weights[first] - x[first] * k - mean * away[first] < highest - _NEGLIGIBLE:
-        first -= _LANES
-    return first + _LANES
+        first -= _REGISTER
+    return first + _REGISTER
 
 
 @kernel
@@ -128,46 +143,63 @@ def best_prefixes(
     whole_ties: bool,
     nodes: Floats,
 ) -> tuple[Ints, Floats]:
-    """Give, for each list of rising probabilities, how many of the highest maximise E F-beta, and the maximum.
+    """Return, for each list of rising probabilities, how many of the highest maximise E F-beta.
 
-    Under independence some set of highest probabilities is optimal. `tails` has power sums of labels outside the lists.
-    With `whole_ties` equal probabilities are taken together or not at all.
+    Beside it the maximum. Under independence some set of highest probabilities is optimal. `tails`
+    has power sums of labels outside the lists. With `whole_ties` equal probabilities are taken
+    together or not at all.
     """
-    best_k, best_f = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1)
+    best_k = np.zeros(starts.size - 1, np.int64)
+    best_f = np.zeros(starts.size - 1)
     room = np.empty((7, nodes.shape[1]))
     for i in range(best_k.size):
-        of_list = values[starts[i] : starts[i + 1]]
-        p = of_list[np.searchsorted(of_list, 0.0, side="right") :][::-1].astype(np.float64)
+        rising = values[starts[i] : starts[i + 1]]
+        n_zeros = np.searchsorted(rising, 0.0, side="right")  # They are never predicted.
+        p = rising[n_zeros:][::-1].astype(np.float64)
         best_k[i], best_f[i] = _best_prefix(p, tails[i], beta_squared, zero_division, whole_ties, nodes, room)
     return best_k, best_f
 
 
 @kernel
 def _best_prefix(
-    p: Floats, tail: Floats, beta_squared: float, zero_division: float, whole_ties: bool, nodes: Floats, room: Floats
+    p: Floats,
+    tail: Floats,
+    beta_squared: float,
+    zero_division: float,
+    whole_ties: bool,
+    nodes: Floats,
+    room: Floats,
 ) -> tuple[int, float]:
     """Search falling probabilities by integrals: nodes of one scale serve until k + B S trebles.
 
-    E F <= (1 + B) m / (B m + k) with m the sum of the k highest (Jensen); the bound falls with k and ends the search.
+    E F <= (1 + B) m / (B m + k) with m the sum of the k highest (Jensen); the bound falls with k and
+    ends the search.
     """
+    # Small probabilities, and the tail, as power sums.
     powers = np.zeros(POWERS)
     for r in range(tail.size):
         powers[r] = tail[r]
     n_large = p.size - np.searchsorted(p[::-1], SMALL, side="right")
     _add_powers(p[n_large:], powers)
-    mean, large = powers[0] + p[:n_large].sum(), p[:n_large]
+    large = p[:n_large]
+    mean = powers[0] + large.sum()
     reach = beta_squared * _centre_of(large, powers)
+
+    # The empty set, until another is better.
     best_k, best_f = 0, 0.0
     if zero_division > 0:
         best_f = zero_division * _chance_of_none(large, powers)
     k, top = 0, 0.0
     while k < p.size:
+        # Nodes of a scale amid the values that k + B S takes from here to `last`.
         scale = np.sqrt(3.0) * (k + 1 + reach)
         last = min(float(p.size), np.sqrt(3.0) * scale - reach)
         _place_nodes(nodes[0], scale, beta_squared, 0.0, room[0], room[1], room[2])
         n = _used(room[0], room[2], nodes[1], k + 1.0, mean)
         x, v, away, product = room[0, :n], room[1, :n], room[2, :n], room[3, :n]
         share, weight, u = room[4, :n], room[5, :n], room[6, :n]
+
+        # G and H at the nodes, of the set so far.
         _multiply(large, v, product)
         share[:] = 0.0
         for i in range(k):
@@ -175,21 +207,23 @@ def _best_prefix(
         for q in range(x.size):
             weight[q] = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
             u[q] = np.exp(-x[q])
+
+        # One label more at a time.
         while k < last:
             top += p[k]
             if (1.0 + beta_squared) * top / (beta_squared * top + k + 1) < best_f:
                 return best_k, best_f
             f = (1.0 + beta_squared) * _take_next(p[k], v, u, share, weight)
             k += 1
-            within = whole_ties and k < p.size and p[k] == p[k - 1]
-            if f > best_f * (1.0 + _EQUAL) and not within:
+            amid_ties = whole_ties and k < p.size and p[k] == p[k - 1]
+            if f > best_f * (1.0 + _EQUAL) and not amid_ties:
                 best_k, best_f = k, f
     return best_k, best_f
 
 
 @kernel
 def _split(p: Dense, powers: Floats) -> Floats:
-    """Add small probabilities to the power sums; give the others."""
+    """Add small probabilities to the power sums; return the others."""
     _add_powers(p[p <= SMALL].astype(np.float64), powers)
     return p[p > SMALL].astype(np.float64)
 
@@ -224,35 +258,49 @@ def expected_f_of_sets(
     zero_division: float,
     nodes: Floats,
 ) -> Floats:
-    """Return E F-beta of one set of each list; `chosen` lists its probabilities, `predicted` counts zeros too."""
-    result = np.empty(predicted.size)
+    """Return E F-beta of one set of each list.
+
+    `chosen` lists its probabilities, `predicted` counts zeros too.
+    """
+    expected = np.empty(predicted.size)
     room = np.empty((7, nodes.shape[1]))
-    for i in range(result.size):
-        p, of_set = values[starts[i] : starts[i + 1]], chosen[chosen_starts[i] : chosen_starts[i + 1]]
-        result[i] = _expected_f(p, of_set, predicted[i], beta_squared, zero_division, nodes, room)
-    return result
+    for i in range(expected.size):
+        p = values[starts[i] : starts[i + 1]]
+        set_p = chosen[chosen_starts[i] : chosen_starts[i + 1]]
+        expected[i] = _expected_f(p, set_p, predicted[i], beta_squared, zero_division, nodes, room)
+    return expected
 
 
 @kernel
 def _expected_f(
-    p: Dense, of_set: Dense, k: int, beta_squared: float, zero_division: float, nodes: Floats, room: Floats
+    p: Dense,
+    set_p: Dense,
+    k: int,
+    beta_squared: float,
+    zero_division: float,
+    nodes: Floats,
+    room: Floats,
 ) -> float:
     """Integrate for one set of k labels."""
     x, v, away, product, share, _, small = room
-    powers, powers_of_set = np.zeros(POWERS), np.zeros(POWERS)
+    powers, set_powers = np.zeros(POWERS), np.zeros(POWERS)
     large = _split(p, powers)
     if k == 0:
         return zero_division * _chance_of_none(large, powers) if zero_division > 0 else 0.0
+
+    # G, and H of the large probabilities.
     scale = k + beta_squared * _centre_of(large, powers)
     _place_nodes(nodes[0], scale, beta_squared, 0.0, x, v, away)
     _multiply(large, v, product)
     share[:] = 0.0
-    for value in _split(of_set, powers_of_set):
+    for value in _split(set_p, set_powers):
         _add_share(value, v, share)
+
+    # H of the small ones: p v / (1 - p + p v) = v (p + p^2 (1 - v) + ...).
     total = 0.0
     for q in range(x.size):
-        for r in range(POWERS, 0, -1):  # p v / (1 - p + p v) = v (p + p^2 (1 - v) + ...)
-            small[q] = powers_of_set[r - 1] + (small[q] * away[q] if r < POWERS else 0.0)
+        for r in range(POWERS, 0, -1):
+            small[q] = set_powers[r - 1] + (small[q] * away[q] if r < POWERS else 0.0)
         share[q] += v[q] * small[q]
         total += np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale * share[q]
     return float(min(1.0, (1.0 + beta_squared) * total))
@@ -273,29 +321,41 @@ def log_chances(values: Dense, points: Floats) -> Floats:
 
 @kernel
 def expected_share(
-    p: Floats, of_set: Floats, k: int, others: Floats, points: Floats, beta_squared: float, nodes: Floats
+    p: Floats,
+    set_p: Floats,
+    k: int,
+    others: Floats,
+    points: Floats,
+    beta_squared: float,
+    nodes: Floats,
 ) -> Floats:
-    """Return E[a F exp(-point S)] for each point, with F that of the set, a the positives of its label, S those of all.
+    """Return E[a F exp(-point S)] for each point.
 
-    `others` has log E exp(-point s), s the positives of other labels. An integral as above, with a tp for tp.
+    F is that of the set, a the positives of its label, S those of all. `others` has
+    log E exp(-point s), s the positives of other labels. An integral as above, with a tp for tp.
     """
     x, v, away, product, share, spread, total = np.empty((7, nodes.shape[1]))
-    powers, result = np.zeros(POWERS), np.zeros(points.size)
+    powers = np.zeros(POWERS)
+    expected = np.zeros(points.size)
     large = _split(p, powers)
     scale = k + beta_squared * _centre_of(large, powers)
     for r in range(points.size):
         _place_nodes(nodes[0], scale, beta_squared, points[r], x, v, away)
         _multiply(large, v, product)
         share[:], spread[:], total[:] = 0.0, 0.0, 0.0
+
+        # H of all labels, H of the set, and the sum of the variances of the set, given v.
         for value in p:
             _add_share(value, v, total)
-        for value in of_set:
+        for value in set_p:
             _add_share(value, v, share)
             for q in range(x.size):
-                part = value * v[q]
-                either = (1.0 - value) + part
-                spread[q] += part * (1.0 - value) / (either * either)
-        for q in range(x.size):  # E[a tp v^a] = G (H_all H + the sum of the variances of the set)
+                p_v = value * v[q]
+                either = (1.0 - value) + p_v
+                spread[q] += p_v * (1.0 - value) / (either * either)
+
+        # E[a tp v^a] = G (H_all H + variances).
+        for q in range(x.size):
             density = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k + others[r]) * product[q] / scale
-            result[r] += (1.0 + beta_squared) * density * (total[q] * share[q] + spread[q])
-    return result
+            expected[r] += (1.0 + beta_squared) * density * (total[q] * share[q] + spread[q])
+    return expected

@@ -71,7 +71,7 @@ def sorted_with_rows(keys: Keys) -> tuple[Keys, SmallInts]:
 
 @kernel
 def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
-    """Sort the keys of each group upwards, and give where each was in its group."""
+    """Sort the keys of each group upwards, and return where each was in its group."""
     up, rows = np.empty_like(keys), np.empty(keys.size, np.int32)
     for j in range(starts.size - 1):
         first, last = starts[j], starts[j + 1]

@@ -161,8 +161,8 @@ class Calibrator:
         """Measure the probabilities of other scores, without filling in absent ones; labels go by name."""
         order = _checks.places(problem.label_names, self.label_names, "y_score", "the labels of the calibrator")
         scores, truth = (_checks.in_order(matrix, order) for matrix in (problem.scores, problem.truth))
-        cells = cells_of(replace(problem, scores=scores, truth=truth, missing=self.missing), None)
-        return measure(cells._replace(scores=self._curves.of_labels(cells.starts, cells.scores)), None)
+        cells = cells_of(replace(problem, scores=scores, truth=truth, missing=self.missing), -1)
+        return measure(cells._replace(scores=self._curves.of_labels(cells.starts, cells.scores)), -1)
 
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to transform."""

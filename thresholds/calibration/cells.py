@@ -5,11 +5,10 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import by_cells
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Bytes, Floats, Ints
 from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Items, Problem
 
@@ -27,14 +26,15 @@ class Cells(NamedTuple):
 
     starts: Ints  # (n_labels + 1,)
     scores: Floats  # (n_cells,)
-    truth: npt.NDArray[np.uint8]
-    weights: Ints  # in the problem's unit; empty where all are 1
+    truth: Bytes  # (n_cells,)
+    weights: Ints  # (n_cells,) in the problem's unit; empty where all are 1
 
     def group(self, first: int, last: int) -> "Cells":
         """Return the cells of labels `first:last`, as views."""
         at = slice(self.starts[first], self.starts[last])
         starts = self.starts[first : last + 1] - self.starts[first]
-        return Cells(starts, self.scores[at], self.truth[at], self.weights[at] if self.weights.size else _NO_WEIGHTS)
+        weights = self.weights[at] if self.weights.size else _NO_WEIGHTS
+        return Cells(starts, self.scores[at], self.truth[at], weights)
 
     def pooled(self) -> "Cells":
         """Take all labels for one."""
@@ -46,13 +46,18 @@ def cells_of(problem: Problem, n_jobs: int | None) -> Cells:
     problem.prepare("labels")
 
     def collect(labels: slice) -> Cells:
-        return _cells(problem.items("labels", labels.start, labels.stop), problem.is_dense_unweighted)
+        items = problem.items("labels", labels.start, labels.stop)
+        return _cells(items, problem.is_dense_unweighted)
 
     pieces = list(by_cells(problem.n_labels, problem.n_stored, _CELLS_PER_PIECE))
-    parts = threads.run(collect, pieces, n_jobs=n_jobs)
-    sizes = np.concatenate([np.diff(part.starts) for part in parts])
-    columns = (np.concatenate(arrays) for arrays in list(zip(*parts, strict=True))[1:])
-    return Cells(np.append(0, sizes.cumsum()), *columns)
+    collected = threads.run(collect, pieces, n_jobs=n_jobs)
+    sizes = np.concatenate([np.diff(cells.starts) for cells in collected])
+    return Cells(
+        np.append(0, sizes.cumsum()),
+        np.concatenate([cells.scores for cells in collected]),
+        np.concatenate([cells.truth for cells in collected]),
+        np.concatenate([cells.weights for cells in collected]),
+    )
 
 
 def map_labels(
@@ -64,34 +69,49 @@ def map_labels(
 ) -> list[Result]:
     """Apply `function` to the first and last label of pieces of cells, on threads, in order."""
     n_labels = starts.size - 1
-    marks = np.searchsorted(starts[:-1], np.arange(0, starts[-1], _CELLS_PER_PIECE))
-    cuts = np.unique(np.concatenate([[0], marks, [n_labels]])).tolist()
-    pieces = list(pairwise(cuts))
-    return threads.run(lambda piece: function(*piece), pieces, n_jobs=n_jobs, progress=progress, title="labels")
+
+    # The label at every so many cells; a label with more is a piece of its own.
+    ends = np.searchsorted(starts[:-1], np.arange(0, starts[-1], _CELLS_PER_PIECE))
+    ends = np.unique(np.concatenate([[0], ends, [n_labels]]))
+    return threads.run(
+        lambda piece: function(*piece),
+        list(pairwise(ends.tolist())),
+        n_jobs=n_jobs,
+        progress=progress,
+        title="labels",
+    )
 
 
-def _cells(items: Items, plain: bool) -> Cells:
+def _cells(items: Items, unweighted: bool) -> Cells:
     """Split items into cells of one truth, without those of score -inf."""
-    starts, weights, hits = items.starts, items.weights, items.positive_weights
-    scores = to_scores(items.keys).astype(np.float64)
-    mixed = (hits > 0) & (hits < weights)
-    if mixed.any():
-        twice = np.repeat(np.arange(hits.size), 1 + mixed)
-        again = np.append(False, twice[1:] == twice[:-1])
-        starts = np.append(0, (1 + mixed).cumsum())[starts]
-        truth = (hits[twice] > 0) & ~again
-        scores, weights = scores[twice], np.where(truth, hits[twice], weights[twice] - hits[twice])
-    else:
-        truth = hits > 0
-    kept = (weights > 0) & (scores > -np.inf)
-    if not kept.all():
-        starts = np.append(0, kept.cumsum())[starts]
-        scores, truth, weights = scores[kept], truth[kept], weights[kept]
-    return Cells(starts, scores, truth.view(np.uint8), _NO_WEIGHTS if plain else weights)
+    starts, keys, positive_weights, weights = items
+    scores = to_scores(keys).astype(np.float64)
+    truth = positive_weights > 0
+
+    # An item with positives and negatives, as absent cells are, becomes two cells: positives first.
+    is_mixed = truth & (positive_weights < weights)
+    if is_mixed.any():
+        item = np.repeat(np.arange(truth.size), 1 + is_mixed)
+        is_second = np.append(False, item[1:] == item[:-1])
+        starts = np.append(0, (1 + is_mixed).cumsum())[starts]
+        truth = truth[item] & ~is_second
+        scores = scores[item]
+        positive_weights = positive_weights[item]
+        weights = np.where(truth, positive_weights, weights[item] - positive_weights)
+
+    # Cells that count.
+    counts = (weights > 0) & (scores > -np.inf)
+    if not counts.all():
+        starts = np.append(0, counts.cumsum())[starts]
+        scores = scores[counts]
+        truth = truth[counts]
+        weights = weights[counts]
+    return Cells(starts, scores, truth.view(np.uint8), _NO_WEIGHTS if unweighted else weights)
 
 
 def log_odds(p: Floats) -> Floats:
-    """Return log(p / (1 - p)), near 1/2 from 2 p - 1, which is exact there (the `logit` of SciPy 1.13 is not)."""
+    """Return log(p / (1 - p))."""
+    # Near 1/2 from 2 p - 1, which is exact there; the `logit` of SciPy 1.13 is not.
     middle = np.abs(p - 0.5) < 0.25
     with np.errstate(divide="ignore"):
         return np.where(middle, np.log1p((2 * p - 1) / (1 - p)), np.log(p / (1 - p)))

@@ -2,34 +2,34 @@
 
     minimise  sum over cells of  w (y - g(s))^2,    g never falling
 
-Ayer, Brunk, Ewing, Reid and Silverman 1955; as calibration: Zadrozny and Elkan 2002. A block's probability is the
-share of positives in it. Between two blocks g is linear, beyond all it is constant, as in scikit-learn's
-`IsotonicRegression(out_of_bounds="clip")`.
+Ayer, Brunk, Ewing, Reid and Silverman 1955; as calibration: Zadrozny and Elkan 2002. A block's
+probability is the share of positives in it. Between two blocks g is linear, beyond all it is
+constant, as in scikit-learn's `IsotonicRegression(out_of_bounds="clip")`.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import AnyFloats, Floats, Ints
 from thresholds._kernels.calibration import interpolate
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds._kernels.sorting import unit_staircases, weighted_staircases
 from thresholds.calibration.cells import Cells, map_labels
 
-_Floats = npt.NDArray[np.floating[Any]]
-_Knots = tuple[_Floats, Floats]
+_Knots = tuple[AnyFloats, Floats]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class IsotonicCurves:
-    """A piecewise linear curve for each label, or one for all: group g has knots `offsets[g]:offsets[g + 1]`."""
+    """A piecewise linear curve for each label, or one for all.
 
-    offsets: Ints
-    scores: Floats
-    probabilities: Floats
+    Group g has knots `offsets[g]:offsets[g + 1]`.
+    """
+
+    offsets: Ints  # (n_groups + 1,)
+    scores: Floats  # (n_knots,)
+    probabilities: Floats  # (n_knots,)
 
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one group after another, from group `first` on."""
@@ -43,53 +43,72 @@ def fit_isotonic(cells: Cells, n_jobs: int | None, progress: bool) -> IsotonicCu
     def fit(first: int, last: int) -> list[_Knots]:
         return [_knots(cells.group(g, g + 1)) for g in range(first, last)]
 
-    parts = map_labels(cells.starts, fit, n_jobs=n_jobs, progress=progress)
-    curves = [curve for part in parts for curve in part]
-    offsets = np.append(0, np.cumsum([scores.size for scores, _ in curves]))
-    scores, probabilities = (np.concatenate(parts) for parts in zip(*curves, strict=True))
-    return IsotonicCurves(offsets, scores, probabilities)
+    pieces = map_labels(cells.starts, fit, n_jobs=n_jobs, progress=progress)
+    curves = [curve for piece in pieces for curve in piece]
+    return IsotonicCurves(
+        offsets=np.append(0, np.cumsum([scores.size for scores, _ in curves])),
+        scores=np.concatenate([scores for scores, _ in curves]),
+        probabilities=np.concatenate([probabilities for _, probabilities in curves]),
+    )
 
 
 def _knots(cells: Cells) -> _Knots:
     """Return the ends of the blocks of one group, from the lowest up, and their probabilities."""
-    score, lower, hits, weights = _steps(cells)
+    score, lower, positives, weights = _steps(cells)
     if score.size == 0:
         return np.empty(0), np.empty(0)
-    ends = rising_blocks(hits, weights)
-    rates = np.diff(hits[ends]) / np.diff(weights[ends])
-    bottom, top = score[ends[:-1]], np.append(lower[ends[1:-1]], score[ends[-2]])
-    knots, values = np.stack([bottom, top], axis=1).reshape(-1), np.repeat(rates, 2)
-    if not np.isnan(lower[0]):  # Negatives below all positives.
-        knots, values = np.append(lower[0], knots), np.append(0.0, values)
-    first = np.append(True, knots[1:] > knots[:-1])
-    return knots[first], values[first]
+    ends = rising_blocks(positives, weights)
+    rates = np.diff(positives[ends]) / np.diff(weights[ends])  # (n_blocks,)
+
+    # Each block has two knots: its lowest score, and its highest.
+    bottom = score[ends[:-1]]
+    top = np.append(lower[ends[1:-1]], score[ends[-2]])
+    knots = np.stack([bottom, top], axis=1).reshape(-1)
+    values = np.repeat(rates, 2)
+
+    # Negatives below all positives.
+    if not np.isnan(lower[0]):
+        knots = np.append(lower[0], knots)
+        values = np.append(0.0, values)
+    is_new = np.append(True, knots[1:] > knots[:-1])
+    return knots[is_new], values[is_new]
 
 
-def _steps(cells: Cells) -> tuple[_Floats, _Floats, Ints, Ints]:
-    """Return the scores of positives, rising, the next lower score of each, and what lies below, in hits and weight.
+def _steps(cells: Cells) -> tuple[AnyFloats, AnyFloats, Ints, Ints]:
+    """Return the scores of positives, rising, the next lower score of each, and what lies below.
 
-    Negatives between two positives count to the lower one: they pool with it in any case, as 0 is below every rate.
+    That is the weight of positives and of all, (n_steps + 1,). Negatives between two positives count
+    to the lower one: they pool with it in any case, as 0 is below every rate.
     """
-    keys, ends = to_keys(cells.scores.copy()), np.array([0, cells.scores.size])
-    if cells.weights.size:
-        found = weighted_staircases(ends, keys, np.where(cells.truth, cells.weights, 0), cells.weights)
-    elif keys.size:
-        found = unit_staircases(keys[np.newaxis], cells.truth[np.newaxis])
-    else:
+    if cells.scores.size == 0:
         return np.empty(0), np.empty(0), np.zeros(1, np.int64), np.zeros(1, np.int64)
-    _, key, lower, tp, fp, _ = found
-    hits, weights = (np.append(0, np.diff(sums, prepend=0)[::-1].cumsum()) for sums in (tp, tp + fp))
-    return to_scores(key)[::-1], to_scores(lower)[::-1], hits, weights
+    keys = to_keys(cells.scores.copy())
+    if cells.weights.size:
+        starts = np.array([0, keys.size])
+        positive_weights = np.where(cells.truth, cells.weights, 0)
+        stairs = weighted_staircases(starts, keys, positive_weights, cells.weights)
+    else:
+        stairs = unit_staircases(keys[np.newaxis], cells.truth[np.newaxis])
+    _, key, lower, tp, fp, _ = stairs
+    return to_scores(key)[::-1], to_scores(lower)[::-1], _sums_below(tp), _sums_below(tp + fp)
 
 
-def rising_blocks(hits: Ints, weights: Ints) -> Ints:
+def _sums_below(sums: Ints) -> Ints:
+    """Return what lies below each step, rising, from sums from the top down."""
+    return np.append(0, np.diff(sums, prepend=0)[::-1].cumsum())
+
+
+def rising_blocks(positives: Ints, weights: Ints) -> Ints:
     """Return the ends of the blocks of steps, from sums over the steps below each."""
     from scipy.optimize import isotonic_regression
 
-    of_step, weight = np.diff(hits), np.diff(weights).astype(np.float64)
-    ends = isotonic_regression(of_step / weight, weights=weight).blocks.astype(np.int64)
-    while True:  # SciPy's means are sums of rounded means: those that are equal may look like rising ones.
-        rates = np.diff(hits[ends]) / np.diff(weights[ends])
+    step_weights = np.diff(weights).astype(np.float64)
+    step_rates = np.diff(positives) / step_weights
+    ends = isotonic_regression(step_rates, weights=step_weights).blocks.astype(np.int64)
+
+    # SciPy's means are sums of rounded means: those that are equal may look like rising ones.
+    while True:
+        rates = np.diff(positives[ends]) / np.diff(weights[ends])
         rising = np.append(True, rates[1:] > rates[:-1])
         if rising.all():
             return ends  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
@@ -50,7 +51,7 @@ class _Deciding:
         kind = ""
         step = reading.progress(self.source, "predicting")
         for block in self.source.blocks(truth=False):
-            scores = block.y_score if self.order is None else block.y_score[:, self.order]
+            scores = _checks.in_order(block.y_score, self.order)
             names = self.rule.label_names or self.source.label_names
             _refuse_bad(scores, self.rule, self.source.score_key, self.n_rows, names)
             decided = self._decide(scores)
@@ -76,7 +77,6 @@ class _Deciding:
 
     def _decide(self, scores: "Matrix") -> "Matrix":
         """Decide one block; its share of scores outside the range of the fit is noted."""
-        from thresholds import _checks
         from thresholds.rule import ThresholdRule
 
         rule = self.rule

@@ -23,10 +23,9 @@ def compare(options: argparse.Namespace) -> None:
         file: dict[str, Any] = {"file": data.name, "score_key": data.score_key, "notes": list(data.notes)}
         print(printing.as_json(file | about | result.to_dict()))
         return
-    print(reading.title(data))
-    if is_sparse(data.y_score):
-        print("label-free rules take absent entries for 0, and so does their sum of p")
-    print(result)
+    print(f"{reading.title(data)}\n{result.rows}")
+    print("label-free rules take absent entries for 0, and so does their sum of p\n" if is_sparse(data.y_score) else "")
+    print(replace(result, rows=""))
     if options.rules is None and not any("label-free" in row.rule for row in result.measures):
         print("\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out")
 

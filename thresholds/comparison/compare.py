@@ -93,13 +93,10 @@ class Comparison(Result):
         return records_of(self.measures)
 
     def _tables(self, k: int) -> Iterator[str | Table]:
-        """Show the measures of k rules; labels that rank backwards first, which no rule mends."""
-        lines = [self.rows]
+        """Show the measures of k rules; labels that rank backwards first, which no rule mends, last the rows."""
         if self.backwards:
             names = first_names(self.backwards, _NAMED)
-            lines.append(backwards_in_brief(self.labels_backwards, self.labels_tested, names))
-        if any(lines):
-            yield "\n".join(filter(None, lines))
+            yield backwards_in_brief(self.labels_backwards, self.labels_tested, names)
         f = f"F{self.beta:g}"
         columns = [
             ("", "", "rule"),
@@ -114,6 +111,8 @@ class Comparison(Result):
             columns += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
         body = [row.cells()[: len(columns)] for row in self.measures[:k]]
         yield Table([*zip(*columns, strict=True)], body, note=n_more(len(self.measures), k))
+        if self.rows:
+            yield self.rows
 
 
 def compare(

@@ -219,8 +219,8 @@ class _Decided(NamedTuple):
 def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:
     """Return the positions, in each rule, of the labels that both have, in the order of the new one."""
     if old.label_names is not None and new.label_names is not None:
-        position = {name: at for at, name in enumerate(old.label_names)}
-        pairs = [(position[name], at) for at, name in enumerate(new.label_names) if name in position]
+        place = {name: k for k, name in enumerate(old.label_names)}
+        pairs = [(place[name], k) for k, name in enumerate(new.label_names) if name in place]
         at_old, at_new = np.array(pairs, np.int64).reshape(-1, 2).T
         return at_old, at_new
     if old.n_labels != new.n_labels:
@@ -232,23 +232,26 @@ def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:
 
 def _decided(old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Ints, at_new: Ints) -> _Decided:
     """Count what two rules decide, a block of rows at a time."""
-    same_columns = np.array_equal(at_new, np.arange(new.n_labels))
-    restricted = ThresholdRule(old.thresholds[at_old], missing=old.missing) if at_old.size else None
-    dense = new.needs_dense(scores) or (restricted is not None and restricted.needs_dense(scores))
-    before, changed = np.zeros((2, at_new.size), np.int64)
-    after, rows_changed = np.zeros(new.n_labels, np.int64), 0
     for rule in (old, new):
         rule.warn_if_out_of_range(scores)
+    # The old rule, with the labels that the new one has, too, in its order.
+    restricted = ThresholdRule(old.thresholds[at_old], missing=old.missing) if at_old.size else None
+    common_labels = None if np.array_equal(at_new, np.arange(new.n_labels)) else at_new
+    dense = new.needs_dense(scores) or (restricted is not None and restricted.needs_dense(scores))
     per_row = scores.nnz // scores.shape[0] if is_sparse(scores) and not dense else scores.shape[1]
+
+    before = np.zeros(at_new.size, np.int64)  # (n_common,)
+    changed = np.zeros(at_new.size, np.int64)  # (n_common,)
+    after = np.zeros(new.n_labels, np.int64)  # (n_new,)
+    rows_changed = 0
     for rows in row_blocks(scores.shape[0], per_row):
         block = scores[rows]
-        decided = new.decide(block, dense=dense)
+        decided = new.decide(block, dense=dense)  # (n_rows, n_new)
         after += decided.sum(axis=0, dtype=np.int64)
         if restricted is None:
             continue
-        common, decided = (block, decided) if same_columns else (block[:, at_new], decided[:, at_new])
-        decided_before = restricted.decide(common, dense=dense)
-        differs = decided != decided_before
+        decided_before = restricted.decide(_checks.in_order(block, common_labels), dense=dense)  # (n_rows, n_common)
+        differs = _checks.in_order(decided, common_labels) != decided_before
         before += decided_before.sum(axis=0, dtype=np.int64)
         changed += differs.sum(axis=0, dtype=np.int64)
         rows_changed += int(np.count_nonzero(differs.sum(axis=1)))
@@ -279,5 +282,7 @@ def _change(before: int, after: int) -> str:
     """Write the change of a number of predictions."""
     if before == 0:
         return "none before" if after else "none"
+    if after == before:
+        return "no change"
     percent = 100 * (after - before) / before
-    return "no change" if after == before else f"{percent:+.1f} %" if abs(percent) >= 0.05 else f"{percent:+.1g} %"
+    return f"{percent:+.1f} %" if abs(percent) >= 0.05 else f"{percent:+.1g} %"

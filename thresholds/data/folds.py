@@ -32,18 +32,20 @@ def multilabel_folds(
 ) -> Ints:
     """Split rows into folds in which each label is as frequent as in all: iterative stratification.
 
-    The label with the fewest rows left is dealt out first, each of its rows to the fold with the fewest positives of
-    that label, ties to the smallest fold, then at random. Rows without labels even out the sizes. A label of P
-    positives so has about P / n_splits in each fold, where random folds often leave a rare label with none.
+    The label with the fewest rows left is dealt out first, each of its rows to the fold with the
+    fewest positives of that label, ties to the smallest fold, then at random. Rows without labels
+    even out the sizes. A label of P positives so has about P / n_splits in each fold, where random
+    folds often leave a rare label with none.
 
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
     n_splits : number of folds, at least 2
     groups : (n_samples,) names or numbers, or None
-        Rows of a group stay in one fold, as rows of a patient or of an author should: groups are dealt out instead of
-        rows, those that have the label most often first.
-    random_state : seed of what falls to chance; the same folds each time with 0 (default), others with None
+        Rows of a group stay in one fold, as rows of a patient or of an author should: groups are
+        dealt out instead of rows, those that have the label most often first.
+    random_state : seed of what falls to chance
+        0 (default): the same folds each time. None: others each time.
 
     Returns
     -------
@@ -75,7 +77,7 @@ def multilabel_folds(
 
 
 def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, random_state: int | None) -> Ints:
-    """Return the fold of each row; `asked_by` is the argument that says how many folds there are."""
+    """Return the fold of each row; `asked_by` is the argument with the number of folds."""
     n_rows = truth.shape[0]
     seed = None if random_state is None else _checks.count(random_state, "random_state", 0)
     rng = np.random.default_rng(seed)
@@ -94,8 +96,10 @@ def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, rand
     # The units of each label, those that have it most often first, and the labels of each unit.
     entries = _entries(truth, None if groups is None else unit)
     by_label = np.lexsort((turn[entries.unit], -entries.times, entries.label))
-    label_starts = np.append(0, np.bincount(entries.label, minlength=truth.shape[1]).cumsum())  # (n_labels + 1,)
-    unit_starts = np.append(0, np.bincount(entries.unit, minlength=n_units).cumsum())  # (n_units + 1,)
+    n_of_label = np.bincount(entries.label, minlength=truth.shape[1])  # (n_labels,)
+    n_of_unit = np.bincount(entries.unit, minlength=n_units)  # (n_units,)
+    label_starts = np.append(0, n_of_label.cumsum())
+    unit_starts = np.append(0, n_of_unit.cumsum())
 
     # Units without labels even out the sizes in the end, the largest first.
     sizes = np.bincount(unit, minlength=n_units)  # (n_units,)

@@ -208,11 +208,11 @@ class Accumulator:
     def _append(self, truth: Matrix, scores: Matrix, names: tuple[str, ...] | None, weights: Floats | None) -> None:
         """Append checked rows, all or none."""
         known = self._label_names
-        if names not in (None, known) and (len(self) or known is not None):
+        if names is not None and known is None and len(self):
             expected = "none, as the rows before came without: give label_names at the start"
-            if known is not None:
-                expected = f"{_checks.shown(known)} as in the rows before"
             raise InputError(f"label_names are {_checks.shown(names)}, expected {expected}")
+        order = _checks.places(names, known, "label_names", "those of the rows before", "")
+        truth, scores = _checks.in_order(truth, order), _checks.in_order(scores, order)
         _checks.one_name_each(known, scores.shape[1])
         _checks.missing(self._missing, scores.dtype)
         self._scores.check(scores)

@@ -4,6 +4,7 @@ Lipton, Elkan & Naryanaswamy 2013, "F1-Optimal Thresholding in the Multi-Label S
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,8 @@ def fit_expected(
     _checks.option(average, "average", AVERAGES)
     _checks.option(per_label, "per_label", (True, False))
     _checks.option(exact, "exact", (True, False))
-    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    beta = _checks.beta(beta)
+    zero_division = _checks.zero_division(zero_division)
     if exact and not (per_label and average in ("macro", "samples")):
         raise InputError(
             f"exact is True with average={average!r} and per_label={per_label}, expected 'macro' or 'samples' with"
@@ -118,29 +120,39 @@ def fit_expected(
         )
     workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     if devices.namespace_on_device(probabilities) is not None:
-        settings = (average, beta, per_label, zero_division)
-        return _fit_on_device(probabilities, *settings, exact, label_names, sample_weight)
+        return _fit_on_device(probabilities, average, beta, per_label, zero_division, exact, label_names, sample_weight)
     p = Probabilities.of(probabilities, sample_weight, label_names)
-    run: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    value = partial(
+        value_of_decisions, p, average=average, beta=beta, zero_division=zero_division, n_jobs=n_jobs, progress=progress
+    )
+
+    # The best set of each row needs no thresholds.
     if average == "samples" and per_label:
-        rule = InstanceRule(beta, zero_division, p.label_names)
-        decided = rule.decide(p.matrix, **run)
-        objective = value_of_decisions(p, decided, average, beta, zero_division, exact=True, **run)
-        return replace(rule, objective=float(objective))
+        by_row = InstanceRule(beta, zero_division, p.label_names)
+        decided = by_row.decide(p.matrix, n_jobs=n_jobs, progress=progress)
+        return replace(by_row, objective=float(value(decided, exact=True)))
     refuse_weights(exact, average, sample_weight)
+
+    # Find the lowest probability to predict of each label.
     counts = None
     if exact:
-        cuts = outcomes.best_thresholds(p.matrix, beta, zero_division, **run)
+        cuts = outcomes.best_thresholds(p.matrix, beta, zero_division, n_jobs=n_jobs, progress=progress)
     elif per_label or average == "micro":
-        cuts, counts = best_cuts(p, beta, pooled=average == "micro", **run)
-        cuts = rounded_up(cuts, p.matrix.dtype).astype(np.float64) if p.matrix.dtype.kind == "f" else cuts
+        cuts, counts = best_cuts(p, beta, pooled=average == "micro", n_jobs=n_jobs, progress=progress)
+        if p.matrix.dtype.kind == "f":
+            cuts = rounded_up(cuts, p.matrix.dtype).astype(np.float64)
     else:
-        cuts = np.full(p.n_labels, _shared_cut(p, average, beta, zero_division, **run))
+        problem = Problem.of(p.matrix, p.matrix, sample_weight=p.weights, soft=True, keep_sparse=True)
+        cut, _ = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
+        cuts = np.full(p.n_labels, cut)
     if counts is None:
         counts = counts_above(p, cuts, n_jobs)
-    nothing = counts.sums[2] == 0
-    fitted = ThresholdRule(
-        thresholds=np.where(nothing & (per_label or nothing.all()), np.inf, cuts),
+
+    # Labels of which nothing is expected are never predicted, unless others share their threshold.
+    nothing = counts.sums[2] == 0  # (n_labels,)
+    never = nothing & (per_label or nothing.all())
+    rule = ThresholdRule(
+        thresholds=np.where(never, np.inf, cuts),
         label_names=p.label_names,
         average=average,
         beta=beta,
@@ -150,11 +162,13 @@ def fit_expected(
         fitted_on=FittedOn.of(p.matrix, 0.0, counts.positives),
         expected="outcomes" if exact else "counts",
     )
+
+    # The objective is what is expected of these decisions; counts of labels have been counted already.
     if exact or average == "samples":
-        objective = value_of_decisions(p, fitted.decide(p.matrix), average, beta, zero_division, exact, **run)
+        objective = value(rule.decide(p.matrix), exact=exact)
     else:
         objective = average_of(f_score(beta), counts, average, zero_division)
-    return replace(fitted, objective=float(objective))
+    return replace(rule, objective=float(objective))
 
 
 def _fit_on_device(
@@ -168,7 +182,7 @@ def _fit_on_device(
     sample_weight: object,
 ) -> ThresholdRule | InstanceRule:
     """Fit on an array that is not in host memory, where it is."""
-    if exact or not per_label or sample_weight is not None:
+    if (exact and average != "samples") or not per_label or sample_weight is not None:
         raise InputError(
             f"probabilities are on {probabilities.device}, where exact=True, per_label=False and sample_weight are not"
             " known: copy them to host memory"
@@ -193,9 +207,3 @@ def _fit_on_device(
         fitted_on=FittedOn.of(cells, 0.0, sums[2]),
         expected="counts",
     )
-
-
-def _shared_cut(p: Probabilities, average: Average, beta: float, zero_division: float, **run: Any) -> float:
-    """Return the lowest probability to predict, the same for all labels; +inf for none."""
-    problem = Problem.of(p.matrix, p.matrix, sample_weight=p.weights, soft=True, keep_sparse=True)
-    return best_shared_cut(problem, average, beta, zero_division, **run)[0]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresholds._arrays.types import Floats
-from thresholds.metrics.counts import ConfusionCounts, Numbers
+from thresholds._arrays.types import Floats, Numbers
+from thresholds.metrics.counts import ConfusionCounts
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Bytes, Floats, Ints, Matrix
+from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 
 Labels: TypeAlias = range | list[int] | list[str]
-Numbers: TypeAlias = npt.NDArray[Any]  # int64, or float64 where rows have weights
 
 _MOST = 2**62  # that sums of int64 may reach
 

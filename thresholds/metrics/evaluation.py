@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.types import Numbers
 from thresholds.metrics import targets, undefined
 from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each
-from thresholds.metrics.counts import ConfusionCounts, Numbers
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.targets import Targets
 
 AVERAGES = (None, "binary", "micro", "macro", "weighted", "samples", "f_of_averages")

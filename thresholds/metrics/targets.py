@@ -11,9 +11,9 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Ints, Matrix, Numbers
 from thresholds._checks import InputError
-from thresholds.metrics.counts import ConfusionCounts, Labels, Numbers, count_by_class, count_by_label, count_by_sample
+from thresholds.metrics.counts import ConfusionCounts, Labels, count_by_class, count_by_label, count_by_sample
 
 
 @dataclass(frozen=True)

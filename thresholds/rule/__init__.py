@@ -6,11 +6,10 @@ for the probabilities of each row.
 """
 
 from thresholds.rule.base import Rule
-from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
+from thresholds.rule.fitted_on import FittedOn, OutOfFold, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import load_rule
-from thresholds.rule.out_of_fold import OutOfFold
 from thresholds.rule.region import RegionRule
 from thresholds.rule.threshold import FixedRule, ThresholdRule
 from thresholds.rule.top_k import TopKRule

@@ -14,9 +14,8 @@ from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
 from thresholds.rule.base import Rule, in_kind, positives_only
-from thresholds.rule.fitted_on import FittedOn, ScoreRangeWarning
+from thresholds.rule.fitted_on import FittedOn, OutOfFold, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport, names_limits
-from thresholds.rule.out_of_fold import OutOfFold
 from thresholds.rule.saving import checked_settings, from_json, header, read_settings, to_json, written_settings
 
 

@@ -209,7 +209,8 @@ class MeanCut:
         """Add up means of some groups: at cuts (n_cuts,), and the most between (n_cuts - 1,)."""
         at_cuts = np.zeros(len(tp), np.int64)
         most = np.zeros(len(tp) - 1, np.int64)
-        positives, shares = self.positives[groups], self.shares[groups]
+        positives = self.positives[groups]
+        shares = self.shares[groups]
         add_means(tp, predicted, positives, shares, self._measure, at_cuts, most)
         return at_cuts, most
 

@@ -122,6 +122,8 @@ class _Passes:
         notes = self._over_blocks(self._notes).reshape(len(self.rows), -1, self.problem.n_labels)
         positives = notes[:, 0].astype(np.int64)
         scores = notes[:, 1:].reshape(-1, self.problem.n_labels)  # (n_pieces * n_notes, n_labels)
+
+        # Quantiles of what is known of each label; without a positive cuts lie above all scores.
         falling = -np.sort(-scores.astype(self.problem.dtype), axis=0)  # NaN last
         n_known = np.count_nonzero(~np.isnan(falling), axis=0)  # (n_labels,)
         number = np.arange(1, _N_CUTS + 1)[:, np.newaxis]  # (_N_CUTS, 1)
@@ -141,8 +143,8 @@ class _Passes:
             mask = wanted.view(np.uint64)
             note_positives(words, first_row, positives, mask, wanted, noted, block_rows)
 
-        # Which row of the matrix is that, and of which label? All (n_per_column, rows_side_by_side,
-        # n_labels).
+        # Which row of the matrix is that, and of which label? All arrays are
+        # (n_per_column, rows_side_by_side, n_labels).
         first_row_of_columns = blocks.rows_side_by_side * block_rows.T.astype(np.int64)
         row = blocks.by_row(blocks.rows.start + first_row_of_columns)
         row += np.arange(blocks.rows_side_by_side)[:, np.newaxis]
@@ -175,6 +177,7 @@ class _Passes:
             counts[-1] = blocks.n_rows
             return counts
 
+        # One pass over the matrix: code and count all scores, and list those of positives.
         piece_counts = self._over_blocks(count, axis=1, title="counting")
         positives = KeyLists(starts[0], piece_positives.sum(axis=0), scores_of_positives)
 
@@ -185,6 +188,7 @@ class _Passes:
             tp[-1] = positives.sizes[labels]
             return tp
 
+        # One over what was listed.
         tp = np.concatenate(self._run(count_positives, _parts(positives.sizes), ""), axis=1)
         return positives, tp, piece_counts
 
@@ -212,6 +216,7 @@ class _Passes:
                 collect(scores, marks, labels, place, kept)
             return np.asarray(blocks.by_row(below).max(axis=0, keepdims=True))
 
+        # One more pass over the matrix: keep the candidates, and the next lower score.
         highest_below = self._over_blocks(gather, title="collecting", labels=panel).max(axis=0)
         below = to_keys(highest_below)  # (n_labels,)
         scores = KeyLists(starts[0], candidates.sizes[:, panel].sum(axis=0), kept)
@@ -226,6 +231,7 @@ class _Passes:
             )
             return function(remaining.staircase())
 
+        # The rest stays in the cache, label by label.
         return self._run(finish, _parts(scores.sizes), "sorting")
 
     def _piece(self, blocks: Blocks) -> int:
