@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 def of_one_column(p: list[float] | Floats, decided: object, **options: object) -> float:
     """Expected F1 of decisions on one label."""
-    return expected_f(np.asarray(p)[:, None], np.asarray(decided)[:, None], **options)
+    return expected_f(np.asarray(p)[:, None], np.asarray(decided)[:, None], exact=True, **options)
 
 
 # Section 1: balanced classes, all predicted positive
@@ -113,7 +113,7 @@ def test_a_probability_above_half_of_f_is_not_always_predicted() -> None:
     rule = fit_expected(row, "samples")
     assert rule.predict(row).tolist() == [[1, 0]]
     assert rule.objective == pytest.approx(17 / 20, rel=RELATIVE)
-    assert expected_f(row, [[1, 1]], "samples") == pytest.approx(0.81667, abs=5e-6)
+    assert expected_f(row, [[1, 1]], "samples", exact=True) == pytest.approx(0.81667, abs=5e-6)
     assert row[0, 1] > rule.objective / 2 == pytest.approx(0.425)
 
 
@@ -127,7 +127,7 @@ def values_of_top_k(rows: Floats) -> Floats:
     """Expected F1 of the first k labels of each row: (n_rows, n_labels + 1)."""
     sizes = range(rows.shape[1] + 1)
     decided = [np.repeat(np.arange(rows.shape[1])[:, None] < k, len(rows), axis=1) for k in sizes]
-    return np.stack([expected_f(rows.T, h.astype(np.uint8), None) for h in decided], axis=1)
+    return np.stack([expected_f(rows.T, h.astype(np.uint8), None, exact=True) for h in decided], axis=1)
 
 
 def test_the_largest_loss_of_half_of_f_as_a_threshold() -> None:
