@@ -97,7 +97,13 @@ _HOME = {
 if TYPE_CHECKING:
     from thresholds import metrics, sklearn
     from thresholds._checks import InputError, RowOrderWarning
-    from thresholds.calibration import CalibratedRule, CalibrationMeasures, Calibrator, calibrate, measure_calibration
+    from thresholds.calibration import (
+        CalibratedRule,
+        CalibrationMeasures,
+        Calibrator,
+        calibrate,
+        measure_calibration,
+    )
     from thresholds.comparison.compare import Comparison, compare
     from thresholds.comparison.differences import RuleDifference, diff_rules
     from thresholds.data.folds import multilabel_folds

@@ -40,12 +40,17 @@ def demonstration() -> str:
     )
 
 
-def _platypus(rules: Mapping[str, Rule], truth: np.ndarray, scores: np.ndarray, names: tuple[str, ...]) -> str:
+def _platypus(
+    rules: Mapping[str, Rule], truth: np.ndarray, scores: np.ndarray, names: tuple[str, ...]
+) -> str:
     """Show the labels that macro-F1 predicts most against their base rate, and what a guard and micro-F1 do there."""
     base = truth.mean(axis=0)
     decided = {name: rules[name].predict(scores) for name in _BESIDE}
     share = {name: cells.mean(axis=0) for name, cells in decided.items()}
-    f = {name: f1_score(truth, cells, average=None, zero_division=0) for name, cells in decided.items()}
+    f = {
+        name: f1_score(truth, cells, average=None, zero_division=0)
+        for name, cells in decided.items()
+    }
     order = np.argsort(-share["macro"] / base)
     body = [
         (
@@ -57,7 +62,12 @@ def _platypus(rules: Mapping[str, Rule], truth: np.ndarray, scores: np.ndarray, 
         for j in order[:_SHOWN]
     ]
     head = [
-        ("most over-predicted", "true", *(text for name in _BESIDE for text in (name, "")), "F1 of"),
+        (
+            "most over-predicted",
+            "true",
+            *(text for name in _BESIDE for text in (name, "")),
+            "F1 of",
+        ),
         ("labels", "on", *(text for _ in _BESIDE for text in ("predicts on", "F1")), "always"),
     ]
     worst = order[0]

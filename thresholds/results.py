@@ -33,7 +33,9 @@ class Table(NamedTuple):
 
     def text(self) -> str:
         """Return aligned lines."""
-        return "\n".join(filter(None, (self.title, as_text(self.head, self.body, self.left), self.note)))
+        return "\n".join(
+            filter(None, (self.title, as_text(self.head, self.body, self.left), self.note))
+        )
 
     def html(self) -> str:
         """Return HTML."""
@@ -89,7 +91,9 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         """Return as HTML what `str` shows."""
         parts = self._tables(self._shown)
-        return "".join(part.html() if isinstance(part, Table) else _paragraph(part) for part in parts)
+        return "".join(
+            part.html() if isinstance(part, Table) else _paragraph(part) for part in parts
+        )
 
 
 def plain(value: Any) -> Any:
@@ -153,7 +157,9 @@ def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
         sides = (f"{cell:{'<' if k in left else '>'}{widths[k]}}" for k, cell in enumerate(cells))
         return "  ".join(sides).rstrip()
 
-    return "\n".join([*map(line, head), "  ".join("-" * width for width in widths), *map(line, body)])
+    return "\n".join(
+        [*map(line, head), "  ".join("-" * width for width in widths), *map(line, body)]
+    )
 
 
 def _on_one_line(cell: str) -> str:
@@ -195,7 +201,9 @@ def records_of(values: Iterable[Any]) -> list[dict[str, Any]]:
 
 def names_of(label_names: Sequence[str] | None, n_labels: int) -> npt.NDArray[Any]:
     """Return a column of label names, or of positions where there are none."""
-    return np.array([str(j) for j in range(n_labels)] if label_names is None else label_names, np.str_)
+    return np.array(
+        [str(j) for j in range(n_labels)] if label_names is None else label_names, np.str_
+    )
 
 
 def as_frame(rows: Any) -> Any:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 def of_one_column(p: list[float] | Floats, decided: object, **options: object) -> float:
     """Expected F1 of decisions on one label."""
-    return expected_f(np.asarray(p)[:, None], np.asarray(decided)[:, None], exact=True, **options)
+    return expected_f(np.asarray(p)[:, None], np.asarray(decided)[:, None], **{"exact": True, **options})
 
 
 # Section 1: balanced classes, all predicted positive
@@ -75,7 +75,10 @@ def test_the_break_even_probability_of_the_last_of_a_batch(n: int, expected: flo
     """Where predicting the last as well is worth as much as predicting the n - 1 others, which have .5 each."""
     for factor, decided in ((1 - 1e-6, 0), (1 + 1e-6, 1)):
         batch = np.append(np.full(n - 1, 0.5), expected * factor)
-        for rule, given in ((fit_expected(batch, exact=True), batch), (InstanceRule(), batch[None])):
+        for rule, given in (
+            (fit_expected(batch, exact=True), batch),
+            (InstanceRule(), batch[None]),
+        ):
             assert rule.predict(given).ravel().tolist() == [1] * (n - 1) + [decided]
     batch = np.append(np.full(n - 1, 0.5), expected)
     with_last, without = (of_one_column(batch, [1] * (n - 1) + [last]) for last in (1, 0))
@@ -86,7 +89,12 @@ def test_the_break_even_probability_of_the_last_of_a_batch(n: int, expected: flo
     ("p", "zero_division", "decided", "value"),
     [
         ([0.1], 0.0, 1, 0.1),
-        ([0.1], 1.0, 0, 32425917317067571 / 36028797018963968),  # 1 - .1: printed is that it is predicted
+        (
+            [0.1],
+            1.0,
+            0,
+            32425917317067571 / 36028797018963968,
+        ),  # 1 - .1: printed is that it is predicted
         ([0.1, 0.1, 0.1], 0.0, 1, None),
         ([0.1, 0.1, 0.1], 1.0, 0, 729 / 1000),  # theorem 5.4 needs 0/0 = 0, or a positive
     ],
@@ -157,7 +165,10 @@ def test_the_highest_probability_that_is_left_out() -> None:
     left_out = np.where(np.arange(3) >= largest[:, None], rows, -1)
     assert left_out.max() == 9 / 20
     assert [1.0, 1.0, 0.45] in rows[(left_out == 9 / 20).any(axis=1)].tolist()
-    assert InstanceRule().predict([[1.0, 1.0, 0.45], [1.0, 1.0, 0.55]]).tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert InstanceRule().predict([[1.0, 1.0, 0.45], [1.0, 1.0, 0.55]]).tolist() == [
+        [1, 1, 0],
+        [1, 1, 1],
+    ]
     ours = np.where(InstanceRule().predict(rows) == 0, rows, -1)
     assert ours.max() == 0.5, "of equal sets the smaller is taken, so that .5 may be left out, and nothing above"
     for decided in ([1, 0], [1, 1]):

@@ -24,12 +24,20 @@ def workers(n_jobs: int | None) -> int:
     """Return the number of threads, as scikit-learn counts them: `None` is one, -1 all cores the process may use."""
     if n_jobs is None:
         return 1
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or (n_jobs < 1 and n_jobs != ALL_CORES):
+    if (
+        isinstance(n_jobs, bool)
+        or not isinstance(n_jobs, numbers.Integral)
+        or (n_jobs < 1 and n_jobs != ALL_CORES)
+    ):
         raise InputError(
             f"n_jobs is {shown(n_jobs)}, expected a whole number of at least 1, -1 for all cores, or None for one"
         )
     if n_jobs == ALL_CORES:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     return int(n_jobs)
 
 
@@ -55,7 +63,10 @@ def run(
 
 
 def on_threads(
-    function: Callable[[Task], Result], tasks: Iterable[Task], n_workers: int, after: Callable[[], Any] = lambda: None
+    function: Callable[[Task], Result],
+    tasks: Iterable[Task],
+    n_workers: int,
+    after: Callable[[], Any] = lambda: None,
 ) -> list[Result]:
     """Apply `function` to every task; results come in the order of the tasks, and `after` is called for each.
 

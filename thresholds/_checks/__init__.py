@@ -17,8 +17,23 @@ from thresholds._checks.arrays import (
     weights_of_rows,
 )
 from thresholds._checks.classes import class_labels, class_vectors, column_labels, is_class
-from thresholds._checks.frames import RowOrderWarning, aligned, aligned_rows, like_frame, named, read_frame, warn_caller
-from thresholds._checks.labels import different, in_order, listed, names_of_labels, one_name_each, places
+from thresholds._checks.frames import (
+    RowOrderWarning,
+    aligned,
+    aligned_rows,
+    like_frame,
+    named,
+    read_frame,
+    warn_caller,
+)
+from thresholds._checks.labels import (
+    different,
+    in_order,
+    listed,
+    names_of_labels,
+    one_name_each,
+    places,
+)
 from thresholds._checks.options import (
     AVERAGES,
     PLACEMENTS,

@@ -26,13 +26,18 @@ _WORTH_THREADS = 2**20  # cells
 
 
 def scores(
-    value: object, name: str = "y_score", label_names: Sequence[str] | None = None, n_jobs: int | None = 1
+    value: object,
+    name: str = "y_score",
+    label_names: Sequence[str] | None = None,
+    n_jobs: int | None = 1,
 ) -> Matrix:
     """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
     array = _matrix(stacked(value, name), name, label_names)
     cells = array.data if is_sparse(array) else array
     if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
-        raise InputError(f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers")
+        raise InputError(
+            f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers"
+        )
     if cells.size and cells.dtype.kind == "f":
         top = np.max(_by_rows(np.max, cells, n_jobs))
         if np.isnan(top) or np.isposinf(top):
@@ -42,7 +47,9 @@ def scores(
     if cells.size and cells.dtype.kind in "iu" and cells.dtype.itemsize == 8:
         largest = max(abs(int(cells.max())), abs(int(cells.min())))
         if largest > LARGEST_EXACT_INTEGER:
-            raise InputError(f"{name} has the integer {largest}, expected at most 2**53 in absolute value")
+            raise InputError(
+                f"{name} has the integer {largest}, expected at most 2**53 in absolute value"
+            )
     return array
 
 
@@ -54,7 +61,10 @@ def _by_rows(function: Callable[[Dense], Any], cells: Dense, n_jobs: int | None)
 
 
 def indicator(
-    value: object, name: str = "y_true", label_names: Sequence[str] | None = None, n_jobs: int | None = 1
+    value: object,
+    name: str = "y_true",
+    label_names: Sequence[str] | None = None,
+    n_jobs: int | None = 1,
 ) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
     array = _matrix(value, name, label_names)
@@ -62,7 +72,9 @@ def indicator(
         return _sound_bools(array, n_jobs)
     cells = array.data if is_sparse(array) else array
     if not all(_by_rows(_all_binary, cells, n_jobs)):
-        raise InputError(f"{name} has {first_bad_cell(array, _not_binary, label_names)}, expected only 0 and 1")
+        raise InputError(
+            f"{name} has {first_bad_cell(array, _not_binary, label_names)}, expected only 0 and 1"
+        )
     return without_zeros(array) if is_sparse(array) else array
 
 
@@ -71,16 +83,24 @@ def _sound_bools(array: Matrix, n_jobs: int | None) -> Matrix:
     sparse = is_sparse(array)
     cells = (array.data if sparse else array).view(np.uint8)
     if not all(_by_rows(_all_binary, cells, n_jobs)):
-        array = type(array)((cells != 0, array.indices, array.indptr), array.shape) if sparse else cells != 0
+        array = (
+            type(array)((cells != 0, array.indices, array.indptr), array.shape)
+            if sparse
+            else cells != 0
+        )
     return without_zeros(array) if sparse else array
 
 
-def probabilities(value: object, name: str = "probabilities", label_names: Sequence[str] | None = None) -> Matrix:
+def probabilities(
+    value: object, name: str = "probabilities", label_names: Sequence[str] | None = None
+) -> Matrix:
     """Check probabilities, or degrees of truth, of shape (n_samples, n_labels): each in [0, 1]."""
     array = _matrix(stacked(value, name), name, label_names)
     cells = array.data if is_sparse(array) else array
     if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
-        raise InputError(f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers")
+        raise InputError(
+            f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers"
+        )
     if not _all_shares(cells) and _not_a_share(cells).any():
         hint = "" if name == "y_true" else " (`calibrate` turns scores into probabilities)"
         found = first_bad_cell(array, _not_a_share, label_names)
@@ -89,15 +109,26 @@ def probabilities(value: object, name: str = "probabilities", label_names: Seque
 
 
 def pair(
-    y_true: object, y_score: object, label_names: object = None, *, soft: bool = False, n_jobs: int | None = 1
+    y_true: object,
+    y_score: object,
+    label_names: object = None,
+    *,
+    soft: bool = False,
+    n_jobs: int | None = 1,
 ) -> tuple[Matrix, Matrix, tuple[str, ...] | None]:
     """Check truth and scores together: same shape, and not swapped. Frames are aligned by name."""
     y_true, y_score, names = aligned(y_true, "y_true", y_score, "y_score", label_names)
     try:
-        truth = probabilities(y_true, "y_true") if soft else indicator(y_true, label_names=names, n_jobs=n_jobs)
+        truth = (
+            probabilities(y_true, "y_true")
+            if soft
+            else indicator(y_true, label_names=names, n_jobs=n_jobs)
+        )
     except InputError as error:
         if "expected only 0 and 1" in str(error) and _is_binary(y_score):
-            raise InputError(f"{error}; y_score has only 0 and 1: the arguments look swapped") from None
+            raise InputError(
+                f"{error}; y_score has only 0 and 1: the arguments look swapped"
+            ) from None
         raise
     found = scores(y_score, label_names=names, n_jobs=n_jobs)
     same_shape(truth, "y_true", found, "y_score")
@@ -108,14 +139,20 @@ def pair(
 def same_shape(first: Matrix, first_name: str, second: Matrix, second_name: str) -> None:
     """Refuse matrices of different shapes."""
     if first.shape != second.shape:
-        raise InputError(f"{second_name} has shape {second.shape}, expected {first.shape} as {first_name} has")
+        raise InputError(
+            f"{second_name} has shape {second.shape}, expected {first.shape} as {first_name} has"
+        )
 
 
 def label_count(shape: tuple[int, ...], expected: int, owner: str, name: str = "y_score") -> None:
     """Refuse a matrix of another number of labels; of what may have been a row, say how to give one."""
     if shape[-1] == expected:
         return
-    row = f"; a vector is one label, and as one row {name}[None], or [{name}]" if shape == (expected, 1) else ""
+    row = (
+        f"; a vector is one label, and as one row {name}[None], or [{name}]"
+        if shape == (expected, 1)
+        else ""
+    )
     raise InputError(f"{name} has {shape[-1]} labels, expected {expected} as the {owner} has{row}")
 
 
@@ -136,7 +173,9 @@ def weights(
     scale = math.frexp(float(array.max()))[1]
     total = math.fsum(np.ldexp(array, -scale))
     if math.frexp(total)[1] + scale > 1024:
-        raise InputError("sample_weight adds up to more than float64 holds, expected smaller weights")
+        raise InputError(
+            "sample_weight adds up to more than float64 holds, expected smaller weights"
+        )
     exponent = 61 - math.frexp(total * n_labels)[1] - scale
     whole = np.maximum(np.rint(np.ldexp(array, exponent)).astype(np.int64), array > 0)
     factor = int(np.gcd.reduce(whole)) if coarse else 1
@@ -168,11 +207,15 @@ def _sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
     """Return finite weights that are not negative."""
     array = numbers(value, "sample_weight")
     if array.shape != (n_samples,):
-        raise InputError(f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one per row")
+        raise InputError(
+            f"sample_weight has shape {array.shape}, expected {n_samples} numbers, one per row"
+        )
     array = array.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
-        raise InputError(f"sample_weight has {array[bad[0]]} at row {bad[0]}, expected finite weights >= 0")
+        raise InputError(
+            f"sample_weight has {array[bad[0]]} at row {bad[0]}, expected finite weights >= 0"
+        )
     return array
 
 
@@ -190,10 +233,14 @@ def thresholds(value: object) -> npt.NDArray[np.float64]:
     """Check one threshold for each label, and give them as a new array."""
     array = numbers(value, "thresholds")
     if array.ndim != 1 or array.size == 0 or array.dtype.kind == "b":
-        raise InputError(f"thresholds has shape {array.shape} and dtype {array.dtype}, expected numbers, one per label")
+        raise InputError(
+            f"thresholds has shape {array.shape} and dtype {array.dtype}, expected numbers, one per label"
+        )
     array = array.astype(np.float64)
     if np.isnan(array).any():
-        raise InputError(f"thresholds has NaN at label {int(np.isnan(array).argmax())}, expected numbers")
+        raise InputError(
+            f"thresholds has NaN at label {int(np.isnan(array).argmax())}, expected numbers"
+        )
     return array + 0.0
 
 
@@ -212,7 +259,9 @@ def _matrix(value: object, name: str, label_names: Sequence[str] | None) -> Matr
         value = columns_of(frame, None if label_names is None else tuple(label_names), name)
     array = sound_csr(value, name) if is_sparse(value) else _dense_matrix(value, name)
     if 0 in array.shape:
-        raise InputError(f"{name} is empty, shape {array.shape}, expected at least one row and one label")
+        raise InputError(
+            f"{name} is empty, shape {array.shape}, expected at least one row and one label"
+        )
     return array
 
 

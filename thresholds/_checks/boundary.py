@@ -10,7 +10,11 @@ from typing import Any
 from thresholds._checks import InputError, read_json
 
 _LONGEST = 200  # characters of what a parser says
-_OF_BAD_NUMBERS = (None, errno.EINVAL, errno.EOVERFLOW)  # an OSError's that a parser raised, or a place that is none
+_OF_BAD_NUMBERS = (
+    None,
+    errno.EINVAL,
+    errno.EOVERFLOW,
+)  # an OSError's that a parser raised, or a place that is none
 
 
 @contextmanager
@@ -32,7 +36,9 @@ def reading(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[N
         raise unreadable(path, error, kind) from error
 
 
-def reading_json(path: str | os.PathLike[str], kind: str | None = None, *, constants: bool = False) -> Any:
+def reading_json(
+    path: str | os.PathLike[str], kind: str | None = None, *, constants: bool = False
+) -> Any:
     """Read a file of JSON; `constants` lets NaN and Infinity pass, where what is read is checked later."""
     with reading(path, kind):
         content = Path(path).read_bytes()
@@ -51,7 +57,9 @@ def unreadable(path: str | os.PathLike[str], error: object, kind: str | None = N
     else:
         said = " ".join(str(error).split())
         # A parser that stumbles, over an index for one, says little without the name of the error.
-        stumbled = isinstance(error, Exception) and not isinstance(error, InputError | ValueError | OSError | EOFError)
+        stumbled = isinstance(error, Exception) and not isinstance(
+            error, InputError | ValueError | OSError | EOFError
+        )
         said = f"{type(error).__name__} {said}".strip() if stumbled or not said else said
     said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}..."
     suffix = Path(path).suffix

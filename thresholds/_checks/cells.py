@@ -29,7 +29,12 @@ def first_bad_cell(
 
 
 def bad_cell(
-    cell: Any, row: int, column: int, label_names: Sequence[str] | None = None, *, signed: bool = False
+    cell: Any,
+    row: int,
+    column: int,
+    label_names: Sequence[str] | None = None,
+    *,
+    signed: bool = False,
 ) -> str:
     """Say what a cell is, and where."""
     if cell != cell:

@@ -18,7 +18,9 @@ _LOWEST = -(2**63)  # that int64 holds
 
 def class_vectors(y_true: object, y_pred: object) -> tuple[Ints, Ints, Classes]:
     """Check two vectors of classes; give both as numbers, with the classes in order that the numbers stand for."""
-    true, predicted = (_vector(value, name) for value, name in ((y_true, "y_true"), (y_pred, "y_pred")))
+    true, predicted = (
+        _vector(value, name) for value, name in ((y_true, "y_true"), (y_pred, "y_pred"))
+    )
     if true.shape != predicted.shape:
         raise InputError(f"y_pred has {predicted.size} rows, expected {true.size} as y_true has")
     if true.dtype != predicted.dtype:
@@ -44,7 +46,9 @@ def column_labels(value: object, n_labels: int) -> list[int]:
     """Check the columns of a matrix that a caller chose: each once."""
     found = plain(value, "labels")
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
-        raise InputError(f"labels is {shown(value)}, expected the numbers of some columns in a list")
+        raise InputError(
+            f"labels is {shown(value)}, expected the numbers of some columns in a list"
+        )
     columns: list[int] = found.tolist()
     for column in columns:
         if not 0 <= column < n_labels:
@@ -102,7 +106,9 @@ def _whole(array: Dense, name: str) -> Ints:
     if array.dtype.kind in "Ofu":
         large = np.flatnonzero((array >= -_LOWEST) | (array < _LOWEST))
         if large.size:
-            raise InputError(f"{name} has {_cell(array, large[0], name)}, expected integers that int64 can hold")
+            raise InputError(
+                f"{name} has {_cell(array, large[0], name)}, expected integers that int64 can hold"
+            )
     return array.astype(np.int64)
 
 
@@ -135,5 +141,8 @@ def _numbered_strings(true: Dense, predicted: Dense) -> tuple[Ints, Ints, Classe
     """Number strings in their order."""
     classes = sorted({*true, *predicted})
     number = {name: place for place, name in enumerate(classes)}
-    numbered = (np.fromiter(map(number.__getitem__, part), np.int64, part.size) for part in (true, predicted))
+    numbered = (
+        np.fromiter(map(number.__getitem__, part), np.int64, part.size)
+        for part in (true, predicted)
+    )
     return *numbered, classes  # type: ignore[return-value]

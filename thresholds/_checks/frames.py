@@ -55,7 +55,14 @@ def aligned(
     names = None if label_names is None else names_of_labels(label_names)
     frames = read_frame(first, first_name), read_frame(second, second_name)
     if names is None:
-        names = next((frame.names for frame in frames[::-1] if frame is not None and frame.names is not None), None)
+        names = next(
+            (
+                frame.names
+                for frame in frames[::-1]
+                if frame is not None and frame.names is not None
+            ),
+            None,
+        )
     left: Any = first if frames[0] is None else columns_of(frames[0], names, first_name)
     right: Any = second if frames[1] is None else columns_of(frames[1], names, second_name)
     if frames[0] is not None and frames[1] is not None:
@@ -68,7 +75,9 @@ def aligned_rows(value: object, name: str, **beside: object) -> Any:
     frame = read_frame(value, name)
     if frame is None:
         return value
-    cells = frame.cells[:, 0] if frame.cells.ndim == 2 and frame.cells.shape[1] == 1 else frame.cells
+    cells = (
+        frame.cells[:, 0] if frame.cells.ndim == 2 and frame.cells.shape[1] == 1 else frame.cells
+    )
     for other, values in beside.items():
         if _is_pandas(values):
             return cells[_rows(frame.index, name, values.index, other)]  # type: ignore[attr-defined]
@@ -133,7 +142,9 @@ def _refuse_counted(index: Any, name: str, other: Any, other_name: str) -> None:
     """Refuse to go by an index 0, 1, 2, ..., as new frames have it: it says nothing of the rows."""
     counted = list(range(len(index)))
     for fresh, of_fresh, kept in ((index, name, other_name), (other, other_name, name)):
-        if fresh.nlevels == 1 and not fresh.hasnans and fresh.tolist() == counted:  # whatever its type
+        if (
+            fresh.nlevels == 1 and not fresh.hasnans and fresh.tolist() == counted
+        ):  # whatever its type
             raise InputError(
                 f"{name} and {other_name} have the same numbers as indexes in different orders, and that of {of_fresh}"
                 f" only counts its rows, expected equal indexes: pass {of_fresh}.set_axis({kept}.index) if rows"
@@ -161,7 +172,9 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 def _refuse_missing(row: int, column: object, name: str) -> None:
     """Refuse a cell without a value."""
-    raise InputError(f"{name} has no value at row {row}, column {shown(column)}, expected one in every cell")
+    raise InputError(
+        f"{name} has no value at row {row}, column {shown(column)}, expected one in every cell"
+    )
 
 
 def _read_pandas(pandas: Any, value: Any, name: str) -> Frame | None:
@@ -188,14 +201,18 @@ def _pandas_column(series: Any, name: str) -> Dense:
     try:
         return np.asarray(series.to_numpy(dtype if isinstance(dtype, np.dtype) else object))
     except (TypeError, ValueError):
-        raise InputError(f"{name} has dtype {series.dtype} in column {shown(series.name)}, expected numbers") from None
+        raise InputError(
+            f"{name} has dtype {series.dtype} in column {shown(series.name)}, expected numbers"
+        ) from None
 
 
 def _side_by_side(columns: list[Dense], names: Names, n_rows: int, name: str) -> Dense:
     """Return columns of numbers or truth values as a matrix."""
     for column, label in zip(columns, names, strict=True):
         if column.dtype.kind not in "biufO":
-            raise InputError(f"{name} has dtype {column.dtype} in column {shown(label)}, expected real numbers")
+            raise InputError(
+                f"{name} has dtype {column.dtype} in column {shown(label)}, expected real numbers"
+            )
         if column.dtype.kind == "O":
             _refuse_objects(column, label, name)
     return np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
@@ -206,7 +223,9 @@ def _refuse_objects(column: Dense, label: str, name: str) -> None:
     for row, cell in enumerate(column):
         if not isinstance(cell, Real | np.bool_):
             kind = type(cell).__name__
-            raise InputError(f"{name} has {shown(cell)} ({kind}) at row {row}, column {shown(label)}, expected numbers")
+            raise InputError(
+                f"{name} has {shown(cell)} ({kind}) at row {row}, column {shown(label)}, expected numbers"
+            )
 
 
 def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> Any:
@@ -216,7 +235,9 @@ def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> An
     if not isinstance(value, pandas.DataFrame):
         return None
     own = tuple(map(str, value.columns))
-    return pandas.DataFrame(_as_columns(cells, names, own), index=value.index, columns=value.columns)
+    return pandas.DataFrame(
+        _as_columns(cells, names, own), index=value.index, columns=value.columns
+    )
 
 
 def _read_polars(polars: Any, value: Any, name: str) -> Frame | None:
@@ -252,7 +273,9 @@ def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> An
     if not isinstance(value, polars.DataFrame):
         return None
     ordered = _as_columns(cells, names, tuple(value.columns))
-    return polars.DataFrame({column: ordered[:, j].copy() for j, column in enumerate(value.columns)})
+    return polars.DataFrame(
+        {column: ordered[:, j].copy() for j, column in enumerate(value.columns)}
+    )
 
 
 def _read_arrow(pyarrow: Any, value: Any, name: str) -> Frame | None:
@@ -265,9 +288,14 @@ def _read_arrow(pyarrow: Any, value: Any, name: str) -> Frame | None:
         return None
     for column, of in zip(columns, ("",) if names is None else names, strict=True):
         if column.null_count:
-            _refuse_missing(int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))), of, name)
+            _refuse_missing(
+                int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))), of, name
+            )
     decimal = pyarrow.types.is_decimal
-    arrays = [np.asarray(column.cast(pyarrow.float64()) if decimal(column.type) else column) for column in columns]
+    arrays = [
+        np.asarray(column.cast(pyarrow.float64()) if decimal(column.type) else column)
+        for column in columns
+    ]
     if names is None:
         return Frame(arrays[0], None, None)
     return Frame(_side_by_side(arrays, names, value.num_rows, name), names, None)
@@ -300,11 +328,15 @@ def _names(columns: Any, name: str) -> Names:
                 f"{name} has the column {shown(column)}, an index of pandas, expected labels alone: drop it"
             )
         if isinstance(column, bool) or not isinstance(column, str | int | np.integer):
-            raise InputError(f"{name} has the column {shown(column)}, expected a string or a whole number as its name")
+            raise InputError(
+                f"{name} has the column {shown(column)}, expected a string or a whole number as its name"
+            )
     try:
         return names_of_labels([str(column) for column in columns])
     except InputError as error:
-        raise InputError(f"{name}: {str(error).replace('label_names has', 'the columns have')}") from None
+        raise InputError(
+            f"{name}: {str(error).replace('label_names has', 'the columns have')}"
+        ) from None
 
 
 _READERS = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arrow}

@@ -26,11 +26,19 @@ def names_of_labels(value: object) -> Names:
         raise InputError(f"label_names is {shown(value)}, expected strings in a list") from None
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f"label_names has {shown(name)} of type {type(name).__name__}, expected strings")
+            raise InputError(
+                f"label_names has {shown(name)} of type {type(name).__name__}, expected strings"
+            )
         if not is_utf8(name):
-            raise InputError(f"label_names has {shown(name)}, expected text that can be written as UTF-8")
-        if "\0" in name:  # NumPy drops those at the end of a string, so that two names would become one.
-            raise InputError(f"label_names has {shown(str(name))}, expected names without the character NUL")
+            raise InputError(
+                f"label_names has {shown(name)}, expected text that can be written as UTF-8"
+            )
+        if (
+            "\0" in name
+        ):  # NumPy drops those at the end of a string, so that two names would become one.
+            raise InputError(
+                f"label_names has {shown(str(name))}, expected names without the character NUL"
+            )
     if len(set(names)) < len(names):
         seen: set[str] = set()
         double = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
@@ -41,11 +49,17 @@ def names_of_labels(value: object) -> Names:
 def one_name_each(names: Sequence[str] | None, n_labels: int) -> None:
     """Refuse label names that are not as many as labels."""
     if names is not None and len(names) != n_labels:
-        raise InputError(f"label_names has {len(names)} names, expected {n_labels}, one for each label")
+        raise InputError(
+            f"label_names has {len(names)} names, expected {n_labels}, one for each label"
+        )
 
 
 def places(
-    names: Sequence[str] | None, wanted: Sequence[str] | None, name: str, expected: str, thing: str = "label"
+    names: Sequence[str] | None,
+    wanted: Sequence[str] | None,
+    name: str,
+    expected: str,
+    thing: str = "label",
 ) -> Ints | None:
     """Return where the wanted labels are among others: `names[places[j]]` is `wanted[j]`.
 

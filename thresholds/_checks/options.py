@@ -24,7 +24,9 @@ def real(value: object, name: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise InputError(f"{name} is {shown(value)}, expected a number that float64 can hold") from None
+        raise InputError(
+            f"{name} is {shown(value)}, expected a number that float64 can hold"
+        ) from None
 
 
 def finite(value: object, name: str) -> float:
@@ -68,7 +70,9 @@ def beta(value: object, *, measures: bool = False) -> float:
 def count(value: object, name: str, smallest: int) -> int:
     """Check a whole number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < smallest:
-        raise InputError(f"{name} is {shown(value)}, expected a whole number of at least {smallest}")
+        raise InputError(
+            f"{name} is {shown(value)}, expected a whole number of at least {smallest}"
+        )
     return int(value)
 
 

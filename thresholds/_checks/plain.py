@@ -19,7 +19,9 @@ def plain(value: object, name: str) -> Dense:
     frame = read_frame(value, name)
     value = value if frame is None else frame.cells
     parts = value if isinstance(value, list | tuple) else [value]
-    if any(isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any() for part in parts):
+    if any(
+        isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any() for part in parts
+    ):
         hint = ": use -inf for a label that must not be predicted" if name == "y_score" else ""
         raise InputError(f"{name} has masked cells, expected none{hint}")
     try:
@@ -28,16 +30,22 @@ def plain(value: object, name: str) -> Dense:
     except InputError:
         raise
     except Exception as error:  # Whatever a foreign object's conversion raises.
-        raise InputError(f"{name} cannot be read as an array ({' '.join(str(error).split())})") from None
+        raise InputError(
+            f"{name} cannot be read as an array ({' '.join(str(error).split())})"
+        ) from None
 
 
 def _plain_numbers(array: Dense, name: str) -> Dense:
     """Turn an object array of numbers into float64."""
     for cell in array.flat:
         if not isinstance(cell, Real | np.bool_):
-            raise InputError(f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers")
+            raise InputError(
+                f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers"
+            )
         if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT_INTEGER:
-            raise InputError(f"{name} has the integer {shown(cell)}, expected at most 2**53 in absolute value")
+            raise InputError(
+                f"{name} has the integer {shown(cell)}, expected at most 2**53 in absolute value"
+            )
     try:
         return array.astype(np.float64)
     except (OverflowError, TypeError, ValueError) as error:
@@ -57,7 +65,11 @@ def numbers(value: object, name: str) -> Dense:
 def stacked(value: Any, name: str) -> Any:
     """Return the probabilities that scikit-learn's forests, trees and neighbours return, a list of (n_samples, 2), one
     for each label, as one matrix of those of class 1; anything else as it is."""
-    if not isinstance(value, list | tuple) or not value or any(len(getattr(part, "shape", ())) != 2 for part in value):
+    if (
+        not isinstance(value, list | tuple)
+        or not value
+        or any(len(getattr(part, "shape", ())) != 2 for part in value)
+    ):
         return value
     parts = [part.toarray() if is_sparse(part) else plain(part, name) for part in value]
     if len({len(part) for part in parts}) > 1 or any(part.shape[1] > 2 for part in parts):

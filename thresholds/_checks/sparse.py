@@ -41,7 +41,9 @@ def _sound_csr(value: Any) -> Any:
         _check_compressed(found)
     found.prune()
     if found.dtype == np.float16:  # SciPy stores it and computes nothing with it.
-        found = sparse.csr_array((found.data.astype(np.float32), found.indices, found.indptr), shape=found.shape)
+        found = sparse.csr_array(
+            (found.data.astype(np.float32), found.indices, found.indptr), shape=found.shape
+        )
     if value.format == "coo" and found.nnz < value.nnz:
         raise ValueError("a cell is stored twice")
     if _rising(found, strictly=True):
@@ -59,10 +61,18 @@ def _check_compressed(value: Any) -> None:
     """Refuse index arrays that would lead a loop out of bounds."""
     if len(value.indices) != len(value.data):
         raise ValueError(f"{len(value.indices)} indices for {len(value.data)} stored entries")
-    rises = value.indptr.size > 0 and value.indptr[0] == 0 and np.all(value.indptr[1:] >= value.indptr[:-1])
+    rises = (
+        value.indptr.size > 0
+        and value.indptr[0] == 0
+        and np.all(value.indptr[1:] >= value.indptr[:-1])
+    )
     if not rises or value.indptr[-1] > len(value.indices):
-        raise ValueError("index pointers must start at 0, never fall, and end within the stored entries")
-    type(value)(value).check_format(full_check=True)  # On another wrapper of the arrays: it would trim the caller's.
+        raise ValueError(
+            "index pointers must start at 0, never fall, and end within the stored entries"
+        )
+    type(value)(value).check_format(
+        full_check=True
+    )  # On another wrapper of the arrays: it would trim the caller's.
 
 
 def _native(value: Any) -> Any:
@@ -71,8 +81,13 @@ def _native(value: Any) -> Any:
     if not all(isinstance(part, np.ndarray) for part in parts):
         raise ValueError("indices, indptr and data must be arrays")
     if value.indices.dtype.kind not in "iu" or value.indptr.dtype.kind not in "iu":
-        raise ValueError(f"indices have dtype {value.indices.dtype}, index pointers {value.indptr.dtype}")
-    if all(part.dtype.isnative and part.dtype.kind != "u" for part in parts[1:]) and parts[0].dtype.isnative:
+        raise ValueError(
+            f"indices have dtype {value.indices.dtype}, index pointers {value.indptr.dtype}"
+        )
+    if (
+        all(part.dtype.isnative and part.dtype.kind != "u" for part in parts[1:])
+        and parts[0].dtype.isnative
+    ):
         return value
     data = parts[0].astype(parts[0].dtype.newbyteorder("="))
     return type(value)((data, *(part.astype(np.int64) for part in parts[1:])), shape=value.shape)
@@ -82,9 +97,13 @@ def _check_coordinates(value: Any) -> None:
     """Refuse coordinates outside the shape; SciPy does not look."""
     for axis, (places, size) in enumerate(zip(value.coords, value.shape, strict=True)):
         if places.dtype.kind not in "iu" or len(places) != len(value.data):
-            raise ValueError(f"{len(places)} coordinates of axis {axis} for {len(value.data)} stored entries")
+            raise ValueError(
+                f"{len(places)} coordinates of axis {axis} for {len(value.data)} stored entries"
+            )
         if places.size and (places.min() < 0 or places.max() >= size):
-            raise ValueError(f"coordinates of axis {axis} run from {places.min()} to {places.max()}, size {size}")
+            raise ValueError(
+                f"coordinates of axis {axis} run from {places.min()} to {places.max()}, size {size}"
+            )
 
 
 def _rising(array: Any, *, strictly: bool) -> bool:

@@ -13,7 +13,9 @@ def read_json(content: bytes | str, *, constants: bool = False) -> Any:
     `constants` lets NaN and Infinity pass, where what is read is checked later. The `InputError` says what is wrong; of
     which file it is, the caller knows.
     """
-    strict: dict[str, Any] = {} if constants else {"parse_constant": _refuse_constant, "parse_float": _float}
+    strict: dict[str, Any] = (
+        {} if constants else {"parse_constant": _refuse_constant, "parse_float": _float}
+    )
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         return json.loads(text, object_pairs_hook=_object, **strict)

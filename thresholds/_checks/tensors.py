@@ -19,7 +19,11 @@ def from_tensor(value: Any, name: str) -> Any:
             kind = "nested" if value.is_nested else f"of layout {value.layout}"
             raise InputError(f"{name} is a tensor {kind}, expected a dense one or scipy.sparse")
         return (value.float() if value.dtype == torch.bfloat16 else value).numpy(force=True)
-    if torch is not None and isinstance(value, list | tuple) and any(isinstance(part, torch.Tensor) for part in value):
+    if (
+        torch is not None
+        and isinstance(value, list | tuple)
+        and any(isinstance(part, torch.Tensor) for part in value)
+    ):
         return [from_tensor(part, name) for part in value]
     cupy = imported("cupy")
     if cupy is not None and isinstance(value, cupy.ndarray):
@@ -31,8 +35,12 @@ def like_tensor(cells: Any, value: Any) -> Any:
     """Return an array as a tensor of the same library and device as `value`; None for what is no tensor."""
     torch = imported("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        single = value.device.type == "mps" and cells.dtype == np.float64  # Apple's devices have no float64.
-        return torch.from_numpy(np.ascontiguousarray(cells, np.float32 if single else None)).to(value.device)
+        single = (
+            value.device.type == "mps" and cells.dtype == np.float64
+        )  # Apple's devices have no float64.
+        return torch.from_numpy(np.ascontiguousarray(cells, np.float32 if single else None)).to(
+            value.device
+        )
     if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__array_namespace__"):
         return None
     return value.__array_namespace__().asarray(cells, device=value.device)
@@ -40,4 +48,6 @@ def like_tensor(cells: Any, value: Any) -> Any:
 
 def without_bfloat16(array: Any) -> Any:
     """Return an array of bfloat16 or of an 8-bit float, dtypes that NumPy does not know, as float32."""
-    return array.astype(np.float32) if array.dtype.name.startswith(("bfloat16", "float8")) else array
+    return (
+        array.astype(np.float32) if array.dtype.name.startswith(("bfloat16", "float8")) else array
+    )

@@ -46,7 +46,9 @@ class StandIns:
 class Kernel(Generic[P, R]):
     """A function that Numba compiles when it is first needed, by Python or by another kernel."""
 
-    def __init__(self, function: Callable[P, R], stand_in: Callable[P, R] | None = None, **options: Any) -> None:
+    def __init__(
+        self, function: Callable[P, R], stand_in: Callable[P, R] | None = None, **options: Any
+    ) -> None:
         self.py_func, self.stand_in, self._options = function, stand_in, options
         self._loaded: Any = None
         update_wrapper(self, function)
@@ -101,7 +103,9 @@ _LOCK = threading.RLock()
 
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Have Numba compile what is called, and cache it on disk where that is safe."""
-    with ThreadPoolExecutor(1) as thread:  # Ctrl-C in the main thread would leave half of Numba, for good.
+    with ThreadPoolExecutor(
+        1
+    ) as thread:  # Ctrl-C in the main thread would leave half of Numba, for good.
         numba = thread.submit(import_module, "numba").result()
     if numba.config.DISABLE_JIT:
         return _quiet(function)
@@ -154,7 +158,9 @@ def _cache_on_disk(compiled: Any, function: Callable[..., Any]) -> None:
             lock.release()
 
     cache = OptionalCache(function)  # type: ignore[no-untyped-call]
-    lock = CompileLock(Path(cache.cache_path, f"{function.__module__}.{function.__qualname__}.lock"))
+    lock = CompileLock(
+        Path(cache.cache_path, f"{function.__module__}.{function.__qualname__}.lock")
+    )
     compile_kernel = compiled.compile
 
     def compile_or_release(signature: Any) -> Any:

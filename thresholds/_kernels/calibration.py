@@ -11,7 +11,9 @@ import numpy as np
 from thresholds._arrays.types import Bytes, Floats, Ints
 from thresholds._kernels._jit import kernel
 
-Slopes = tuple[float, float, float, float, float, float]  # loss; its first, then its second derivatives
+Slopes = tuple[
+    float, float, float, float, float, float
+]  # loss; its first, then its second derivatives
 
 _MOST_STEPS = 100
 _SHORTEST_STEP = 1e-10  # that is tried, as a part of Newton's
@@ -84,7 +86,9 @@ def _newton(
         # The step is halved until the loss falls.
         size = 1.0
         while size >= _SHORTEST_STEP:
-            at = _loss_and_slopes(x, truth, weights, high, low, a + size * step_a, b + size * step_b)
+            at = _loss_and_slopes(
+                x, truth, weights, high, low, a + size * step_a, b + size * step_b
+            )
             if at[0] < loss - _LEAST_SHARE * size * promised:
                 break
             size /= 2
@@ -218,7 +222,9 @@ def tally(p: Floats, truth: Bytes, weights: Ints, edges: Floats) -> Floats:
 
 
 @kernel
-def interpolate(starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats) -> Floats:
+def interpolate(
+    starts: Ints, scores: Floats, offsets: Ints, knots: Floats, values: Floats
+) -> Floats:
     """Return piecewise linear curves at scores.
 
     Group g is `starts[g]:starts[g + 1]`, its knots `offsets[g]:offsets[g + 1]`. At a knot a curve is

@@ -18,7 +18,11 @@ def count_by_label(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     both matrices once, less than a third of what sums of 64 bits take (`experiments/speed/counting.py`).
     """
     n, n_labels = truth.shape
-    tp, p, t = np.empty(n_labels, np.uint8), np.empty(n_labels, np.uint8), np.empty(n_labels, np.uint8)
+    tp, p, t = (
+        np.empty(n_labels, np.uint8),
+        np.empty(n_labels, np.uint8),
+        np.empty(n_labels, np.uint8),
+    )
     for first in range(0, n, _FULL):
         tp[:], p[:], t[:] = 0, 0, 0
         for i in range(first, min(n, first + _FULL)):
@@ -76,7 +80,9 @@ def count_sparse(
     Both matrices are CSR, all stored cells 1. A row's true columns are marked with its number and looked up: no branch
     to mispredict, a third of the time of merging two sorted rows.
     """
-    row_of = np.zeros(by_label.shape[1], np.int64)  # The last row, from 1, in which a column was true.
+    row_of = np.zeros(
+        by_label.shape[1], np.int64
+    )  # The last row, from 1, in which a column was true.
     for i in range(starts.size - 1):
         w, row, both = weights[i], np.int64(i + 1), np.int64(0)
         for k in range(true_starts[i], true_starts[i + 1]):
@@ -120,7 +126,10 @@ def ranks_of_positives(
     """
     ranks = np.zeros(true_columns.size, np.int64)
     for i in range(starts.size - 1):
-        row_columns, row_scores = columns[starts[i] : starts[i + 1]], scores[starts[i] : starts[i + 1]]
+        row_columns, row_scores = (
+            columns[starts[i] : starts[i + 1]],
+            scores[starts[i] : starts[i + 1]],
+        )
         for p in range(true_starts[i], true_starts[i + 1]):
             column = true_columns[p]
             before = np.searchsorted(row_columns, column)

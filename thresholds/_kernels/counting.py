@@ -43,7 +43,9 @@ def _marked(words: Words, cells: SmallInts) -> tuple[Any, Any]:
         word = words[q]
         while word != 0:
             bit = word & (~word + _ONE)
-            product = np.multiply(bit, _BYTES)  # It wraps, and has the bit's byte number on top; `*` would warn.
+            product = np.multiply(
+                bit, _BYTES
+            )  # It wraps, and has the bit's byte number on top; `*` would warn.
             cells[n] = 8 * q + np.int64(product >> _TOP_BYTE)
             n += np.int64(1)
             word ^= bit
@@ -52,7 +54,13 @@ def _marked(words: Words, cells: SmallInts) -> tuple[Any, Any]:
 
 @kernel
 def note_positives(
-    words: Words, first_row: int, positives: SmallInts, mask: Words, wanted: Bytes, noted: SmallInts, rows: SmallInts
+    words: Words,
+    first_row: int,
+    positives: SmallInts,
+    mask: Words,
+    wanted: Bytes,
+    noted: SmallInts,
+    rows: SmallInts,
 ) -> None:
     """Count the positives of each column, and note the rows of the first ones, as far as `rows` (n_columns, room) goes.
 
@@ -80,7 +88,9 @@ def note_positives(
 
 
 @kernel
-def count_lists_at_cuts(firsts: Ints, sizes: Ints, scores: Scores, cuts: Scores, counts: Ints) -> None:
+def count_lists_at_cuts(
+    firsts: Ints, sizes: Ints, scores: Scores, cuts: Scores, counts: Ints
+) -> None:
     """Count the scores of each label's list at or above each of its cuts (n_cuts, n_labels)."""
     for j in range(firsts.size):
         label_scores = scores[firsts[j] : firsts[j] + sizes[j]]
@@ -182,7 +192,9 @@ def code_by_bits(bits: Dense, shift: Dense, lowest: Dense, codes: Codes) -> None
         row, code = bits[i], codes[i]
         for j in range(row.size):
             above = bits.dtype.type(max(row[j], lowest[j]) - lowest[j])
-            code[j] = np.int8(np.int32(min(np.right_shift(above, shift[j]), width)) + _SMALL_LOWEST_CODE)
+            code[j] = np.int8(
+                np.int32(min(np.right_shift(above, shift[j]), width)) + _SMALL_LOWEST_CODE
+            )
 
 
 @kernel

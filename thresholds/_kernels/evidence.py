@@ -12,7 +12,9 @@ from thresholds._arrays.types import Floats, Ints, Keys, SmallInts, Weights
 from thresholds._kernels._jit import kernel
 
 _NOTHING = 1e-24  # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
-_LEAST_LOG_PROBABILITY = -80.0  # of a number of positives outside the tie group: 2e-35, too little to matter
+_LEAST_LOG_PROBABILITY = (
+    -80.0
+)  # of a number of positives outside the tie group: 2e-35, too little to matter
 
 
 @kernel
@@ -127,7 +129,9 @@ def rank_statistics(offsets: Ints, positive_weights: Ints, weights: Ints) -> Flo
 
 
 @kernel
-def best_cuts(offsets: Ints, positive_weights: Ints, weights: Ints, positives: Ints, ratio: float) -> Ints:
+def best_cuts(
+    offsets: Ints, positive_weights: Ints, weights: Ints, positives: Ints, ratio: float
+) -> Ints:
     """Return, (4, n_labels), true positives and predictions at the cut of best F1, ties to the highest cut; and, of the
     lowest cut that predicts at most `ratio` times the positives, its tie group (-1 for none) and predictions."""
     cuts = np.zeros((4, offsets.size - 1), np.int64)
@@ -160,7 +164,9 @@ def steps_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
 
 
 @kernel
-def p_value_of_best_f1(weights: Ints, positives: int, tp: int, predicted: int, enough: float) -> float:
+def p_value_of_best_f1(
+    weights: Ints, positives: int, tp: int, predicted: int, enough: float
+) -> float:
     """Return the probability that some cut reaches the F1 of `tp` and `predicted` if truth falls on the rows by chance.
 
     A path counts the positives among the highest k rows, k = 1, 2, ...: hypergeometric. It reaches that F1 at the end
@@ -233,13 +239,21 @@ def _log_factorial(n: int) -> float:
         return math.log(product)
     inverse = 1.0 / n
     square = inverse * inverse
-    series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)))
+    series = inverse * (
+        1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))
+    )
     return (n + 0.5) * math.log(n) - n + 0.5 * math.log(2.0 * math.pi) + series
 
 
 @kernel
 def p_value_of_rank_sum(
-    n: int, positives: int, rank_sum: float, tied: int, tied_rank: float, mean: float, variance: float
+    n: int,
+    positives: int,
+    rank_sum: float,
+    tied: int,
+    tied_rank: float,
+    mean: float,
+    variance: float,
 ) -> float:
     """Return the probability of a rank sum at least as large, if truth falls on the rows by chance and many are tied.
 
@@ -262,6 +276,8 @@ def p_value_of_rank_sum(
         if spread > 0:
             beyond = 0.5 * math.erfc((rank_sum - expected - 0.5) / (spread * math.sqrt(2.0)))
         else:
-            beyond = 1.0 if rank_sum < expected + 0.25 else 0.0  # Both are halves, but for rounding.
+            beyond = (
+                1.0 if rank_sum < expected + 0.25 else 0.0
+            )  # Both are halves, but for rounding.
         total += math.exp(log_p) * beyond
     return min(total, 1.0)

@@ -33,7 +33,9 @@ def best_prefixes_of_few(
 
 
 @kernel
-def _best_prefix(p: Floats, beta_squared: float, zero_division: float, whole_ties: bool) -> tuple[int, float]:
+def _best_prefix(
+    p: Floats, beta_squared: float, zero_division: float, whole_ties: bool
+) -> tuple[int, float]:
     """Search falling probabilities by a recursion in O(n^2), exact but for rounding.
 
     E F(k highest) = sum over s of N(s) / (B s + k), N(s) = (1 + B) sum over the k of p Pr(s - 1 of the others).

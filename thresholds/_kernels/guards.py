@@ -128,7 +128,9 @@ def keys_at_ranks(starts: Ints, keys: Keys, weights: Ints, ranks: Floats) -> Key
                 below = max(below, own[i] if own[i] < key else none)
             keys_found[1, j] = key if n_reached >= ranks[1, j] or below == none else below
         else:
-            keys_found[1, j] = _key_at_rank(own, own_weights, ranks[1, j], counts, spare, spare_weights)
+            keys_found[1, j] = _key_at_rank(
+                own, own_weights, ranks[1, j], counts, spare, spare_weights
+            )
     return keys_found
 
 

@@ -58,9 +58,17 @@ class CompileNotice:
             first, self.said = not self.said, True
         if not first or sys.stderr is None or os.environ.get(SWITCH, "1") == "0":
             return
-        kept = "once: they are kept on disk" if self.cached else "in every process: they are not kept on disk"
+        kept = (
+            "once: they are kept on disk"
+            if self.cached
+            else "in every process: they are not kept on disk"
+        )
         with contextlib.suppress(Exception):  # A closed stderr is no reason to end a fit.
-            print(f"thresholds: compiling kernels, which may take a minute, {kept}", file=sys.stderr, flush=True)
+            print(
+                f"thresholds: compiling kernels, which may take a minute, {kept}",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 NOTICE = CompileNotice()

@@ -28,7 +28,13 @@ def _units(tp: Any, predicted: Any, positives: Any, share: float, measure: Measu
 
 @kernel
 def add_means(
-    tp: Ints, predicted: Ints, positives: Ints, shares: Floats, measure: Measure, at: Ints, most: Ints
+    tp: Ints,
+    predicted: Ints,
+    positives: Ints,
+    shares: Floats,
+    measure: Measure,
+    at: Ints,
+    most: Ints,
 ) -> None:
     """Add F at each cut (n_cuts, n_groups) to `at`, and the most that it can be between two cuts to `most`.
 
@@ -40,7 +46,9 @@ def add_means(
             at[k] += _units(tp[k, g], predicted[k, g], positives[g], shares[g], measure)
         for k in range(most.size):
             gained = tp[k + 1, g] - tp[k, g]
-            most[k] += _units(tp[k + 1, g], predicted[k, g] + gained, positives[g], shares[g], measure)
+            most[k] += _units(
+                tp[k + 1, g], predicted[k, g] + gained, positives[g], shares[g], measure
+            )
 
 
 @kernel
@@ -131,7 +139,12 @@ def sweep_cells(
     total = np.int64(0)
     for g in range(tp.size):
         now = _units(tp[g], predicted[g], positives[g], shares[g], measure)
-        states[g, 0], states[g, 1], states[g, 2], states[g, 3] = tp[g], predicted[g], positives[g], now
+        states[g, 0], states[g, 1], states[g, 2], states[g, 3] = (
+            tp[g],
+            predicted[g],
+            positives[g],
+            now,
+        )
         total += now
     means = np.full(up.size, -1, np.int64)
     # From the top down, one run of equal keys after another: each cell changes the F of its own

@@ -128,7 +128,9 @@ def _used(x: Floats, away: Floats, log_weights: Floats, k: float, mean: float) -
     first, highest = x.size - _REGISTER, -np.inf
     for q in range(x.size):
         highest = max(highest, log_weights[q] - x[q] * k - mean * away[q])
-    while first > 0 and log_weights[first] - x[first] * k - mean * away[first] < highest - _NEGLIGIBLE:
+    while (
+        first > 0 and log_weights[first] - x[first] * k - mean * away[first] < highest - _NEGLIGIBLE
+    ):
         first -= _REGISTER
     return first + _REGISTER
 
@@ -156,7 +158,9 @@ def best_prefixes(
         rising = values[starts[i] : starts[i + 1]]
         n_zeros = np.searchsorted(rising, 0.0, side="right")  # They are never predicted.
         p = rising[n_zeros:][::-1].astype(np.float64)
-        best_k[i], best_f[i] = _best_prefix(p, tails[i], beta_squared, zero_division, whole_ties, nodes, room)
+        best_k[i], best_f[i] = _best_prefix(
+            p, tails[i], beta_squared, zero_division, whole_ties, nodes, room
+        )
     return best_k, best_f
 
 
@@ -205,7 +209,9 @@ def _best_prefix(
         for i in range(k):
             _add_share(p[i], v, share)
         for q in range(x.size):
-            weight[q] = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
+            weight[q] = (
+                np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale
+            )
             u[q] = np.exp(-x[q])
 
         # One label more at a time.
@@ -302,7 +308,12 @@ def _expected_f(
         for r in range(POWERS, 0, -1):
             small[q] = set_powers[r - 1] + (small[q] * away[q] if r < POWERS else 0.0)
         share[q] += v[q] * small[q]
-        total += np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k) * product[q] / scale * share[q]
+        total += (
+            np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k)
+            * product[q]
+            / scale
+            * share[q]
+        )
     return float(min(1.0, (1.0 + beta_squared) * total))
 
 
@@ -356,6 +367,10 @@ def expected_share(
 
         # E[a tp v^a] = G (H_all H + variances).
         for q in range(x.size):
-            density = np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k + others[r]) * product[q] / scale
+            density = (
+                np.exp(nodes[1, q] + _log_of_small(away[q], powers) - x[q] * k + others[r])
+                * product[q]
+                / scale
+            )
             expected[r] += (1.0 + beta_squared) * density * (total[q] * share[q] + spread[q])
     return expected

@@ -10,7 +10,9 @@ from thresholds._arrays.types import Buckets, Floats, Ints, Keys, Scores
 from thresholds._kernels._jit import kernel
 
 BUCKETS = 2048
-OF_ALL_LABELS = -1.0  # in place of a label's beta^2 P, where the ratio is that of all labels together
+OF_ALL_LABELS = (
+    -1.0
+)  # in place of a label's beta^2 P, where the ratio is that of all labels together
 
 
 @kernel
@@ -26,7 +28,14 @@ def extremes(firsts: Ints, sizes: Ints, keys: Keys, ends: Keys) -> None:
 
 @kernel
 def to_buckets(
-    firsts: Ints, sizes: Ints, keys: Keys, ends: Keys, scales: Floats, bits: Keys, scores: Scores, buckets: Buckets
+    firsts: Ints,
+    sizes: Ints,
+    keys: Keys,
+    ends: Keys,
+    scales: Floats,
+    bits: Keys,
+    scores: Scores,
+    buckets: Buckets,
 ) -> None:
     """Write the bucket of each key, in the order of keys: linear in the score where there is a scale, else in its bits.
 
@@ -62,7 +71,9 @@ def count_buckets(firsts: Ints, sizes: Ints, buckets: Buckets, counts: Ints) -> 
     """Count what each bucket of each label holds, in (n_labels, BUCKETS) zeros."""
     for j in range(firsts.size):
         label_buckets = buckets[firsts[j] : firsts[j] + sizes[j]]
-        for i in range(label_buckets.size):  # The counters of one label stay in the first-level cache.
+        for i in range(
+            label_buckets.size
+        ):  # The counters of one label stay in the first-level cache.
             counts[j, label_buckets[i]] += 1
 
 
@@ -118,7 +129,9 @@ def bound_buckets(
             gained = positives[j, b]
             at_low = tp + gained - low * (predicted + gained) + slack
             at_high = tp + gained - high * (predicted + gained) + slack
-            beaten = (at_low < low_low and at_high < low_high) or (at_low < high_low and at_high < high_high)
+            beaten = (at_low < low_low and at_high < low_high) or (
+                at_low < high_low and at_high < high_high
+            )
             if gained > 0 and not beaten:
                 if top[j] < 0:
                     top[j], tp_above[j], above[j] = b, tp, predicted
@@ -128,13 +141,18 @@ def bound_buckets(
 
 
 @kernel
-def keep_buckets(firsts: Ints, sizes: Ints, keys: Keys, buckets: Buckets, bottom: Ints, top: Ints, below: Keys) -> None:
+def keep_buckets(
+    firsts: Ints, sizes: Ints, keys: Keys, buckets: Buckets, bottom: Ints, top: Ints, below: Keys
+) -> None:
     """Keep the keys of the buckets from `bottom` to `top` of each label; `below` rises to the highest under them."""
     none = keys.dtype.type(0)
     for j in range(firsts.size):
         label_keys = keys[firsts[j] : firsts[j] + sizes[j]]
         label_buckets = buckets[firsts[j] : firsts[j] + sizes[j]]
-        floor, width = np.uint16(bottom[j]), np.uint16(top[j] - bottom[j] + 1)  # The width is 0 where none are kept.
+        floor, width = (
+            np.uint16(bottom[j]),
+            np.uint16(top[j] - bottom[j] + 1),
+        )  # The width is 0 where none are kept.
         highest = below[j]
         for i in range(label_keys.size):  # A loop of its own, without a branch.
             highest = max(highest, label_keys[i] if label_buckets[i] < floor else none)
@@ -142,5 +160,7 @@ def keep_buckets(firsts: Ints, sizes: Ints, keys: Keys, buckets: Buckets, bottom
         n = np.int64(0)
         for i in range(label_keys.size):  # Branch-free: always write, advance on a key to keep.
             label_keys[n] = label_keys[i]
-            n += np.subtract(label_buckets[i], floor) < width  # It wraps below the floor; `-` would warn.
+            n += (
+                np.subtract(label_buckets[i], floor) < width
+            )  # It wraps below the floor; `-` would warn.
         sizes[j] = n

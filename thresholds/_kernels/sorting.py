@@ -22,11 +22,15 @@ Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 
 _DIGIT_BITS = 11
 _N_DIGITS = 1 << _DIGIT_BITS
-_STRIDE = 16  # Most labels have few positives: between two of them, skip this many scores at a time.
+_STRIDE = (
+    16  # Most labels have few positives: between two of them, skip this many scores at a time.
+)
 
 
 @kernel
-def _radix_sort(keys: Keys, rows: SmallInts, spare: Keys, spare_rows: SmallInts) -> tuple[Keys, SmallInts]:
+def _radix_sort(
+    keys: Keys, rows: SmallInts, spare: Keys, spare_rows: SmallInts
+) -> tuple[Keys, SmallInts]:
     """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
     # Unsigned places spare Numba's test for negative indices: 8 % of the time, 16 % with rows.
     as_key, one = keys.dtype.type, np.uint64(1)
@@ -142,7 +146,9 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
             listed[n_positives] = keys[j, i]
             n_positives += truth[j, i]
         if n_positives > 0:
-            positives, _ = _radix_sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
+            positives, _ = _radix_sort(
+                listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows
+            )
             # No useful cut lies below the lowest positive: only what is higher is sorted.
             lowest = positives[0]
             n_kept, below = np.int64(0), none
@@ -150,7 +156,9 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
                 x = keys[j, i]
                 kept[n_kept] = x
                 n_kept += x >= lowest
-            for i in range(n):  # Vectorised, as the loop above would not let it be: a third of the time of both.
+            for i in range(
+                n
+            ):  # Vectorised, as the loop above would not let it be: a third of the time of both.
                 below = max(below, keys[j, i] if keys[j, i] < lowest else none)
             up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
             step = _sweep(up, positives, nothing, nothing, below, key, lower, tp, fp, higher, step)
@@ -160,7 +168,12 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
 
 @kernel
 def staircases_between(
-    scores: ListArrays, positives: ListArrays, above: Ints, tp_above: Ints, below: Keys, steps: Steps
+    scores: ListArrays,
+    positives: ListArrays,
+    above: Ints,
+    tp_above: Ints,
+    below: Keys,
+    steps: Steps,
 ) -> None:
     """Write the steps of labels among some of their keys, and those of their positives, both sorted upwards.
 
@@ -174,7 +187,9 @@ def staircases_between(
         up = keys[firsts[j] : firsts[j] + sizes[j]]
         label_positives = true_keys[true_firsts[j] : true_firsts[j] + true_sizes[j]]
         step = offsets[j]
-        offsets[j + 1] = _sweep(up, label_positives, above[j], tp_above[j], below[j], key, lower, tp, fp, higher, step)
+        offsets[j + 1] = _sweep(
+            up, label_positives, above[j], tp_above[j], below[j], key, lower, tp, fp, higher, step
+        )
 
 
 @kernel
@@ -249,7 +264,9 @@ def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
             n_positives += truth[j, i]
         if n_positives == 0 or n_positives == n:
             continue
-        positives, _ = _radix_sort(listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows)
+        positives, _ = _radix_sort(
+            listed[:n_positives], no_rows, spare_listed[:n_positives], no_rows
+        )
         # Negatives below every positive lose to all of them: they are counted, not sorted.
         n_kept = np.int64(0)
         for i in range(n):
@@ -271,7 +288,9 @@ def unit_aurocs(keys: Keys, truth: Bytes) -> Floats:
 
 
 @kernel
-def weighted_aurocs(starts: Ints, keys: Keys, positive_weights: Weights, weights: Weights) -> Floats:
+def weighted_aurocs(
+    starts: Ints, keys: Keys, positive_weights: Weights, weights: Weights
+) -> Floats:
     """Return the AUROC of the labels whose items are `starts[j]:starts[j + 1]`, as in `weighted_staircases`."""
     n_labels = starts.size - 1
     auroc = np.full(n_labels, np.nan)

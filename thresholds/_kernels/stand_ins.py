@@ -63,12 +63,16 @@ def best_steps(offsets: Ints, tp: Ints, fp: Ints, positives: Ints, beta_squared:
 
 def count_by_label(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     """Add true positives, predictions and positives of each label to `counts` (3, n_labels)."""
-    counts += np.stack([cells.sum(axis=0, dtype=np.int64) for cells in (truth & predicted, predicted, truth)])
+    counts += np.stack(
+        [cells.sum(axis=0, dtype=np.int64) for cells in (truth & predicted, predicted, truth)]
+    )
 
 
 def count_by_sample(truth: Bytes, predicted: Bytes, counts: Ints) -> None:
     """Write true positives, predictions and positives of each row to `counts` (3, n_samples)."""
-    counts[:] = np.stack([cells.sum(axis=1, dtype=np.int64) for cells in (truth & predicted, predicted, truth)])
+    counts[:] = np.stack(
+        [cells.sum(axis=1, dtype=np.int64) for cells in (truth & predicted, predicted, truth)]
+    )
 
 
 def count_classes(true: Ints, predicted: Ints, weights: Ints, counts: Ints) -> None:

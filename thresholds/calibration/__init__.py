@@ -8,4 +8,10 @@ from thresholds.calibration.calibrator import Calibrator, calibrate
 from thresholds.calibration.measures import CalibrationMeasures, measure_calibration
 from thresholds.calibration.rule import CalibratedRule
 
-__all__ = ["CalibratedRule", "CalibrationMeasures", "Calibrator", "calibrate", "measure_calibration"]
+__all__ = [
+    "CalibratedRule",
+    "CalibrationMeasures",
+    "Calibrator",
+    "calibrate",
+    "measure_calibration",
+]

@@ -136,8 +136,12 @@ class Calibrator:
         if not is_sparse(scores):
             return np.zeros((scores.shape[0], exponents.size))
         of_label = self.absent[:, np.newaxis] ** exponents
-        stored = type(scores)((np.ones(scores.nnz), scores.indices, scores.indptr), shape=scores.shape)
-        left = np.minimum.accumulate(np.maximum(of_label.sum(axis=0) - stored @ of_label, 0.0), axis=1)
+        stored = type(scores)(
+            (np.ones(scores.nnz), scores.indices, scores.indptr), shape=scores.shape
+        )
+        left = np.minimum.accumulate(
+            np.maximum(of_label.sum(axis=0) - stored @ of_label, 0.0), axis=1
+        )
         left[np.diff(scores.indptr) == self.n_labels] = 0.0
         return left
 
@@ -159,10 +163,16 @@ class Calibrator:
 
     def measure(self, problem: Problem) -> CalibrationMeasures:
         """Measure the probabilities of other scores, without filling in absent ones; labels go by name."""
-        order = _checks.places(problem.label_names, self.label_names, "y_score", "the labels of the calibrator")
-        scores, truth = (_checks.in_order(matrix, order) for matrix in (problem.scores, problem.truth))
+        order = _checks.places(
+            problem.label_names, self.label_names, "y_score", "the labels of the calibrator"
+        )
+        scores, truth = (
+            _checks.in_order(matrix, order) for matrix in (problem.scores, problem.truth)
+        )
         cells = cells_of(replace(problem, scores=scores, truth=truth, missing=self.missing), -1)
-        return measure(cells._replace(scores=self._curves.of_labels(cells.starts, cells.scores)), -1)
+        return measure(
+            cells._replace(scores=self._curves.of_labels(cells.starts, cells.scores)), -1
+        )
 
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to transform."""
@@ -198,7 +208,9 @@ class Calibrator:
         from scipy import sparse
 
         by_label = scores.tocsc()
-        found = self._curves.of_labels(by_label.indptr.astype(np.int64), by_label.data.astype(np.float64))
+        found = self._curves.of_labels(
+            by_label.indptr.astype(np.int64), by_label.data.astype(np.float64)
+        )
         by_label = sparse.csc_array((found, by_label.indices, by_label.indptr), shape=scores.shape)
         return by_label.tocsr()
 
@@ -275,7 +287,12 @@ def calibrate(
     _checks.option(method, "method", METHODS)
     pooled = _checks.option(pooled, "pooled", (True, False))
     problem = Problem.of(
-        y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names, n_jobs=n_jobs
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=missing,
+        label_names=label_names,
+        n_jobs=n_jobs,
     )
     cells = cells_of(problem, n_jobs)
     groups = cells.pooled() if pooled else cells
@@ -290,8 +307,12 @@ def calibrate(
         pooled=pooled,
         label_names=problem.label_names,
         missing=problem.missing,
-        absent=curves.of_cells(np.arange(problem.n_labels + 1), np.full(problem.n_labels, problem.missing)),
-        before=measure(cells, n_jobs) if np.all((cells.scores >= 0) & (cells.scores <= 1)) else UNKNOWN,
+        absent=curves.of_cells(
+            np.arange(problem.n_labels + 1), np.full(problem.n_labels, problem.missing)
+        ),
+        before=measure(cells, n_jobs)
+        if np.all((cells.scores >= 0) & (cells.scores <= 1))
+        else UNKNOWN,
         after=measure(cells._replace(scores=after), n_jobs),
         _curves=curves,
     )

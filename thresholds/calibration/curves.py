@@ -36,6 +36,8 @@ class Curves:
         if self.pooled:
             starts, first = starts[[0, -1]], 0
         masked = np.isneginf(scores)
-        found = self.by_group.at(starts, np.where(masked, 0.0, scores) if masked.any() else scores, first)
+        found = self.by_group.at(
+            starts, np.where(masked, 0.0, scores) if masked.any() else scores, first
+        )
         found[masked] = 0.0
         return found

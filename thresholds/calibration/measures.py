@@ -55,7 +55,9 @@ class CalibrationMeasures(Result):
 UNKNOWN = CalibrationMeasures(math.nan, math.nan, math.nan, math.nan)
 
 
-def measure_calibration(y_true: object, probabilities: object, *, sample_weight: object = None) -> CalibrationMeasures:
+def measure_calibration(
+    y_true: object, probabilities: object, *, sample_weight: object = None
+) -> CalibrationMeasures:
     """Measure how good probabilities are, over all cells.
 
     Parameters
@@ -97,14 +99,18 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
     if cells.scores.size == 0:
         return UNKNOWN
     tasks: list[Callable[[Cells], Floats]] = [_sums_over_bins, _slope]
-    sums, slope = threads.run(lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size)
+    sums, slope = threads.run(
+        lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size
+    )
     weight, p, positives, loss = sums
     total, filled = weight.sum(), weight > 0
     gaps = (p[filled] - positives[filled]) / weight[filled]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = p.sum() / positives.sum()
     reliability = weight[filled] @ gaps**2 / total
-    return CalibrationMeasures(*(float(figure) for figure in (loss.sum() / total, reliability, ratio, slope.item())))
+    return CalibrationMeasures(
+        *(float(figure) for figure in (loss.sum() / total, reliability, ratio, slope.item()))
+    )
 
 
 def _sums_over_bins(cells: Cells) -> Floats:
@@ -129,5 +135,7 @@ def _edges(p: Floats, weights: Ints) -> Floats:
 
 def _slope(cells: Cells) -> Floats:
     """Return the slope of truth on the logit of p."""
-    scale, _, slope, _ = fit_logistic(cells.starts[[0, -1]], log_odds(cells.scores), cells.truth, cells.weights, 0.0)
+    scale, _, slope, _ = fit_logistic(
+        cells.starts[[0, -1]], log_odds(cells.scores), cells.truth, cells.weights, 0.0
+    )
     return np.asarray(slope / scale)

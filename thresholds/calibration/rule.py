@@ -47,10 +47,15 @@ class CalibratedRule(Rule):
 
     def __post_init__(self) -> None:
         """Check the parts, and put the labels of the rule into the order of the calibrator's."""
-        kinds = (Calibrator, "a Calibrator"), (InstanceRule | ThresholdRule, "an InstanceRule or a ThresholdRule")
+        kinds = (
+            (Calibrator, "a Calibrator"),
+            (InstanceRule | ThresholdRule, "an InstanceRule or a ThresholdRule"),
+        )
         for name, (kind, expected) in zip(("calibrator", "rule"), kinds, strict=True):
             if not isinstance(getattr(self, name), kind):
-                raise _checks.InputError(f"{name} is {_checks.shown(getattr(self, name))}, expected {expected}")
+                raise _checks.InputError(
+                    f"{name} is {_checks.shown(getattr(self, name))}, expected {expected}"
+                )
         if self.rule.n_labels not in (None, self.n_labels):
             raise _checks.InputError(
                 f"rule is about {self.rule.n_labels} labels, expected {self.n_labels} as the calibrator is"
@@ -72,7 +77,14 @@ class CalibratedRule(Rule):
         """The score of an entry that a sparse matrix leaves out."""
         return self.calibrator.missing
 
-    def predict(self, y_score: object, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Any:
+    def predict(
+        self,
+        y_score: object,
+        *,
+        dense: bool = False,
+        n_jobs: int | None = -1,
+        progress: bool = False,
+    ) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
         scores = self._checked(y_score)
         decided = self.decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
@@ -82,17 +94,28 @@ class CalibratedRule(Rule):
         """Refuse scores that the calibrator cannot take."""
         self.calibrator.validate(scores)
 
-    def decide(self, scores: Matrix, *, dense: bool = False, n_jobs: int | None = -1, progress: bool = False) -> Matrix:
+    def decide(
+        self,
+        scores: Matrix,
+        *,
+        dense: bool = False,
+        n_jobs: int | None = -1,
+        progress: bool = False,
+    ) -> Matrix:
         """Return decisions about scores that `validate` takes; other arguments as in `predict`."""
         if isinstance(self.rule, InstanceRule):
             tails = self.calibrator.tail(scores) if is_sparse(scores) else None
             probabilities = self.calibrator.transform(scores)
-            return self.rule.decide(probabilities, dense=dense, tails=tails, n_jobs=n_jobs, progress=progress)
+            return self.rule.decide(
+                probabilities, dense=dense, tails=tails, n_jobs=n_jobs, progress=progress
+            )
         if dense or not is_sparse(scores):
             return self.rule.decide(self.calibrator.transform(scores, dense=True))
         self._refuse_dense_answer(scores)
         probabilities = self.calibrator.transform(scores)
-        return positives_only(probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices])
+        return positives_only(
+            probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices]
+        )
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
@@ -106,7 +129,10 @@ class CalibratedRule(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return header(self.kind) | {"calibrator": to_values(self.calibrator), "rule": self.rule.to_dict()}
+        return header(self.kind) | {
+            "calibrator": to_values(self.calibrator),
+            "rule": self.rule.to_dict(),
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -119,7 +145,9 @@ class CalibratedRule(Rule):
         return f"{self.rule}, after {self.calibrator.method} calibration"
 
 
-def _in_order(rule: InstanceRule | ThresholdRule, label_names: tuple[str, ...] | None) -> InstanceRule | ThresholdRule:
+def _in_order(
+    rule: InstanceRule | ThresholdRule, label_names: tuple[str, ...] | None
+) -> InstanceRule | ThresholdRule:
     """Return a rule with its labels in the order of those of a calibrator."""
     order = _checks.places(rule.label_names, label_names, "rule", "those of the calibrator")
     if order is None:

@@ -52,7 +52,9 @@ def from_values(values: object) -> Calibrator:
     absent = _numbers(values["absent"], "absent", _checks.share)  # (n_labels,)
     if not absent.size:
         raise InputError("absent is [], expected a probability for each label")
-    names = None if values["label_names"] is None else _checks.names_of_labels(values["label_names"])
+    names = (
+        None if values["label_names"] is None else _checks.names_of_labels(values["label_names"])
+    )
     _checks.one_name_each(names, absent.size)
     missing = _checks.missing(from_json(values["missing"]), np.dtype(np.float64))
 
@@ -60,7 +62,11 @@ def from_values(values: object) -> Calibrator:
     n_groups = 1 if pooled else absent.size
     if len(groups) != n_groups:
         raise InputError(f"curves has {len(groups)} values, expected {n_groups}")
-    curves = _read_knots(groups) if method == "isotonic" else _read_lines(groups, values["limits"], missing)
+    curves = (
+        _read_knots(groups)
+        if method == "isotonic"
+        else _read_lines(groups, values["limits"], missing)
+    )
     return Calibrator(
         method=method,
         pooled=pooled,
@@ -78,7 +84,10 @@ def _written_knots(curves: IsotonicCurves) -> list[dict[str, list[float]]]:
     ends = curves.offsets.tolist()
     groups = [slice(start, end) for start, end in pairwise(ends)]
     return [
-        {"scores": curves.scores[knots].tolist(), "probabilities": curves.probabilities[knots].tolist()}
+        {
+            "scores": curves.scores[knots].tolist(),
+            "probabilities": curves.probabilities[knots].tolist(),
+        }
         for knots in groups
     ]
 
@@ -91,10 +100,14 @@ def _read_knots(groups: list[Mapping[str, Any]]) -> IsotonicCurves:
         knots = _numbers(group["scores"], "scores", _checks.finite)
         values = _numbers(group["probabilities"], "probabilities", _checks.share)
         if values.size != knots.size:
-            raise InputError(f"probabilities has {values.size} values, expected {knots.size} as scores has")
+            raise InputError(
+                f"probabilities has {values.size} values, expected {knots.size} as scores has"
+            )
         _checks.rising(knots, "scores")
         if (np.diff(values) < 0).any():
-            raise InputError(f"probabilities is {_checks.shown(values.tolist())}, expected numbers that rise or stay")
+            raise InputError(
+                f"probabilities is {_checks.shown(values.tolist())}, expected numbers that rise or stay"
+            )
         scores.append(knots)
         probabilities.append(values)
     offsets = np.append(0, np.cumsum([knots.size for knots in scores]))  # (n_groups + 1,)
@@ -105,7 +118,13 @@ def _written_lines(curves: LogisticCurves) -> list[dict[str, Any]]:
     """Return the parameters of each group, and the probability of its cells that are `missing`."""
     columns = zip(*curves.curves.tolist(), curves.at_missing.tolist(), strict=True)
     return [
-        {"scale": scale, "centre": centre, "slope": slope, "intercept": to_json(intercept), "missing": missing}
+        {
+            "scale": scale,
+            "centre": centre,
+            "slope": slope,
+            "intercept": to_json(intercept),
+            "missing": missing,
+        }
         for scale, centre, slope, intercept, missing in columns
     ]
 
@@ -152,7 +171,9 @@ def _read_measures(values: object, name: str) -> CalibrationMeasures:
     values = _an_object(values, name)
     names = [item.name for item in fields(CalibrationMeasures)]
     refuse_unknown(values, names)
-    return CalibrationMeasures(**{measure: _read_measure(values[measure], measure) for measure in names})
+    return CalibrationMeasures(
+        **{measure: _read_measure(values[measure], measure) for measure in names}
+    )
 
 
 def _read_measure(value: object, name: str) -> float:

@@ -18,7 +18,9 @@ from thresholds._checks import InputError
 from thresholds.cli import printing
 from thresholds.cli.parser import parser
 
-_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP.
+_ENDS = [
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+]  # Windows has no SIGHUP.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,7 +59,10 @@ def _as_a_program() -> Iterator[None]:
     alone = threading.current_thread() is threading.main_thread()
     before = {number: signal.getsignal(number) for number in _ENDS} if alone else {}
     for number, handler in before.items():
-        if handler not in (signal.SIG_IGN, None):  # Under nohup SIGHUP is ignored; None is none of Python's.
+        if handler not in (
+            signal.SIG_IGN,
+            None,
+        ):  # Under nohup SIGHUP is ignored; None is none of Python's.
             signal.signal(number, _end)
     try:
         yield
@@ -90,7 +95,9 @@ def _print_no_more() -> None:
 
 def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning without the line of code that raised it."""
-    hint = "; --logits reads a file of logits" if type(message).__name__ == "ScoreRangeWarning" else ""
+    hint = (
+        "; --logits reads a file of logits" if type(message).__name__ == "ScoreRangeWarning" else ""
+    )
     printing.print_error(f"thresholds: warning: {message}{hint}")
 
 

@@ -87,7 +87,9 @@ class _Deciding:
         return rule.decide(scores, dense=rule.needs_dense(scores))
 
 
-def _refuse_bad(scores: "Matrix", rule: "Rule", name: str, first: int, label_names: tuple[str, ...] | None) -> None:
+def _refuse_bad(
+    scores: "Matrix", rule: "Rule", name: str, first: int, label_names: tuple[str, ...] | None
+) -> None:
     """Refuse NaN and +inf, to a rule of probabilities all outside [0, 1], by their row in the whole file."""
     import numpy as np
 
@@ -101,8 +103,14 @@ def _refuse_bad(scores: "Matrix", rule: "Rule", name: str, first: int, label_nam
 
     if not is_bad(scores.data if is_sparse(scores) else scores).any():
         return
-    found = first_bad_cell(scores, is_bad, label_names, first_row=first, signed=not takes_probabilities)
-    expected = "values in [0, 1] (--logits turns logits into probabilities)" if takes_probabilities else "real scores"
+    found = first_bad_cell(
+        scores, is_bad, label_names, first_row=first, signed=not takes_probabilities
+    )
+    expected = (
+        "values in [0, 1] (--logits turns logits into probabilities)"
+        if takes_probabilities
+        else "real scores"
+    )
     raise InputError(f"{name} has {found}, expected {expected}")
 
 
@@ -115,11 +123,21 @@ def diff(options: argparse.Namespace) -> None:
             option, given = name.replace("_", "-"), getattr(options, name)
             raise InputError(f"--{option} is {given!r} without a file of scores")
     old, new = (reading.threshold_rule(path) for path in (options.old, options.new))
-    data = None if options.file is None else reading.aligned(reading.scores(options, new), new, options.new)
+    data = (
+        None
+        if options.file is None
+        else reading.aligned(reading.scores(options, new), new, options.new)
+    )
     difference = diff_rules(old, new, None if data is None else data.y_score)
     if options.json:
-        about = {"old": options.old, "new": options.new, "file": None if data is None else data.name}
+        about = {
+            "old": options.old,
+            "new": options.new,
+            "file": None if data is None else data.name,
+        }
         about |= {"notes": [] if data is None else list(data.notes)}
         print(printing.as_json(about | difference.to_dict()))
     else:
-        print("\n".join([*(data.notes if data is not None else ()), difference.to_text(options.top)]))
+        print(
+            "\n".join([*(data.notes if data is not None else ()), difference.to_text(options.top)])
+        )

@@ -20,22 +20,36 @@ def compare(options: argparse.Namespace) -> None:
     data = reading.labelled(options)
     result, about = (_of_usual_rules if options.rules is None else _of_saved_rules)(options, data)
     if options.json:
-        file: dict[str, Any] = {"file": data.name, "score_key": data.score_key, "notes": list(data.notes)}
+        file: dict[str, Any] = {
+            "file": data.name,
+            "score_key": data.score_key,
+            "notes": list(data.notes),
+        }
         print(printing.as_json(file | about | result.to_dict()))
         return
     print(f"{reading.title(data)}\n{result.rows}")
-    print("label-free rules take absent entries for 0, and so does their sum of p\n" if is_sparse(data.y_score) else "")
+    print(
+        "label-free rules take absent entries for 0, and so does their sum of p\n"
+        if is_sparse(data.y_score)
+        else ""
+    )
     print(replace(result, rows=""))
     if options.rules is None and not any("label-free" in row.rule for row in result.measures):
-        print("\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out")
+        print(
+            "\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out"
+        )
 
 
-def _of_usual_rules(options: argparse.Namespace, data: "LabelledFile") -> tuple["Comparison", dict[str, Any]]:
+def _of_usual_rules(
+    options: argparse.Namespace, data: "LabelledFile"
+) -> tuple["Comparison", dict[str, Any]]:
     """Fit every rule on the calibration rows, and judge it on the test rows."""
     from thresholds.comparison.compare import compare, fit_all
 
     if options.split is not None:
-        raise InputError(f"--split is {options.split!r} without --rule: rules that are fitted are judged on other rows")
+        raise InputError(
+            f"--split is {options.split!r} without --rule: rules that are fitted are judged on other rows"
+        )
     calibration, test, split = reading.halves(data)
     settings = fit_options.read(options)
     rules = fit_all(
@@ -48,11 +62,18 @@ def _of_usual_rules(options: argparse.Namespace, data: "LabelledFile") -> tuple[
     given = fit_options.read_all(options)
     result = compare(rules, data.y_true[test], data.y_score[test], beta=given["beta"])
     rows = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
-    about = {"placement": given["placement"], "split": split, "n_fitted": len(calibration), "n_judged": len(test)}
+    about = {
+        "placement": given["placement"],
+        "split": split,
+        "n_fitted": len(calibration),
+        "n_judged": len(test),
+    }
     return replace(result, rows=rows), about
 
 
-def _of_saved_rules(options: argparse.Namespace, data: "LabelledFile") -> tuple["Comparison", dict[str, Any]]:
+def _of_saved_rules(
+    options: argparse.Namespace, data: "LabelledFile"
+) -> tuple["Comparison", dict[str, Any]]:
     """Judge saved rules on the test rows, with the file's labels in the order of the first rule's."""
     from thresholds.comparison.compare import compare
     from thresholds.rule import load_rule

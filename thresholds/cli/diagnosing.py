@@ -32,7 +32,9 @@ def diagnose(options: argparse.Namespace) -> None:
     from thresholds.rule import load_rule
 
     if options.action is not None and options.repair is None:
-        raise InputError(f"--action is {options.action!r} without --repair, which says where to save the repaired rule")
+        raise InputError(
+            f"--action is {options.action!r} without --repair, which says where to save the repaired rule"
+        )
     given = None if options.rule is None else load_rule(options.rule)
     data = reading.labelled(options, given)
     case = _fitted(options, data) if given is None else _given(options, data, given)
@@ -51,7 +53,12 @@ def diagnose(options: argparse.Namespace) -> None:
     broken = failing.broken(options.fail_on, found)
     options.status = failing.STATUS if broken else 0
     if options.json:
-        about = {"file": data.name, "score_key": data.score_key, "rule": options.rule, "rows": case.said}
+        about = {
+            "file": data.name,
+            "score_key": data.score_key,
+            "rule": options.rule,
+            "rows": case.said,
+        }
         about |= {"notes": list(data.notes)}
         changes = None if repair is None else objects_of(repair.changes)
         said = printing.as_json(about | _values(found) | {"repair": changes, "broken": broken})
@@ -81,7 +88,9 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
     from thresholds.fitting.empirical import fit_empirical
 
     if options.split is not None:
-        raise InputError(f"--split is {options.split!r} without --rule: a rule that is fitted is judged on other rows")
+        raise InputError(
+            f"--split is {options.split!r} without --rule: a rule that is fitted is judged on other rows"
+        )
     calibration, test, split = reading.halves(data)
     rule = fit_empirical(
         data.y_true[calibration],
@@ -90,7 +99,12 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
         label_names=data.label_names,
         **fit_options.read_all(options),
     )
-    return _Case(data, rule, test, f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}")
+    return _Case(
+        data,
+        rule,
+        test,
+        f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}",
+    )
 
 
 def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> "Repair":
@@ -98,7 +112,9 @@ def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> 
     from thresholds.rule import ThresholdRule
 
     if not isinstance(rule, ThresholdRule):
-        raise InputError(f"--repair is given with a rule of the kind {rule.kind!r}, expected one of thresholds")
+        raise InputError(
+            f"--repair is given with a rule of the kind {rule.kind!r}, expected one of thresholds"
+        )
     return found.repair(rule, action=options.action or "never")
 
 

@@ -11,7 +11,10 @@ from typing import Any
 from thresholds._checks import InputError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS
 
-_SET_HERE = {"keep_sparse", "progress"}  # Files of sparse scores are decided sparsely; a bar is for a terminal.
+_SET_HERE = {
+    "keep_sparse",
+    "progress",
+}  # Files of sparse scores are decided sparsely; a bar is for a terminal.
 OFFERED = tuple(name for name in FIT_OPTIONS if name not in _SET_HERE)
 _NONE = "none"
 
@@ -28,9 +31,13 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
         default = DEFAULTS_FOR_NEW_ROWS[name]
         given: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
         if isinstance(default, bool):
-            command.add_argument(flag(name), action="store_const", const=not default, help=about["unless"], **given)
+            command.add_argument(
+                flag(name), action="store_const", const=not default, help=about["unless"], **given
+            )
             continue
-        given["help"] = about["help"] + ("" if default is None else f" (default: {_as_word(default)})")
+        given["help"] = about["help"] + (
+            "" if default is None else f" (default: {_as_word(default)})"
+        )
         if about["choices"]:
             choices = [_as_word(choice) for choice in about["choices"]]
             command.add_argument(flag(name), choices=choices, **given)
@@ -55,7 +62,9 @@ def read_all(options: argparse.Namespace) -> dict[str, Any]:
     return {**DEFAULTS_FOR_NEW_ROWS, **read(options)}
 
 
-def refuse_unused(options: argparse.Namespace, used: Iterable[str], usual: Mapping[str, object], beside: str) -> None:
+def refuse_unused(
+    options: argparse.Namespace, used: Iterable[str], usual: Mapping[str, object], beside: str
+) -> None:
     """Refuse options of a fit that are given and not `used`, and others that differ from what they usually are."""
     given = [name for name in OFFERED if hasattr(options, name) and name not in set(used)]
     given += [name for name, value in usual.items() if getattr(options, name) != value]

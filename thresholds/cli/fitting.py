@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from thresholds.files import LabelledFile
     from thresholds.rule import Rule, ThresholdRule
 
-_OF_LABELS = {"missing": 0.0, "cv": None, "groups": None}  # not of --expected; with what they usually are
+_OF_LABELS = {
+    "missing": 0.0,
+    "cv": None,
+    "groups": None,
+}  # not of --expected; with what they usually are
 
 
 def fit(options: argparse.Namespace) -> None:
@@ -85,10 +89,14 @@ def _fitted(
     if n_folds == 0:
         from thresholds.fitting.empirical import fit_empirical
 
-        return fit_empirical(truth, scores, **of_data, **fit_options.read_all(options)), "not cross-fitted"
+        return fit_empirical(
+            truth, scores, **of_data, **fit_options.read_all(options)
+        ), "not cross-fitted"
     from thresholds.validation.cross_fit import cross_fit
 
-    result = cross_fit(truth, scores, cv=n_folds, groups=groups, **of_data, **fit_options.read(options))
+    result = cross_fit(
+        truth, scores, cv=n_folds, groups=groups, **of_data, **fit_options.read(options)
+    )
     return result.rule, result.about_folds()
 
 

@@ -70,7 +70,9 @@ def _fit(command: argparse.ArgumentParser) -> None:
         help="with --expected, maximise the expectation of F instead of F of expected counts (macro only)",
     )
     _add_split(command, "rows to fit on (default: calib_idx, else all but test_idx)")
-    command.add_argument("-o", "--output", required=True, metavar="RULE.json", help="where to save the rule")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="RULE.json", help="where to save the rule"
+    )
     command.add_argument(
         "--cv",
         type=_count,
@@ -84,7 +86,9 @@ def _fit(command: argparse.ArgumentParser) -> None:
 def _predict(command: argparse.ArgumentParser) -> None:
     """Describe `predict`."""
     command.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
-    command.add_argument("file", metavar="SCORES", help="a file or folder of scores; truth is not needed")
+    command.add_argument(
+        "file", metavar="SCORES", help="a file or folder of scores; truth is not needed"
+    )
     _add_scores(command)
     command.add_argument("--key", metavar="COLUMN", help="column of the file to carry along")
     command.add_argument(
@@ -100,9 +104,13 @@ def _diff(command: argparse.ArgumentParser) -> None:
     """Describe `diff`."""
     command.add_argument("old", metavar="OLD.json", help="a rule that fit saved")
     command.add_argument("new", metavar="NEW.json", help="the rule that takes its place")
-    command.add_argument("file", nargs="?", metavar="SCORES", help="scores of the new rule's labels to decide on")
+    command.add_argument(
+        "file", nargs="?", metavar="SCORES", help="scores of the new rule's labels to decide on"
+    )
     _add_scores(command)
-    command.add_argument("--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)")
+    command.add_argument(
+        "--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)"
+    )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
 
 
@@ -123,7 +131,9 @@ def _compare(command: argparse.ArgumentParser) -> None:
 
 def _diagnose(command: argparse.ArgumentParser) -> None:
     """Describe `diagnose`."""
-    command.add_argument("--rule", metavar="RULE.json", help="a rule that fit saved (default: one is fitted)")
+    command.add_argument(
+        "--rule", metavar="RULE.json", help="a rule that fit saved (default: one is fitted)"
+    )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
     fit_options.add(command)
     command.add_argument(
@@ -147,9 +157,13 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         metavar="X",
         help="a label is over-predicted on more than X times its positives (default: 3)",
     )
-    command.add_argument("--top", type=_count, default=8, metavar="K", help="labels that are listed (default: 8)")
     command.add_argument(
-        "--repair", metavar="OUT.json", help="where to save the rule with thresholds of flagged labels mended"
+        "--top", type=_count, default=8, metavar="K", help="labels that are listed (default: 8)"
+    )
+    command.add_argument(
+        "--repair",
+        metavar="OUT.json",
+        help="where to save the rule with thresholds of flagged labels mended",
     )
     command.add_argument(
         "--action",
@@ -180,17 +194,31 @@ def _add_split(command: argparse.ArgumentParser, said: str) -> None:
 
 def _add_file(command: argparse.ArgumentParser) -> None:
     """Add what the commands that fit have in common."""
-    command.add_argument("file", metavar="FILE", help="a file or folder of scores and truth; see thresholds --help")
+    command.add_argument(
+        "file", metavar="FILE", help="a file or folder of scores and truth; see thresholds --help"
+    )
     _add_scores(command)
-    command.add_argument("--truth", metavar="FILE", help="file or folder of the truth, if that is another")
-    command.add_argument("--truth-column", metavar="NAME", help="column or prefix of the truth (default: y_true)")
     command.add_argument(
-        "--key", metavar="COLUMN", help="column that joins scores to --truth (default: by the order of rows)"
+        "--truth", metavar="FILE", help="file or folder of the truth, if that is another"
     )
     command.add_argument(
-        "--missing", type=float, default=0.0, metavar="X", help="score of entries absent from CSR scores (default: 0)"
+        "--truth-column", metavar="NAME", help="column or prefix of the truth (default: y_true)"
     )
-    command.add_argument("--groups", metavar="KEY", help="array or column with a group for each row, kept together")
+    command.add_argument(
+        "--key",
+        metavar="COLUMN",
+        help="column that joins scores to --truth (default: by the order of rows)",
+    )
+    command.add_argument(
+        "--missing",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="score of entries absent from CSR scores (default: 0)",
+    )
+    command.add_argument(
+        "--groups", metavar="KEY", help="array or column with a group for each row, kept together"
+    )
 
 
 def _add_scores(command: argparse.ArgumentParser) -> None:
@@ -203,9 +231,13 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
         help="column, prefix of columns, or array of the scores (default: y_score)",
     )
     command.add_argument(
-        "--label-names", metavar="FILE", help="label names in order: one in each line, or a .json list"
+        "--label-names",
+        metavar="FILE",
+        help="label names in order: one in each line, or a .json list",
     )
-    command.add_argument("--logits", action="store_true", help="scores are logits: turn them into probabilities")
+    command.add_argument(
+        "--logits", action="store_true", help="scores are logits: turn them into probabilities"
+    )
 
 
 def _count(text: str) -> int:

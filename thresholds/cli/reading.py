@@ -27,7 +27,9 @@ def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
     output, truth = named.get("output") or named.get("repair"), named.get("truth")
     if output is not None:
         read = [options.file, truth, options.label_names]
-        read += [named["rule"]] if "output" in named and "rule" in named else []  # A repair may replace its rule.
+        read += (
+            [named["rule"]] if "output" in named and "rule" in named else []
+        )  # A repair may replace its rule.
         refuse_overwriting(output, *(path for path in read if path is not None))
     wanted = Wanted(
         scores=options.score_key,
@@ -80,7 +82,9 @@ def halves(data: "LabelledFile") -> tuple["Ints", "Ints", str]:
 
     if data.calib_idx is not None or data.test_idx is not None:
         if data.groups is not None:
-            raise InputError(f"--groups has no use with {data.name}, which has calib_idx or test_idx")
+            raise InputError(
+                f"--groups has no use with {data.name}, which has calib_idx or test_idx"
+            )
         return data.halves()
     if data.y_score.shape[0] < 2:
         raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
@@ -140,7 +144,10 @@ def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Ints | N
         return places(source.label_names, names, source.name, f"those of {path}")
     except InputError as error:
         left_out = sorted(set(names or ()) & set(source.left_out))[:_NAMES_SHOWN]
-        because = "".join(f"; column {shown(label)} of {source.name} is {source.left_out[label]}" for label in left_out)
+        because = "".join(
+            f"; column {shown(label)} of {source.name} is {source.left_out[label]}"
+            for label in left_out
+        )
         raise InputError(f"{error}{because}") from None
 
 
@@ -165,10 +172,14 @@ def title(data: "ScoreFile") -> str:
     """Say what a file holds, and what was assumed about it."""
     from thresholds.files import dtype_of
 
-    return described(data, data.y_score.shape[0], data.y_score.shape[1], dtype_of(data.y_score), data.truth_key)
+    return described(
+        data, data.y_score.shape[0], data.y_score.shape[1], dtype_of(data.y_score), data.truth_key
+    )
 
 
-def described(data: "ScoreFile | Source", n_samples: int, n_labels: int, kind: str, truth: str | None = None) -> str:
+def described(
+    data: "ScoreFile | Source", n_samples: int, n_labels: int, kind: str, truth: str | None = None
+) -> str:
     """Say what was read."""
     parts = [
         data.about,

@@ -10,7 +10,12 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import Average, InputError
-from thresholds.calibration import CalibratedRule, CalibrationMeasures, calibrate, measure_calibration
+from thresholds.calibration import (
+    CalibratedRule,
+    CalibrationMeasures,
+    calibrate,
+    measure_calibration,
+)
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.data.folds import SEED, STRATIFIED, multilabel_folds
 from thresholds.data.problem import Problem
@@ -45,7 +50,9 @@ class Measures:
     samples: float
     predicted_per_row: float
     labels_predicted_often: int  # predicted on more than a third of the rows
-    platypus: int  # labels that `diagnose` calls so: over-predicted, and the scores know little of them
+    platypus: (
+        int  # labels that `diagnose` calls so: over-predicted, and the scores know little of them
+    )
     suspect: int  # over-predicted labels that are undetermined on these rows
     # Of a rule that takes scores for probabilities, how far they are from it on these rows; NaN for others.
     sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
@@ -56,7 +63,10 @@ class Measures:
         calibration = (self.sum_over_positives, self.calibration_slope)
         return (
             self.rule,
-            *(f"{value:.4f}" for value in (self.micro, self.macro_supported, self.macro, self.samples)),
+            *(
+                f"{value:.4f}"
+                for value in (self.micro, self.macro_supported, self.macro, self.samples)
+            ),
             f"{self.predicted_per_row:.2f}",
             f"{self.platypus} + {self.suspect}",
             *("" if np.isnan(value) else f"{value:.2f}" for value in calibration),
@@ -75,9 +85,13 @@ class Comparison(Result):
     gold_per_row: float
     labels_gold_often: int  # labels that are positive on more than a third of the rows
     labels_tested: int  # labels with enough positives, and negatives, to be shown to rank backwards
-    backwards: tuple[str, ...] = ()  # those that do, as `diagnose` calls them, whatever the rule: names, or positions
+    backwards: tuple[
+        str, ...
+    ] = ()  # those that do, as `diagnose` calls them, whatever the rule: names, or positions
     rows: str = ""  # which rows rules were fitted on, and which they are judged on, in words
-    fitted_here: tuple[str, ...] = ()  # rules fitted on the very rows they are judged on, whose figures are too high
+    fitted_here: tuple[
+        str, ...
+    ] = ()  # rules fitted on the very rows they are judged on, whose figures are too high
 
     @property
     def labels_backwards(self) -> int:
@@ -107,8 +121,13 @@ class Comparison(Result):
             ("labels", "per row", f"(gold {self.gold_per_row:.2f})"),
             ("platypus", "+ suspect", "labels"),
         ]
-        if not all(np.isnan([row.sum_over_positives, row.calibration_slope]).all() for row in self.measures):
-            columns += [("sum of p", "/ positives", "(ideal 1)"), ("calibration", "slope", "(ideal 1)")]
+        if not all(
+            np.isnan([row.sum_over_positives, row.calibration_slope]).all() for row in self.measures
+        ):
+            columns += [
+                ("sum of p", "/ positives", "(ideal 1)"),
+                ("calibration", "slope", "(ideal 1)"),
+            ]
         body = [row.cells()[: len(columns)] for row in self.measures[:k]]
         yield Table([*zip(*columns, strict=True)], body, note=n_more(len(self.measures), k))
         if self.rows:
@@ -165,29 +184,47 @@ def compare(
         beside = {"y_score": y_score, "y_true": y_true}
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
         groups = _checks.aligned_rows(groups, "groups", **beside)
-        y_true, y_score, label_names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
-        problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+        y_true, y_score, label_names = _checks.aligned(
+            y_true, "y_true", y_score, "y_score", label_names
+        )
+        problem = Problem.of(
+            y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
+        )
         return _fit_and_compare(problem, sample_weight, beta, groups, random_state)
     for name, value in (("groups", groups), ("label_names", label_names)):
         if value is not None:
-            raise InputError(f"{name} is given with rules, expected None: they are for rules that are fitted here")
+            raise InputError(
+                f"{name} is given with rules, expected None: they are for rules that are fitted here"
+            )
     if not isinstance(rules, Mapping) or not rules:
-        raise InputError(f"rules is {_checks.shown(rules)}, expected a mapping of names to rules, or None")
+        raise InputError(
+            f"rules is {_checks.shown(rules)}, expected a mapping of names to rules, or None"
+        )
     for name, rule in rules.items():
         if not isinstance(name, str) or not isinstance(rule, Rule):
-            raise InputError(f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules")
+            raise InputError(
+                f"rules has {_checks.shown(name)}: {_checks.shown(rule)}, expected names and rules"
+            )
     beta = _checks.beta(beta)
-    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
-    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", _common_names(rules))
+    sample_weight = _checks.aligned_rows(
+        sample_weight, "sample_weight", y_score=y_score, y_true=y_true
+    )
+    y_true, y_score, names = _checks.aligned(
+        y_true, "y_true", y_score, "y_score", _common_names(rules)
+    )
     problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
     gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
     of_scores = cache(lambda: _measured_scores(problem))
-    evidence = cache(lambda missing: evidence_of(replace(_unweighted(problem), missing=missing), Criteria()))
+    evidence = cache(
+        lambda missing: evidence_of(replace(_unweighted(problem), missing=missing), Criteria())
+    )
     of_labels = evidence(next(iter(rules.values())).missing)
     backwards = are_backwards(of_labels, Criteria())
     fitted_here = _fitted_on(problem, gold.positives, rules)
     return Comparison(
-        measures=tuple(_measure(name, rule, problem, beta, of_scores, evidence) for name, rule in rules.items()),
+        measures=tuple(
+            _measure(name, rule, problem, beta, of_scores, evidence) for name, rule in rules.items()
+        ),
         beta=beta,
         n_samples=problem.n_samples,
         n_labels=problem.n_labels,
@@ -205,7 +242,9 @@ def _fit_and_compare(
     problem: Problem, sample_weight: object, beta: float, groups: object, random_state: int | None
 ) -> Comparison:
     """Fit the usual rules on half of the rows, and judge them on the other half."""
-    folds = multilabel_folds(problem.truth, 2, groups=groups, random_state=random_state)  # (n_samples,)
+    folds = multilabel_folds(
+        problem.truth, 2, groups=groups, random_state=random_state
+    )  # (n_samples,)
     weights = None if sample_weight is None else np.asarray(sample_weight)
 
     def half(k: int) -> tuple[Matrix, Matrix, Any]:
@@ -214,14 +253,23 @@ def _fit_and_compare(
 
     truth, scores, row_weights = half(0)
     names = problem.label_names
-    rules = fit_all(truth, scores, beta=beta, sample_weight=row_weights, missing=problem.missing, label_names=names)
+    rules = fit_all(
+        truth,
+        scores,
+        beta=beta,
+        sample_weight=row_weights,
+        missing=problem.missing,
+        label_names=names,
+    )
     n_fitted = truth.shape[0]
     truth, scores, row_weights = half(1)
     judged = compare(rules, truth, scores, beta=beta, sample_weight=row_weights)
     of_groups = "" if groups is None else " of groups"
     seed = "" if random_state is None else f", seed {random_state}"
     how = f"halves {STRATIFIED}{of_groups}{seed}"
-    return replace(judged, rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {how}")
+    return replace(
+        judged, rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {how}"
+    )
 
 
 def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> tuple[str, ...]:
@@ -231,7 +279,9 @@ def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> 
         if not isinstance(rule, ThresholdRule) or rule.fitted_on is None:
             continue
         # The same labels may have been in another order there.
-        order = _checks.places(problem.label_names, rule.label_names, "y_score", f"those of rule {name!r}")
+        order = _checks.places(
+            problem.label_names, rule.label_names, "y_score", f"those of rule {name!r}"
+        )
         scores = _checks.in_order(problem.scores, order)
         here = FittedOn.of(scores, rule.missing, positives if order is None else positives[order])
         if replace(here, version=rule.fitted_on.version) == rule.fitted_on:
@@ -272,12 +322,18 @@ def fit_all(
 
     Rules that look at no labels are left out where scores are no probabilities, outside [0, 1].
     """
-    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
+    sample_weight = _checks.aligned_rows(
+        sample_weight, "sample_weight", y_score=y_score, y_true=y_true
+    )
     y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
     scores = _checks.scores(y_score)
     of_rows: dict[str, Any] = {"sample_weight": sample_weight, "label_names": names}
-    of_f: dict[str, Any] = {name: options[name] for name in ("beta", "zero_division") if name in options}
-    of_run: dict[str, Any] = {name: options[name] for name in ("n_jobs", "progress") if name in options}
+    of_f: dict[str, Any] = {
+        name: options[name] for name in ("beta", "zero_division") if name in options
+    }
+    of_run: dict[str, Any] = {
+        name: options[name] for name in ("n_jobs", "progress") if name in options
+    }
     top = fit_top_k(y_true, y_score, missing=missing, **of_rows, **of_f)
 
     def fit(average: Average, per_label: bool = True, guard: Guard = None) -> Rule:
@@ -331,12 +387,18 @@ def _measure(
         f_measure(judged, problem.sample_weight, average, beta, 0.0)
         for average in ("micro", "macro", "weighted", "samples")
     )
-    counts = judged.by_label if problem.unit_weights is None else judge(rule, _unweighted(problem)).by_label
+    counts = (
+        judged.by_label
+        if problem.unit_weights is None
+        else judge(rule, _unweighted(problem)).by_label
+    )
     state = states_of(counts, evidence(rule.missing), Criteria())
     calibration = UNKNOWN
     if isinstance(rule, CalibratedRule):
         calibration = rule.calibrator.measure(problem)
-    elif isinstance(rule, InstanceRule) or (isinstance(rule, ThresholdRule) and rule.expected is not None):
+    elif isinstance(rule, InstanceRule) or (
+        isinstance(rule, ThresholdRule) and rule.expected is not None
+    ):
         calibration = of_scores()
     return Measures(
         rule=name,

@@ -15,7 +15,16 @@ from thresholds._checks import InputError
 from thresholds.results import Result, Table, counted, plain, rows_of
 from thresholds.rule import ThresholdRule
 
-_SETTINGS = ("average", "beta", "per_label", "guard", "expected", "placement", "zero_division", "missing")
+_SETTINGS = (
+    "average",
+    "beta",
+    "per_label",
+    "guard",
+    "expected",
+    "placement",
+    "zero_division",
+    "missing",
+)
 _NAMED = 5  # new or lost labels that are listed
 
 
@@ -92,7 +101,9 @@ class RuleDifference(Result):
         for word, names in (("new", self.new), ("lost", self.lost)):
             if names:
                 more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-                lines.append(f"{word} labels: {', '.join(' '.join(name.split()) for name in names[:_NAMED])}{more}")
+                lines.append(
+                    f"{word} labels: {', '.join(' '.join(name.split()) for name in names[:_NAMED])}{more}"
+                )
         yield "\n".join(lines)
         if k and self.largest.size:
             yield self._largest_changes(k)
@@ -120,7 +131,12 @@ class RuleDifference(Result):
         has_scores = self.n_samples is not None
         if has_scores:
             names += ["predicted_before", "predicted_after", "rows_changed"]
-            columns += [("predicted", "before"), ("predicted", "after"), ("rows", "changed"), ("", "change")]
+            columns += [
+                ("predicted", "before"),
+                ("predicted", "after"),
+                ("rows", "changed"),
+                ("", "change"),
+            ]
         body = []
         for row in self.table[self.largest[:k]]:
             cells = [str(row["name"]), *(_written(row[name]) for name in names)]
@@ -180,7 +196,9 @@ new labels, 1 row decided differently
             )
     at_old, at_new = _matched(old, new)
     names = _names(new if new.label_names is not None else old)
-    new_alone, old_alone = (np.setdiff1d(np.arange(rule.n_labels), at) for rule, at in ((new, at_new), (old, at_old)))
+    new_alone, old_alone = (
+        np.setdiff1d(np.arange(rule.n_labels), at) for rule, at in ((new, at_new), (old, at_old))
+    )
     scores = None if y_score is None else _checks.scores(y_score, label_names=new.label_names)
     if scores is not None:
         new.validate(scores)
@@ -230,7 +248,9 @@ def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:
     return np.arange(old.n_labels), np.arange(new.n_labels)
 
 
-def _decided(old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Ints, at_new: Ints) -> _Decided:
+def _decided(
+    old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Ints, at_new: Ints
+) -> _Decided:
     """Count what two rules decide, a block of rows at a time."""
     for rule in (old, new):
         rule.warn_if_out_of_range(scores)
@@ -250,7 +270,9 @@ def _decided(old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Int
         after += decided.sum(axis=0, dtype=np.int64)
         if restricted is None:
             continue
-        decided_before = restricted.decide(_checks.in_order(block, common_labels), dense=dense)  # (n_rows, n_common)
+        decided_before = restricted.decide(
+            _checks.in_order(block, common_labels), dense=dense
+        )  # (n_rows, n_common)
         differs = _checks.in_order(decided, common_labels) != decided_before
         before += decided_before.sum(axis=0, dtype=np.int64)
         changed += differs.sum(axis=0, dtype=np.int64)
@@ -261,7 +283,9 @@ def _decided(old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Int
 def _changed_settings(old: ThresholdRule, new: ThresholdRule) -> dict[str, tuple[Any, Any]]:
     """Return the settings that differ."""
     pairs = {name: (getattr(old, name), getattr(new, name)) for name in _SETTINGS}
-    fitted_on = (None if rule.fitted_on is None else rule.fitted_on.n_samples for rule in (old, new))
+    fitted_on = (
+        None if rule.fitted_on is None else rule.fitted_on.n_samples for rule in (old, new)
+    )
     pairs["n_samples"] = tuple(fitted_on)  # type: ignore[assignment]
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 

@@ -28,7 +28,11 @@ class _Entries(NamedTuple):
 
 
 def multilabel_folds(
-    y_true: object, n_splits: int = N_SPLITS, *, groups: object = None, random_state: int | None = SEED
+    y_true: object,
+    n_splits: int = N_SPLITS,
+    *,
+    groups: object = None,
+    random_state: int | None = SEED,
 ) -> Ints:
     """Split rows into folds in which each label is as frequent as in all: iterative stratification.
 
@@ -76,7 +80,9 @@ def multilabel_folds(
     return _stratified(truth, n_splits, "n_splits", groups, random_state)
 
 
-def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, random_state: int | None) -> Ints:
+def _stratified(
+    truth: Matrix, n_folds: int, asked_by: str, groups: object, random_state: int | None
+) -> Ints:
     """Return the fold of each row; `asked_by` is the argument with the number of folds."""
     n_rows = truth.shape[0]
     seed = None if random_state is None else _checks.count(random_state, "random_state", 0)
@@ -87,7 +93,9 @@ def _stratified(truth: Matrix, n_folds: int, asked_by: str, groups: object, rand
     n_units = int(unit.max()) + 1
     if n_units < n_folds:
         kind, name = ("row", "y_true") if groups is None else ("group", "groups")
-        raise InputError(f"{name} has {counted(n_units, kind)}, expected at least {asked_by}={n_folds}")
+        raise InputError(
+            f"{name} has {counted(n_units, kind)}, expected at least {asked_by}={n_folds}"
+        )
 
     # What falls to chance: the order of units that are alike, and the fold that ties begin with.
     turn = rng.permutation(n_units)  # (n_units,)
@@ -144,7 +152,9 @@ def split_rows(
         kind = STRATIFIED + ("" if groups is None else " of groups")
         return list(_of_numbers(folds)), kind
     if groups is not None:
-        raise InputError("groups is given with folds in cv, expected None: the folds are made already")
+        raise InputError(
+            "groups is given with folds in cv, expected None: the folds are made already"
+        )
     if isinstance(cv, np.ndarray) and cv.ndim == 1 and cv.dtype.kind in "iu":
         if cv.size != n:
             raise InputError(f"cv has {cv.size} fold numbers, expected {n}, one for each row")
@@ -195,7 +205,9 @@ def _checked(pairs: Any, n: int) -> list[tuple[Ints, Ints]]:
     for pair in pairs:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             found = _checks.shown(pair)
-            raise InputError(f"cv has {found}, expected pairs of rows to fit on and rows to judge on")
+            raise InputError(
+                f"cv has {found}, expected pairs of rows to fit on and rows to judge on"
+            )
         train = _rows(pair[0], n)
         test = _rows(pair[1], n)
         if np.isin(test, train).any():

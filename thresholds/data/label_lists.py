@@ -136,7 +136,9 @@ def indicator_of(
     bad = np.flatnonzero((positions < 0) | (positions >= n_labels))
     if bad.size:
         found = f"{positions[bad[0]]} at row {first + rows[bad[0]]}"
-        raise InputError(f"{name} has the label {found}, expected positions from 0 to {n_labels - 1}")
+        raise InputError(
+            f"{name} has the label {found}, expected positions from 0 to {n_labels - 1}"
+        )
 
     # One number for each cell, in order: a label that comes twice in a row comes twice in sequence.
     cells = np.sort(rows * n_labels + positions.astype(np.int64))
@@ -223,7 +225,9 @@ def _row(labels: Iterable[Any], number: int) -> list[Any]:
     labels = _as_list(labels)
     if isinstance(labels, str):
         found = f"the string {shown(labels)} at row {number}"
-        raise InputError(f"label_lists has {found}, expected a list of labels, as [{shown(labels)}]")
+        raise InputError(
+            f"label_lists has {found}, expected a list of labels, as [{shown(labels)}]"
+        )
     if isinstance(labels, bytes | Mapping) or not isinstance(labels, Iterable):
         found = f"{shown(labels)} at row {number}"
         raise InputError(f"label_lists has {found}, expected a list of labels")

@@ -19,7 +19,9 @@ def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> Table:
         n_labels = np.count_nonzero(in_state)
         predictions = int(predicted[in_state].sum())
         labels = (f"{n_labels:,}", f"{n_labels / table.size:.1%}")
-        body.append((state, *labels, f"{predictions:,}", f"{predictions / n_predicted:.1%}", meaning))
+        body.append(
+            (state, *labels, f"{predictions:,}", f"{predictions / n_predicted:.1%}", meaning)
+        )
     return Table([("state", "labels", "", "predictions", "share", "")], body, left=(0, 5))
 
 
@@ -28,7 +30,9 @@ def platypuses_in_brief(table: npt.NDArray[Any], meaning: str, k: int) -> str:
     platypuses = table[table["state"] == "platypus"]
     share = platypuses["predicted_positive"].sum() / max(table["predicted_positive"].sum(), 1)
     order = np.argsort(-platypuses["predicted_positive"], kind="stable")
-    names = [f"{row['name']} ({row['predicted_rate']:.1%} of the rows)" for row in platypuses[order]]
+    names = [
+        f"{row['name']} ({row['predicted_rate']:.1%} of the rows)" for row in platypuses[order]
+    ]
     these = "1 platypus takes" if platypuses.size == 1 else f"{platypuses.size:,} platypuses take"
     return f"{these} {share:.1%} of all predictions ({meaning}): {first_names(names, k)}"
 

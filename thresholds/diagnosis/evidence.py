@@ -91,7 +91,9 @@ class _Ranks(NamedTuple):
         )
 
 
-def evidence_of(problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False) -> Evidence:
+def evidence_of(
+    problem: Problem, criteria: Criteria, *, n_jobs: int | None = -1, progress: bool = False
+) -> Evidence:
     """Test every label; the caps predict at most `overprediction` times the positives."""
 
     def of_tile(first: int, last: int) -> Evidence:
@@ -112,7 +114,9 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
 
     # What the ranks say, and the best F1 of any cut.
     ranks = _Ranks(*rank_statistics(offsets, hit, weight))
-    tp, predicted, cap, cap_predicted = best_cuts(offsets, hit, weight, positives, criteria.overprediction)
+    tp, predicted, cap, cap_predicted = best_cuts(
+        offsets, hit, weight, positives, criteria.overprediction
+    )
     p_higher = _p_of_ranks(ranks, positives, n)
     p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
 
@@ -167,7 +171,9 @@ def _p_of_ranks(ranks: _Ranks, positives: Ints, n: int) -> Floats:
     pairs = (positives * (n - positives)).astype(np.float64)
     excess = (ranks.auroc - 0.5) * pairs - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.sqrt(pairs / 12 * np.maximum(n + 1 - ranks.tie_cubes / (n * max(n - 1.0, 1.0)), 0))
+        spread = np.sqrt(
+            pairs / 12 * np.maximum(n + 1 - ranks.tie_cubes / (n * max(n - 1.0, 1.0)), 0)
+        )
         p = ndtr(-np.where((excess == 0) & (spread == 0), 0, excess / spread))
 
     # Where many are, normal given how many positives lie outside the largest tie group.
@@ -193,7 +199,9 @@ def _p_backwards(ranks: _Ranks, p_lower: Floats, positives: Ints, n: int) -> Flo
     positives_mean, a = _plus_two(ranks.auroc, ranks.positives_variance, positives)
     negatives_mean, b = _plus_two(ranks.auroc, ranks.negatives_variance, negatives)
     smaller_class_mean = np.where(positives <= negatives, positives_mean, negatives_mean)
-    freedom = (a + b) ** 2 / (a**2 / (positives + 1) + b**2 / (negatives + 1))  # Welch 1938, Satterthwaite 1946
+    freedom = (a + b) ** 2 / (
+        a**2 / (positives + 1) + b**2 / (negatives + 1)
+    )  # Welch 1938, Satterthwaite 1946
     p_of_t = stdtr(freedom, (smaller_class_mean - 0.5) / np.sqrt(a + b))
     return _where_testable(np.minimum(2 * np.maximum(p_lower, p_of_t), 1.0), positives, n)
 
@@ -223,7 +231,11 @@ def _p_below(auroc: Floats, variance: Floats, least: float) -> Floats:
     from scipy.special import ndtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where((auroc == least) & (variance == 0), 0, (auroc - least) / np.sqrt(np.maximum(variance, 0)))
+        z = np.where(
+            (auroc == least) & (variance == 0),
+            0,
+            (auroc - least) / np.sqrt(np.maximum(variance, 0)),
+        )
     return np.asarray(ndtr(z))
 
 
@@ -237,7 +249,9 @@ def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:
     marks = np.zeros(p.size, np.bool_)
     order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
     # The k-th smallest p-value is compared with its share of alpha; all up to the last that is small enough fall.
-    small_enough = np.flatnonzero(p[order] <= alpha * np.arange(1, order.size + 1) / max(order.size, 1))
+    small_enough = np.flatnonzero(
+        p[order] <= alpha * np.arange(1, order.size + 1) / max(order.size, 1)
+    )
     if small_enough.size:
         marks[order[: small_enough[-1] + 1]] = True
     return marks

@@ -64,7 +64,9 @@ class Repair(Result, _RuleAndChanges):
 
     def _largest_changes(self, k: int) -> Table:
         """Lay the k largest changes out."""
-        order = np.argsort(self.changes["predicted_after"] - self.changes["predicted_before"], kind="stable")[:k]
+        order = np.argsort(
+            self.changes["predicted_after"] - self.changes["predicted_before"], kind="stable"
+        )[:k]
         head = [
             ("", "", "old", "new", "predicted", "predicted"),
             ("label", "state", "threshold", "threshold", "before", "after"),
@@ -84,16 +86,26 @@ class Repair(Result, _RuleAndChanges):
 def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: object) -> Repair:
     """Change the thresholds of the labels in some states."""
     if not isinstance(rule, ThresholdRule):
-        raise InputError(f"rule is {_checks.shown(rule)}, expected one with a threshold for each label")
+        raise InputError(
+            f"rule is {_checks.shown(rule)}, expected one with a threshold for each label"
+        )
     if rule.n_labels != diagnosis.n_labels:
-        raise InputError(f"rule has {rule.n_labels} labels, expected {diagnosis.n_labels} as were diagnosed")
-    order = _checks.places(rule.label_names, diagnosis.label_names, "rule", "those that were diagnosed")
-    place = np.arange(rule.n_labels) if order is None else order  # (n_labels,), in the rule, of each diagnosed label
+        raise InputError(
+            f"rule has {rule.n_labels} labels, expected {diagnosis.n_labels} as were diagnosed"
+        )
+    order = _checks.places(
+        rule.label_names, diagnosis.label_names, "rule", "those that were diagnosed"
+    )
+    place = (
+        np.arange(rule.n_labels) if order is None else order
+    )  # (n_labels,), in the rule, of each diagnosed label
     action = _checks.option(action, "action", ("never", "cap"))
     if states is None:
         states = _MENDED if action == "cap" else ("backwards", "platypus")
     if not isinstance(states, tuple | list) or not states:
-        raise InputError(f"states is {_checks.shown(states)}, expected some of {', '.join(map(repr, _MENDED))}")
+        raise InputError(
+            f"states is {_checks.shown(states)}, expected some of {', '.join(map(repr, _MENDED))}"
+        )
     wanted = [_checks.option(state, "states", _MENDED) for state in states]
     table = diagnosis.table
     old = rule.thresholds[place]  # (n_labels,)

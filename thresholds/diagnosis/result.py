@@ -114,10 +114,14 @@ class Diagnosis(Result):
 
         This is the form of Lipton et al. 2013, figure 8.
         """
-        order = np.argsort(-self.table["predicted_positive"], kind="stable")[: _checks.count(k, "k", 1)]
+        order = np.argsort(-self.table["predicted_positive"], kind="stable")[
+            : _checks.count(k, "k", 1)
+        ]
         return MostPredicted(self.table[order])
 
-    def repair(self, rule: ThresholdRule, action: str = "never", *, states: tuple[str, ...] | None = None) -> Repair:
+    def repair(
+        self, rule: ThresholdRule, action: str = "never", *, states: tuple[str, ...] | None = None
+    ) -> Repair:
         """Mend the thresholds of flagged labels.
 
         Parameters
@@ -168,7 +172,9 @@ class Diagnosis(Result):
         yield self._about()
         # A line for labels that rank backwards only if there are any.
         absent = () if self.backwards.any() else ("backwards",)
-        yield by_state(self.table, {state: text for state, text in _MEANINGS.items() if state not in absent})
+        yield by_state(
+            self.table, {state: text for state, text in _MEANINGS.items() if state not in absent}
+        )
         if k and self._is_flagged.any():
             yield self._most_predicted_flagged(k)
 

@@ -123,7 +123,9 @@ def diagnose(
     if random_state is not None:
         _checks.count(random_state, "random_state", 0)
     y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", rule.label_names)
-    problem = replace(Problem.of(y_true, y_score, missing=rule.missing, n_jobs=n_jobs), label_names=names)
+    problem = replace(
+        Problem.of(y_true, y_score, missing=rule.missing, n_jobs=n_jobs), label_names=names
+    )
     rule.validate(problem.scores)
     rule.warn_if_out_of_range(problem.scores)
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
@@ -136,11 +138,15 @@ def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteri
     placement: Placement = getattr(rule, "placement", None) or "low"
     columns = _figures(counts, problem.n_samples, evidence) | {
         "name": names_of(problem.label_names, problem.n_labels),
-        "threshold": rule.thresholds if isinstance(rule, ThresholdRule) else np.full(problem.n_labels, np.nan),
+        "threshold": rule.thresholds
+        if isinstance(rule, ThresholdRule)
+        else np.full(problem.n_labels, np.nan),
         "informative": rejected(evidence.p_informative, criteria.alpha),
         "state": states_of(counts, evidence, criteria),
     }
-    columns["reason"] = np.array([reason(columns, j, criteria.min_auroc) for j in range(problem.n_labels)])
+    columns["reason"] = np.array(
+        [reason(columns, j, criteria.min_auroc) for j in range(problem.n_labels)]
+    )
     return Diagnosis(
         table=rows_of({name: columns[name] for name in COLUMNS}),
         **criteria._asdict(),
@@ -151,7 +157,9 @@ def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteri
     )
 
 
-def states_of(counts: ConfusionCounts, evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.str_]:
+def states_of(
+    counts: ConfusionCounts, evidence: Evidence, criteria: Criteria
+) -> npt.NDArray[np.str_]:
     """Return the state of each label from what a rule predicts, counted without weights, and the evidence."""
     _, predicted, positives = counts.sums
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -171,7 +179,9 @@ def states_of(counts: ConfusionCounts, evidence: Evidence, criteria: Criteria) -
 
 def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool_]:
     """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
-    return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(evidence.p_informative, criteria.alpha)
+    return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(
+        evidence.p_informative, criteria.alpha
+    )
 
 
 def _figures(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:

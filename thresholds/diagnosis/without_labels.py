@@ -50,14 +50,22 @@ class ExpectedDiagnosis(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        values = {"overprediction": self.overprediction, "n_samples": self.n_samples, "n_labels": self.table.size}
-        return {name: plain(value) for name, value in values.items()} | {"labels": plain(self.table)}
+        values = {
+            "overprediction": self.overprediction,
+            "n_samples": self.n_samples,
+            "n_labels": self.table.size,
+        }
+        return {name: plain(value) for name, value in values.items()} | {
+            "labels": plain(self.table)
+        }
 
     def in_brief(self, k: int = 3) -> str:
         """Name k of the platypuses, in a line; "" if there are none."""
         if not (self.state == "platypus").any():
             return ""
-        return platypuses_in_brief(self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1))
+        return platypuses_in_brief(
+            self.table, "over-predicted, by the model's own belief", _checks.count(k, "k", 1)
+        )
 
     def _records(self) -> npt.NDArray[Any]:
         """Return the table."""
@@ -76,7 +84,9 @@ class ExpectedDiagnosis(Result):
         )
 
 
-def diagnose_expected(probabilities: object, rule: Rule, *, overprediction: float = 3.0) -> ExpectedDiagnosis:
+def diagnose_expected(
+    probabilities: object, rule: Rule, *, overprediction: float = 3.0
+) -> ExpectedDiagnosis:
     """Tell which labels a rule over-predicts, by the model's own probabilities: without labels.
 
     With mu the sum of a label's probabilities p over n rows, k the number predicted and m the sum of p there,

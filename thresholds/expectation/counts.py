@@ -52,7 +52,9 @@ class Probabilities:
         label_names: object = None,
     ) -> "Probabilities":
         """Check arguments and keep them together."""
-        sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", probabilities=probabilities)
+        sample_weight = _checks.aligned_rows(
+            sample_weight, "sample_weight", probabilities=probabilities
+        )
         probabilities, names = _checks.named(probabilities, "probabilities", label_names)
         matrix = _checks.probabilities(probabilities, label_names=names)
         n_samples, n_labels = matrix.shape

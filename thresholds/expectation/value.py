@@ -82,14 +82,18 @@ def expected_f(
     _checks.option(exact, "exact", (True, False))
     beta = _checks.beta(beta)
     zero_division = _checks.zero_division(zero_division)
-    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", probabilities=probabilities)
+    sample_weight = _checks.aligned_rows(
+        sample_weight, "sample_weight", probabilities=probabilities
+    )
     y_pred, probabilities, _ = _checks.aligned(y_pred, "y_pred", probabilities, "probabilities")
     p = Probabilities.of(probabilities, sample_weight)
     decided = _checks.indicator(y_pred, "y_pred")
     _checks.same_shape(p.matrix, "probabilities", decided, "y_pred")
     workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     refuse_weights(exact, average, sample_weight)
-    return value_of_decisions(p, decided, average, beta, zero_division, exact, n_jobs=n_jobs, progress=progress)
+    return value_of_decisions(
+        p, decided, average, beta, zero_division, exact, n_jobs=n_jobs, progress=progress
+    )
 
 
 def value_of_decisions(

@@ -10,8 +10,22 @@ NumPy. Which of them are scores, truth, groups and keys is found out for all ali
 
 from thresholds.atomic import write_atomically
 from thresholds.files.converting import InDtype
-from thresholds.files.opening import open_scores, read_label_names, read_labelled, refuse_overwriting
-from thresholds.files.source import Block, LabelledFile, ScoreFile, Source, Wanted, dtype_of, gather, gather_labelled
+from thresholds.files.opening import (
+    open_scores,
+    read_label_names,
+    read_labelled,
+    refuse_overwriting,
+)
+from thresholds.files.source import (
+    Block,
+    LabelledFile,
+    ScoreFile,
+    Source,
+    Wanted,
+    dtype_of,
+    gather,
+    gather_labelled,
+)
 from thresholds.files.writing import Decided, check_suffix, write_blocks
 
 __all__ = [

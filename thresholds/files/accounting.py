@@ -43,7 +43,9 @@ def refuse_two_roles(name: str, roles: Mapping[str, Collection[str | None]]) -> 
     for (first, columns), (second, others) in combinations(roles.items(), 2):
         both = [column for column in columns if column is not None and column in others]
         if both and not {first, second} <= {"--key", "--groups"}:
-            raise InputError(f"column {both[0]!r} of {name} is named for two roles, {first} and {second}, expected one")
+            raise InputError(
+                f"column {both[0]!r} of {name} is named for two roles, {first} and {second}, expected one"
+            )
 
 
 def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str) -> None:
@@ -58,7 +60,10 @@ def refuse_other_than_numbers(table: Table, choice: ColumnChoice, expected: str)
 
 
 def refuse_mostly_numbers(
-    table: Table, columns: Sequence[str], fits: Callable[[str], bool] = is_number, what: str = "numbers"
+    table: Table,
+    columns: Sequence[str],
+    fits: Callable[[str], bool] = is_number,
+    what: str = "numbers",
 ) -> None:
     """Refuse to leave out a column of text that looks like the numbers of a label, with other cells among them."""
     for key, texts in _first_texts(table, columns, fits):
@@ -73,7 +78,11 @@ def refuse_mostly_numbers(
 
 def of_text(table: Table, columns: Collection[str]) -> list[str]:
     """Return those of the columns that hold one text in each row."""
-    return [key for key in columns if table.columns[key].form == "flat" and table.columns[key].kind == "text"]
+    return [
+        key
+        for key in columns
+        if table.columns[key].form == "flat" and table.columns[key].kind == "text"
+    ]
 
 
 def look_like_truth(table: Table, columns: Collection[str]) -> set[str]:
@@ -93,8 +102,13 @@ def look_like_truth(table: Table, columns: Collection[str]) -> set[str]:
 
 def because(table: Table, choice: ColumnChoice | None, label: str) -> str:
     """Say why a table has no numbers for a label though it has a column for it; nothing if there is none."""
-    prefix = None if choice is None or choice.key in ("all columns", "label columns") else choice.key
-    for key in (label, *(f"{prefix}{separator}{label}" for separator in SEPARATORS if prefix is not None)):
+    prefix = (
+        None if choice is None or choice.key in ("all columns", "label columns") else choice.key
+    )
+    for key in (
+        label,
+        *(f"{prefix}{separator}{label}" for separator in SEPARATORS if prefix is not None),
+    ):
         column = table.columns.get(key)
         if column is None or (choice is not None and key in choice.columns):
             continue
@@ -115,14 +129,20 @@ def noted(left: Mapping[str, str], of: str = "") -> tuple[str, ...]:
     """Say what is left out, in one line if there is anything."""
     if not left:
         return ()
-    first = ", ".join(f"{shown(key)} ({shown_type})" for key, shown_type in list(left.items())[:_SHOWN])
+    first = ", ".join(
+        f"{shown(key)} ({shown_type})" for key, shown_type in list(left.items())[:_SHOWN]
+    )
     more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
     return (f"left out{of}: {first}{more}",)
 
 
 def assumed(choice: ColumnChoice) -> tuple[str, ...]:
     """Say that columns were taken for labels without being named for them."""
-    return (f"every column of numbers is a label: {listed(choice.columns)}",) if choice.key == "all columns" else ()
+    return (
+        (f"every column of numbers is a label: {listed(choice.columns)}",)
+        if choice.key == "all columns"
+        else ()
+    )
 
 
 def _odd(table: Table, key: str) -> str:
@@ -130,7 +150,11 @@ def _odd(table: Table, key: str) -> str:
     column = table.columns[key]
     is_text = column.form == "flat" and column.kind == "text"
     texts = dict(_first_texts(table, [key], is_number)).get(key) if is_text else None
-    return "" if texts is None or texts.odd is None else f"row {texts.odd[0]} has {shown(texts.odd[1])}"
+    return (
+        ""
+        if texts is None or texts.odd is None
+        else f"row {texts.odd[0]} has {shown(texts.odd[1])}"
+    )
 
 
 def _first_texts(
@@ -143,5 +167,9 @@ def _first_texts(
             continue
         texts = [str(text) for text in batch.columns[key]]
         fitting = [fits(text) for text in texts]
-        odd = None if all(fitting) else (batch.first + fitting.index(False), texts[fitting.index(False)])
+        odd = (
+            None
+            if all(fitting)
+            else (batch.first + fitting.index(False), texts[fitting.index(False)])
+        )
         yield key, FirstText(len(texts), sum(fitting), odd)

@@ -19,9 +19,22 @@ class Converted(Source):
 
     def __init__(self, source: Source, *notes: str) -> None:
         self._source = source
-        for name in ("name", "score_key", "truth_key", "label_names", "n_labels", "n_samples", "about", "of_text"):
+        for name in (
+            "name",
+            "score_key",
+            "truth_key",
+            "label_names",
+            "n_labels",
+            "n_samples",
+            "about",
+            "of_text",
+        ):
             setattr(self, name, getattr(source, name))
-        self.calib_idx, self.test_idx, self.left_out = source.calib_idx, source.test_idx, source.left_out
+        self.calib_idx, self.test_idx, self.left_out = (
+            source.calib_idx,
+            source.test_idx,
+            source.left_out,
+        )
         self.notes = (*source.notes, *notes)
 
     def because(self, label: str) -> str:
@@ -59,7 +72,10 @@ class InDtype(Converted):
 
     def __init__(self, source: Source, dtype: npt.DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
-        super().__init__(source, f"scores written as text are read as {self._dtype}, in which the rule was fitted")
+        super().__init__(
+            source,
+            f"scores written as text are read as {self._dtype}, in which the rule was fitted",
+        )
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order."""

@@ -23,7 +23,9 @@ class Guarded(Converted):
                 n_rows += block.y_score.shape[0]
                 yield block
         if self.n_samples not in (n_rows, None):
-            raise unreadable(self._path, f"it has {n_rows:,} rows, expected {self.n_samples:,} as it says")
+            raise unreadable(
+                self._path, f"it has {n_rows:,} rows, expected {self.n_samples:,} as it says"
+            )
 
     def whole(self) -> Block | None:
         """Return all rows at once where the file can."""

@@ -17,14 +17,18 @@ from thresholds.files.tables.source import Truth, batches, check_columns, keys_o
 class TruthFile:
     """The truth of all rows of a file, read whole, and their keys if rows are to be found by them."""
 
-    def __init__(self, name: str, key: str, matrix: Matrix, keys: Dense | None, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, name: str, key: str, matrix: Matrix, keys: Dense | None, notes: tuple[str, ...] = ()
+    ) -> None:
         self.name, self.key, self.matrix, self.keys, self.notes = name, key, matrix, keys, notes
 
     @classmethod
     def of_table(cls, table: Table, wanted: Wanted, scores: Source) -> "TruthFile":
         """Read the truth of a table, for the labels of the scores; those that are asked for may be a part of it."""
         check_columns(table, wanted)
-        choice = choose_truth(table.name, table.columns, replace(wanted, label_names=scores.label_names), None)
+        choice = choose_truth(
+            table.name, table.columns, replace(wanted, label_names=scores.label_names), None
+        )
         assert choice is not None, "a file of truth alone has some, or is refused"
         accounting.refuse_two_roles(table.name, {"truth": choice.columns, "--key": (wanted.key,)})
         left = accounting.left_out(table, {*choice.columns, wanted.key})
@@ -32,12 +36,22 @@ class TruthFile:
         if choice.key in ("label columns", "all columns") and wanted.label_names is None:
             _refuse_other_labels(table, choice, left, scores)
         gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=table.n_rows)
-        for batch in batches(table, truth.choice.columns, truth.choice, scores.n_labels, scores.label_names):
+        for batch in batches(
+            table, truth.choice.columns, truth.choice, scores.n_labels, scores.label_names
+        ):
             gathered.add(truth.decode(batch))
         if not gathered.n_rows:
-            raise InputError(f"{table.name} has no rows, expected the truth of those of {scores.name}")
+            raise InputError(
+                f"{table.name} has no rows, expected the truth of those of {scores.name}"
+            )
         keys = None if wanted.key is None else keys_of(table, wanted.key)
-        return cls(table.name, choice.key, gathered.matrix(), keys, accounting.noted(left, f" of {table.name}"))
+        return cls(
+            table.name,
+            choice.key,
+            gathered.matrix(),
+            keys,
+            accounting.noted(left, f" of {table.name}"),
+        )
 
     @classmethod
     def of_source(cls, source: Source, scores: Source, key: str | None) -> "TruthFile":
@@ -45,13 +59,19 @@ class TruthFile:
         rows = source.whole()
         assert rows is not None, "arrays are read whole"
         if source.n_labels != scores.n_labels:
-            raise InputError(f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}")
-        order = places(source.label_names, scores.label_names, source.name, f"those of {scores.name}")
+            raise InputError(
+                f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}"
+            )
+        order = places(
+            source.label_names, scores.label_names, source.name, f"those of {scores.name}"
+        )
         keys = None if key is None else source.keys()
         return cls(source.name, source.score_key, in_order(rows.y_score, order), keys, source.notes)
 
 
-def _refuse_other_labels(table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source) -> None:
+def _refuse_other_labels(
+    table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source
+) -> None:
     """Refuse to leave out the truth of a label that the scores lack."""
     of_truth = accounting.look_like_truth(table, left)
     for label in left:
@@ -61,7 +81,9 @@ def _refuse_other_labels(table: Table, choice: ColumnChoice, left: Mapping[str, 
             raise InputError(
                 f"truth {choice.key!r} of {table.name} has {label!r}, expected the same labels as the scores{why}"
             )
-    accounting.refuse_mostly_numbers(table, accounting.of_text(table, left), accounting.is_zero_or_one, "0 or 1")
+    accounting.refuse_mostly_numbers(
+        table, accounting.of_text(table, left), accounting.is_zero_or_one, "0 or 1"
+    )
 
 
 class Joined(Converted):
@@ -69,7 +91,11 @@ class Joined(Converted):
 
     def __init__(self, source: Source, truth: TruthFile, key: str | None) -> None:
         self._truth = truth
-        self._places = None if truth.keys is None else places_of(source.keys(), truth.keys, source.name, truth.name)
+        self._places = (
+            None
+            if truth.keys is None
+            else places_of(source.keys(), truth.keys, source.name, truth.name)
+        )
         super().__init__(source, *truth.notes, *self._joined())
         self.truth_key = f"{truth.key} of {truth.name}"
         self._refuse_other_length(source.n_samples)
@@ -86,7 +112,11 @@ class Joined(Converted):
     def whole(self) -> Block | None:
         """Return all rows at once where the scores are."""
         rows = self._source.whole()
-        return None if rows is None else rows._replace(y_true=self._rows(slice(0, rows.y_score.shape[0])))
+        return (
+            None
+            if rows is None
+            else rows._replace(y_true=self._rows(slice(0, rows.y_score.shape[0])))
+        )
 
     def _joined(self) -> tuple[str, ...]:
         """Say by what rows are joined, if by no key, and how many are left over."""
@@ -94,7 +124,11 @@ class Joined(Converted):
             return (f"{self._truth.name} is joined by row order; --key joins by a column",)
         more = self._truth.matrix.shape[0] - self._places.size
         rows = f"{more:,} row{'s' if more > 1 else ''}"
-        return (f"left out of {self._truth.name}: {rows} whose keys the scores do not have",) if more else ()
+        return (
+            (f"left out of {self._truth.name}: {rows} whose keys the scores do not have",)
+            if more
+            else ()
+        )
 
     def _rows(self, rows: slice) -> Matrix:
         """Return the truth of some rows."""

@@ -49,7 +49,9 @@ def _refuse_doubled(keys: Dense, as_given: Dense, name: str) -> None:
         at = int(np.isin(keys, doubled).argmax())
         times = int(counts[np.searchsorted(doubled, keys[at])]) + 1
         more = f", and {doubled.size - 1:,} more are doubled" if doubled.size > 1 else ""
-        raise InputError(f"key {_shown(as_given[at])} stands on {times} rows of {name}{more}, expected each key once")
+        raise InputError(
+            f"key {_shown(as_given[at])} stands on {times} rows of {name}{more}, expected each key once"
+        )
 
 
 def _comparable(first: Dense, second: Dense) -> tuple[Dense, Dense]:
@@ -58,7 +60,9 @@ def _comparable(first: Dense, second: Dense) -> tuple[Dense, Dense]:
         dtype = np.result_type(first, second)
         if dtype.kind in "iu":
             return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
-        if min(first.min(initial=0), second.min(initial=0)) >= 0:  # uint64 beside int64: NumPy would take float64.
+        if (
+            min(first.min(initial=0), second.min(initial=0)) >= 0
+        ):  # uint64 beside int64: NumPy would take float64.
             return first.astype(np.uint64), second.astype(np.uint64)
     return _as_bytes(first.tolist()), _as_bytes(second.tolist())
 

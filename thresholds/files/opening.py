@@ -27,7 +27,9 @@ _ARRAYS: dict[str, type[NpzSource | NpySource]] = {  # A `Source` of its own: on
     ".npz": NpzSource,
     ".npy": NpySource,
 }
-_TABLES: dict[str, Callable[[Path, Sequence[str]], Table]] = {  # A `Table` of named columns, one file or many shards.
+_TABLES: dict[
+    str, Callable[[Path, Sequence[str]], Table]
+] = {  # A `Table` of named columns, one file or many shards.
     ".parquet": ParquetTable,
     ".csv": CsvTable,
     ".csv.gz": CsvTable,
@@ -37,17 +39,26 @@ _TABLES: dict[str, Callable[[Path, Sequence[str]], Table]] = {  # A `Table` of n
 
 
 def open_scores(
-    path: StrPath, wanted: Wanted | None = None, *, truth_path: StrPath | None = None, logits: bool = False
+    path: StrPath,
+    wanted: Wanted | None = None,
+    *,
+    truth_path: StrPath | None = None,
+    logits: bool = False,
 ) -> Source:
     """Open a file, a folder, or a pattern of shards, and join the truth of another file to it."""
     wanted = wanted or Wanted()
-    source = _open(os.fspath(path), wanted if truth_path is None else replace(wanted, truth=None, with_truth=False))
+    source = _open(
+        os.fspath(path),
+        wanted if truth_path is None else replace(wanted, truth=None, with_truth=False),
+    )
     if truth_path is not None:
         source = Joined(source, _open_truth(os.fspath(truth_path), wanted, source), wanted.key)
     return FromLogits(source) if logits else source
 
 
-def read_labelled(path: StrPath, score_key: str | None = None, groups_key: str | None = None) -> LabelledFile:
+def read_labelled(
+    path: StrPath, score_key: str | None = None, groups_key: str | None = None
+) -> LabelledFile:
     """Read a file of scores and truth, and the groups of its rows if their column is given."""
     return gather_labelled(open_scores(path, Wanted(scores=score_key, groups=groups_key)))
 
@@ -65,7 +76,9 @@ def read_label_names(path: StrPath) -> tuple[str, ...]:
     while names and names[-1] == "":
         names.pop()
     if not names or "" in names:
-        raise InputError(f"{path} has {'an empty line' if names else 'no names'}, expected one label name in each line")
+        raise InputError(
+            f"{path} has {'an empty line' if names else 'no names'}, expected one label name in each line"
+        )
     return names_of_labels(names)
 
 
@@ -73,8 +86,12 @@ def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
     """Refuse to write to a file that is read, by whatever name, or to one of its shards."""
     for path in [os.fspath(path) for path in inputs]:
         files = _matching(path) if _is_pattern(path) else [Path(path), *(Path(path).glob("*"))]
-        if os.path.exists(output) and any(file.exists() and file.samefile(output) for file in files):
-            raise InputError(f"{os.fspath(output)} is a file of {path}, which is read, expected another output")
+        if os.path.exists(output) and any(
+            file.exists() and file.samefile(output) for file in files
+        ):
+            raise InputError(
+                f"{os.fspath(output)} is a file of {path}, which is read, expected another output"
+            )
 
 
 def _open(path: str, wanted: Wanted) -> Source:
@@ -95,7 +112,9 @@ def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
             source = _ARRAYS[suffix](Path(path), truth_alone, truth_only=True)
             return TruthFile.of_source(source, scores, wanted.key)
         table = _open_table(path, truth_alone)
-        return TruthFile.of_table(table, replace(truth_alone, label_names=wanted.label_names), scores)
+        return TruthFile.of_table(
+            table, replace(truth_alone, label_names=wanted.label_names), scores
+        )
 
 
 def _open_table(path: str, wanted: Wanted) -> Table:
@@ -126,7 +145,9 @@ def _folder(folder: Path, text: Sequence[str]) -> Table:
         raise InputError(f"{folder} holds a dataset for each split, expected one of them: {named}")
     if (folder / "state.json").exists():
         return DatasetTable(folder)
-    files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
+    files = sorted(
+        file for file in folder.iterdir() if file.is_file() and not file.name.startswith((".", "_"))
+    )
     shards = [file for file in files if _suffix(file.name) in _TABLES]
     suffixes = sorted({_suffix(shard.name) for shard in shards})
     if len(suffixes) > 1:
@@ -135,7 +156,9 @@ def _folder(folder: Path, text: Sequence[str]) -> Table:
             f" '{folder}/*.parquet'"
         )
     if not shards:
-        raise InputError(f"{folder} holds no shards, expected files that end in {', '.join(_TABLES)}")
+        raise InputError(
+            f"{folder} holds no shards, expected files that end in {', '.join(_TABLES)}"
+        )
     return _shards(folder.name or str(folder), shards, text)
 
 

@@ -70,7 +70,9 @@ class Source(ABC):
 
     def keys(self) -> Dense:
         """Return the key of every row."""
-        return np.concatenate([keys for block in self.blocks(truth=False) if (keys := block.keys) is not None])
+        return np.concatenate(
+            [keys for block in self.blocks(truth=False) if (keys := block.keys) is not None]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +97,22 @@ class ScoreFile:
         n = self.y_score.shape[0]
         fit, judge = self.calib_idx, self.test_idx
         if fit is None and judge is None:
-            raise InputError(f"{self.name} has neither calib_idx nor test_idx, expected at least one of them")
+            raise InputError(
+                f"{self.name} has neither calib_idx nor test_idx, expected at least one of them"
+            )
         if fit is None or judge is None:
             named, key = (fit, "calib_idx") if fit is not None else (judge, "test_idx")
             rest = np.delete(np.arange(n), np.asarray(named))
             if rest.size == 0:
-                raise InputError(f"{key} of {self.name} holds every row, expected some left for the other half")
+                raise InputError(
+                    f"{key} of {self.name} holds every row, expected some left for the other half"
+                )
             fit, judge = (rest, judge) if fit is None else (fit, rest)
             return np.asarray(fit), np.asarray(judge), f"{key} of the file, and the rows it leaves"
         if np.intersect1d(fit, judge).size:
-            raise InputError(f"calib_idx and test_idx of {self.name} share rows, expected different ones")
+            raise InputError(
+                f"calib_idx and test_idx of {self.name} share rows, expected different ones"
+            )
         return fit, judge, "calib_idx and test_idx of the file"
 
 
@@ -143,7 +151,9 @@ def gather_labelled(source: Source, step: Callable[[int], object] | None = None)
     """Read all rows of a source that has truth."""
     data = gather(source, step)
     if data.y_true is None:
-        raise InputError(f"{data.name} has no y_true, expected gold labels to fit on (--truth-column, --truth)")
+        raise InputError(
+            f"{data.name} has no y_true, expected gold labels to fit on (--truth-column, --truth)"
+        )
     return LabelledFile(**{item.name: getattr(data, item.name) for item in fields(data)})
 
 
@@ -170,7 +180,10 @@ def dtype_of(matrix: Matrix) -> str:
 
 def _gathered(source: Source, step: Callable[[int], object] | None) -> Block:
     """Collect all blocks."""
-    scores, truth = Gathered("y_score", n_rows=source.n_samples), Gathered("y_true", n_rows=source.n_samples)
+    scores, truth = (
+        Gathered("y_score", n_rows=source.n_samples),
+        Gathered("y_true", n_rows=source.n_samples),
+    )
     groups, keys = [], []
     for block in source.blocks():
         scores.add(block.y_score)

@@ -47,7 +47,9 @@ def write_blocks(
     path = Path(path)
     check_suffix(path)
     if key in _RESERVED.get(path.suffix, (_LABELS,)):
-        raise InputError(f"--key is {key!r}, a name that decisions are written under, expected another")
+        raise InputError(
+            f"--key is {key!r}, a name that decisions are written under, expected another"
+        )
     writer = _WRITERS[path.suffix]
     write_atomically(path, lambda stream: writer(stream, n_labels, label_names, key).write(blocks))
 
@@ -66,7 +68,9 @@ def check_suffix(path: str | os.PathLike[str]) -> None:
 class _Writer(ABC):
     """Writes decisions into an open file."""
 
-    def __init__(self, stream: IO[bytes], n_labels: int, label_names: tuple[str, ...] | None, key: str | None) -> None:
+    def __init__(
+        self, stream: IO[bytes], n_labels: int, label_names: tuple[str, ...] | None, key: str | None
+    ) -> None:
         self.stream = stream
         self.n_labels = n_labels
         self.label_names = label_names
@@ -84,10 +88,14 @@ class _JsonLines(_Writer):
         """Write all blocks."""
         for decided in blocks:
             rows: list[dict[str, Any]] = [
-                {_LABELS: labels} for labels in label_lists.to_label_lists(decided.y_pred, self.label_names)
+                {_LABELS: labels}
+                for labels in label_lists.to_label_lists(decided.y_pred, self.label_names)
             ]
             if self.key is not None and decided.keys is not None:
-                rows = [{self.key: key} | row for key, row in zip(decided.keys.tolist(), rows, strict=True)]
+                rows = [
+                    {self.key: key} | row
+                    for key, row in zip(decided.keys.tolist(), rows, strict=True)
+                ]
             lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             self.stream.write(lines.encode())
 
@@ -121,7 +129,9 @@ class _Parquet(_Writer):
         if self.key is not None and decided.keys is not None:
             keys = decided.keys
             columns = {
-                self.key: pa.array(keys) if keys.dtype.kind in "iu" else pa.array(keys.tolist(), pa.string())
+                self.key: pa.array(keys)
+                if keys.dtype.kind in "iu"
+                else pa.array(keys.tolist(), pa.string())
             } | columns
         return pa.table(columns)
 
@@ -167,9 +177,15 @@ _WRITERS: dict[str, type[_Writer]] = {
 }
 
 
-def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, pieces: Iterator[Dense]) -> None:
+def _put(
+    archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, pieces: Iterator[Dense]
+) -> None:
     """Write a vector into an archive, piece by piece."""
-    described = {"descr": npy.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": (size,)}
+    described = {
+        "descr": npy.dtype_to_descr(np.dtype(dtype)),
+        "fortran_order": False,
+        "shape": (size,),
+    }
     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
         npy.write_array_header_1_0(member, described)
         for piece in pieces:
@@ -178,7 +194,9 @@ def _put(archive: zipfile.ZipFile, name: str, dtype: npt.DTypeLike, size: int, p
 
 def _ones(size: int) -> Iterator[Dense]:
     """Return so many ones."""
-    return (np.ones(piece.stop - piece.start, np.uint8) for piece in in_pieces(slice(0, size), _CHUNK))
+    return (
+        np.ones(piece.stop - piece.start, np.uint8) for piece in in_pieces(slice(0, size), _CHUNK)
+    )
 
 
 def _read(file: IO[bytes]) -> Iterator[Dense]:

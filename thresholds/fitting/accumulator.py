@@ -66,7 +66,11 @@ class Accumulator:
     """
 
     def __init__(
-        self, *, label_names: object = None, missing: float = 0.0, spill: str | os.PathLike[str] | None = None
+        self,
+        *,
+        label_names: object = None,
+        missing: float = 0.0,
+        spill: str | os.PathLike[str] | None = None,
     ) -> None:
         self._given_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._missing = _checks.missing(missing, np.dtype(np.float64))
@@ -104,7 +108,9 @@ class Accumulator:
         if _has_no_rows(y_true) and _has_no_rows(y_score):
             return
         try:
-            weights = _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true)
+            weights = _checks.aligned_rows(
+                sample_weight, "sample_weight", y_score=y_score, y_true=y_true
+            )
             truth, scores, names = _checks.pair(y_true, y_score, self._label_names)
             self._append(truth.astype(np.uint8), scores, names, _weights(weights, scores.shape[0]))
         except InputError as error:
@@ -121,7 +127,9 @@ class Accumulator:
         if not isinstance(other, Accumulator):
             raise InputError(f"other is {_checks.shown(other)}, expected an Accumulator")
         if other is self:
-            raise InputError("other is this accumulator itself, expected another: its rows would count twice")
+            raise InputError(
+                "other is this accumulator itself, expected another: its rows would count twice"
+            )
         if not len(other):
             return
         if other.missing != self.missing:
@@ -170,7 +178,11 @@ class Accumulator:
         """Return size and kind on one line."""
         if not len(self):
             return "Accumulator(no rows)"
-        words = [counted(len(self), "row"), counted(self.n_labels, "label"), f"{self._scores.kind} scores"]
+        words = [
+            counted(len(self), "row"),
+            counted(self.n_labels, "label"),
+            f"{self._scores.kind} scores",
+        ]
         words += ["weighted"] if self._weights is not None else []
         words += [f"spilled to {self._spill!r}"] if self._spill is not None else []
         return f"Accumulator({', '.join(words)})"
@@ -205,7 +217,9 @@ class Accumulator:
         """Number of labels, 0 before the first rows."""
         return self._scores.n_labels
 
-    def _append(self, truth: Matrix, scores: Matrix, names: tuple[str, ...] | None, weights: Floats | None) -> None:
+    def _append(
+        self, truth: Matrix, scores: Matrix, names: tuple[str, ...] | None, weights: Floats | None
+    ) -> None:
         """Append checked rows, all or none."""
         known = self._label_names
         if names is not None and known is None and len(self):
@@ -219,7 +233,9 @@ class Accumulator:
         weighed = self._weighed(weights)
         new = [(self._truth, truth), (self._scores, scores)]
         if weighed is not None:
-            new.append((weighed, (np.ones(scores.shape[0]) if weights is None else weights)[:, np.newaxis]))
+            new.append(
+                (weighed, (np.ones(scores.shape[0]) if weights is None else weights)[:, np.newaxis])
+            )
         add_all(new)
         self._label_names, self._weights = known or names, weighed
 
@@ -237,15 +253,24 @@ class Accumulator:
         if not len(self):
             raise InputError("the accumulator has no rows, expected update(y_true, y_score) before")
         matrix = rows.matrix()
-        for array in (matrix.data, matrix.indices, matrix.indptr) if is_sparse(matrix) else (matrix,):
+        for array in (
+            (matrix.data, matrix.indices, matrix.indptr) if is_sparse(matrix) else (matrix,)
+        ):
             array.flags.writeable = False
         return matrix
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle holds: rows, where they are spilled, too."""
-        state: dict[str, Any] = {"names": self._given_names, "missing": self._missing, "spill": self._spill}
+        state: dict[str, Any] = {
+            "names": self._given_names,
+            "missing": self._missing,
+            "spill": self._spill,
+        }
         if len(self):
-            truth, scores = (rows if is_sparse(rows) else np.asarray(rows) for rows in (self.y_true, self.y_score))
+            truth, scores = (
+                rows if is_sparse(rows) else np.asarray(rows)
+                for rows in (self.y_true, self.y_score)
+            )
             state["rows"] = truth, scores, self._label_names, self.sample_weight
         return state
 

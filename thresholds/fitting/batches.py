@@ -65,14 +65,18 @@ class BatchEffect(Result):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show the break-even probabilities of k labels, first of those whose decision depends on the batch."""
-        several = self.predicted[self.sizes > 1]  # Alone, with zero_division=0, all that is possible is predicted.
+        several = self.predicted[
+            self.sizes > 1
+        ]  # Alone, with zero_division=0, all that is possible is predicted.
         compared = several if len(several) > 1 else self.predicted
         changes = compared.any(axis=0) & ~compared.all(axis=0)
         shown = np.argsort(~changes, kind="stable")[:k]
         head = [("rows in the batch", *names_of(self.label_names, changes.size)[shown].tolist())]
         body = [("its probability", *(f"{p:.4g}" for p in self.probability[shown]))]
         for size, cuts, predicted in zip(self.sizes, self.break_even, self.predicted, strict=True):
-            body.append((str(size), *(f"{cuts[j]:.4g} {'+' if predicted[j] else '-'}" for j in shown)))
+            body.append(
+                (str(size), *(f"{cuts[j]:.4g} {'+' if predicted[j] else '-'}" for j in shown))
+            )
         yield Table(
             head,
             body,
@@ -146,12 +150,16 @@ def batch_effect(
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
     _checks.one_name_each(names, matrix.shape[1])
     numbers = _usual_sizes(n_samples) if sizes is None else _checked_sizes(sizes, n_samples)
-    others = np.random.default_rng(_checks.count(random_state, "random_state", 0)).permutation(n_samples)
+    others = np.random.default_rng(_checks.count(random_state, "random_state", 0)).permutation(
+        n_samples
+    )
     others = others[others != row]
     own = np.asarray(to_dense(matrix[[row]]), np.float64)[0]
 
     def effect(size: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        batch = np.concatenate([own[np.newaxis], to_dense(matrix[others[: size - 1]])]).astype(np.float64)
+        batch = np.concatenate([own[np.newaxis], to_dense(matrix[others[: size - 1]])]).astype(
+            np.float64
+        )
 
         def predicted(at: Floats) -> npt.NDArray[np.bool_]:
             batch[0] = at
@@ -214,18 +222,29 @@ def predict_by_batch(
     array([1, 1, 0], dtype=uint8)
     """
     matrix = _checks.probabilities(probabilities)
-    keys = _checks.plain(_checks.aligned_rows(batches, "batches", probabilities=probabilities), "batches")
+    keys = _checks.plain(
+        _checks.aligned_rows(batches, "batches", probabilities=probabilities), "batches"
+    )
     if keys.dtype.kind == "f" and np.isnan(keys).any():
         raise InputError("batches has NaN, expected what tells batches apart")
     if keys.shape != (matrix.shape[0],):
-        raise InputError(f"batches has shape {keys.shape}, expected {matrix.shape[0]} values, one per row")
+        raise InputError(
+            f"batches has shape {keys.shape}, expected {matrix.shape[0]} values, one per row"
+        )
     try:
         _, of_row = np.unique(keys, return_inverse=True)
     except TypeError:
-        raise InputError("batches has values that cannot be ordered, expected numbers or strings") from None
+        raise InputError(
+            "batches has values that cannot be ordered, expected numbers or strings"
+        ) from None
     order = np.argsort(of_row, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1)
-    settings: dict[str, Any] = {"beta": beta, "per_label": per_label, "zero_division": zero_division, "exact": exact}
+    settings: dict[str, Any] = {
+        "beta": beta,
+        "per_label": per_label,
+        "zero_division": zero_division,
+        "exact": exact,
+    }
 
     by_row = fit_expected(matrix[:1], average, **settings)
     if isinstance(by_row, InstanceRule):  # For which the rows of a batch do not matter.
@@ -247,12 +266,16 @@ def predict_by_batch(
 def _usual_sizes(n_samples: int) -> Ints:
     """Return 1, 2, 5, 10, 20, ... up to all, or 1000."""
     largest = min(n_samples, 1000)
-    return np.array([size for size in (1, 2, 5, 10, 20, 50, 100, 200, 500) if size < largest] + [largest])
+    return np.array(
+        [size for size in (1, 2, 5, 10, 20, 50, 100, 200, 500) if size < largest] + [largest]
+    )
 
 
 def _checked_sizes(sizes: object, n_samples: int) -> Ints:
     """Check numbers of rows."""
     numbers = _checks.rising(sizes, "sizes")
     if numbers.size == 0 or numbers[0] < 1 or numbers[-1] > n_samples or (numbers % 1 != 0).any():
-        raise InputError(f"sizes is {_checks.shown(numbers.tolist())}, expected whole numbers from 1 to {n_samples}")
+        raise InputError(
+            f"sizes is {_checks.shown(numbers.tolist())}, expected whole numbers from 1 to {n_samples}"
+        )
     return numbers.astype(np.int64)

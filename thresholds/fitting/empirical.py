@@ -162,7 +162,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     else:
         guarded = _guarded(problem, options)
         cuts = guarded.cuts
-        report = guarded.report(problem, guard, options.beta, options.zero_division, options.placement)
+        report = guarded.report(
+            problem, guard, options.beta, options.zero_division, options.placement
+        )
 
     # Place each threshold in the gap below its cut; a guard has placed its own.
     rule = ThresholdRule(
@@ -184,10 +186,14 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     if options.per_label and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
         counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
-        objective = average_of(f_score(options.beta), counts, options.average, options.zero_division)
+        objective = average_of(
+            f_score(options.beta), counts, options.average, options.zero_division
+        )
     else:
         judged = judge(rule, problem)
-        objective = f_measure(judged, problem.sample_weight, options.average, options.beta, options.zero_division)
+        objective = f_measure(
+            judged, problem.sample_weight, options.average, options.beta, options.zero_division
+        )
     return replace(rule, objective=objective)
 
 
@@ -232,7 +238,12 @@ def _each_label(problem: Problem, options: FitOptions) -> Cuts:
         return stairs.cuts_at(stairs.best(options.beta))
 
     tiles = useful_staircases(
-        problem, choose, options.beta, jointly=False, n_jobs=options.n_jobs, progress=options.progress
+        problem,
+        choose,
+        options.beta,
+        jointly=False,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
     )
     return staircase.all_cuts(tiles)
 
@@ -240,6 +251,11 @@ def _each_label(problem: Problem, options: FitOptions) -> Cuts:
 def _joint_micro(problem: Problem, options: FitOptions) -> Cuts:
     """Choose the steps of highest micro F-beta of all labels together."""
     hulls = useful_staircases(
-        problem, Hull.of, options.beta, jointly=True, n_jobs=options.n_jobs, progress=options.progress
+        problem,
+        Hull.of,
+        options.beta,
+        jointly=True,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
     )
     return best_joint_cuts(hulls, options.beta)

@@ -120,10 +120,25 @@ def fit_expected(
         )
     workers(n_jobs)  # Refuses what is no number of threads, whatever is to be done.
     if devices.namespace_on_device(probabilities) is not None:
-        return _fit_on_device(probabilities, average, beta, per_label, zero_division, exact, label_names, sample_weight)
+        return _fit_on_device(
+            probabilities,
+            average,
+            beta,
+            per_label,
+            zero_division,
+            exact,
+            label_names,
+            sample_weight,
+        )
     p = Probabilities.of(probabilities, sample_weight, label_names)
     value = partial(
-        value_of_decisions, p, average=average, beta=beta, zero_division=zero_division, n_jobs=n_jobs, progress=progress
+        value_of_decisions,
+        p,
+        average=average,
+        beta=beta,
+        zero_division=zero_division,
+        n_jobs=n_jobs,
+        progress=progress,
     )
 
     # The best set of each row needs no thresholds.
@@ -136,14 +151,22 @@ def fit_expected(
     # Find the lowest probability to predict of each label.
     counts = None
     if exact:
-        cuts = outcomes.best_thresholds(p.matrix, beta, zero_division, n_jobs=n_jobs, progress=progress)
+        cuts = outcomes.best_thresholds(
+            p.matrix, beta, zero_division, n_jobs=n_jobs, progress=progress
+        )
     elif per_label or average == "micro":
-        cuts, counts = best_cuts(p, beta, pooled=average == "micro", n_jobs=n_jobs, progress=progress)
+        cuts, counts = best_cuts(
+            p, beta, pooled=average == "micro", n_jobs=n_jobs, progress=progress
+        )
         if p.matrix.dtype.kind == "f":
             cuts = rounded_up(cuts, p.matrix.dtype).astype(np.float64)
     else:
-        problem = Problem.of(p.matrix, p.matrix, sample_weight=p.weights, soft=True, keep_sparse=True)
-        cut, _ = best_shared_cut(problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress)
+        problem = Problem.of(
+            p.matrix, p.matrix, sample_weight=p.weights, soft=True, keep_sparse=True
+        )
+        cut, _ = best_shared_cut(
+            problem, average, beta, zero_division, n_jobs=n_jobs, progress=progress
+        )
         cuts = np.full(p.n_labels, cut)
     if counts is None:
         counts = counts_above(p, cuts, n_jobs)
@@ -194,8 +217,16 @@ def _fit_on_device(
         _, expected = expecting.best_sets(cells, beta, zero_division)
         return InstanceRule(beta, zero_division, names, expected)
     cuts, sums = expecting.best_cuts(cells, beta, average == "micro")
-    counts, nothing, dtype = ConfusionCounts(sums, cells.shape[0]), sums[2] == 0, devices.dtype_name(cells)
-    cuts = rounded_up(cuts, np.dtype("float32" if dtype == "bfloat16" else dtype)) if "float" in dtype else cuts
+    counts, nothing, dtype = (
+        ConfusionCounts(sums, cells.shape[0]),
+        sums[2] == 0,
+        devices.dtype_name(cells),
+    )
+    cuts = (
+        rounded_up(cuts, np.dtype("float32" if dtype == "bfloat16" else dtype))
+        if "float" in dtype
+        else cuts
+    )
     return ThresholdRule(
         thresholds=np.where(nothing, np.inf, cuts),
         label_names=names,

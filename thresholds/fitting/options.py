@@ -57,13 +57,20 @@ def _guard(value: Any, _: str) -> Any:
 class FitOptions:
     """What is maximised and how, checked once; the docstring of `fit_empirical` says more of each."""
 
-    average: Average = field(default="macro", metadata=_about(_one_of(*AVERAGES), "what to maximise", choices=AVERAGES))
+    average: Average = field(
+        default="macro", metadata=_about(_one_of(*AVERAGES), "what to maximise", choices=AVERAGES)
+    )
     beta: float = field(
-        default=1.0, metadata=_about(lambda value, _: _checks.beta(value), "weight of recall in F-beta")
+        default=1.0,
+        metadata=_about(lambda value, _: _checks.beta(value), "weight of recall in F-beta"),
     )
     per_label: bool = field(
         default=True,
-        metadata=_about(_one_of(True, False), "a threshold for each label", unless="one threshold for all labels"),
+        metadata=_about(
+            _one_of(True, False),
+            "a threshold for each label",
+            unless="one threshold for all labels",
+        ),
     )
     zero_division: float = field(
         default=0.0,
@@ -113,14 +120,18 @@ class FitOptions:
     )
     keep_sparse: bool = field(
         default=False,
-        metadata=_about(_one_of(True, False), "cut sparse scores above the score of absent entries only"),
+        metadata=_about(
+            _one_of(True, False), "cut sparse scores above the score of absent entries only"
+        ),
     )
     n_jobs: int | None = field(
         default=ALL_CORES, metadata=_about(_n_jobs, "threads; -1 for all cores the process may use")
     )
     progress: bool = field(
         default=False,
-        metadata=_about(_one_of(True, False), "show a progress bar if the fit takes longer than a second"),
+        metadata=_about(
+            _one_of(True, False), "show a progress bar if the fit takes longer than a second"
+        ),
     )
 
     @classmethod
@@ -180,7 +191,8 @@ class FitArguments(TypedDict, total=False):
 FIT_OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(FitOptions)}
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in FIT_OPTIONS.items()}
 DEFAULTS_FOR_NEW_ROWS: Mapping[str, Any] = {
-    name: option.metadata.get("for_new_rows", option.default) for name, option in FIT_OPTIONS.items()
+    name: option.metadata.get("for_new_rows", option.default)
+    for name, option in FIT_OPTIONS.items()
 }
 
 
@@ -189,10 +201,14 @@ def with_fit_options(defaults: Mapping[str, Any]) -> Callable[[Function], Functi
 
     def show(function: Function) -> Function:
         signature = inspect.signature(function)
-        before = [item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD]
+        before = [
+            item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD
+        ]
         written = {item.name for item in before}
         options = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=option.type)
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=option.type
+            )
             for name, option in FIT_OPTIONS.items()
             if name not in written
         ]

@@ -115,7 +115,12 @@ def fit_regions(
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
     n_bins = None if n_bins is None else _checks.count(n_bins, "n_bins", 1)
     problem = Problem.of(
-        y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names, n_jobs=n_jobs
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=missing,
+        label_names=label_names,
+        n_jobs=n_jobs,
     )
 
     def bins_of(label: int) -> _Bins:
@@ -124,7 +129,9 @@ def fit_regions(
 
     problem.prepare("labels")
     labels, size = range(problem.n_labels), problem.n_stored
-    bins = threads.run(bins_of, labels, n_jobs=n_jobs, cells=size, progress=progress, title="labels")
+    bins = threads.run(
+        bins_of, labels, n_jobs=n_jobs, cells=size, progress=progress, title="labels"
+    )
     cuts = _best_posteriors(bins, beta, pooled=average == "micro")
     fitted = RegionRule(
         [_switches(of_label, cut, problem) for of_label, cut in zip(bins, cuts, strict=True)],
@@ -134,7 +141,9 @@ def fit_regions(
         beta=beta,
         zero_division=zero_division,
     )
-    objective = f_measure(judge(fitted, problem), problem.sample_weight, average, beta, zero_division)
+    objective = f_measure(
+        judge(fitted, problem), problem.sample_weight, average, beta, zero_division
+    )
     return replace(fitted, objective=objective)
 
 
@@ -176,7 +185,10 @@ def _joined(groups: _Bins, number: npt.NDArray[Any]) -> _Bins:
 def _best_posteriors(bins: list[_Bins], beta: float, *, pooled: bool) -> list[float]:
     """Return F* / (1 + b^2) of each label, or that of all of them together."""
     if pooled:
-        hits, weights = (np.concatenate(parts) for parts in zip(*((b.hits, b.weights) for b in bins), strict=True))
+        hits, weights = (
+            np.concatenate(parts)
+            for parts in zip(*((b.hits, b.weights) for b in bins), strict=True)
+        )
         return [_best_posterior(hits, weights, beta)] * len(bins)
     return [_best_posterior(of_label.hits, of_label.weights, beta) for of_label in bins]
 

@@ -60,7 +60,9 @@ def fit_top_k(
     1
     """
     beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
-    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names)
+    problem = Problem.of(
+        y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
+    )
     f = _f_of_top_k(problem, beta, zero_division)
     best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
     fitted = TopKRule(
@@ -71,13 +73,17 @@ def fit_top_k(
         beta=beta,
         zero_division=zero_division,
     )
-    objective = f_measure(judge(fitted, problem), problem.sample_weight, "samples", beta, zero_division)
+    objective = f_measure(
+        judge(fitted, problem), problem.sample_weight, "samples", beta, zero_division
+    )
     return replace(fitted, objective=objective)
 
 
 def _f_of_top_k(problem: Problem, beta: float, zero_division: float) -> Floats:
     """Return the sum of the rows' F-beta for k = 0, 1, ..., n_labels, from the ranks of the positives."""
-    ranks, n_true, weights = (np.concatenate(arrays) for arrays in zip(*_ranks(problem), strict=True))
+    ranks, n_true, weights = (
+        np.concatenate(arrays) for arrays in zip(*_ranks(problem), strict=True)
+    )
     k = np.arange(1, problem.n_labels + 1)
     f = np.zeros(problem.n_labels + 1)
     for a in np.unique(n_true):

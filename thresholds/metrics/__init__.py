@@ -7,7 +7,12 @@ means two things in print: here `average="macro"` is the mean of the labels' F1,
 mean precision and the mean recall; `averages_report` shows them side by side. Formulas: `thresholds.metrics.averages`.
 """
 
-from thresholds.metrics.accuracy import accuracy_score, macro_skill_score, multilabel_accuracy, skill_score
+from thresholds.metrics.accuracy import (
+    accuracy_score,
+    macro_skill_score,
+    multilabel_accuracy,
+    skill_score,
+)
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.ranking import auroc, macro_auroc
 from thresholds.metrics.report import AveragesReport, averages_report

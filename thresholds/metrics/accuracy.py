@@ -11,7 +11,9 @@ from thresholds.metrics.averages import mean_of_defined
 from thresholds.metrics.targets import ClassVectors
 
 
-def accuracy_score(y_true: object, y_pred: object, *, normalize: bool = True, sample_weight: object = None) -> float:
+def accuracy_score(
+    y_true: object, y_pred: object, *, normalize: bool = True, sample_weight: object = None
+) -> float:
     """Compute the share of rows that are right: of matrices, right in every label ("subset accuracy").
 
         accuracy = sum_i w_i [y_true_i = y_pred_i] / sum_i w_i,    w = sample_weight
@@ -74,7 +76,9 @@ def multilabel_accuracy(y_true: object, y_pred: object, *, sample_weight: object
     >>> multilabel_accuracy([[0, 1], [1, 1]], [[1, 1], [1, 1]])
     0.75
     """
-    return float(targets.read_matrices(y_true, y_pred, sample_weight).by_label().pooled().accuracy()[0])
+    return float(
+        targets.read_matrices(y_true, y_pred, sample_weight).by_label().pooled().accuracy()[0]
+    )
 
 
 def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None) -> Any:
@@ -115,7 +119,11 @@ def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None)
     counts = found.by_label()
     if isinstance(found, ClassVectors):  # Right are the true positives of all classes together.
         right, majority, total = counts.tp.sum(), counts.positives.max(), counts.positives.sum()
-        return max(0.0, float((right - majority) / (total - majority))) if total > majority else math.nan
+        return (
+            max(0.0, float((right - majority) / (total - majority)))
+            if total > majority
+            else math.nan
+        )
     return counts.skill()
 
 

@@ -80,7 +80,12 @@ def weighted(figure: Figure, counts: ConfusionCounts, zero_division: float) -> f
     return _mean(each(figure, counts, zero_division), counts.positives)
 
 
-def samples(figure: Figure, counts: ConfusionCounts, zero_division: float, row_weights: Numbers | None = None) -> float:
+def samples(
+    figure: Figure,
+    counts: ConfusionCounts,
+    zero_division: float,
+    row_weights: Numbers | None = None,
+) -> float:
     """Return the mean of the rows' figures ("per instance"); `counts` are by row.
 
     Formula: sum_i w_i F_i / sum_i w_i, F_i that of row i over its labels, w_i its sample weight.
@@ -102,18 +107,30 @@ def f_of_averages(figure: Figure, counts: ConfusionCounts, zero_division: float)
     """
     if figure.beta is None:
         return macro(figure, counts, zero_division)
-    precision, recall = macro(PRECISION, counts, zero_division), macro(RECALL, counts, zero_division)
+    precision, recall = (
+        macro(PRECISION, counts, zero_division),
+        macro(RECALL, counts, zero_division),
+    )
     if precision == 0 or recall == 0:
         return 0.0
     b = figure.beta * figure.beta
     return min((1 + b) * precision * recall / (b * precision + recall), 1.0)
 
 
-_OVER_LABELS = {"micro": micro, "macro": macro, "weighted": weighted, "f_of_averages": f_of_averages}
+_OVER_LABELS = {
+    "micro": micro,
+    "macro": macro,
+    "weighted": weighted,
+    "f_of_averages": f_of_averages,
+}
 
 
 def average_of(
-    figure: Figure, counts: ConfusionCounts, average: str, zero_division: float, row_weights: Numbers | None = None
+    figure: Figure,
+    counts: ConfusionCounts,
+    average: str,
+    zero_division: float,
+    row_weights: Numbers | None = None,
 ) -> float:
     """Average a figure; `counts` are by row for "samples", by label otherwise."""
     if average == "samples":
@@ -135,5 +152,7 @@ def _mean(values: Floats, weights: Numbers | None = None) -> float:
     if weights is None or not weights[known].any():
         return float(values[known].mean())
     weights = weights[known]
-    scaled = np.ldexp(weights, -np.frexp(weights.max())[1]) if weights.dtype.kind == "f" else weights  # Tiny ones last.
+    scaled = (
+        np.ldexp(weights, -np.frexp(weights.max())[1]) if weights.dtype.kind == "f" else weights
+    )  # Tiny ones last.
     return float(np.average(values[known], weights=scaled))

@@ -76,10 +76,14 @@ class ConfusionCounts:
         if not isinstance(other, ConfusionCounts):
             return NotImplemented
         if self.labels is None or other.labels is None:
-            raise InputError("counts to be added are by row, or taken from others, expected counts by label")
+            raise InputError(
+                "counts to be added are by row, or taken from others, expected counts by label"
+            )
         if self.labels != other.labels:
             theirs, mine = (_checks.shown(list(labels)) for labels in (other.labels, self.labels))
-            raise InputError(f"counts to be added are of labels {theirs}, expected {mine} as the others")
+            raise InputError(
+                f"counts to be added are of labels {theirs}, expected {mine} as the others"
+            )
         sums, more = (counts._in_weights(counts.sums) for counts in (self, other))
         total = self.total * (self.unit or 1) + other.total * (other.unit or 1)
         return ConfusionCounts(sums + more, total, labels=self.labels)
@@ -141,7 +145,9 @@ class ConfusionCounts:
         return sums if self.unit is None else sums * self.unit
 
 
-def f_of_counts(tp: Numbers, predicted: Numbers, positives: Numbers, beta: float, zero_division: float) -> Floats:
+def f_of_counts(
+    tp: Numbers, predicted: Numbers, positives: Numbers, beta: float, zero_division: float
+) -> Floats:
     """Return F-beta of each group; every F that is reported comes from here."""
     b = beta * beta
     denominator = b * positives + predicted
@@ -170,7 +176,9 @@ def count_by_label(
                 confusion.count_by_label(t, p, sums)
             else:
                 confusion.weigh_by_label(t, p, weights[rows], sums)
-    return ConfusionCounts(sums, _total(truth.shape[0], weights, before), labels=range(truth.shape[1]))
+    return ConfusionCounts(
+        sums, _total(truth.shape[0], weights, before), labels=range(truth.shape[1])
+    )
 
 
 def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
@@ -198,12 +206,16 @@ def count_both_ways(
     return count_by_label(truth, predicted, weights, before), count_by_sample(truth, predicted)
 
 
-def count_by_class(true: Ints, predicted: Ints, n_classes: int, weights: Numbers | None) -> ConfusionCounts:
+def count_by_class(
+    true: Ints, predicted: Ints, n_classes: int, weights: Numbers | None
+) -> ConfusionCounts:
     """Count vectors of class numbers class by class, each against the rest; numbers beyond the classes are rest."""
     from thresholds._kernels import confusion
 
     sums = _sums(n_classes + 1, weights)
-    confusion.count_classes(true, predicted, np.ones(true.size, np.int64) if weights is None else weights, sums)
+    confusion.count_classes(
+        true, predicted, np.ones(true.size, np.int64) if weights is None else weights, sums
+    )
     return ConfusionCounts(sums[:, :n_classes], _total(true.size, weights))
 
 
@@ -223,7 +235,9 @@ def _count_sparse(
     by_label, by_sample = _sums(n_labels, weights, before), np.zeros((3, n_samples), np.int64)
     places = (truth.indptr, truth.indices, predicted.indptr, predicted.indices)
     confusion.count_sparse(*places, per_row, by_label, by_sample)
-    of_labels = ConfusionCounts(by_label, _total(n_samples, weights, before), labels=range(n_labels))
+    of_labels = ConfusionCounts(
+        by_label, _total(n_samples, weights, before), labels=range(n_labels)
+    )
     return of_labels, ConfusionCounts(by_sample, n_labels)
 
 
@@ -256,9 +270,13 @@ def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Bytes
 def _cells(block: Matrix) -> Bytes:
     """Return a block as bytes."""
     dense = to_dense(block)
-    return np.ascontiguousarray(dense.view(np.uint8) if dense.dtype == np.bool_ else dense, np.uint8)
+    return np.ascontiguousarray(
+        dense.view(np.uint8) if dense.dtype == np.bool_ else dense, np.uint8
+    )
 
 
 def _ratio(numerator: Numbers, denominator: Numbers) -> Floats:
     """Divide; NaN for 0/0, the only case in which counts have a denominator of 0."""
-    return np.minimum(numerator / np.where(denominator == 0, np.nan, denominator), 1.0)  # Rounding may exceed 1.
+    return np.minimum(
+        numerator / np.where(denominator == 0, np.nan, denominator), 1.0
+    )  # Rounding may exceed 1.

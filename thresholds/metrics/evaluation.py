@@ -52,7 +52,9 @@ class Evaluation:
         of_averages = self.average == "f_of_averages" and figure.beta is not None
         for each_figure in (PRECISION, RECALL) if of_averages else (figure,):
             is_undefined = np.isnan(each_figure.ratio(counts))
-            undefined.warn(each_figure.name, each_figure.lacking, is_undefined, self.average, stacklevel=4)
+            undefined.warn(
+                each_figure.name, each_figure.lacking, is_undefined, self.average, stacklevel=4
+            )
 
 
 def evaluate(
@@ -69,7 +71,9 @@ def evaluate(
     undefined.value_of(zero_division)
     if average == "binary":
         if labels is not None and _checks.plain(labels, "labels").ndim == 0:
-            raise _checks.InputError(f"labels is {_checks.shown(labels)}, expected classes in a list")
+            raise _checks.InputError(
+                f"labels is {_checks.shown(labels)}, expected classes in a list"
+            )
         checked = targets.read_binary(y_true, y_pred, pos_label, sample_weight)
     else:
         _note_unused(pos_label, average)
@@ -81,7 +85,9 @@ def evaluate(
 def _note_unused(pos_label: Any, average: str | None) -> None:
     """Say, in scikit-learn's words, that `pos_label` does nothing without "binary"."""
     if not _checks.is_class(pos_label):
-        raise _checks.InputError(f"pos_label is {_checks.shown(pos_label)}, expected one of the classes")
+        raise _checks.InputError(
+            f"pos_label is {_checks.shown(pos_label)}, expected one of the classes"
+        )
     if pos_label not in (None, 1):
         warnings.warn(
             f"Note that pos_label (set to {pos_label!r}) is ignored when average != 'binary' (got {average!r})."

@@ -55,10 +55,17 @@ def auroc(
 
     names = _checks.named(y_true, "y_true")[1]  # In their order, as in all metrics.
     problem = Problem.of(
-        y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=names, n_jobs=n_jobs
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=missing,
+        label_names=names,
+        n_jobs=n_jobs,
     )
     weights = problem.sample_weight
-    if is_sparse(problem.scores):  # Absent cells weigh what stored ones leave, which only whole units say exactly.
+    if is_sparse(
+        problem.scores
+    ):  # Absent cells weigh what stored ones leave, which only whole units say exactly.
         weights, _ = _checks.weights(sample_weight, problem.n_samples, 1)
     problem = replace(problem, unit_weights=weights)
 

@@ -52,7 +52,10 @@ class AveragesReport(Result):
         """Return one row for each label, then one for each average; F in a column named for its beta."""
         rows = [{"kind": "label", **row} for row in records_of(self.labels)]
         rows += [{"kind": "average", **row} for row in records_of(self.averages)]
-        return [{f"f{self.beta:g}" if name == "f" else name: value for name, value in row.items()} for row in rows]
+        return [
+            {f"f{self.beta:g}" if name == "f" else name: value for name, value in row.items()}
+            for row in rows
+        ]
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show labels, of more than k the first and the last, then averages and what became of 0/0."""
@@ -63,10 +66,16 @@ class AveragesReport(Result):
         body = [_cells_of_label(row) for row in self.labels[:n_first]]
         if k < len(self.labels):
             body.append((n_more(len(self.labels), k), "", "", "", "", ""))
-        body += [_cells_of_label(row) for row in self.labels[max(n_first, len(self.labels) - n_last) :]]
+        body += [
+            _cells_of_label(row) for row in self.labels[max(n_first, len(self.labels) - n_last) :]
+        ]
         yield Table(head, body)
         head = [("average", "precision", "recall", f, f"formula of {f}", f"denominator of {f}")]
-        yield Table(head, [(*_figures(row), row.formula, row.denominator) for row in self.averages], left=(0, 4, 5))
+        yield Table(
+            head,
+            [(*_figures(row), row.formula, row.denominator) for row in self.averages],
+            left=(0, 4, 5),
+        )
         yield self.note
 
 
@@ -148,10 +157,14 @@ class _Writer:
         """Return the row of each label."""
         shown = self.targets.in_weights(self.counts)
         numerator, denominator = _fraction(self.beta)
-        precision, recall, f = (each(figure, self.counts, self.value).tolist() for figure in self.figures)
+        precision, recall, f = (
+            each(figure, self.counts, self.value).tolist() for figure in self.figures
+        )
         under = [f"{denominator} = {_number(value)}" for value in _denominators(shown, self.beta)]
         formula = [f"{numerator} / ({denominator})"] * len(under)
-        return tuple(map(Row, names, precision, recall, f, shown.positives.tolist(), formula, under))
+        return tuple(
+            map(Row, names, precision, recall, f, shown.positives.tolist(), formula, under)
+        )
 
     def averages(self) -> tuple[Row, ...]:
         """Return the row of each average."""
@@ -162,24 +175,41 @@ class _Writer:
         positives = shown.positives.sum().item()
 
         # Denominators, in words: over how many labels each figure is averaged, and how many are 0/0.
-        over_precision, over_recall, over_f = (self._how_many(figure, self.counts, what) for figure in self.figures)
-        pooled = f"{_fraction(self.beta)[1]} = {_number(_denominators(shown.pooled(), self.beta)[0])}"
+        over_precision, over_recall, over_f = (
+            self._how_many(figure, self.counts, what) for figure in self.figures
+        )
+        pooled = (
+            f"{_fraction(self.beta)[1]} = {_number(_denominators(shown.pooled(), self.beta)[0])}"
+        )
         means = f"precision {over_precision}; recall {over_recall}"
         if over_precision == over_recall == _how_many(self.counts.tp.size, what):
             means = over_precision
-        weight = f"{_number(positives)} positives" if positives else f"{over_f}, as none has positives"
+        weight = (
+            f"{_number(positives)} positives" if positives else f"{over_f}, as none has positives"
+        )
 
         rows = [
             ("micro", self.counts, f"{f} of tp, fp and fn added over the {what}", pooled),
             ("macro", self.counts, f"mean of the {what}' {f}", over_f),
-            ("macro_supported", supported, f"macro of the {what} with positives", _how_many(supported.tp.size, what)),
+            (
+                "macro_supported",
+                supported,
+                f"macro of the {what} with positives",
+                _how_many(supported.tp.size, what),
+            ),
             ("f_of_averages", self.counts, f"{f} of mean precision and mean recall", means),
             ("weighted", self.counts, f"mean of the {what}' {f}, weighted by positives", weight),
         ]
         if isinstance(self.targets, LabelMatrices):
             rows.append(self._samples(self.targets))
         return tuple(
-            Row(name, *self._averaged(name.removesuffix("_supported"), counts), positives, formula, denominator)
+            Row(
+                name,
+                *self._averaged(name.removesuffix("_supported"), counts),
+                positives,
+                formula,
+                denominator,
+            )
             for name, counts, formula, denominator in rows
         )
 
@@ -204,7 +234,9 @@ class _Writer:
             f"{f} of {{}} ({'neither' if self.beta else 'no predictions'})",
         )
         times = [int(np.isnan(figure.ratio(self.counts)).sum()) for figure in self.figures]
-        undefined_figures = ", ".join(word.format(k) for word, k in zip(words, times, strict=True) if k)
+        undefined_figures = ", ".join(
+            word.format(k) for word, k in zip(words, times, strict=True) if k
+        )
         if not undefined_figures:
             return f"No precision, recall or {f} of the {self.what} is 0/0."
         became = "left out of the means" if np.isnan(self.value) else f"counted as {self.value:g}"
@@ -213,7 +245,9 @@ class _Writer:
     def _averaged(self, average: str, counts: ConfusionCounts) -> tuple[float, float, float]:
         """Average precision, recall and F."""
         row_weights = self.targets.weights
-        precision, recall, f = (average_of(figure, counts, average, self.value, row_weights) for figure in self.figures)
+        precision, recall, f = (
+            average_of(figure, counts, average, self.value, row_weights) for figure in self.figures
+        )
         return precision, recall, f
 
     def _how_many(self, figure: Figure, counts: ConfusionCounts, what: str) -> str:

@@ -83,10 +83,14 @@ def precision_recall_fscore_support(
     names = ("precision", "recall", "f-score")
     listed = isinstance(warn_for, Collection) and not isinstance(warn_for, str)
     if not listed or not all(isinstance(name, str) and name in names for name in warn_for):
-        raise InputError(f"warn_for is {_checks.shown(warn_for)}, expected some of {', '.join(names)}")
+        raise InputError(
+            f"warn_for is {_checks.shown(warn_for)}, expected some of {', '.join(names)}"
+        )
     f = f_score(_checks.beta(beta, measures=True))
     found = evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
-    of_parts = average == "f_of_averages" and "f-score" in warn_for  # F then warns of both parts itself.
+    of_parts = (
+        average == "f_of_averages" and "f-score" in warn_for
+    )  # F then warns of both parts itself.
     precision = found.give(PRECISION, warn="precision" in warn_for and not of_parts)
     recall = found.give(RECALL, warn="recall" in warn_for and not of_parts)
     fscore = found.give(f, warn="f-score" in warn_for)
@@ -123,7 +127,9 @@ def f1_score(
     weighted 0.6667
     samples 0.5556
     """
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(f_score(1.0))
+    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
+        f_score(1.0)
+    )
 
 
 def fbeta_score(
@@ -151,7 +157,9 @@ def fbeta_score(
     0.9167
     """
     f = f_score(_checks.beta(beta, measures=True))
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(f)
+    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
+        f
+    )
 
 
 def precision_score(
@@ -175,7 +183,9 @@ def precision_score(
     >>> precision_score([0, 1, 1, 1], [1, 1, 0, 0])
     0.5
     """
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(PRECISION)
+    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
+        PRECISION
+    )
 
 
 def recall_score(
@@ -199,7 +209,9 @@ def recall_score(
     >>> recall_score([0, 1, 1, 1, 1], [1, 1, 0, 0, 0])
     0.25
     """
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(RECALL)
+    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
+        RECALL
+    )
 
 
 def jaccard_score(
@@ -225,4 +237,6 @@ def jaccard_score(
     0.5
     """
     _checks.option(average, "average", AVERAGES[:-1])  # F of averages is an F.
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(JACCARD)
+    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
+        JACCARD
+    )

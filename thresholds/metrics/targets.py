@@ -13,7 +13,13 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix, Numbers
 from thresholds._checks import InputError
-from thresholds.metrics.counts import ConfusionCounts, Labels, count_by_class, count_by_label, count_by_sample
+from thresholds.metrics.counts import (
+    ConfusionCounts,
+    Labels,
+    count_by_class,
+    count_by_label,
+    count_by_sample,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,11 @@ class LabelMatrices(_Weighted):
     def by_label(self) -> ConfusionCounts:
         """Count each column."""
         counts = count_by_label(self.truth, self.predicted, self.weights)
-        return counts if isinstance(self.labels, range) else replace(counts.take(self.labels), labels=self.labels)
+        return (
+            counts
+            if isinstance(self.labels, range)
+            else replace(counts.take(self.labels), labels=self.labels)
+        )
 
     def by_sample(self) -> ConfusionCounts:
         """Count each row; those without weight have nothing to count."""
@@ -66,7 +76,9 @@ class ClassVectors(_Weighted):
 
     def by_sample(self) -> ConfusionCounts:
         """Refuse: a row of one class has no F-measure of its own."""
-        raise InputError("average is 'samples' for vectors of classes, expected another one, or matrices of labels")
+        raise InputError(
+            "average is 'samples' for vectors of classes, expected another one, or matrices of labels"
+        )
 
 
 Targets = LabelMatrices | ClassVectors
@@ -113,14 +125,23 @@ def confusion_counts(
     if not samplewise:
         return replace(found.in_weights(found.by_label()), labels=found.labels)
     if sample_weight is not None:
-        raise InputError("sample_weight is given with samplewise=True, expected None: rows are counted unweighted")
+        raise InputError(
+            "sample_weight is given with samplewise=True, expected None: rows are counted unweighted"
+        )
     if isinstance(found, ClassVectors):
-        raise InputError("samplewise is True for vectors of classes, expected False, or matrices of labels")
+        raise InputError(
+            "samplewise is True for vectors of classes, expected False, or matrices of labels"
+        )
     return found.by_sample()
 
 
 def read(
-    y_true: object, y_pred: object, labels: object = None, sample_weight: object = None, *, some: bool = True
+    y_true: object,
+    y_pred: object,
+    labels: object = None,
+    sample_weight: object = None,
+    *,
+    some: bool = True,
 ) -> Targets:
     """Check truth and predictions, with weights (`some` positive), and select labels (columns) or classes."""
     true, predicted, sample_weight = _plain(y_true, y_pred, sample_weight)
@@ -129,22 +150,34 @@ def read(
     if _width(true, predicted) > 1:  # A vector and a matrix.
         _checks.same_shape(true, "y_true", predicted, "y_pred")
     found = _vectors(true, predicted, labels, sample_weight, some)
-    _checks.same_shape(true, "y_true", predicted, "y_pred")  # A column would be one label, a vector two.
+    _checks.same_shape(
+        true, "y_true", predicted, "y_pred"
+    )  # A column would be one label, a vector two.
     return found
 
 
-def read_binary(y_true: object, y_pred: object, pos_label: object, sample_weight: object) -> Targets:
+def read_binary(
+    y_true: object, y_pred: object, pos_label: object, sample_weight: object
+) -> Targets:
     """Check the truth and predictions of one label, and select its positive class."""
     true, predicted, sample_weight = _plain(y_true, y_pred, sample_weight)
     if (width := _width(true, predicted)) > 1:
-        raise InputError(f"average is 'binary' with {width} labels, expected None, or an average over labels")
+        raise InputError(
+            f"average is 'binary' with {width} labels, expected None, or an average over labels"
+        )
     found = _vectors(true, predicted, None, sample_weight)
     if len(found.labels) > 2:
         k = len(found.labels)
-        raise InputError(f"average is 'binary' with {k} classes, expected None, or an average over classes")
-    if not _checks.is_class(pos_label) or (len(found.labels) == 2 and pos_label not in found.labels):
+        raise InputError(
+            f"average is 'binary' with {k} classes, expected None, or an average over classes"
+        )
+    if not _checks.is_class(pos_label) or (
+        len(found.labels) == 2 and pos_label not in found.labels
+    ):
         classes = " or ".join(_checks.shown(label) for label in found.labels)
-        raise InputError(f"pos_label is {_checks.shown(pos_label)}, expected one of the classes, {classes}")
+        raise InputError(
+            f"pos_label is {_checks.shown(pos_label)}, expected one of the classes, {classes}"
+        )
     return _selected(found, [pos_label])
 
 
@@ -162,7 +195,9 @@ def _plain(y_true: object, y_pred: object, sample_weight: object) -> tuple[Any, 
     for value, name in ((true, "y_true"), (predicted, "y_pred")):
         array: Any = value if is_sparse(value) else _checks.plain(value, name)
         if 0 in array.shape:
-            raise InputError(f"{name} is empty, shape {array.shape}, expected at least one row and one label")
+            raise InputError(
+                f"{name} is empty, shape {array.shape}, expected at least one row and one label"
+            )
         arrays.append(array)
     return arrays[0], arrays[1], weights
 
@@ -172,18 +207,24 @@ def _width(*parts: Any) -> int:
     return max(part.shape[1] if part.ndim == 2 else 1 for part in parts)
 
 
-def _matrices(true: Any, predicted: Any, labels: object, sample_weight: object, some: bool = True) -> LabelMatrices:
+def _matrices(
+    true: Any, predicted: Any, labels: object, sample_weight: object, some: bool = True
+) -> LabelMatrices:
     """Check 0/1 matrices."""
     truth, decided = _checks.indicator(true), _checks.indicator(predicted, "y_pred")
     _checks.same_shape(truth, "y_true", decided, "y_pred")
     columns: Labels = range(truth.shape[1])
-    if labels is not None and (chosen := _checks.column_labels(labels, truth.shape[1])) != list(columns):
+    if labels is not None and (chosen := _checks.column_labels(labels, truth.shape[1])) != list(
+        columns
+    ):
         columns = chosen
     weights, unit = _checks.weights_of_rows(sample_weight, truth.shape[0], some=some)
     return LabelMatrices(weights, unit, truth, decided, columns)
 
 
-def _vectors(true: Any, predicted: Any, labels: object, sample_weight: object, some: bool = True) -> ClassVectors:
+def _vectors(
+    true: Any, predicted: Any, labels: object, sample_weight: object, some: bool = True
+) -> ClassVectors:
     """Check vectors, or single columns."""
     if is_sparse(true):
         true = _checks.indicator(true).toarray()
@@ -199,4 +240,6 @@ def _selected(found: ClassVectors, labels: list[Any]) -> ClassVectors:
     """Renumber: chosen classes by their place among `labels`, others beyond."""
     place = {label: k for k, label in enumerate(labels)}
     number = np.array([place.get(label, len(labels)) for label in found.labels], np.int64)
-    return replace(found, truth=number[found.truth], predicted=number[found.predicted], labels=labels)
+    return replace(
+        found, truth=number[found.truth], predicted=number[found.predicted], labels=labels
+    )

@@ -95,7 +95,9 @@ class Rule(ABC):
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that `validate` takes and that are not in host memory, beside them."""
-        raise InputError(f"y_score is on {scores.device}, expected it in host memory for a {type(self).__name__}")
+        raise InputError(
+            f"y_score is on {scores.device}, expected it in host memory for a {type(self).__name__}"
+        )
 
     def warn_if_out_of_range(self, scores: Any) -> None:
         """Warn once if most scores lie outside the range of those that the rule was fitted on, if it knows that."""
@@ -234,7 +236,11 @@ def _is_vector(value: Any) -> bool:
 def _in_brief(value: object) -> str:
     """Return the `repr` of a value, the first few items of arrays and tuples, and their number."""
     if is_dataclass(value) and not isinstance(value, type):
-        shown = [f"{item.name}={_in_brief(getattr(value, item.name))}" for item in fields(value) if item.repr]
+        shown = [
+            f"{item.name}={_in_brief(getattr(value, item.name))}"
+            for item in fields(value)
+            if item.repr
+        ]
         return f"{type(value).__name__}({', '.join(shown)})"
     if isinstance(value, np.ndarray):
         return _some_of(value.tolist(), "[", "]")

@@ -16,7 +16,9 @@ from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
-_SAMPLE_CELLS = 65_536  # Enough to see where scores lie; reading more would cost as much as predicting.
+_SAMPLE_CELLS = (
+    65_536  # Enough to see where scores lie; reading more would cost as much as predicting.
+)
 _MOST = 0.5
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
@@ -67,8 +69,12 @@ class FittedOn:
     def from_dict(cls, values: Mapping[str, Any]) -> "FittedOn":
         """Build it from what `to_dict` gave."""
         refuse_unknown(values, (item.name for item in fields(cls)))
-        lists = {name: tuple(_checks.a_list(values[name], name)) for name in ("positives", "quantiles")}
-        return cls(n_samples=values["n_samples"], dtype=values["dtype"], version=values["version"], **lists)
+        lists = {
+            name: tuple(_checks.a_list(values[name], name)) for name in ("positives", "quantiles")
+        }
+        return cls(
+            n_samples=values["n_samples"], dtype=values["dtype"], version=values["version"], **lists
+        )
 
     def share_outside(self, scores: Any, missing: float) -> float:
         """Return the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
@@ -99,7 +105,11 @@ class OutOfFold(Result):
 
     def __post_init__(self) -> None:
         """Check what may come from a file."""
-        seed = None if self.random_state is None else _checks.count(self.random_state, "random_state", 0)
+        seed = (
+            None
+            if self.random_state is None
+            else _checks.count(self.random_state, "random_state", 0)
+        )
         if _checks.text(self.how, "how") == "":
             raise InputError("how is '', expected where the folds come from")
         checked = {

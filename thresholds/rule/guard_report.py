@@ -95,7 +95,9 @@ class GuardReport(Result):
             f" less; predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
         )
         if self.n_fell_back:
-            labels = "1 label falls" if self.n_fell_back == 1 else f"{self.n_fell_back:,} labels fall"
+            labels = (
+                "1 label falls" if self.n_fell_back == 1 else f"{self.n_fell_back:,} labels fall"
+            )
             always = "always, as far as limits allow" if self.has_limits else "always"
             summary += f"; {labels} back on {always}: on these rows the guard's cuts reach less F than that"
         yield summary
@@ -108,7 +110,18 @@ class GuardReport(Result):
         after = np.maximum(self.predicted_after, 0.5)
         order = np.argsort(-np.abs(np.log(after / before)), kind="stable")[:k]
         names = names_of(self.label_names, before.size)
-        head = [("moved furthest", "unguarded", "guarded", "predicted", "instead of", "F there", "instead of", "why")]
+        head = [
+            (
+                "moved furthest",
+                "unguarded",
+                "guarded",
+                "predicted",
+                "instead of",
+                "F there",
+                "instead of",
+                "why",
+            )
+        ]
         body = [
             (
                 str(names[j]),

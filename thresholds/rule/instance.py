@@ -170,10 +170,15 @@ class InstanceRule(Rule):
         joint, none = _checks.joint_probabilities(P, p_none)
         self._check_count(joint.shape[1:2], "P")
         sizes = np.arange(1.0, joint.shape[2] + 1)
-        found = [best_set(cells, sizes, p, self.beta, self.zero_division) for cells, p in zip(joint, none, strict=True)]
+        found = [
+            best_set(cells, sizes, p, self.beta, self.zero_division)
+            for cells, p in zip(joint, none, strict=True)
+        ]
         return np.stack(found) if np.ndim(P) == 3 else found[0]  # type: ignore[arg-type]
 
-    def predict_from_samples(self, label_draws: object, *, n_jobs: int | None = -1, progress: bool = False) -> Any:
+    def predict_from_samples(
+        self, label_draws: object, *, n_jobs: int | None = -1, progress: bool = False
+    ) -> Any:
         """Decide for dependent labels, from draws of the labels of each row: exact for the draws' own distribution.
 
         Parameters
@@ -231,7 +236,9 @@ class InstanceRule(Rule):
         """Return decisions about probabilities that `validate` takes; other arguments as in `predict`."""
         from thresholds.expectation.outcomes import best_decisions
 
-        marks = best_decisions(scores, self.beta, self.zero_division, tails, n_jobs=n_jobs, progress=progress)
+        marks = best_decisions(
+            scores, self.beta, self.zero_division, tails, n_jobs=n_jobs, progress=progress
+        )
         if not is_sparse(scores):
             return marks
         decided = positives_only(scores, marks != 0)

@@ -14,8 +14,12 @@ from thresholds.rule.saving import FORMAT, FORMAT_VERSION
 from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import TopKRule
 
-_KINDS: dict[str, type[Rule]] = {rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)}
-_KINDS_ABOVE = {"calibrated": ("thresholds.calibration.rule", "CalibratedRule")}  # of rooms that need this one
+_KINDS: dict[str, type[Rule]] = {
+    rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)
+}
+_KINDS_ABOVE = {
+    "calibrated": ("thresholds.calibration.rule", "CalibratedRule")
+}  # of rooms that need this one
 
 
 def load_rule(path: str | os.PathLike[str]) -> Rule:
@@ -38,7 +42,9 @@ def rule_of(values: object, name: str) -> Rule:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise InputError(f"{name} is not a rule: expected a JSON object with format {FORMAT!r}")
     if type(values.get("version")) is not int or values["version"] != FORMAT_VERSION:
-        raise InputError(f"{name} has format version {values.get('version')!r}, expected {FORMAT_VERSION}")
+        raise InputError(
+            f"{name} has format version {values.get('version')!r}, expected {FORMAT_VERSION}"
+        )
     kind = _checks.option(values.get("kind"), f"the kind of {name}", (*_KINDS, *_KINDS_ABOVE))
     try:
         return _class_of(kind).from_dict(values)

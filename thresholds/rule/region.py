@@ -12,7 +12,14 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import InputError
 from thresholds.rule.base import Rule, positives_only
-from thresholds.rule.saving import checked_settings, from_json, header, read_settings, to_json, written_settings
+from thresholds.rule.saving import (
+    checked_settings,
+    from_json,
+    header,
+    read_settings,
+    to_json,
+    written_settings,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,8 +58,13 @@ class RegionRule(Rule):
     def __post_init__(self) -> None:
         """Check the switches."""
         if not isinstance(self.switches, Iterable):
-            raise InputError(f"switches is {_checks.shown(self.switches)}, expected rising scores for each label")
-        switches = tuple(_checks.rising(scores, f"switches of label {j}") for j, scores in enumerate(self.switches))
+            raise InputError(
+                f"switches is {_checks.shown(self.switches)}, expected rising scores for each label"
+            )
+        switches = tuple(
+            _checks.rising(scores, f"switches of label {j}")
+            for j, scores in enumerate(self.switches)
+        )
         settings = checked_settings(self)
         names = settings["label_names"]
         if not switches or (names is not None and len(names) != len(switches)):
@@ -85,7 +97,9 @@ class RegionRule(Rule):
 
         # Entries in the order of their labels, so that those of one label lie together.
         order = np.argsort(scores.indices, kind="stable")  # (n_stored,)
-        starts = np.searchsorted(scores.indices[order], np.arange(self.n_labels + 1))  # (n_labels + 1,)
+        starts = np.searchsorted(
+            scores.indices[order], np.arange(self.n_labels + 1)
+        )  # (n_labels + 1,)
         predicted = np.zeros(scores.nnz, np.bool_)  # (n_stored,)
         for j in np.flatnonzero(np.diff(starts)).tolist():
             entries = order[starts[j] : starts[j + 1]]
@@ -114,7 +128,10 @@ class RegionRule(Rule):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        lists = [_checks.a_list(scores, "switches") for scores in _checks.a_list(values["switches"], "switches")]
+        lists = [
+            _checks.a_list(scores, "switches")
+            for scores in _checks.a_list(values["switches"], "switches")
+        ]
         switches = [np.array([from_json(score) for score in scores]) for scores in lists]
         return cls(switches=switches, **read_settings(cls, values))
 

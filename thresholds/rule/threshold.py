@@ -16,7 +16,14 @@ from thresholds.results import counted
 from thresholds.rule.base import Rule, in_kind, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport, names_limits
-from thresholds.rule.saving import checked_settings, from_json, header, read_settings, to_json, written_settings
+from thresholds.rule.saving import (
+    checked_settings,
+    from_json,
+    header,
+    read_settings,
+    to_json,
+    written_settings,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +73,12 @@ class ThresholdRule(Rule):
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
-    own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "fitted_on", "out_of_fold")
+    own_fields: ClassVar[tuple[str, ...]] = (
+        "thresholds",
+        "unsupported",
+        "fitted_on",
+        "out_of_fold",
+    )
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -77,10 +89,16 @@ class ThresholdRule(Rule):
         if unsupported.size == 0:
             unsupported = np.zeros(thresholds.size, np.bool_)
         if unsupported.shape != thresholds.shape:
-            raise InputError(f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}")
+            raise InputError(
+                f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}"
+            )
         if self.fitted_on is not None and len(self.fitted_on.positives) != thresholds.size:
-            raise InputError(f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}")
-        self.__setstate__(self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported})
+            raise InputError(
+                f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}"
+            )
+        self.__setstate__(
+            self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over values, the arrays frozen; copies and pickles come this way too."""
@@ -125,7 +143,9 @@ class ThresholdRule(Rule):
         """
         within = self.thresholds[np.isfinite(self.thresholds)]
         seen = () if self.fitted_on is None else self.fitted_on.quantiles
-        unit = bool(((within >= 0) & (within <= 1)).all()) and all(0 <= score <= 1 for score in seen)
+        unit = bool(((within >= 0) & (within <= 1)).all()) and all(
+            0 <= score <= 1 for score in seen
+        )
         if devices.is_tensor(y_score) and not devices.known_to_numpy(y_score):
             cells: Any = devices.checked_scores(y_score, label_names=self.label_names)
             self.validate(cells)
@@ -133,14 +153,18 @@ class ThresholdRule(Rule):
             return moved if y_score.ndim == 2 else moved[:, 0]  # type: ignore[attr-defined]
         scores = self._checked(y_score)
         if not is_sparse(scores):
-            return in_kind(devices.rescale(scores, self.thresholds, unit), y_score, self.label_names)
+            return in_kind(
+                devices.rescale(scores, self.thresholds, unit), y_score, self.label_names
+            )
         if not unit or self.missing != 0 or self.predicts_missing:
             raise InputError(
                 "y_score is sparse, and what it leaves out would not stay 0: expected missing=0, and scores and"
                 " thresholds in (0, 1]"
             )
         moved = devices.rescale(scores.data[np.newaxis], self.thresholds[scores.indices], unit)[0]
-        return in_kind(type(scores)((moved, scores.indices, scores.indptr), shape=scores.shape), y_score, None)
+        return in_kind(
+            type(scores)((moved, scores.indices, scores.indptr), shape=scores.shape), y_score, None
+        )
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
@@ -149,7 +173,11 @@ class ThresholdRule(Rule):
     def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes, without a word about their range."""
         # Scores are compared in their own dtype, into which thresholds are rounded up.
-        cuts = rounded_up(self.thresholds, scores.dtype) if scores.dtype.kind == "f" else self.thresholds
+        cuts = (
+            rounded_up(self.thresholds, scores.dtype)
+            if scores.dtype.kind == "f"
+            else self.thresholds
+        )
         if not is_sparse(scores):
             return (scores >= cuts).view(np.uint8)
         if not dense:
@@ -164,7 +192,9 @@ class ThresholdRule(Rule):
     def _why_dense(self, label: int) -> tuple[str, str]:
         """Say that a threshold is not above `missing`, and how another would be."""
         name = label if self.label_names is None else repr(self.label_names[label])
-        by_fit = self.objective is not None and self.expected is None  # Thresholds changed by hand have none.
+        by_fit = (
+            self.objective is not None and self.expected is None
+        )  # Thresholds changed by hand have none.
         instead = "fit the rule with keep_sparse=True" if by_fit else "raise the threshold"
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "
@@ -190,11 +220,15 @@ class ThresholdRule(Rule):
         """
         changed = self.thresholds.copy()
         for label, threshold in thresholds.items():
-            changed[self.index_of(label)] = _checks.real(threshold, f"the threshold of {_checks.shown(label)}")
+            changed[self.index_of(label)] = _checks.real(
+                threshold, f"the threshold of {_checks.shown(label)}"
+            )
         if np.array_equal(changed, self.thresholds):
             return ThresholdRule(**self._values())
         unknown = {"objective": None, "guard_report": None, "out_of_fold": None}
-        return ThresholdRule(**self._values() | unknown | {"thresholds": changed, "per_label": True})
+        return ThresholdRule(
+            **self._values() | unknown | {"thresholds": changed, "per_label": True}
+        )
 
     def reordered(self, places: Ints) -> "ThresholdRule":
         """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
@@ -202,7 +236,9 @@ class ThresholdRule(Rule):
         if names is not None:
             names = tuple(names[k] for k in places.tolist())
         if fitted_on is not None:
-            fitted_on = replace(fitted_on, positives=tuple(fitted_on.positives[k] for k in places.tolist()))
+            fitted_on = replace(
+                fitted_on, positives=tuple(fitted_on.positives[k] for k in places.tolist())
+            )
         changed = {
             "thresholds": self.thresholds[places],
             "unsupported": self.unsupported[places],
@@ -216,7 +252,9 @@ class ThresholdRule(Rule):
         """Return the position of a label."""
         if isinstance(label, str):
             if self.label_names is None or label not in self.label_names:
-                raise InputError(f"label {_checks.shown(label)} is unknown, expected one of {_some(self.label_names)}")
+                raise InputError(
+                    f"label {_checks.shown(label)} is unknown, expected one of {_some(self.label_names)}"
+                )
             return self.label_names.index(label)
         position = _checks.count(label, "label", 0)
         if position >= self.n_labels:
@@ -243,16 +281,23 @@ class ThresholdRule(Rule):
         """Build a rule from what `to_dict` gave."""
         thresholds = [from_json(cut) for cut in _checks.a_list(values["thresholds"], "thresholds")]
         labels = [
-            _checks.count(label, "unsupported", 0) for label in _checks.a_list(values["unsupported"], "unsupported")
+            _checks.count(label, "unsupported", 0)
+            for label in _checks.a_list(values["unsupported"], "unsupported")
         ]
         if len(set(labels)) < len(labels) or max(labels, default=0) >= len(thresholds):
-            raise InputError(f"unsupported is {shown(labels)}, expected positions below {len(thresholds)}, each once")
+            raise InputError(
+                f"unsupported is {shown(labels)}, expected positions below {len(thresholds)}, each once"
+            )
         unsupported = np.isin(np.arange(len(thresholds)), labels)
         return ThresholdRule(
             thresholds=np.array(thresholds),
             unsupported=unsupported,
-            fitted_on=None if values["fitted_on"] is None else FittedOn.from_dict(values["fitted_on"]),
-            out_of_fold=None if values.get("out_of_fold") is None else OutOfFold.from_dict(values["out_of_fold"]),
+            fitted_on=None
+            if values["fitted_on"] is None
+            else FittedOn.from_dict(values["fitted_on"]),
+            out_of_fold=None
+            if values.get("out_of_fold") is None
+            else OutOfFold.from_dict(values["out_of_fold"]),
             **read_settings(ThresholdRule, values),
         )
 
@@ -271,7 +316,11 @@ class ThresholdRule(Rule):
         """Say what was reached, and where that is known from."""
         if self.objective is None:
             return "thresholds changed by hand"
-        how = {None: self._guarded_by(), "counts": "F of expected counts", "outcomes": "expectation over outcomes"}
+        how = {
+            None: self._guarded_by(),
+            "counts": "F of expected counts",
+            "outcomes": "expectation over outcomes",
+        }
         alone = "" if self.expected is None else ", from probabilities alone"
         out_of_fold = "" if self.out_of_fold is None else f", {self.out_of_fold}"
         return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){out_of_fold}"
@@ -301,7 +350,12 @@ class FixedRule(ThresholdRule):
     """
 
     def __init__(
-        self, threshold: float, n_labels: int, *, label_names: Sequence[str] | None = None, missing: float = 0.0
+        self,
+        threshold: float,
+        n_labels: int,
+        *,
+        label_names: Sequence[str] | None = None,
+        missing: float = 0.0,
     ) -> None:
         value = _checks.real(threshold, "threshold")
         super().__init__(

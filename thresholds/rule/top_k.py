@@ -71,7 +71,11 @@ class TopKRule(Rule):
 
     def __str__(self) -> str:
         """Say how many labels, and what was reached."""
-        reached = "not fitted" if self.objective is None else f"{self.average} F{self.beta:g} {self.objective:.4f}"
+        reached = (
+            "not fitted"
+            if self.objective is None
+            else f"{self.average} F{self.beta:g} {self.objective:.4f}"
+        )
         return f"the {self.k} highest scores of each row: {reached}"
 
 
@@ -80,7 +84,9 @@ def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
     decided = np.zeros(scores.shape, np.uint8)  # (n_samples, n_labels)
     for rows in row_blocks(*scores.shape):
         # Labels by falling score. A stable sort of the labels from the last on puts, of equal ones, the first last.
-        rising = scores.shape[1] - 1 - np.argsort(scores[rows, ::-1], axis=1, kind="stable")  # (n_rows, n_labels)
+        rising = (
+            scores.shape[1] - 1 - np.argsort(scores[rows, ::-1], axis=1, kind="stable")
+        )  # (n_rows, n_labels)
         falling = rising[:, ::-1]
         np.put_along_axis(decided[rows], falling[:, :k], 1, axis=1)
     return decided
@@ -99,19 +105,25 @@ def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
     width = min(scores.shape[1], 1 + k + int(np.diff(scores.indptr).max(initial=0)))
     for block in row_blocks(short.size, width):
         short_rows = short[block]
-        row_in_block, column = _absent_choice(scores[short_rows], wanted[short_rows], width, missing)
+        row_in_block, column = _absent_choice(
+            scores[short_rows], wanted[short_rows], width, missing
+        )
         rows.append(short_rows[row_in_block])
         columns.append(column)
 
     # All chosen cells, row by row.
     chosen_rows, chosen_columns = np.concatenate(rows), np.concatenate(columns)
     order = np.lexsort((chosen_columns, chosen_rows))
-    starts = np.append(0, np.bincount(chosen_rows, minlength=scores.shape[0]).cumsum())  # (n_samples + 1,)
+    starts = np.append(
+        0, np.bincount(chosen_rows, minlength=scores.shape[0]).cumsum()
+    )  # (n_samples + 1,)
     ones = np.ones(chosen_rows.size, np.uint8)
     return type(scores)((ones, chosen_columns[order], starts), shape=scores.shape)
 
 
-def _absent_choice(scores: Any, wanted: Places, width: int, missing: float) -> tuple[Places, Places]:
+def _absent_choice(
+    scores: Any, wanted: Places, width: int, missing: float
+) -> tuple[Places, Places]:
     """Choose the first cells of each row that score `missing`, then, if they run out, stored scores below it."""
     row = row_of_entries(scores)  # (n_stored,)
     taken = (scores.data != np.float64(missing)) & (scores.indices < width)
@@ -123,7 +135,9 @@ def _absent_choice(scores: Any, wanted: Places, width: int, missing: float) -> t
     return np.append(free_row, row[more]), np.append(free_column, scores.indices[more])
 
 
-def _highest_entries(scores: Any, row: Places, among: npt.NDArray[np.bool_], wanted: Places) -> Places:
+def _highest_entries(
+    scores: Any, row: Places, among: npt.NDArray[np.bool_], wanted: Places
+) -> Places:
     """Return the highest stored entries of each row, as many as it wants; equal scores by column."""
     entry = np.flatnonzero(among)
     by_row = np.lexsort((scores.indices[entry], -scores.data[entry].astype(np.float64), row[entry]))

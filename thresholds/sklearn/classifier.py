@@ -37,7 +37,11 @@ from thresholds.sklearn.splits import groups_of, make_splits, seed_of
 from thresholds.sklearn.targets import Target, as_predictions
 from thresholds.sklearn.wrapper import Wrapper
 
-_NOT_TAKEN = {"keep_sparse", "n_jobs", "progress"}  # Pooled scores are dense; n_jobs is of the fits of classifiers.
+_NOT_TAKEN = {
+    "keep_sparse",
+    "n_jobs",
+    "progress",
+}  # Pooled scores are dense; n_jobs is of the fits of classifiers.
 _TAKEN = tuple(name for name in FIT_OPTIONS if name not in _NOT_TAKEN)
 
 
@@ -111,8 +115,16 @@ class MultilabelThresholdClassifierCV(Wrapper):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012
         **dict.fromkeys(_TAKEN, "no_validation"),  # `FitOptions` checks them.
-        "estimator": [HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"])],
-        "cv": ["cv_object", np.ndarray, StrOptions({"prefit"}), Interval(RealNotInt, 0, 1, closed="neither")],
+        "estimator": [
+            HasMethods(["fit", "predict_proba"]),
+            HasMethods(["fit", "decision_function"]),
+        ],
+        "cv": [
+            "cv_object",
+            np.ndarray,
+            StrOptions({"prefit"}),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+        ],
         "refit": ["boolean"],
         "response_method": [StrOptions({"auto", *METHODS})],
         "n_jobs": [Integral, None],
@@ -188,7 +200,9 @@ class MultilabelThresholdClassifierCV(Wrapper):
         validate_data(self, X, skip_check_array=True)
         routed = process_routing(self, "fit", **params)
         weights = params.get("sample_weight")
-        weights = None if weights is None else _check_sample_weight(weights, X, ensure_non_negative=True)
+        weights = (
+            None if weights is None else _check_sample_weight(weights, X, ensure_non_negative=True)
+        )
         self._method = method_of(self.estimator, self.response_method)
         seed = seed_of(self.random_state)
         groups = groups_of(params, routed.splitter.split, target.truth.shape[0])
@@ -208,7 +222,9 @@ class MultilabelThresholdClassifierCV(Wrapper):
             try:
                 check_is_fitted(self.estimator)
             except NotFittedError as error:
-                raise NotFittedError("estimator is not fitted, expected a fitted one with cv='prefit'") from error
+                raise NotFittedError(
+                    "estimator is not fitted, expected a fitted one with cv='prefit'"
+                ) from error
         fitted = self._prefit or isinstance(self.estimator, FrozenEstimator)
         return getattr(self.estimator, "classes_", None) if fitted else None
 
@@ -218,31 +234,55 @@ class MultilabelThresholdClassifierCV(Wrapper):
         return isinstance(self.cv, str)
 
     def _folds(
-        self, X: Any, target: Target, weights: Any, groups: Any, split_params: dict[str, Any], seed: int | None
+        self,
+        X: Any,
+        target: Target,
+        weights: Any,
+        groups: Any,
+        split_params: dict[str, Any],
+        seed: int | None,
     ) -> tuple[list[Fold], str]:
         """Make all splits, once, and say where they come from; last of all, the fit on all rows."""
         every = np.arange(target.truth.shape[0])
         if self._prefit:
             return [Fold(None, every, "the rows of y", keep=True)], "as given"
-        splits, how = make_splits(self.cv, X, target.y, target.truth, weights, groups, split_params, seed)
+        splits, how = make_splits(
+            self.cv, X, target.y, target.truth, weights, groups, split_params, seed
+        )
         if len(splits) > 1 and not self.refit:
-            raise InputError(f"refit is False with {len(splits)} folds in cv, expected True, or a single split")
+            raise InputError(
+                f"refit is False with {len(splits)} folds in cv, expected True, or a single split"
+            )
         judged = np.concatenate([test for _, test in splits])
         if target.positives(every).any() and not target.positives(judged).any():
-            raise InputError("cv holds out no positives of any label, expected some to fit thresholds on")
-        folds = [Fold(train, test, f"fold {k} of cv", keep=not self.refit) for k, (train, test) in enumerate(splits)]
+            raise InputError(
+                "cv holds out no positives of any label, expected some to fit thresholds on"
+            )
+        folds = [
+            Fold(train, test, f"fold {k} of cv", keep=not self.refit)
+            for k, (train, test) in enumerate(splits)
+        ]
         return ([*folds, Fold(every, None, "all rows", keep=True)] if self.refit else folds), how
 
-    def _fit_folds(self, X: Any, target: Target, folds: list[Fold], fit_params: dict[str, Any]) -> Pooled:
+    def _fit_folds(
+        self, X: Any, target: Target, folds: list[Fold], fit_params: dict[str, Any]
+    ) -> Pooled:
         """Fit the classifier on every fold, and keep the one that will predict."""
         results = Parallel(n_jobs=self.n_jobs)(
             delayed(fit_fold)(
-                self.estimator if self._prefit else clone(self.estimator), X, target, fit_params, self._method, fold
+                self.estimator if self._prefit else clone(self.estimator),
+                X,
+                target,
+                fit_params,
+                self._method,
+                fold,
             )
             for fold in folds
         )
         self.estimator_ = results[-1][0]
-        return pool([scores for _, scores in results if scores is not None], target, folds, self._method)
+        return pool(
+            [scores for _, scores in results if scores is not None], target, folds, self._method
+        )
 
     def _fit_thresholds(
         self, target: Target, pooled: Pooled, weights: Any, groups: Any, how: str, seed: int | None
@@ -286,7 +326,9 @@ class MultilabelThresholdClassifierCV(Wrapper):
         """
         check_is_fitted(self)
         self._check_columns(X)
-        return np.asarray(scores_of(self.estimator_, X, self._method, self._n_labels, self._positive))
+        return np.asarray(
+            scores_of(self.estimator_, X, self._method, self._n_labels, self._positive)
+        )
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Predict the labels whose scores reach their thresholds.
@@ -305,7 +347,9 @@ class MultilabelThresholdClassifierCV(Wrapper):
             For other columns than those of the fit.
         """
         scores = self.label_scores(X)
-        decided = self.rule_.decide(scores)  # Without a word about the range: in the sample scores are more extreme.
+        decided = self.rule_.decide(
+            scores
+        )  # Without a word about the range: in the sample scores are more extreme.
         return as_predictions(decided, self.classes_ if self._binary else None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -16,10 +16,16 @@ from thresholds._checks import InputError
 from thresholds.sklearn.outputs import scores_of
 from thresholds.sklearn.targets import Target
 
-_CONSTANT_LABEL = r"Label .* is present in all training examples"  # OneVsRestClassifier, of each such label
-_OF_ONE_LABEL = re.compile(r"1d array|Multilabel and multi-output")  # Complaints about a y of several labels.
+_CONSTANT_LABEL = (
+    r"Label .* is present in all training examples"  # OneVsRestClassifier, of each such label
+)
+_OF_ONE_LABEL = re.compile(
+    r"1d array|Multilabel and multi-output"
+)  # Complaints about a y of several labels.
 _OF_SPARSE = re.compile(r"Sparse data was passed for y\b")  # Not for X.
-_OF_CLASSES = re.compile(r"\bclass(es)?\b|out of bounds|unique")  # Complaints about a label of one value.
+_OF_CLASSES = re.compile(
+    r"\bclass(es)?\b|out of bounds|unique"
+)  # Complaints about a label of one value.
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,9 @@ def fit_fold(
         raise
     if scores.shape[0] != fold.test.size:
         name = type(estimator).__name__
-        raise InputError(f"{method} of {name} gives {scores.shape[0]} rows, expected {fold.test.size}")
+        raise InputError(
+            f"{method} of {name} gives {scores.shape[0]} rows, expected {fold.test.size}"
+        )
     return (estimator if fold.keep else None), scores
 
 
@@ -96,7 +104,9 @@ def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> No
 def _takes_several(estimator: Any) -> bool:
     """Whether a classifier says that it takes several labels."""
     tags = get_tags(estimator)
-    return bool(tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label))
+    return bool(
+        tags.target_tags.multi_output or (tags.classifier_tags and tags.classifier_tags.multi_label)
+    )
 
 
 def _one_line(error: Exception) -> str:

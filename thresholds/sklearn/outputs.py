@@ -50,15 +50,26 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
     if isinstance(raw, list | tuple) or np.ndim(raw) == 3:  # type: ignore[arg-type]
         parts: Sequence[Any] = raw  # type: ignore[assignment]
         if len(parts) != n_labels:
-            raise InputError(f"raw has {len(parts)} arrays, expected {n_labels}, one for each label")
-        each = classes if isinstance(classes, list | tuple) and len(classes) == n_labels else [None] * n_labels
-        columns = [_of_class(np.asarray(part), seen, positive) for part, seen in zip(parts, each, strict=True)]
+            raise InputError(
+                f"raw has {len(parts)} arrays, expected {n_labels}, one for each label"
+            )
+        each = (
+            classes
+            if isinstance(classes, list | tuple) and len(classes) == n_labels
+            else [None] * n_labels
+        )
+        columns = [
+            _of_class(np.asarray(part), seen, positive)
+            for part, seen in zip(parts, each, strict=True)
+        ]
         return np.stack(columns, axis=1)
     array = raw.toarray() if is_sparse(raw) else np.asarray(raw)  # type: ignore[attr-defined]
     if n_labels == 1:
         return _of_class(array, classes, positive)[:, np.newaxis]
     if array.ndim != 2 or array.shape[1] != n_labels:
-        raise InputError(f"raw has shape {array.shape}, expected {n_labels} columns, one for each label")
+        raise InputError(
+            f"raw has shape {array.shape}, expected {n_labels} columns, one for each label"
+        )
     return array
 
 
@@ -71,9 +82,13 @@ def _of_class(part: Scores, classes: Any, positive: Any) -> Scores:
     if part.ndim == 1:
         return -part if seen.size == 2 and at.size and at[0] == 0 else part
     if part.ndim == 2 and part.shape[1] == 1 and classes is None:
-        raise InputError("raw has one column for a label, and classes does not tell which class it is of")
+        raise InputError(
+            "raw has one column for a label, and classes does not tell which class it is of"
+        )
     if part.ndim != 2 or part.shape[1] != seen.size:
-        raise InputError(f"raw has shape {part.shape} for a label, expected a column for each of {seen.size} classes")
+        raise InputError(
+            f"raw has shape {part.shape} for a label, expected a column for each of {seen.size} classes"
+        )
     return part[:, at[0]] if at.size else np.zeros(len(part), part.dtype)
 
 
@@ -82,7 +97,10 @@ def scores_of(fitted: Any, X: Any, method: str, n_labels: int, positive: Any) ->
     name = f"{method} of {type(fitted).__name__}"
     try:
         stacked = stack_scores(
-            getattr(fitted, method)(X), getattr(fitted, "classes_", None), n_labels, positive=positive
+            getattr(fitted, method)(X),
+            getattr(fitted, "classes_", None),
+            n_labels,
+            positive=positive,
         )
     except InputError as error:
         raise InputError(str(error).replace("raw", name, 1)) from None
@@ -97,4 +115,6 @@ def method_of(estimator: Any, response_method: str) -> str:
             return method
     others = [method for method in METHODS if hasattr(estimator, method)]
     hint = f"response_method={others[0]!r}" if others else "a classifier with scores"
-    raise InputError(f"estimator {type(estimator).__name__} has no {' or '.join(wanted)}, expected {hint}")
+    raise InputError(
+        f"estimator {type(estimator).__name__} has no {' or '.join(wanted)}, expected {hint}"
+    )

@@ -43,7 +43,9 @@ def _fill_unlearned(pooled: Pooled, target: Target, folds: list[Fold]) -> None:
     """
     trained = [fold.train for fold in folds if fold.train is not None and fold.test is not None]
     positives = np.stack([target.positives(train) for train in trained])
-    constant = np.stack([is_constant(row, train.size) for row, train in zip(positives, trained, strict=True)])
+    constant = np.stack(
+        [is_constant(row, train.size) for row, train in zip(positives, trained, strict=True)]
+    )
     for label in np.flatnonzero(constant.any(axis=0)):
         scores, unlearned = pooled.scores[:, label], constant[pooled.folds, label]
         for k in np.flatnonzero(constant[:, label]):
@@ -73,7 +75,9 @@ def fit_thresholds(
     options = options | {"sample_weight": weights, "label_names": target.label_names}
     if pooled.folds.any():
         found = cross_fit(truth, pooled.scores, cv=pooled.folds, **options)
-        known = OutOfFold(found.out_of_fold, len(found.fold_thresholds), how, seed_of_folds(how, seed))
+        known = OutOfFold(
+            found.out_of_fold, len(found.fold_thresholds), how, seed_of_folds(how, seed)
+        )
         found = replace(found, rule=replace(found.rule, out_of_fold=known), how=how)
         return found.rule, found
     n_folds = fold_count(len(pooled.rows), weights, groups)

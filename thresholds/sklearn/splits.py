@@ -51,7 +51,9 @@ def make_splits(
         n_rows = truth.shape[0] if weighted is None else int(weighted.sum())
         cv = max(fold_count(truth.shape[0], weights, groups), 2) if cv is None else int(cv)
         if n_rows < cv:
-            raise InputError(f"cv is {cv} folds, and y has n_samples={n_rows} with weight, expected as many at least")
+            raise InputError(
+                f"cv is {cv} folds, and y has n_samples={n_rows} with weight, expected as many at least"
+            )
         return split_rows(cv, truth, y, weighted, groups, seed)
     splits = hasattr(cv, "split")
     given = list(cv.split(X, y, **split_params)) if splits else cv

@@ -21,7 +21,9 @@ class Target:
 
     y: Any  # as estimators take it: (n_samples, n_labels) int64, dense or CSR; or (n_samples,) classes
     truth: Matrix  # (n_samples, n_labels) 0/1
-    classes: Dense | None  # of a vector: one or two, the last of two is positive; None for an indicator
+    classes: (
+        Dense | None
+    )  # of a vector: one or two, the last of two is positive; None for an indicator
     label_names: tuple[str, ...] | None
 
     @classmethod
@@ -75,8 +77,12 @@ def _two_classes(classes: Any, vector: Dense) -> Dense:
     """Check the classes of a fitted classifier against y."""
     known = np.asarray(classes)
     if known.ndim != 1 or known.size > 2:
-        raise InputError(f"estimator was fitted on the classes {_checks.shown(classes)}, expected two, as y has")
+        raise InputError(
+            f"estimator was fitted on the classes {_checks.shown(classes)}, expected two, as y has"
+        )
     unknown = vector[~np.isin(vector, known)]
     if unknown.size:
-        raise InputError(f"y has {_checks.shown(unknown[0])}, expected the estimator's classes {known.tolist()}")
+        raise InputError(
+            f"y has {_checks.shown(unknown[0])}, expected the estimator's classes {known.tolist()}"
+        )
     return known

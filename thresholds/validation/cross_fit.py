@@ -17,7 +17,12 @@ from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
 from thresholds.fitting.empirical import fit_problem
-from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, FitOptions, with_fit_options
+from thresholds.fitting.options import (
+    DEFAULTS_FOR_NEW_ROWS,
+    FitArguments,
+    FitOptions,
+    with_fit_options,
+)
 from thresholds.metrics.counts import stacked
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
@@ -106,7 +111,9 @@ class CrossFit(Result):
         """Lay out the k labels whose thresholds depend most on the rows."""
         # Half a row: a label that one threshold never predicts has a ratio, too.
         half = 0.5 / self.folds.size
-        ratio = np.maximum(self.spread["predicted_most"], half) / np.maximum(self.spread["predicted_least"], half)
+        ratio = np.maximum(self.spread["predicted_most"], half) / np.maximum(
+            self.spread["predicted_least"], half
+        )
         order = np.argsort(-ratio, kind="stable")[:k]
         head = [
             ("", "", "", "folds'", "thresholds", "", "rows", "predicted"),
@@ -188,7 +195,9 @@ def cross_fit(
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     groups = _checks.aligned_rows(groups, "groups", **beside)
     cv = _checks.aligned_rows(cv, "cv", **beside)
-    y_true, y_score, label_names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
+    y_true, y_score, label_names = _checks.aligned(
+        y_true, "y_true", y_score, "y_score", label_names
+    )
     problem = Problem.of(
         y_true,
         y_score,
@@ -212,10 +221,15 @@ def cross_fit(
     weights = None if sample_weight is None else np.asarray(sample_weight)
     rule = fit_problem(problem, fit)
     fold_rules = [fit_problem(_rows_of(problem, train, weights), fit) for train, _ in pairs]
-    fold_thresholds = np.stack([fold_rule.thresholds for fold_rule in fold_rules])  # (n_folds, n_labels)
+    fold_thresholds = np.stack(
+        [fold_rule.thresholds for fold_rule in fold_rules]
+    )  # (n_folds, n_labels)
 
     # Judge each fold by the rule that has not seen it, and count all decisions together.
-    judged = [judge(fold_rule, problem.take(test)) for fold_rule, (_, test) in zip(fold_rules, pairs, strict=True)]
+    judged = [
+        judge(fold_rule, problem.take(test))
+        for fold_rule, (_, test) in zip(fold_rules, pairs, strict=True)
+    ]
     by_label = sum((fold.by_label for fold in judged[1:]), judged[0].by_label)
     together = Judged(by_label, stacked([fold.by_sample for fold in judged]))
     measured = None if problem.sample_weight is None else problem.sample_weight[judged_rows]
@@ -233,15 +247,21 @@ def cross_fit(
     )
 
 
-def _refuse_folds_without_weight(problem: Problem, pairs: list[tuple[Ints, Ints]], judged_rows: Ints) -> None:
+def _refuse_folds_without_weight(
+    problem: Problem, pairs: list[tuple[Ints, Ints]], judged_rows: Ints
+) -> None:
     """Refuse folds all of whose rows, to be fitted on or judged, weigh nothing."""
     if problem.unit_weights is None:
         return
     if not problem.unit_weights[judged_rows].any():
-        raise InputError("sample_weight is 0 for every row that cv judges, expected at least one positive weight")
+        raise InputError(
+            "sample_weight is 0 for every row that cv judges, expected at least one positive weight"
+        )
     for k, (train, _) in enumerate(pairs):
         if not problem.unit_weights[train].any():
-            raise InputError(f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight")
+            raise InputError(
+                f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight"
+            )
 
 
 def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:

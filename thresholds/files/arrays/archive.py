@@ -24,18 +24,25 @@ from thresholds.files.source import row_slices
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 _ENCRYPTED, _SIZES_FOLLOW, _UTF_8 = 0x61, 8, 0x800  # bits of a member's flags
-_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # compressions of which Python unpacks no more than asked for
+_BOUNDED = (
+    zipfile.ZIP_STORED,
+    zipfile.ZIP_DEFLATED,
+)  # compressions of which Python unpacks no more than asked for
 _COMPRESSIONS = (*_BOUNDED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _MOST_INFLATED = 1032  # bytes that one byte of deflate can stand for
 _MARK = b"PK\x03\x04"  # that a member's header in the archive begins with
-_LOCAL_HEADER = struct.Struct("<4s5H3L2H")  # of a member in the archive, before its name and extra field
+_LOCAL_HEADER = struct.Struct(
+    "<4s5H3L2H"
+)  # of a member in the archive, before its name and extra field
 _IN_EXTRA = 2**32 - 1  # a size that stands in the extra field, where there is room for it
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
 _LONGEST_TEXT = 2**16  # of a name or key, in bytes
 _LONGEST_DIRECTORY = 2**20  # of an archive, in bytes: room for 10,000 arrays and more
 _CHUNK = 2**20  # bytes that are read at once
 _PACKED_CHUNK = 2**12  # of bzip2 and LZMA, where that may stand for 80 MB
-_MOST_EMPTY = 2**22  # labels without a stored entry that a CSR matrix may have: its shape costs it nothing
+_MOST_EMPTY = (
+    2**22
+)  # labels without a stored entry that a CSR matrix may have: its shape costs it nothing
 
 
 class _Header(NamedTuple):
@@ -61,7 +68,9 @@ class _Limited(io.FileIO):
     def read(self, size: int | None = -1, /) -> bytes:
         """Read so many bytes: of the directory all of it, which is more than what is read of the end before."""
         if size is not None and size > _LONGEST_DIRECTORY:
-            raise ValueError(f"its directory has {size:,} bytes, expected at most {_LONGEST_DIRECTORY:,}")
+            raise ValueError(
+                f"its directory has {size:,} bytes, expected at most {_LONGEST_DIRECTORY:,}"
+            )
         return super().read(size) or b""
 
 
@@ -75,9 +84,18 @@ class Archive:
                 raise InputError(f"{path} is a single array, expected an archive of arrays")
             with _Limited(path) as directory, zipfile.ZipFile(directory) as archive:
                 members = archive.infolist()
-            if any(member.flag_bits & _ENCRYPTED or member.compress_type not in _COMPRESSIONS for member in members):
-                raise self._damaged("it is encrypted, or compressed in a way that Python does not know")
-            doubled = [name for name, times in Counter(member.filename for member in members).items() if times > 1]
+            if any(
+                member.flag_bits & _ENCRYPTED or member.compress_type not in _COMPRESSIONS
+                for member in members
+            ):
+                raise self._damaged(
+                    "it is encrypted, or compressed in a way that Python does not know"
+                )
+            doubled = [
+                name
+                for name, times in Counter(member.filename for member in members).items()
+                if times > 1
+            ]
             if doubled:
                 raise self._damaged(f"it has {listed(doubled)} twice, expected each array once")
             self._members = {member.filename: member for member in members}
@@ -109,13 +127,17 @@ class Archive:
         if key in self.files:
             shape = self.header(key).shape
             if len(shape) not in (1, 2):
-                raise InputError(f"{key} of {self._path.name} has shape {shape}, expected (n_samples, n_labels)")
+                raise InputError(
+                    f"{key} of {self._path.name} has shape {shape}, expected (n_samples, n_labels)"
+                )
             n_samples, n_labels = shape[0], shape[1] if len(shape) == 2 else 1
         else:
             n_samples, n_labels = self._csr_shape(key)
         if n_samples < 1 or n_labels < 1:
             expected = "at least one row and one label"
-            raise InputError(f"{key} of {self._path.name} has shape {(n_samples, n_labels)}, expected {expected}")
+            raise InputError(
+                f"{key} of {self._path.name} has shape {(n_samples, n_labels)}, expected {expected}"
+            )
         return n_samples, n_labels
 
     def dtype(self, key: str) -> np.dtype[Any]:
@@ -133,7 +155,9 @@ class Archive:
         else:
             with self._opened(key) as member:
                 for rows in row_slices(n_samples, n_labels):
-                    yield self._read(member, (rows.stop - rows.start) * n_labels).reshape(-1, n_labels)
+                    yield self._read(member, (rows.stop - rows.start) * n_labels).reshape(
+                        -1, n_labels
+                    )
 
     def header(self, key: str) -> _Header:
         """Read what a member says of its array."""
@@ -144,13 +168,19 @@ class Archive:
         """Return the shape of a CSR matrix; its entries bound the number of its labels."""
         lacking = [part for part in CSR_PARTS if f"{key}_{part}" not in self.files]
         if lacking:
-            raise InputError(f"{self._path.name} lacks {key}_{lacking[0]}, expected the four arrays of a CSR matrix")
+            raise InputError(
+                f"{self._path.name} lacks {key}_{lacking[0]}, expected the four arrays of a CSR matrix"
+            )
         if self.header(f"{key}_shape").shape != (2,):
-            raise self._malformed(key, f"its shape is an array of shape {self.header(f'{key}_shape').shape}")
+            raise self._malformed(
+                key, f"its shape is an array of shape {self.header(f'{key}_shape').shape}"
+            )
         n_samples, n_labels = self._whole(key, self.array(f"{key}_shape")).tolist()
         most = math.prod(self.header(f"{key}_data").shape) + _MOST_EMPTY
         if n_labels > most:
-            raise self._malformed(key, f"it has {n_labels:,} labels, expected at most {most:,} of so few entries")
+            raise self._malformed(
+                key, f"it has {n_labels:,} labels, expected at most {most:,} of so few entries"
+            )
         return n_samples, n_labels
 
     def _refuse_odd_parts(self, key: str, n_samples: int) -> None:
@@ -158,7 +188,9 @@ class Archive:
         data, indices, indptr = (self.header(f"{key}_{part}").shape for part in CSR_PARTS[:3])
         if indptr != (n_samples + 1,) or len(data) != 1 or data != indices:
             shapes = f"{data}, {indices} and {indptr}"
-            raise self._malformed(key, f"data, indices and indptr have shapes {shapes}, with {n_samples:,} rows")
+            raise self._malformed(
+                key, f"data, indices and indptr have shapes {shapes}, with {n_samples:,} rows"
+            )
 
     def _csr_blocks(self, key: str, n_samples: int, n_labels: int) -> Iterator[Matrix]:
         """Read the stored entries of a few rows at a time."""
@@ -175,9 +207,13 @@ class Archive:
     def _refuse_odd_starts(self, key: str, starts: Dense, n_stored: int) -> None:
         """Refuse index pointers that do not rise from 0 to the number of entries."""
         if starts[0] != 0 or (starts[1:] < starts[:-1]).any() or starts[-1] != n_stored:
-            raise self._malformed(key, f"index pointers do not rise from 0 to {n_stored:,}, the number of entries")
+            raise self._malformed(
+                key, f"index pointers do not rise from 0 to {n_stored:,}, the number of entries"
+            )
 
-    def _csr(self, key: str, data: Dense, indices: Dense, indptr: Dense, shape: tuple[int, ...]) -> Matrix:
+    def _csr(
+        self, key: str, data: Dense, indices: Dense, indptr: Dense, shape: tuple[int, ...]
+    ) -> Matrix:
         """Make a CSR array; the checks of whoever uses it go further."""
         from scipy import sparse
 
@@ -194,11 +230,15 @@ class Archive:
         info, start = self._members[f"{key}.npy"], self._starts[f"{key}.npy"]
         with open(self._path, "rb") as file:
             file.seek(start)
-            stream = zipfile.ZipExtFile(file, "r", info)  # not of a ZipFile, which reads the whole directory first
+            stream = zipfile.ZipExtFile(
+                file, "r", info
+            )  # not of a ZipFile, which reads the whole directory first
             header = self._header(stream)
             n_bytes = stream.tell() + math.prod(header.shape) * header.dtype.itemsize
             if n_bytes != info.file_size:
-                raise self._damaged(f"{key} takes {n_bytes:,} bytes, and {info.file_size:,} are there")
+                raise self._damaged(
+                    f"{key} takes {n_bytes:,} bytes, and {info.file_size:,} are there"
+                )
             yield _Member(header, stream, start + stream.tell(), info.compress_type)
 
     def _header(self, stream: zipfile.ZipExtFile) -> _Header:
@@ -208,16 +248,26 @@ class Archive:
             start += stream.read(2)
         size = int.from_bytes(start[8:], "little")
         if size > _LONGEST_HEADER:
-            raise self._damaged(f"the header of an array has {size:,} bytes, expected at most {_LONGEST_HEADER:,}")
+            raise self._damaged(
+                f"the header of an array has {size:,} bytes, expected at most {_LONGEST_HEADER:,}"
+            )
         whole = io.BytesIO(start + stream.read(size))
-        read = npy.read_array_header_1_0 if npy.read_magic(whole) == (1, 0) else npy.read_array_header_2_0
+        read = (
+            npy.read_array_header_1_0
+            if npy.read_magic(whole) == (1, 0)
+            else npy.read_array_header_2_0
+        )
         header = _Header(*read(whole))
         if header.dtype.hasobject:
             raise self._damaged("it holds pickled objects")
         if header.dtype.kind == "V" or not header.dtype.itemsize:
-            raise self._damaged(f"it holds an array of dtype {header.dtype}, expected numbers or text")
+            raise self._damaged(
+                f"it holds an array of dtype {header.dtype}, expected numbers or text"
+            )
         if header.dtype.kind in "US" and header.dtype.itemsize > _LONGEST_TEXT:
-            raise self._damaged(f"it holds text of dtype {header.dtype}, expected at most {_LONGEST_TEXT:,} bytes each")
+            raise self._damaged(
+                f"it holds text of dtype {header.dtype}, expected at most {_LONGEST_TEXT:,} bytes each"
+            )
         if any(length < 0 for length in header.shape):
             raise self._damaged(f"it holds an array of shape {header.shape}")
         return header
@@ -244,21 +294,34 @@ class Archive:
         _, _, flags, compression, _, _, *sizes, n_name, n_extra = _LOCAL_HEADER.unpack(fields)
         own_name, extra = stream.read(n_name), stream.read(n_extra)
         if own_name != info.orig_filename.encode("utf-8" if flags & _UTF_8 else "cp437"):
-            raise self._damaged(f"the directory names {name}, and the header there {shown(own_name)}")
+            raise self._damaged(
+                f"the directory names {name}, and the header there {shown(own_name)}"
+            )
         if _IN_EXTRA in sizes[1:]:
             sizes[1:] = _long_sizes(extra) or sizes[1:]
         if compression != info.compress_type:
-            raise self._damaged(f"the header of {name} and the directory differ in how it is compressed")
+            raise self._damaged(
+                f"the header of {name} and the directory differ in how it is compressed"
+            )
         if not flags & _SIZES_FOLLOW and sizes != [info.CRC, info.compress_size, info.file_size]:
-            raise self._damaged(f"the header of {name} and the directory differ in sizes or checksum")
-        if info.compress_type == zipfile.ZIP_DEFLATED and info.file_size > _MOST_INFLATED * info.compress_size + 64:
-            raise self._damaged(f"{name} says to have {info.file_size:,} bytes, more than it can hold")
+            raise self._damaged(
+                f"the header of {name} and the directory differ in sizes or checksum"
+            )
+        if (
+            info.compress_type == zipfile.ZIP_DEFLATED
+            and info.file_size > _MOST_INFLATED * info.compress_size + 64
+        ):
+            raise self._damaged(
+                f"{name} says to have {info.file_size:,} bytes, more than it can hold"
+            )
         return int(info.header_offset + _LOCAL_HEADER.size + n_name + n_extra)
 
     def _whole(self, key: str, numbers: Dense) -> Dense:
         """Return whole numbers in the narrowest index dtype that SciPy knows and that holds them."""
         if numbers.dtype.kind not in "iu":
-            raise self._malformed(key, f"indices and shape have dtype {numbers.dtype}, expected whole numbers")
+            raise self._malformed(
+                key, f"indices and shape have dtype {numbers.dtype}, expected whole numbers"
+            )
         if numbers.size and not -(2**63) <= int(numbers.min()) <= int(numbers.max()) < 2**63:
             raise self._malformed(key, f"an index is {numbers.max()}")
         fits = numbers.size == 0 or -(2**31) <= numbers.min() <= numbers.max() < 2**31

@@ -18,11 +18,15 @@ class NpySource(Source):
         self.score_key = path.stem
         cells = npy.open_memmap(path, mode="r")
         if cells.ndim not in (1, 2) or not cells.size:
-            raise InputError(f"{path} has shape {cells.shape}, expected (n_samples, n_labels), at least one of each")
+            raise InputError(
+                f"{path} has shape {cells.shape}, expected (n_samples, n_labels), at least one of each"
+            )
         refuse_other_numbers(path.name, self.score_key, cells.dtype)
         for option, column in (("--groups", wanted.groups), ("--key", wanted.key)):
             if column is not None:
-                raise InputError(f"{option} is {column!r} with {path.name}, which has no columns, expected None")
+                raise InputError(
+                    f"{option} is {column!r} with {path.name}, which has no columns, expected None"
+                )
         self._cells = cells[:, np.newaxis] if cells.ndim == 1 else cells
         self.n_samples, self.n_labels = self._cells.shape
         self.label_names = wanted.label_names

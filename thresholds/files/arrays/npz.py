@@ -48,7 +48,9 @@ class NpzSource(Source):
 
         # Whatever has no role is listed.
         roles = {self.score_key, self.truth_key, wanted.groups, wanted.key, "label_names"}
-        self.left_out = _left_out(archive, roles if truth_only else roles | {"calib_idx", "test_idx"})
+        self.left_out = _left_out(
+            archive, roles if truth_only else roles | {"calib_idx", "test_idx"}
+        )
         self.notes = noted(self.left_out, f" of {path.name}" if truth_only else "")
 
     def whole(self) -> Block:
@@ -58,7 +60,9 @@ class NpzSource(Source):
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order; compressed and sparse scores are read as a stream."""
-        y_true = self._archive.matrix(self.truth_key) if truth and self.truth_key is not None else None
+        y_true = (
+            self._archive.matrix(self.truth_key) if truth and self.truth_key is not None else None
+        )
         first = 0
         for scores in self._archive.row_blocks(self.score_key):
             rows = slice(first, first + scores.shape[0])
@@ -99,14 +103,20 @@ def _choose_key(name: str, archive: Archive, wanted: str | None, usual: str) -> 
     what, option = ("scores", "--score-key") if usual == "y_score" else ("truth", "--truth-column")
     if wanted is not None:
         if wanted not in _matrices(archive, ""):
-            raise InputError(f"{name} has no {what} {wanted!r}, expected one of {', '.join(keys) or 'none'}")
+            raise InputError(
+                f"{name} has no {what} {wanted!r}, expected one of {', '.join(keys) or 'none'}"
+            )
         return wanted
     if usual in keys:
         return usual
     if len(keys) > 1:
-        raise InputError(f"{name} has the {what} {', '.join(keys)}, expected one of them as {option}")
+        raise InputError(
+            f"{name} has the {what} {', '.join(keys)}, expected one of them as {option}"
+        )
     if not keys:
-        raise InputError(f"{name} has no {usual}, expected the {what} under that key, or its name as {option}")
+        raise InputError(
+            f"{name} has no {usual}, expected the {what} under that key, or its name as {option}"
+        )
     return keys[0]
 
 
@@ -117,7 +127,9 @@ def _truth_key(name: str, archive: Archive, wanted: str | None) -> str | None:
     return "y_true" if "y_true" in _matrices(archive, "y_true") else None
 
 
-def _label_names(name: str, archive: Archive, wanted: Wanted, n_labels: int) -> tuple[str, ...] | None:
+def _label_names(
+    name: str, archive: Archive, wanted: Wanted, n_labels: int
+) -> tuple[str, ...] | None:
     """Return the label names: asked for, or the file's own."""
     names = wanted.label_names
     if names is None and "label_names" in archive.files:
@@ -138,13 +150,19 @@ def _rows(name: str, archive: Archive, key: str, n_samples: int) -> Ints | None:
         return None
     rows = archive.array(key)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.size == 0:
-        raise InputError(f"{key} of {name} has shape {rows.shape} and dtype {rows.dtype}, expected row numbers")
+        raise InputError(
+            f"{key} of {name} has shape {rows.shape} and dtype {rows.dtype}, expected row numbers"
+        )
     if rows.min() < 0 or rows.max() >= n_samples:
-        raise InputError(f"{key} of {name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}")
+        raise InputError(
+            f"{key} of {name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}"
+        )
     return rows.astype(np.int64)
 
 
-def _vector(name: str, archive: Archive, key: str | None, n_samples: int, what: str) -> Dense | None:
+def _vector(
+    name: str, archive: Archive, key: str | None, n_samples: int, what: str
+) -> Dense | None:
     """Read the groups, or the keys, of the rows; None where none are asked for."""
     if key is None:
         return None
@@ -152,5 +170,7 @@ def _vector(name: str, archive: Archive, key: str | None, n_samples: int, what: 
         raise InputError(f"{name} has no array {key!r}, expected the {what} of each row")
     shape = archive.header(key).shape
     if shape != (n_samples,):
-        raise InputError(f"{key} of {name} has shape {shape}, expected {(n_samples,)}, one {what} for each row")
+        raise InputError(
+            f"{key} of {name} has shape {shape}, expected {(n_samples,)}, one {what} for each row"
+        )
     return archive.array(key)

@@ -27,8 +27,12 @@ from thresholds.files.tables.arrow_columns import (
 )
 from thresholds.files.tables.columns import Batch, Kind, ListColumn, NoValue, Table
 
-_BUFFER_BYTES = 2**16  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
-_BLOCK_BYTES = 2**20  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
+_BUFFER_BYTES = (
+    2**16
+)  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
+_BLOCK_BYTES = (
+    2**20
+)  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
 _ROWS_IN_BLOCK = 8
 _MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
@@ -48,13 +52,17 @@ def pyarrow(name: str) -> Any:
 class ArrowTable(Table):
     """A table whose reader gives Arrow's record batches."""
 
-    def __init__(self, path: Path, schema: Any, n_rows: int | None, features: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, path: Path, schema: Any, n_rows: int | None, features: Mapping[str, Any] | None = None
+    ) -> None:
         self.name = path.name
         self.n_rows = n_rows
         self._path = path
         doubled = [name for name, times in Counter(schema.names).items() if times > 1]
         if doubled:
-            raise InputError(f"{path.name} has several columns named {listed(doubled)}, expected each name once")
+            raise InputError(
+                f"{path.name} has several columns named {listed(doubled)}, expected each name once"
+            )
         self.label_names = names_in(schema, path.name)
         features = features_in(schema, path.name) if features is None else features
         index = index_columns(schema)
@@ -97,7 +105,9 @@ class ArrowTable(Table):
 
     def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
         """Return each column with a batch that has its first rows, if there are any."""
-        batch = next((batch for batch in self.record_batches(columns, n_rows) if batch.num_rows), None)
+        batch = next(
+            (batch for batch in self.record_batches(columns, n_rows) if batch.num_rows), None
+        )
         return iter(()) if batch is None else ((column, batch) for column in columns)
 
     def _plain(self, batch: Any, columns: Sequence[str], first: int) -> Batch:
@@ -127,19 +137,26 @@ class ParquetTable(ArrowTable):
         """Read one column after another, as a page of each is in memory while it is read."""
         with self._open(self._path) as file:
             for column in columns:
-                batch = next((batch for batch in self._batches_of(file, [column], n_rows) if batch.num_rows), None)
+                batch = next(
+                    (batch for batch in self._batches_of(file, [column], n_rows) if batch.num_rows),
+                    None,
+                )
                 if batch is not None:
                     yield column, batch
 
     @staticmethod
-    def _batches_of(file: Any, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()) -> Iterator[Any]:
+    def _batches_of(
+        file: Any, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()
+    ) -> Iterator[Any]:
         """Read columns of an open file; fewer rows where `lists`, by their place in the file, are long on average."""
         for group in range(file.num_row_groups):
             described, step = file.metadata.row_group(group), n_rows
             for place in lists:
                 mean = -(-described.column(place).num_values // max(1, described.num_rows))
                 step = min(step, rows_per_block(mean))
-            yield from file.iter_batches(step, row_groups=[group], columns=list(columns), use_threads=False)
+            yield from file.iter_batches(
+                step, row_groups=[group], columns=list(columns), use_threads=False
+            )
 
     @staticmethod
     def _open(path: Path) -> Any:
@@ -181,8 +198,12 @@ class CsvTable(ArrowTable):
         """Open the file."""
         from pyarrow import csv
 
-        convert = csv.ConvertOptions(column_types=self._types, include_columns=columns, strings_can_be_null=False)
-        return csv.open_csv(os.fspath(path), csv.ReadOptions(block_size=_block_size(path)), convert_options=convert)
+        convert = csv.ConvertOptions(
+            column_types=self._types, include_columns=columns, strings_can_be_null=False
+        )
+        return csv.open_csv(
+            os.fspath(path), csv.ReadOptions(block_size=_block_size(path)), convert_options=convert
+        )
 
 
 class DatasetTable(ArrowTable):
@@ -220,14 +241,20 @@ class DatasetTable(ArrowTable):
         pa = pyarrow(path.name)
         with pa.memory_map(os.fspath(path)) as stream:
             messages = iter(pa.ipc.MessageReader.open_stream(stream))
-            return sum(_n_rows(message.metadata) for message in messages if message.type == "record batch")
+            return sum(
+                _n_rows(message.metadata) for message in messages if message.type == "record batch"
+            )
 
 
 def _lists_in(file: Any, columns: Sequence[str]) -> list[int]:
     """Return the places of the columns of lists in a parquet file."""
     leaves = [file.schema.column(place) for place in range(len(file.schema))]
     names = tuple(columns)
-    return [place for place, leaf in enumerate(leaves) if leaf.max_repetition_level and leaf.path.startswith(names)]
+    return [
+        place
+        for place, leaf in enumerate(leaves)
+        if leaf.max_repetition_level and leaf.path.startswith(names)
+    ]
 
 
 def _n_rows(header: Any) -> int:
@@ -253,13 +280,19 @@ def _block_size(path: Path) -> int:
         header, row = (lines.readline(LONGEST_LINE + 1) for _ in range(2))
     longest = max(len(header), len(row))
     if longest > LONGEST_LINE:
-        raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that")
+        raise InputError(
+            f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
+        )
     if header.count(b",") >= _MOST_COLUMNS:
-        raise InputError(f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}, or lists")
+        raise InputError(
+            f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}, or lists"
+        )
     try:
         header.decode()
     except UnicodeDecodeError:
-        raise InputError(f"{path} cannot be read: its header is not UTF-8, expected that encoding") from None
+        raise InputError(
+            f"{path} cannot be read: its header is not UTF-8, expected that encoding"
+        ) from None
     return max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE))
 
 
@@ -275,12 +308,20 @@ def _data_files(folder: Path) -> list[str]:
     if entries == []:
         raise InputError(f"{folder.name} has no rows, expected at least one")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError(f"{folder.name} has no data files in state.json, expected a dataset that save_to_disk wrote")
+        raise InputError(
+            f"{folder.name} has no data files in state.json, expected a dataset that save_to_disk wrote"
+        )
     names = list[str]()
     for entry in entries:
         name = entry.get("filename")
-        if not isinstance(name, str) or name in ("", ".", "..") or PureWindowsPath(name).name != name:
-            raise InputError(f"state.json of {folder.name} names {shown(name)}, expected files of its own folder")
+        if (
+            not isinstance(name, str)
+            or name in ("", ".", "..")
+            or PureWindowsPath(name).name != name
+        ):
+            raise InputError(
+                f"state.json of {folder.name} names {shown(name)}, expected files of its own folder"
+            )
         names.append(name)
     return names
 

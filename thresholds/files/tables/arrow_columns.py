@@ -37,7 +37,10 @@ def _is_view(type_: Any) -> bool:
     """Whether a column holds lists that lie anywhere, which older versions of pyarrow do not know."""
     from pyarrow import types
 
-    return any(getattr(types, f"is_{kind}", lambda _: False)(type_) for kind in ("list_view", "large_list_view"))
+    return any(
+        getattr(types, f"is_{kind}", lambda _: False)(type_)
+        for kind in ("list_view", "large_list_view")
+    )
 
 
 def _shown(type_: Any) -> str:
@@ -98,7 +101,9 @@ def values_of(array: Any) -> Dense | ListColumn:
     if _kind(values.type) != "text":
         return ListColumn(_flat(values), offsets)
     coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
-    return ListColumn(coded.indices.to_numpy(zero_copy_only=False), offsets, tuple(coded.dictionary.to_pylist()))
+    return ListColumn(
+        coded.indices.to_numpy(zero_copy_only=False), offsets, tuple(coded.dictionary.to_pylist())
+    )
 
 
 def _refuse_shared(n_values: int, n_stored: int) -> None:
@@ -113,7 +118,9 @@ def _refuse_shared(n_values: int, n_stored: int) -> None:
 def _refuse_null(array: Any) -> None:
     """Refuse rows without a value."""
     if array.null_count:
-        raise NoValue("", int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0]), "")
+        raise NoValue(
+            "", int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0]), ""
+        )
 
 
 def _flat(array: Any) -> Dense:
@@ -165,5 +172,9 @@ def class_names(feature: Any) -> tuple[str, ...] | None:
         feature = feature[0]
     while isinstance(feature, dict) and isinstance(feature.get("feature"), dict):
         feature = feature["feature"]
-    names = feature.get("names") if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" else None
+    names = (
+        feature.get("names")
+        if isinstance(feature, dict) and feature.get("_type") == "ClassLabel"
+        else None
+    )
     return None if names is None else names_of_labels(names)

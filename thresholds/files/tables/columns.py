@@ -17,11 +17,15 @@ from thresholds._checks import InputError, listed, shown
 from thresholds.files.source import Wanted
 
 Form = Literal["flat", "list", "mapping"]  # a mapping has label names for keys
-Kind = Literal["float", "int", "bool", "text", "none", "other"]  # "none": nothing but nulls or empty lists
+Kind = Literal[
+    "float", "int", "bool", "text", "none", "other"
+]  # "none": nothing but nulls or empty lists
 
 SEPARATORS = "_.:/"
 NUMBERS = ("float", "int", "bool")  # kinds of columns
-_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")  # as pandas calls an index without a name in a file
+_INDEX = re.compile(
+    r"|Unnamed: \d+|__index_level_\d+__"
+)  # as pandas calls an index without a name in a file
 _SHOWN = 5
 
 
@@ -89,18 +93,24 @@ class ColumnChoice(NamedTuple):
     columns: tuple[str, ...]
     names: tuple[str, ...] | None  # of the labels, in the order of the columns
     form: Literal["wide", "list", "mapping"]
-    order: tuple[int, ...] | None = None  # of the values of a mapping, to be put into that of the labels
+    order: tuple[int, ...] | None = (
+        None  # of the values of a mapping, to be put into that of the labels
+    )
 
 
 Columns = Mapping[str, Column]
 
 
-def choose_scores(name: str, columns: Columns, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
+def choose_scores(
+    name: str, columns: Columns, wanted: Wanted, because: Callable[[str], str]
+) -> ColumnChoice:
     """Choose the columns of the scores; `because` says why a label that is asked for has none."""
     if wanted.scores is not None:
         asked_for = _named(columns, wanted.scores)
         if asked_for is None:
-            raise InputError(f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}")
+            raise InputError(
+                f"{name} has no column {wanted.scores!r}, expected one of {listed(columns)}"
+            )
         return _of_scores(name, columns, asked_for)
     usual = _named(columns, "y_score")
     if usual is not None:
@@ -108,18 +118,30 @@ def choose_scores(name: str, columns: Columns, wanted: Wanted, because: Callable
 
     # No name says it: the only column of lists, else all columns of numbers.
     others = _others(columns, wanted)
-    lists = [key for key, column in others.items() if column.form == "mapping" or _is_list(column, "float")]
+    lists = [
+        key
+        for key, column in others.items()
+        if column.form == "mapping" or _is_list(column, "float")
+    ]
     if len(lists) > 1:
-        raise InputError(f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column")
-    return _single_column(columns, lists[0]) if lists else _all_numeric(name, others, wanted, because)
+        raise InputError(
+            f"{name} may have its scores in {listed(lists)}, expected one of them as --score-column"
+        )
+    return (
+        _single_column(columns, lists[0]) if lists else _all_numeric(name, others, wanted, because)
+    )
 
 
-def choose_truth(name: str, columns: Columns, wanted: Wanted, scores: ColumnChoice | None) -> ColumnChoice | None:
+def choose_truth(
+    name: str, columns: Columns, wanted: Wanted, scores: ColumnChoice | None
+) -> ColumnChoice | None:
     """Choose the columns of the truth, if there are any; `scores` is None for a file of truth alone."""
     if wanted.truth is not None:
         asked_for = _named(columns, wanted.truth)
         if asked_for is None:
-            raise InputError(f"{name} has no column {wanted.truth!r}, expected one of {listed(columns)}")
+            raise InputError(
+                f"{name} has no column {wanted.truth!r}, expected one of {listed(columns)}"
+            )
         return asked_for
     usual = _named(columns, "y_true")
     if usual is not None:
@@ -130,16 +152,22 @@ def choose_truth(name: str, columns: Columns, wanted: Wanted, scores: ColumnChoi
     others = {key: column for key, column in _others(columns, wanted).items() if key not in taken}
     if scores is None and wanted.label_names is not None and _all_flat(others, wanted.label_names):
         return ColumnChoice("label columns", wanted.label_names, wanted.label_names, "wide")
-    lists = [key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")]
+    lists = [
+        key for key, column in others.items() if _is_list(column, "text", "int", "bool", "none")
+    ]
     if len(lists) > 1:
-        raise InputError(f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column")
+        raise InputError(
+            f"{name} may have its truth in {listed(lists)}, expected one of them as --truth-column"
+        )
     if lists:
         return _single_column(columns, lists[0])
     if scores is not None:
         return None
     wide = tuple(_of_numbers(others))
     if not wide:
-        raise InputError(f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1")
+        raise InputError(
+            f"{name} has no truth, expected it in a column y_true, in lists or in columns of 0 and 1"
+        )
     return ColumnChoice("all columns", wide, wide, "wide")
 
 
@@ -147,7 +175,11 @@ def difference_of(first: Table, other: Table, used: Sequence[str]) -> str | None
     """Say how columns differ from those of the first shard: in names, or in the type of a column that is used."""
     lacking = [key for key in first.columns if key not in other.columns]
     lacking = [key for key in lacking if key in used or not first.columns[key].optional]
-    new = [key for key, column in other.columns.items() if key not in first.columns and not column.optional]
+    new = [
+        key
+        for key, column in other.columns.items()
+        if key not in first.columns and not column.optional
+    ]
     if lacking or new:
         words = [f"lacks {listed(lacking)}"] if lacking else []
         words += [f"has {listed(new)}"] if new else []
@@ -157,7 +189,12 @@ def difference_of(first: Table, other: Table, used: Sequence[str]) -> str | None
         now = other.columns[key]
         # A shard of nothing but nulls, or empty lists, does not say of what.
         empty = "none" in (was.kind, now.kind) and was.form == now.form
-        if not empty and (was.form, was.type, was.width, was.names) != (now.form, now.type, now.width, now.names):
+        if not empty and (was.form, was.type, was.width, was.names) != (
+            now.form,
+            now.type,
+            now.width,
+            now.names,
+        ):
             what = "other label names" if was.type == now.type else now.type
             return f"has {what} in the column {key!r}, expected {was.type} as in the first shard, {first.name}"
     if first.label_names != other.label_names:
@@ -173,7 +210,10 @@ def _is_list(column: Column, *kinds: Kind) -> bool:
 def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
     """Whether there is a column of numbers for each of the names."""
     return all(
-        name in columns and columns[name].form == "flat" and columns[name].kind in (*NUMBERS, "none") for name in names
+        name in columns
+        and columns[name].form == "flat"
+        and columns[name].kind in (*NUMBERS, "none")
+        for name in names
     )
 
 
@@ -192,13 +232,22 @@ def _named(columns: Columns, name: str) -> ColumnChoice | None:
     wide = tuple(
         key
         for key, column in columns.items()
-        if len(key) > len(name) + 1 and key.startswith(name) and key[len(name)] in SEPARATORS and column.form == "flat"
+        if len(key) > len(name) + 1
+        and key.startswith(name)
+        and key[len(name)] in SEPARATORS
+        and column.form == "flat"
     )
     if name in columns and columns[name].form == "flat" and wide:
-        raise InputError(f"columns {name!r} and {listed(wide)} may both hold labels, expected one or the other")
+        raise InputError(
+            f"columns {name!r} and {listed(wide)} may both hold labels, expected one or the other"
+        )
     if name in columns:
         return _single_column(columns, name)
-    return ColumnChoice(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide") if wide else None
+    return (
+        ColumnChoice(name, wide, tuple(key[len(name) + 1 :] for key in wide), "wide")
+        if wide
+        else None
+    )
 
 
 def _single_column(columns: Columns, name: str) -> ColumnChoice:
@@ -231,7 +280,9 @@ def _of_numbers(columns: Columns) -> dict[str, Column]:
     }
 
 
-def _all_numeric(name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]) -> ColumnChoice:
+def _all_numeric(
+    name: str, others: Columns, wanted: Wanted, because: Callable[[str], str]
+) -> ColumnChoice:
     """Take the columns that are named for labels, else all columns of numbers."""
     if wanted.label_names is not None:
         numbers = {key: column for key, column in others.items() if _all_flat(others, (key,))}
@@ -244,7 +295,9 @@ def _all_numeric(name: str, others: Columns, wanted: Wanted, because: Callable[[
         return ColumnChoice("label columns", wanted.label_names, wanted.label_names, "wide")
     numbers = _of_numbers(others)
     if not numbers:
-        described = [f"{shown(key)} ({column.type})" for key, column in list(others.items())[:_SHOWN]]
+        described = [
+            f"{shown(key)} ({column.type})" for key, column in list(others.items())[:_SHOWN]
+        ]
         raise InputError(
             f"{name} has no scores in {', '.join(described) or 'no columns'}, expected columns of numbers,"
             " or a column of lists of them, as --score-column"

@@ -41,7 +41,9 @@ def _floats(cells: Dense) -> Dense:
     return cells.astype(np.float64) if cells.dtype.kind == "O" else cells
 
 
-def indicator(cells: Dense, what: str, first: int, label_names: Sequence[str] | None) -> npt.NDArray[np.uint8]:
+def indicator(
+    cells: Dense, what: str, first: int, label_names: Sequence[str] | None
+) -> npt.NDArray[np.uint8]:
     """Return a matrix of 0 and 1 as such; `first` is the number of its first row, `what` it is for messages."""
     if cells.dtype.kind == "b":
         return cells.astype(np.uint8)
@@ -78,8 +80,12 @@ def from_positions(batch: Batch, column: str, n_labels: int, places: Dense | Non
     what = f"column {column!r} of {batch.name}"
     if places is None:
         return label_lists.indicator_of(lists.values, lists.offsets, n_labels, what, batch.first)
-    in_file_order = label_lists.indicator_of(lists.values, lists.offsets, places.size, what, batch.first)
-    return label_lists.indicator_of(places[in_file_order.indices], in_file_order.indptr, n_labels, what, batch.first)
+    in_file_order = label_lists.indicator_of(
+        lists.values, lists.offsets, places.size, what, batch.first
+    )
+    return label_lists.indicator_of(
+        places[in_file_order.indices], in_file_order.indptr, n_labels, what, batch.first
+    )
 
 
 def logistic(scores: Matrix) -> Matrix:
@@ -88,8 +94,12 @@ def logistic(scores: Matrix) -> Matrix:
     NaN and +inf stay what they are, to be refused like those of other scores.
     """
     if not isinstance(scores, np.ndarray):
-        return type(scores)((logistic(scores.data), scores.indices, scores.indptr), shape=scores.shape)
+        return type(scores)(
+            (logistic(scores.data), scores.indices, scores.indptr), shape=scores.shape
+        )
     dtype = np.float32 if scores.dtype == np.float16 else np.float64
     # From the side on which exp cannot overflow, and tiny probabilities keep their digits.
     small = np.exp(-np.abs(scores.astype(dtype)))
-    return np.where(scores == np.inf, scores, np.where(scores >= 0, 1 / (1 + small), small / (1 + small)))
+    return np.where(
+        scores == np.inf, scores, np.where(scores >= 0, 1 / (1 + small), small / (1 + small))
+    )

@@ -15,9 +15,16 @@ from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColum
 _LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
 _BLOCK_BYTES = 2**22  # of text that is read at once
 
-_WORDS = {"float": "numbers", "int": "whole numbers", "bool": "true or false", "none": "labels"}  # for people
+_WORDS = {
+    "float": "numbers",
+    "int": "whole numbers",
+    "bool": "true or false",
+    "none": "labels",
+}  # for people
 
-_DTYPES: dict[Kind, tuple[Any, tuple[type, ...]]] = {  # dtypes, and the types of JSON that go into them
+_DTYPES: dict[
+    Kind, tuple[Any, tuple[type, ...]]
+] = {  # dtypes, and the types of JSON that go into them
     "bool": (np.bool_, (bool,)),
     "int": (np.int64, (int,)),
     "none": (np.float64, ()),
@@ -86,11 +93,17 @@ class JsonLines(Table):
                 if not line.strip():
                     continue
                 try:
-                    row = read_json(line, constants=True)  # What is used of NaN is refused as a score.
+                    row = read_json(
+                        line, constants=True
+                    )  # What is used of NaN is refused as a score.
                 except InputError as error:
-                    raise InputError(f"{self._path} has no JSON in line {number}: {error}") from None
+                    raise InputError(
+                        f"{self._path} has no JSON in line {number}: {error}"
+                    ) from None
                 if not isinstance(row, dict):
-                    raise InputError(f"{self._path} has {shown(row)} in line {number}, expected an object")
+                    raise InputError(
+                        f"{self._path} has {shown(row)} in line {number}, expected an object"
+                    )
                 yield number, line, row
 
     def _refuse_late_numbers(self, rows: list[tuple[int, Row]]) -> None:
@@ -120,13 +133,18 @@ class JsonLines(Table):
                 return self._texts(key, values, numbers)
             return self._array(key, values, numbers, np.ones(len(values), np.int64), first)
         if column.form == "mapping":
-            values = [self._in_order(key, value, number) for value, number in zip(values, numbers, strict=True)]
+            values = [
+                self._in_order(key, value, number)
+                for value, number in zip(values, numbers, strict=True)
+            ]
         return self._lists(key, values, numbers, first)
 
     def _texts(self, key: str, values: list[Any], numbers: list[int]) -> Dense:
         """Return text, among which numbers may be, as text."""
         for value, number in zip(values, numbers, strict=True):
-            if type(value) not in (str, int) or str(value).encode(errors="ignore").decode() != str(value):
+            if type(value) not in (str, int) or str(value).encode(errors="ignore").decode() != str(
+                value
+            ):
                 raise self._odd(key, number, value)
         return np.array([str(value) for value in values], object)
 
@@ -140,11 +158,15 @@ class JsonLines(Table):
         index: dict[str, int] = {}
         for at, word in enumerate(flat):
             if not isinstance(word, str):
-                raise self._odd(key, numbers[int(np.searchsorted(offsets, at, side="right")) - 1], word)
+                raise self._odd(
+                    key, numbers[int(np.searchsorted(offsets, at, side="right")) - 1], word
+                )
             index.setdefault(word, len(index))
         return ListColumn(np.array([index[word] for word in flat], np.int64), offsets, tuple(index))
 
-    def _array(self, key: str, flat: list[Any], numbers: list[int], lengths: Dense, first: int) -> Dense:
+    def _array(
+        self, key: str, flat: list[Any], numbers: list[int], lengths: Dense, first: int
+    ) -> Dense:
         """Return numbers as an array: float64, or int64 and bool where they are nothing else."""
         dtype, allowed = _DTYPES.get(self.columns[key].kind, (np.float64, (int, float)))
         if not set(map(type, flat)) <= set(allowed):
@@ -175,7 +197,9 @@ class JsonLines(Table):
     def _odd(self, key: str, number: int, value: object) -> InputError:
         """Refuse a value of another type than the first rows have."""
         expected = self.columns[key].type
-        return InputError(f"{key!r} of {self._path} has {shown(value)} in line {number}, expected {expected}")
+        return InputError(
+            f"{key!r} of {self._path} has {shown(value)} in line {number}, expected {expected}"
+        )
 
 
 def _described(values: list[Any]) -> Column:
@@ -193,7 +217,9 @@ def _described(values: list[Any]) -> Column:
     else:
         kind = _kind(set(types[:1]))  # Others are refused where they are read.
     cell_words = _WORDS.get(kind, kind)
-    words = {"flat": cell_words, "list": f"lists of {cell_words}", "mapping": "scores by label"}[form]
+    words = {"flat": cell_words, "list": f"lists of {cell_words}", "mapping": "scores by label"}[
+        form
+    ]
     return Column(form, kind, words, None, tuple(values[0]) if form == "mapping" else None)
 
 

@@ -14,7 +14,9 @@ class Shards(Table):
     Shards without rows and columns, as empty files of JSON are, are passed over.
     """
 
-    def __init__(self, name: str, paths: Sequence[Path], open_table: Callable[[Path], Table]) -> None:
+    def __init__(
+        self, name: str, paths: Sequence[Path], open_table: Callable[[Path], Table]
+    ) -> None:
         self.name = name
         self.columns = {}
         self.n_rows = 0
@@ -55,7 +57,9 @@ class Shards(Table):
             self.label_names, self.of_text = shard.label_names, shard.of_text
         self._refuse_other(shard, tuple(self.columns) if self._first.n_rows is not None else ())
         self._paths.append(path)
-        self.n_rows = None if self.n_rows is None or shard.n_rows is None else self.n_rows + shard.n_rows
+        self.n_rows = (
+            None if self.n_rows is None or shard.n_rows is None else self.n_rows + shard.n_rows
+        )
 
     def _refuse_other(self, shard: Table, used: Sequence[str]) -> None:
         """Refuse other columns than those of the first shard, and those that are used if they are of another type."""

@@ -11,8 +11,22 @@ from thresholds._checks import InputError, different, listed, names_of_labels, p
 from thresholds._checks.cells import label_at
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
-from thresholds.files.tables.columns import Batch, ColumnChoice, ListColumn, NoValue, Table, choose_scores, choose_truth
-from thresholds.files.tables.decoding import from_names, from_positions, indicator, rectangular, stacked
+from thresholds.files.tables.columns import (
+    Batch,
+    ColumnChoice,
+    ListColumn,
+    NoValue,
+    Table,
+    choose_scores,
+    choose_truth,
+)
+from thresholds.files.tables.decoding import (
+    from_names,
+    from_positions,
+    indicator,
+    rectangular,
+    stacked,
+)
 
 Decode = Callable[[Batch], Matrix]
 
@@ -30,9 +44,13 @@ class TableSource(Source):
 
         # Which columns are what; whatever has no role is listed.
         check_columns(table, wanted)
-        scores = choose_scores(table.name, table.columns, wanted, partial(accounting.because, table, None))
+        scores = choose_scores(
+            table.name, table.columns, wanted, partial(accounting.because, table, None)
+        )
         accounting.refuse_other_than_numbers(table, scores, "scores")
-        truth = choose_truth(table.name, table.columns, wanted, scores) if wanted.with_truth else None
+        truth = (
+            choose_truth(table.name, table.columns, wanted, scores) if wanted.with_truth else None
+        )
         self._account(scores, truth)
 
         # The labels, and scores and truth in their order.
@@ -72,7 +90,9 @@ class TableSource(Source):
         columns = list(self._scores.columns)
         if decoder is not None:
             columns += decoder.choice.columns
-        columns += [column for column in (self._wanted.groups, self._wanted.key) if column is not None]
+        columns += [
+            column for column in (self._wanted.groups, self._wanted.key) if column is not None
+        ]
         for batch in batches(self._table, columns, self._scores, self.n_labels, self.label_names):
             yield Block(
                 y_score=_numbers(batch, self._scores, self.n_labels),
@@ -103,13 +123,17 @@ class Truth:
         self.choice = self._matched(table, choice, because)
         self.decode = self._decoding(table)
 
-    def _matched(self, table: Table, choice: ColumnChoice, because: Callable[[str], str]) -> ColumnChoice:
+    def _matched(
+        self, table: Table, choice: ColumnChoice, because: Callable[[str], str]
+    ) -> ColumnChoice:
         """Put wide columns into the order of the labels, by name; `because` says why the scores lack one."""
         if choice.form == "list":
             return choice
         if choice.names is None:
             if self._n_labels != 1:
-                raise InputError(f"truth {choice.key!r} of {table.name} is one label, expected {self._n_labels}")
+                raise InputError(
+                    f"truth {choice.key!r} of {table.name} is one label, expected {self._n_labels}"
+                )
             return choice
         if self._names is None:
             raise InputError(
@@ -154,24 +178,36 @@ class Truth:
         assert names is not None, "there are names if the truth has some"
         index = {label: place for place, label in enumerate(names)}
         if not set(choice.names) <= index.keys():
-            raise InputError(f"{truth} {different(choice.names, names)}, expected the same labels as the scores")
+            raise InputError(
+                f"{truth} {different(choice.names, names)}, expected the same labels as the scores"
+            )
         order = np.array([index[label] for label in choice.names])
         return lambda batch: from_positions(batch, column, n_labels, order)
 
     def _zeros_and_ones(self, batch: Batch) -> Matrix:
         """Read a column, or lists as long as there are labels, of 0 and 1."""
         cells = _numbers(batch, self.choice, self._n_labels)
-        return indicator(cells, f"truth {self.choice.key!r} of {batch.name}", batch.first, self._names)
+        return indicator(
+            cells, f"truth {self.choice.key!r} of {batch.name}", batch.first, self._names
+        )
 
 
 def batches(
-    table: Table, columns: Sequence[str], wide: ColumnChoice | None, n_labels: int, label_names: Sequence[str] | None
+    table: Table,
+    columns: Sequence[str],
+    wide: ColumnChoice | None,
+    n_labels: int,
+    label_names: Sequence[str] | None,
 ) -> Iterator[Batch]:
     """Read columns; a cell without a value is refused by its row and label."""
     try:
         yield from table.batches(list(dict.fromkeys(columns)), n_labels)
     except NoValue as cell:
-        label = "" if wide is None or cell.column not in wide.columns else _label_of(cell, wide, label_names)
+        label = (
+            ""
+            if wide is None or cell.column not in wide.columns
+            else _label_of(cell, wide, label_names)
+        )
         raise InputError(
             f"column {cell.column!r} of {cell.name} has no value at row {cell.row}{label}, expected one in each row"
         ) from None
@@ -209,7 +245,11 @@ def keys_of(table: Table, key: str | None) -> Dense:
     """Read the key of every row."""
     assert key is not None
     vectors = [_vector(batch, key) for batch in batches(table, [key], None, 1, None)]
-    return np.concatenate([keys for keys in vectors if keys is not None]) if vectors else np.empty(0, np.int64)
+    return (
+        np.concatenate([keys for keys in vectors if keys is not None])
+        if vectors
+        else np.empty(0, np.int64)
+    )
 
 
 def _vector(batch: Batch, column: str | None) -> Dense | None:
@@ -233,7 +273,9 @@ def _label_names(table: Table, scores: ColumnChoice, wanted: Wanted) -> tuple[st
     """Find the label names: asked for, those of the scores' columns, the file's own, those that numbers stand for."""
     names = wanted.label_names
     places(names, scores.names, "--label-names", f"the same labels as {table.name}", "")
-    class_names = {column.names for column in table.columns.values() if column.form == "list" and column.names}
+    class_names = {
+        column.names for column in table.columns.values() if column.form == "list" and column.names
+    }
     only_class_names = class_names.pop() if len(class_names) == 1 else None
     for candidate in (names, scores.names, table.label_names, only_class_names):
         if candidate is not None:
@@ -266,7 +308,9 @@ def _n_labels(table: Table, scores: ColumnChoice, label_names: tuple[str, ...] |
         lists = next((batch.columns[column] for batch in single_rows), None)
         width = 0 if lists is None else int(np.diff(lists.offsets)[0])  # type: ignore[union-attr]
     if width == 0:
-        raise InputError(f"{table.name} has no scores in the first row, expected at least one row and one label")
+        raise InputError(
+            f"{table.name} has no scores in the first row, expected at least one row and one label"
+        )
     if label_names is not None and len(label_names) != width:
         raise InputError(
             f"scores {scores.key!r} of {table.name} have {width} labels, expected {len(label_names)}, as"
