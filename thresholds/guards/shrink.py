@@ -14,8 +14,8 @@ three views of F-beta:
 
 The threshold is the score at that rank, between two scores where it is no whole number. Few
 positives, and the prior decides; many, and the label itself does. One rank lower, since a positive
-that helps to choose a rank is counted in it: leave it out, and it is accepted if it is among the c
-+ 1 highest. A threshold never admits a tie group much larger than the rank, nor that of `missing`
+that helps to choose a rank is counted in it: leave it out, and it is accepted if it is among the
+c + 1 highest. A threshold never admits a tie group much larger than the rank, nor that of `missing`
 scores: where a rare label's scores are all 0, the sample says nothing.
 
 Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is
@@ -77,13 +77,12 @@ class Shrink(AnyGuard):
     Parameters
     ----------
     siblings : borrow from labels with about as many positives
-    probabilities : borrow from one logistic curve of truth on score for all labels; it is not used
-    where it falls, or
-        where all scores are equal, as for scores that cannot be compared over labels. Switch it off
-        if they cannot.
-    unsupported : what to do with a label without positives: "above_max" puts its threshold just
-    above its highest
-        score, so that a clearer case than any seen is predicted; "never" at +inf
+    probabilities : borrow from one logistic curve of truth on score for all labels
+        Switch it off for scores that cannot be compared over labels. It is not used where it falls,
+        or where all scores are equal.
+    unsupported : where the threshold of a label without positives lies
+        "above_max": just above its highest score, so that a clearer case than any seen is
+        predicted. "never": at +inf.
     """
 
     name: ClassVar[str] = "shrink"
@@ -113,8 +112,7 @@ class Shrink(AnyGuard):
     ) -> Guarded:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
         rows_per_unit = _rows_per_unit(problem)
-        # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an
-        # entry.
+        # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
         cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
         steps = _Steps(problem, cells, rows_per_unit, beta, limits, placement)
         over_tiles = partial(map_tiles, problem, n_jobs=n_jobs, progress=progress)

@@ -94,7 +94,7 @@ class Rule(ABC):
         """
 
     def decide_on_device(self, scores: Any) -> Any:
-        """Return decisions about scores that `validate` takes and that are not in host memory, beside them."""
+        """Return decisions about scores that `validate` takes and that are not in host memory, on the same device."""
         raise InputError(
             f"y_score is on {scores.device}, expected it in host memory for a {type(self).__name__}"
         )

@@ -221,9 +221,8 @@ def cross_fit(
     weights = None if sample_weight is None else np.asarray(sample_weight)
     rule = fit_problem(problem, fit)
     fold_rules = [fit_problem(_rows_of(problem, train, weights), fit) for train, _ in pairs]
-    fold_thresholds = np.stack(
-        [fold_rule.thresholds for fold_rule in fold_rules]
-    )  # (n_folds, n_labels)
+    thresholds_of_folds = [fold_rule.thresholds for fold_rule in fold_rules]
+    fold_thresholds = np.stack(thresholds_of_folds)  # (n_folds, n_labels)
 
     # Judge each fold by the rule that has not seen it, and count all decisions together.
     judged = [

@@ -27,12 +27,10 @@ from thresholds.files.tables.arrow_columns import (
 )
 from thresholds.files.tables.columns import Batch, Kind, ListColumn, NoValue, Table
 
-_BUFFER_BYTES = (
-    2**16
-)  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
-_BLOCK_BYTES = (
-    2**20
-)  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
+# For each column of parquet: as fast as a map of the file, of which all pages stay resident.
+_BUFFER_BYTES = 2**16
+# Of a csv that are read at once: pyarrow asks for the header, and any row, to fit.
+_BLOCK_BYTES = 2**20
 _ROWS_IN_BLOCK = 8
 _MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
