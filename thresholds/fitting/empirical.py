@@ -13,8 +13,9 @@ import numpy as np
 from thresholds._checks import Average, Placement
 from thresholds.data.problem import Problem
 from thresholds.fitting.options import FitOptions
-from thresholds.guards import Guard, fit_guarded, guard_name
-from thresholds.guards.base import Guarded
+from thresholds.guards.base import GuardedFit
+from thresholds.guards.fitting import fit_guarded, guard_name
+from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
@@ -197,7 +198,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     return replace(rule, objective=objective)
 
 
-def _guarded(problem: Problem, options: FitOptions) -> Guarded:
+def _guarded(problem: Problem, options: FitOptions) -> GuardedFit:
     """Choose the cut of every label under a guard, within limits, or both."""
     return fit_guarded(
         problem,

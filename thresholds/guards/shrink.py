@@ -45,7 +45,7 @@ from thresholds._checks import Placement
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.guards.base import AnyGuard, Guarded, GuardedCuts, joined
+from thresholds.guards.base import BaseGuard, GuardedCuts, GuardedFit, joined
 from thresholds.guards.cuts import cut_at_ranks
 from thresholds.guards.fall_back import fall_back, is_below_always
 from thresholds.guards.limited import within_limits
@@ -71,7 +71,7 @@ Unsupported = Literal["above_max", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shrink(AnyGuard):
+class Shrink(BaseGuard):
     """The guard "shrink": the number predicted is drawn towards what suits similar labels.
 
     Parameters
@@ -109,7 +109,7 @@ class Shrink(AnyGuard):
         placement: Placement,
         n_jobs: int | None,
         progress: bool,
-    ) -> Guarded:
+    ) -> GuardedFit:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
         rows_per_unit = _rows_per_unit(problem)
         # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
@@ -141,7 +141,7 @@ class Shrink(AnyGuard):
         if is_below_always(problem, shrunk, optimum.positives, average, beta):
             better_of_both = partial(steps.fall_back, shrunk, optimum.positives)
             limited = joined(over_tiles(better_of_both, light=is_light))
-        return Guarded(limited, optimum)
+        return GuardedFit(limited, optimum)
 
 
 class _Views(NamedTuple):

@@ -29,7 +29,7 @@ from thresholds import _checks
 from thresholds._checks import Average, InputError, Placement
 from thresholds.data.folds import SEED
 from thresholds.fitting.options import FIT_OPTIONS, FitOptions
-from thresholds.guards import Guard
+from thresholds.guards.options import Guard
 from thresholds.sklearn.fitting import Fold, fit_fold
 from thresholds.sklearn.outputs import METHODS, method_of, scores_of
 from thresholds.sklearn.pooling import Pooled, fit_thresholds, pool
