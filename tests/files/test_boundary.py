@@ -392,7 +392,9 @@ def shell(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, cwd=folder)
 
 
-@pytest.mark.parametrize(("streams", "status"), [("2>&-", 0), ("<&- >&- 2>&-", 0), (">/dev/full", 1)])
+@pytest.mark.parametrize(
+    ("streams", "status"), [pytest.param("2>&-", 0, marks=pytest.mark.soak), ("<&- >&- 2>&-", 0), (">/dev/full", 1)]
+)
 def test_streams_that_lead_nowhere_keep_no_file_from_being_written(streams: str, status: int, tmp_path: Path) -> None:
     scores_in(tmp_path)
     thresholds.FixedRule(1.0, 3).save(tmp_path / "rule.json")
