@@ -375,7 +375,7 @@ class AtRank(BaseGuard):
     rank: float = 1.0
 
     def fit(self, problem: Any, limits: object, average: str, beta: float, *_: object) -> GuardedFit:
-        items = problem.cells(0, problem.n_labels)
+        items = problem.label_items(0, problem.n_labels)
         stairs = staircase.of_items(items)
         cuts = cut_at_ranks(problem, items, np.full(problem.n_labels, self.rank), 1.0)
         return GuardedFit(cuts, stairs.cuts_at(stairs.best(beta)))

@@ -108,7 +108,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     n = problem.n_samples
 
     # Tie groups of each label, from the top down.
-    starts, keys, hits, weights = problem.cells(first, last)
+    starts, keys, hits, weights = problem.label_items(first, last)
     offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
     positives = np.add.reduceat(hit, offsets[:-1])
 

@@ -23,7 +23,7 @@ def fit_limited(
     """Take the best step of each label that keeps the limits, else as much as they allow."""
 
     def choose(first: int, last: int) -> tuple[GuardedCuts, Cuts]:
-        items = problem.cells(first, last)
+        items = problem.label_items(first, last)
         stairs = staircase.of_items(items).cuttable(problem)
         allowed = limits.within(stairs)
         best = allowed.cuts_at(allowed.best(beta))

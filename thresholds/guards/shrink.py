@@ -113,14 +113,14 @@ class Shrink(BaseGuard):
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
         rows_per_unit = _rows_per_unit(problem)
         # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
-        cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
-        steps = _Steps(problem, cells, rows_per_unit, beta, limits, placement)
+        items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
+        steps = _Steps(problem, items_of, rows_per_unit, beta, limits, placement)
         over_tiles = partial(map_tiles, problem, n_jobs=n_jobs, progress=progress)
 
         # What all labels say.
         curve = None
         if self.probabilities:
-            curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs)
+            curve = fit_pooled_curve(problem, items_of, 1 / rows_per_unit, n_jobs)
         views = over_tiles(partial(steps.view, curve))
         own = np.concatenate([view.own for view in views])  # (n_labels, n_ratios)
         expected = np.concatenate([view.expected for view in views])  # (n_labels, n_ratios)
@@ -157,7 +157,7 @@ class _Steps:
     """The steps of the fit that read the labels `first:last` of a tile."""
 
     problem: Problem
-    cells: Callable[[int, int], Items]
+    items_of: Callable[[int, int], Items]
     rows_per_unit: float
     beta: float
     limits: Limits
@@ -165,11 +165,11 @@ class _Steps:
 
     def view(self, curve: PooledCurve | None, first: int, last: int) -> _Views:
         """Read what the labels say."""
-        return _view(self.problem, self.cells(first, last), curve, self.beta)
+        return _view(self.problem, self.items_of(first, last), curve, self.beta)
 
     def cut(self, ranks: Floats, first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
         """Cut at the ranks, before and after the limits."""
-        items = self.cells(first, last)
+        items = self.items_of(first, last)
         cuts = cut_at_ranks(self.problem, items, ranks[first:last], self.rows_per_unit)
         return cuts, within_limits(self.problem, items, cuts, self.limits, self.placement)
 
@@ -178,7 +178,7 @@ class _Steps:
         tile = GuardedCuts._make(values[first:last] for values in cuts)
         return fall_back(
             self.problem,
-            self.cells(first, last),
+            self.items_of(first, last),
             tile,
             positives[first:last],
             self.beta,

@@ -226,7 +226,7 @@ def cross_fit(
 
     # Judge each fold by the rule that has not seen it, and count all decisions together.
     judged = [
-        judge(fold_rule, problem.take(test))
+        judge(fold_rule, problem.at_rows(test))
         for fold_rule, (_, test) in zip(fold_rules, pairs, strict=True)
     ]
     by_label = sum((fold.by_label for fold in judged[1:]), judged[0].by_label)
@@ -266,7 +266,7 @@ def _refuse_folds_without_weight(
 def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
     """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
     if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
-        return problem.view(rows)
+        return problem.view_of_rows(rows)
     return Problem.of(
         problem.truth[rows],
         problem.scores[rows],

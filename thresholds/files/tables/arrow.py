@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
@@ -150,7 +150,7 @@ class ParquetTable(ArrowTable):
         for group in range(file.num_row_groups):
             described, step = file.metadata.row_group(group), n_rows
             for place in lists:
-                mean = -(-described.column(place).num_values // max(1, described.num_rows))
+                mean = ceil_div(described.column(place).num_values, max(1, described.num_rows))
                 step = min(step, rows_per_block(mean))
             yield from file.iter_batches(
                 step, row_groups=[group], columns=list(columns), use_threads=False
