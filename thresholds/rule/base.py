@@ -163,7 +163,7 @@ class Rule(ABC):
         return _in_brief(self)
 
     def _predict_on_device(self, y_score: Any) -> Any:
-        """Decide about an array that is not in host memory, beside it; one dimension for one."""
+        """Decide about an array that is not in host memory, on its device; one dimension for one."""
         scores = devices.checked_scores(y_score, label_names=self.label_names)
         self.validate(scores)
         self.warn_if_out_of_range(scores)
