@@ -142,8 +142,7 @@ def split_rows(
     n = truth.shape[0]
     cv = _numbers(cv)
 
-    # 1. A splitter; 2. a number of folds, to be made; 3. the fold of each row; 4. pairs of row
-    # numbers.
+    # 1. A splitter; 2. a number of folds, to be made; 3. the fold of each row; 4. pairs of numbers.
     if hasattr(cv, "split") and not isinstance(cv, str | bytes | type):
         return _checked(cv.split(np.zeros((n, 1)), y_true, groups), n), type(cv).__name__
     if isinstance(cv, str | bytes) or not isinstance(cv, Iterable) or getattr(cv, "ndim", 1) == 0:

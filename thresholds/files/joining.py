@@ -112,11 +112,10 @@ class Joined(Converted):
     def whole(self) -> Block | None:
         """Return all rows at once where the scores are."""
         rows = self._source.whole()
-        return (
-            None
-            if rows is None
-            else rows._replace(y_true=self._rows(slice(0, rows.y_score.shape[0])))
-        )
+        if rows is None:
+            return None
+        all_rows = slice(0, rows.y_score.shape[0])
+        return rows._replace(y_true=self._rows(all_rows))
 
     def _joined(self) -> tuple[str, ...]:
         """Say by what rows are joined, if by no key, and how many are left over."""

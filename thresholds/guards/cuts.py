@@ -52,8 +52,7 @@ def cut_at_ranks(
         thresholds = np.maximum(thresholds, problem.missing)
     counts = count_at(problem, items, thresholds)
 
-    # The tie group there is left out if the rank is nearer, in ratio, to what is predicted without
-    # it.
+    # The tie group there is left out if what is predicted without it is nearer to the rank, in ratio.
     rows_without = np.maximum(counts.above * rows_per_unit, 1)
     rows_with = (counts.above + counts.tied) * rows_per_unit
     nearer_without = rows_with / wanted > wanted / rows_without

@@ -50,8 +50,7 @@ class Limits(NamedTuple):
         wanted = np.maximum(predicted, 0.5)[allowed.label]
         distance = np.abs(np.log(allowed.predicted / wanted))  # (n_steps,)
 
-        # The first of each label in that order. It is stable: of steps that are equally near, the
-        # highest.
+        # The first of each label in that order. It is stable: the highest of equally near steps.
         order = np.lexsort((distance, allowed.label))
         steps = np.full(predicted.size, -1)
         has_steps = np.diff(allowed.offsets) > 0

@@ -16,9 +16,8 @@ from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
-_SAMPLE_CELLS = (
-    65_536  # Enough to see where scores lie; reading more would cost as much as predicting.
-)
+# Enough to see where scores lie; reading more would cost as much as predicting.
+_SAMPLE_CELLS = 65_536
 _MOST = 0.5
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 

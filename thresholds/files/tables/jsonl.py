@@ -141,9 +141,8 @@ class JsonLines(Table):
     def _texts(self, key: str, values: list[Any], numbers: list[int]) -> Dense:
         """Return text, among which numbers may be, as text."""
         for value, number in zip(values, numbers, strict=True):
-            if type(value) not in (str, int) or str(value).encode(errors="ignore").decode() != str(
-                value
-            ):
+            text = str(value)
+            if type(value) not in (str, int) or text.encode(errors="ignore").decode() != text:
                 raise self._odd(key, number, value)
         return np.array([str(value) for value in values], object)
 

@@ -23,8 +23,7 @@ from thresholds.search.counting.blocks import Blocks
 
 _HIGHEST_CODE = LOWEST_CODE + N_CODES - 1
 _N_STEPS = N_CODES - 2  # of the values of a label: one code is for what lies below
-# How far codes reach beyond the quartiles: one -1e30 for "masked" should not cost the others
-# theirs.
+# How far codes reach beyond the quartiles: one -1e30 for "masked" should not take those of others.
 _MAX_QUARTILE_DISTANCES = 8
 _REGISTER_BYTES = 64
 _SPARE_EXPONENTS = 8  # by which steps stay above the smallest normal number
