@@ -11,10 +11,8 @@ from typing import Any
 from thresholds._checks import InputError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS
 
-_SET_HERE = {
-    "keep_sparse",
-    "progress",
-}  # Files of sparse scores are decided sparsely; a bar is for a terminal.
+# Files of sparse scores are decided sparsely; a bar is for a terminal.
+_SET_HERE = {"keep_sparse", "progress"}
 OFFERED = tuple(name for name in FIT_OPTIONS if name not in _SET_HERE)
 _NONE = "none"
 

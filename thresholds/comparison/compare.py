@@ -27,7 +27,7 @@ from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import FitArguments
 from thresholds.fitting.top_k import fit_top_k
-from thresholds.guards import Guard
+from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.judging import f_measure, judge

@@ -149,7 +149,7 @@ def fit_regions(
 
 def _groups(problem: Problem, label: int) -> _Bins:
     """Return each distinct score of a label as a bin."""
-    items = problem.items("labels", label, label + 1)
+    items = problem.group_items("labels", label, label + 1)
     counted = items.weights > 0
     keys, at = np.unique(items.keys[counted], return_inverse=True)
     hits, weights = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64)

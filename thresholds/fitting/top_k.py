@@ -98,7 +98,7 @@ def _f_of_top_k(problem: Problem, beta: float, zero_division: float) -> Floats:
 def _ranks(problem: Problem) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Give, of every positive, its rank in the row, the number of positives there, and the row's weight."""
     for part in problem.row_blocks():
-        truth, scores = problem.rows(part)
+        truth, scores = problem.sparse_rows(part)
         found = ranks_of_positives(
             truth.indptr.astype(np.int64),
             truth.indices.astype(np.int64),

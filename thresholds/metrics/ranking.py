@@ -71,8 +71,8 @@ def auroc(
 
     def of_tile(first: int, last: int) -> Any:
         if problem.is_dense_unweighted:
-            return unit_aurocs(*problem.tile(first, last))
-        return weighted_aurocs(*problem.items("labels", first, last))
+            return unit_aurocs(*problem.keys_and_truth(first, last))
+        return weighted_aurocs(*problem.group_items("labels", first, last))
 
     found = np.concatenate(map_tiles(problem, of_tile, n_jobs=n_jobs))
     return float(found[0]) if np.ndim(y_true) == 1 else found  # type: ignore[arg-type]
