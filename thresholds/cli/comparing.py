@@ -9,7 +9,7 @@ from thresholds._checks import InputError
 from thresholds.cli import fit_options, printing, reading
 
 if TYPE_CHECKING:
-    from thresholds.comparison.compare import Comparison
+    from thresholds.comparison.result import Comparison
     from thresholds.files import LabelledFile
 
 _OF_FIT = {"missing": 0.0, "groups": None}  # with what they usually are
@@ -44,7 +44,8 @@ def _of_usual_rules(
     options: argparse.Namespace, data: "LabelledFile"
 ) -> tuple["Comparison", dict[str, Any]]:
     """Fit every rule on the calibration rows, and judge it on the test rows."""
-    from thresholds.comparison.compare import compare, fit_all
+    from thresholds.comparison.compare import compare
+    from thresholds.comparison.usual_rules import fit_all
 
     if options.split is not None:
         raise InputError(
