@@ -262,9 +262,9 @@ class Accumulator:
         if not len(self):
             raise InputError("the accumulator has no rows, expected update(y_true, y_score) before")
         matrix = rows.matrix()
-        arrays = (matrix,)
+        arrays = [matrix]
         if is_sparse(matrix):
-            arrays = (matrix.data, matrix.indices, matrix.indptr)
+            arrays = [matrix.data, matrix.indices, matrix.indptr]
         for array in arrays:
             array.flags.writeable = False
         return matrix
