@@ -41,13 +41,14 @@ def compare(
 
     Parameters
     ----------
-    rules : names and rules, or None
-        Names and rules: each predicts on `y_score`. Give rows that none was fitted on; a rule of thresholds that was
-        fitted on these very rows is named.
+    rules :
+        A mapping of names to rules: each predicts on `y_score`. Give rows that none was fitted on; a rule of thresholds
+        that was fitted on these very rows is named.
         None: the usual rules are fitted on one half of the rows and judged on the other.
-        Rules from probabilities alone take `y_score` for probabilities. How good these are on the judged rows stands
-        beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
-        Labels go by name where rules have names; the columns of an array are those of the first rule that has any.
+
+        1. Rules from probabilities alone take `y_score` for probabilities. How good these are on the judged rows stands
+           beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
+        2. Labels go by name where rules have names; the columns of an array are those of the first rule that has any.
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
     beta : weight of recall in the F-measures
     sample_weight : (n_samples,) non-negative, or None
