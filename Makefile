@@ -19,7 +19,7 @@ OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule
 N ?= 20000
 SEED ?= 1
 
-.PHONY: help demo test soak test-without-compilation test-integrations test-oldest fuzz experiments clean
+.PHONY: help demo test types cases soak test-without-compilation test-integrations test-oldest fuzz experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
@@ -38,8 +38,13 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
-	$(RUN) mypy
 	$(VENV)/bin/lint-imports --no-logo
+	$(MAKE) --no-print-directory --jobs=2 types cases
+
+types:
+	$(RUN) mypy
+
+cases:
 	$(RUN) pytest $(WORKERS) -q
 
 soak: $(VENV)/.installed-integrations

@@ -58,7 +58,7 @@ _HOME = {
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
-    "Comparison": "comparison.compare",
+    "Comparison": "comparison.result",
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
@@ -104,8 +104,9 @@ if TYPE_CHECKING:
         calibrate,
         measure_calibration,
     )
-    from thresholds.comparison.compare import Comparison, compare
+    from thresholds.comparison.compare import compare
     from thresholds.comparison.differences import RuleDifference, diff_rules
+    from thresholds.comparison.result import Comparison
     from thresholds.data.folds import multilabel_folds
     from thresholds.data.label_lists import from_label_lists, to_label_lists
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis, diagnose, diagnose_expected

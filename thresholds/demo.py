@@ -9,7 +9,8 @@ from importlib.resources import as_file, files
 
 import numpy as np
 
-from thresholds.comparison.compare import compare, fit_all
+from thresholds.comparison.compare import compare
+from thresholds.comparison.usual_rules import fit_all
 from thresholds.diagnosis import diagnose
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score

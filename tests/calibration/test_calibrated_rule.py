@@ -31,7 +31,7 @@ from thresholds import (
     fit_expected,
     measure_calibration,
 )
-from thresholds.comparison.compare import fit_all
+from thresholds.comparison.usual_rules import fit_all
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]

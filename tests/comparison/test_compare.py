@@ -9,7 +9,7 @@ import pytest
 
 import thresholds
 from thresholds import InputError, cli
-from thresholds.comparison.compare import fit_all
+from thresholds.comparison.usual_rules import fit_all
 
 RNG = np.random.default_rng(8)
 TRUTH = (RNG.random((200, 4)) < [0.4, 0.3, 0.2, 0.1]).astype(np.uint8)

@@ -36,7 +36,7 @@ from thresholds import (
     predict_by_batch,
 )
 from thresholds.cli import main
-from thresholds.comparison.compare import Measures
+from thresholds.comparison.result import Measures
 from thresholds.rule import Rule
 
 NAMES = ["cat", "dog", "emu", "fox"]

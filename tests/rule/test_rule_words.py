@@ -210,3 +210,25 @@ def test_a_small_rule_is_shown_whole() -> None:
         "TopKRule(k=2, missing=0.0, label_names=('a',), average=None, beta=1.0, zero_division=0.0, objective=None)"
     )
     assert repr(ThresholdRule([0.5, inf])).startswith("ThresholdRule(thresholds=[0.5, inf], label_names=None, ")
+
+
+def test_what_a_rule_was_fitted_on_is_shown_in_brief() -> None:
+    rng = np.random.default_rng(2)
+    p = rng.random((40, 3000))
+    fitted_on = fit_empirical(rng.random(p.shape) < p, p).fitted_on
+    assert fitted_on is not None
+    shown = repr(fitted_on)
+    assert len(shown) < 500
+    assert shown.startswith(f"FittedOn(n_samples=40, positives=({fitted_on.positives[0]!r}, ")
+    assert "... 3,000 in all), dtype='float64', quantiles=(" in shown
+
+
+def test_a_calibrator_is_shown_in_brief() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.random((40, 3000))
+    names = [f"label {j}" for j in range(p.shape[1])]
+    calibrator = thresholds.calibrate(rng.random(p.shape) < p, p, "platt", label_names=names)
+    shown = repr(calibrator)
+    assert len(shown) < 1000
+    assert shown.startswith("Calibrator(method='platt', pooled=False, label_names=('label 0', ")
+    assert f"after=CalibrationMeasures(log_loss={calibrator.after.log_loss!r}, " in shown

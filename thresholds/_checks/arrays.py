@@ -34,16 +34,13 @@ def scores(
     """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
     array = _matrix(stacked(value, name), name, label_names)
     cells = array.data if is_sparse(array) else array
-    if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
-        raise InputError(
-            f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers"
-        )
+    _refuse_wide_floats(cells, name)
     if cells.size and cells.dtype.kind == "f":
-        top = np.max(_by_rows(np.max, cells, n_jobs))
-        if np.isnan(top) or np.isposinf(top):
-            is_bad = np.isnan if np.isnan(top) else np.isposinf
-            found = first_bad_cell(array, is_bad, label_names, signed=True)
-            raise InputError(f"{name} has {found}, expected real scores")
+        highest = np.max(_by_rows(np.max, cells, n_jobs))  # NaN if there is any
+        if np.isnan(highest) or np.isposinf(highest):
+            is_bad = np.isnan if np.isnan(highest) else np.isposinf
+            bad = first_bad_cell(array, is_bad, label_names, signed=True)
+            raise InputError(f"{name} has {bad}, expected real scores")
     if cells.size and cells.dtype.kind in "iu" and cells.dtype.itemsize == 8:
         largest = max(abs(int(cells.max())), abs(int(cells.min())))
         if largest > LARGEST_EXACT_INTEGER:
@@ -51,6 +48,14 @@ def scores(
                 f"{name} has the integer {largest}, expected at most 2**53 in absolute value"
             )
     return array
+
+
+def _refuse_wide_floats(cells: Dense, name: str) -> None:
+    """Refuse floats of more than 64 bits."""
+    if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
+        raise InputError(
+            f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers"
+        )
 
 
 def _by_rows(function: Callable[[Dense], Any], cells: Dense, n_jobs: int | None) -> list[Any]:
@@ -80,15 +85,13 @@ def indicator(
 
 def _sound_bools(array: Matrix, n_jobs: int | None) -> Matrix:
     """Return a boolean matrix whose true cells are bytes of 1: memory that is viewed as boolean may hold any."""
-    sparse = is_sparse(array)
-    cells = (array.data if sparse else array).view(np.uint8)
+    if not is_sparse(array):
+        cells = array.view(np.uint8)
+        return array if all(_by_rows(_all_binary, cells, n_jobs)) else cells != 0
+    cells = array.data.view(np.uint8)
     if not all(_by_rows(_all_binary, cells, n_jobs)):
-        array = (
-            type(array)((cells != 0, array.indices, array.indptr), array.shape)
-            if sparse
-            else cells != 0
-        )
-    return without_zeros(array) if sparse else array
+        array = type(array)((cells != 0, array.indices, array.indptr), array.shape)
+    return without_zeros(array)
 
 
 def probabilities(
@@ -97,14 +100,11 @@ def probabilities(
     """Check probabilities, or degrees of truth, of shape (n_samples, n_labels): each in [0, 1]."""
     array = _matrix(stacked(value, name), name, label_names)
     cells = array.data if is_sparse(array) else array
-    if cells.dtype.kind == "f" and cells.dtype.itemsize > 8:
-        raise InputError(
-            f"{name} has dtype {cells.dtype}, expected float16, float32, float64 or integers"
-        )
+    _refuse_wide_floats(cells, name)
     if not _all_shares(cells) and _not_a_share(cells).any():
         hint = "" if name == "y_true" else " (`calibrate` turns scores into probabilities)"
-        found = first_bad_cell(array, _not_a_share, label_names)
-        raise InputError(f"{name} has {found}, expected values in [0, 1]{hint}")
+        bad = first_bad_cell(array, _not_a_share, label_names)
+        raise InputError(f"{name} has {bad}, expected values in [0, 1]{hint}")
     return without_zeros(array) if is_sparse(array) else array
 
 
@@ -130,10 +130,10 @@ def pair(
                 f"{error}; y_score has only 0 and 1: the arguments look swapped"
             ) from None
         raise
-    found = scores(y_score, label_names=names, n_jobs=n_jobs)
-    same_shape(truth, "y_true", found, "y_score")
-    one_name_each(names, found.shape[1])
-    return truth, found, names
+    checked = scores(y_score, label_names=names, n_jobs=n_jobs)
+    same_shape(truth, "y_true", checked, "y_score")
+    one_name_each(names, checked.shape[1])
+    return truth, checked, names
 
 
 def same_shape(first: Matrix, first_name: str, second: Matrix, second_name: str) -> None:
@@ -148,12 +148,10 @@ def label_count(shape: tuple[int, ...], expected: int, owner: str, name: str = "
     """Refuse a matrix of another number of labels; of what may have been a row, say how to give one."""
     if shape[-1] == expected:
         return
-    row = (
-        f"; a vector is one label, and as one row {name}[None], or [{name}]"
-        if shape == (expected, 1)
-        else ""
-    )
-    raise InputError(f"{name} has {shape[-1]} labels, expected {expected} as the {owner} has{row}")
+    hint = ""
+    if shape == (expected, 1):
+        hint = f"; a vector is one label, and as one row {name}[None], or [{name}]"
+    raise InputError(f"{name} has {shape[-1]} labels, expected {expected} as the {owner} has{hint}")
 
 
 def weights(
@@ -170,14 +168,19 @@ def weights(
     array = _sample_weights(value, n_samples)
     if not array.any():
         raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
+
+    # The sum of the weights, scaled so that it cannot overflow.
     scale = math.frexp(float(array.max()))[1]
     total = math.fsum(np.ldexp(array, -scale))
     if math.frexp(total)[1] + scale > 1024:
         raise InputError(
             "sample_weight adds up to more than float64 holds, expected smaller weights"
         )
+
+    # Whole numbers of units; a positive weight is at least one.
     exponent = 61 - math.frexp(total * n_labels)[1] - scale
-    whole = np.maximum(np.rint(np.ldexp(array, exponent)).astype(np.int64), array > 0)
+    rounded = np.rint(np.ldexp(array, exponent)).astype(np.int64)  # (n_samples,)
+    whole = np.maximum(rounded, array > 0)
     factor = int(np.gcd.reduce(whole)) if coarse else 1
     return whole // factor, math.ldexp(factor, -exponent)
 
@@ -196,11 +199,11 @@ def weights_of_rows(
     if not some and not array.any():
         return array, 1.0
     whole, unit = weights(array, n_samples, 1)
-    top = math.frexp(float(array.max()))[1] - 1
-    small = math.ldexp(float(array[array > 0].min()), -top)
-    if whole is None or np.array_equal(whole * unit, array) or small < _SMALLEST:
+    exponent = math.frexp(float(array.max()))[1] - 1
+    smallest = math.ldexp(float(array[array > 0].min()), -exponent)
+    if whole is None or np.array_equal(whole * unit, array) or smallest < _SMALLEST:
         return whole, unit
-    return np.ldexp(array, -top), math.ldexp(1.0, top)
+    return np.ldexp(array, -exponent), math.ldexp(1.0, exponent)
 
 
 def _sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:

@@ -18,14 +18,15 @@ _LOWEST = -(2**63)  # that int64 holds
 
 def class_vectors(y_true: object, y_pred: object) -> tuple[Ints, Ints, Classes]:
     """Check two vectors of classes; give both as numbers, with the classes in order that the numbers stand for."""
-    true, predicted = (
-        _vector(value, name) for value, name in ((y_true, "y_true"), (y_pred, "y_pred"))
-    )
+    true = _vector(y_true, "y_true")
+    predicted = _vector(y_pred, "y_pred")
     if true.shape != predicted.shape:
         raise InputError(f"y_pred has {predicted.size} rows, expected {true.size} as y_true has")
     if true.dtype != predicted.dtype:
         raise InputError(f"y_pred has {_kind(predicted)}, expected {_kind(true)} as y_true has")
-    return (_numbered_strings if true.dtype == object else _numbered_integers)(true, predicted)
+    if true.dtype == object:
+        return _numbered_strings(true, predicted)
+    return _numbered_integers(true, predicted)
 
 
 def is_class(value: object) -> bool:
@@ -35,21 +36,22 @@ def is_class(value: object) -> bool:
 
 def class_labels(value: object, classes: Classes) -> Classes:
     """Check the classes that a caller chose: of the same kind, each once; those that do not occur are legal."""
-    found = _vector(value, "labels")
+    labels = _vector(value, "labels")
     kind = "strings" if isinstance(classes[0], str) else "integers"
-    if _kind(found) != kind:
-        raise InputError(f"labels has {_cell(found, 0, 'labels')}, expected {kind} as y_true has")
-    return _each_once(found.tolist())
+    if _kind(labels) != kind:
+        raise InputError(f"labels has {_cell(labels, 0, 'labels')}, expected {kind} as y_true has")
+    return _each_once(labels.tolist())
 
 
 def column_labels(value: object, n_labels: int) -> list[int]:
     """Check the columns of a matrix that a caller chose: each once."""
-    found = plain(value, "labels")
-    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
+    numbers_of_columns = plain(value, "labels")
+    is_vector = numbers_of_columns.ndim == 1 and numbers_of_columns.size > 0
+    if not is_vector or numbers_of_columns.dtype.kind not in "iu":
         raise InputError(
             f"labels is {shown(value)}, expected the numbers of some columns in a list"
         )
-    columns: list[int] = found.tolist()
+    columns: list[int] = numbers_of_columns.tolist()
     for column in columns:
         if not 0 <= column < n_labels:
             raise InputError(f"labels has {column}, expected columns from 0 to {n_labels - 1}")
@@ -79,7 +81,9 @@ def _vector(value: object, name: str) -> Dense:
         return _one_kind(array.astype(object), name)
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} has dtype {array.dtype}, expected {_KINDS}")
-    return _whole(array.astype(np.float64) if array.dtype.kind == "f" else array, name)
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)
+    return _whole(array, name)
 
 
 def _one_kind(cells: Dense, name: str) -> Dense:
@@ -114,8 +118,8 @@ def _whole(array: Dense, name: str) -> Ints:
 
 def _cell(array: Dense, row: int, name: str) -> str:
     """Say what a cell is, and where, in what has rows."""
-    found = shown(array[row : row + 1].tolist()[0])
-    return found if name == "labels" else f"{found} at row {row}"
+    cell = shown(array[row : row + 1].tolist()[0])
+    return cell if name == "labels" else f"{cell} at row {row}"
 
 
 def _kind(array: Dense) -> str:
@@ -126,23 +130,27 @@ def _kind(array: Dense) -> str:
 def _numbered_integers(true: Ints, predicted: Ints) -> tuple[Ints, Ints, Classes]:
     """Number integer classes upwards, by a table of all values between the lowest and the highest if it is short."""
     lowest = min(int(true.min()), int(predicted.min()))
-    span = max(int(true.max()), int(predicted.max())) - lowest + 1
+    highest = max(int(true.max()), int(predicted.max()))
+    span = highest - lowest + 1
     if span > 4 * true.size + 1024:
         classes = np.unique(np.concatenate([true, predicted]))
         return np.searchsorted(classes, true), np.searchsorted(classes, predicted), classes.tolist()
+    true = true - lowest
+    predicted = predicted - lowest
     occurs = np.zeros(span, np.bool_)
-    true, predicted = true - lowest, predicted - lowest
-    occurs[true] = occurs[predicted] = True
-    number = np.cumsum(occurs) - 1
-    return number[true], number[predicted], (np.flatnonzero(occurs) + lowest).tolist()
+    occurs[true] = True
+    occurs[predicted] = True
+    classes = np.flatnonzero(occurs) + lowest
+    number = np.cumsum(occurs) - 1  # (span,)
+    return number[true], number[predicted], classes.tolist()
 
 
 def _numbered_strings(true: Dense, predicted: Dense) -> tuple[Ints, Ints, Classes]:
     """Number strings in their order."""
     classes = sorted({*true, *predicted})
     number = {name: place for place, name in enumerate(classes)}
-    numbered = (
-        np.fromiter(map(number.__getitem__, part), np.int64, part.size)
-        for part in (true, predicted)
-    )
-    return *numbered, classes  # type: ignore[return-value]
+
+    def numbered(names: Dense) -> Ints:
+        return np.fromiter(map(number.__getitem__, names), np.int64, names.size)
+
+    return numbered(true), numbered(predicted), classes

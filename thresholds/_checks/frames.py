@@ -34,9 +34,11 @@ def read_frame(value: Any, name: str) -> Frame | None:
     """Read a frame or a column of numbers or truth values; None for what is neither."""
     for library, read in _READERS.items():
         module = imported(library)
-        found = None if module is None else read(module, value, name)
-        if found is not None:
-            return found
+        if module is None:
+            continue
+        frame = read(module, value, name)
+        if frame is not None:
+            return frame
     if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
         raise InputError(
             f"{name} is a {type(value).__name__} frame, expected one of pandas, Polars or PyArrow: convert it"
@@ -53,20 +55,19 @@ def aligned(
     names, or no index, goes by position.
     """
     names = None if label_names is None else names_of_labels(label_names)
-    frames = read_frame(first, first_name), read_frame(second, second_name)
-    if names is None:
-        names = next(
-            (
-                frame.names
-                for frame in frames[::-1]
-                if frame is not None and frame.names is not None
-            ),
-            None,
-        )
-    left: Any = first if frames[0] is None else columns_of(frames[0], names, first_name)
-    right: Any = second if frames[1] is None else columns_of(frames[1], names, second_name)
-    if frames[0] is not None and frames[1] is not None:
-        left = left[_rows(frames[0].index, first_name, frames[1].index, second_name)]
+    first_frame = read_frame(first, first_name)
+    second_frame = read_frame(second, second_name)
+
+    # Columns.
+    for frame in (second_frame, first_frame):
+        if names is None and frame is not None:
+            names = frame.names
+    left: Any = first if first_frame is None else columns_of(first_frame, names, first_name)
+    right: Any = second if second_frame is None else columns_of(second_frame, names, second_name)
+
+    # Rows.
+    if first_frame is not None and second_frame is not None:
+        left = left[_rows(first_frame.index, first_name, second_frame.index, second_name)]
     return left, right, names
 
 
@@ -75,9 +76,9 @@ def aligned_rows(value: object, name: str, **beside: object) -> Any:
     frame = read_frame(value, name)
     if frame is None:
         return value
-    cells = (
-        frame.cells[:, 0] if frame.cells.ndim == 2 and frame.cells.shape[1] == 1 else frame.cells
-    )
+    cells = frame.cells
+    if cells.ndim == 2 and cells.shape[1] == 1:
+        cells = cells[:, 0]
     for other, values in beside.items():
         if _is_pandas(values):
             return cells[_rows(frame.index, name, values.index, other)]  # type: ignore[attr-defined]
@@ -105,9 +106,11 @@ def like_frame(cells: Any, value: Any, names: Names | None) -> Any:
     """Return the columns of `cells`, those of `names`, as `value` is: same library, names, order and index."""
     for library, make in _MAKERS.items():
         module = imported(library)
-        made = None if module is None else make(module, cells, value, names)
-        if made is not None:
-            return made
+        if module is None:
+            continue
+        frame = make(module, cells, value, names)
+        if frame is not None:
+            return frame
     return None
 
 
@@ -119,17 +122,19 @@ def _is_pandas(value: object) -> bool:
 
 def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
     """Return the rows of one pandas index in the order of another; all as they are if there are not two."""
+    everything = slice(None)
     if index is None or other is None or len(index) != len(other) or index.equals(other):
-        return slice(None)
+        return everything
     if index.is_unique and other.is_unique:
-        rows = index.get_indexer(other)
-        if (rows == np.arange(rows.size)).all():  # of two types
-            return slice(None)
+        rows = index.get_indexer(other)  # (n_samples,), -1 where a row is lacking
+        if (rows == np.arange(rows.size)).all():  # equal, but of two types
+            return everything
         if (rows >= 0).all():
             _refuse_counted(index, name, other, other_name)
             _announce(rows, name, other_name)
             return rows
-        odd = f"{shown(other[rows < 0].tolist()[0])} of {other_name} is not in that of {name}"
+        lacking = other[rows < 0].tolist()[0]
+        odd = f"{shown(lacking)} of {other_name} is not in that of {name}"
     else:
         odd = "some row is in it twice"
     raise InputError(
@@ -140,16 +145,24 @@ def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
 
 def _refuse_counted(index: Any, name: str, other: Any, other_name: str) -> None:
     """Refuse to go by an index 0, 1, 2, ..., as new frames have it: it says nothing of the rows."""
-    counted = list(range(len(index)))
-    for fresh, of_fresh, kept in ((index, name, other_name), (other, other_name, name)):
-        if (
-            fresh.nlevels == 1 and not fresh.hasnans and fresh.tolist() == counted
-        ):  # whatever its type
-            raise InputError(
-                f"{name} and {other_name} have the same numbers as indexes in different orders, and that of {of_fresh}"
-                f" only counts its rows, expected equal indexes: pass {of_fresh}.set_axis({kept}.index) if rows"
-                f" correspond by position, {of_fresh}.loc[{kept}.index] if by index"
-            )
+    if _only_counts(index):
+        fresh, kept = name, other_name
+    elif _only_counts(other):
+        fresh, kept = other_name, name
+    else:
+        return
+    raise InputError(
+        f"{name} and {other_name} have the same numbers as indexes in different orders, and that of {fresh}"
+        f" only counts its rows, expected equal indexes: pass {fresh}.set_axis({kept}.index) if rows"
+        f" correspond by position, {fresh}.loc[{kept}.index] if by index"
+    )
+
+
+def _only_counts(index: Any) -> bool:
+    """Whether an index is 0, 1, 2, ..., of whatever type."""
+    if index.nlevels > 1 or index.hasnans:
+        return False
+    return bool(index.tolist() == list(range(len(index))))
 
 
 def _announce(rows: Dense, name: str, other_name: str) -> None:
@@ -163,7 +176,8 @@ def _announce(rows: Dense, name: str, other_name: str) -> None:
 
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn at the line that called this library."""
-    level, frame = 1, sys._getframe()
+    level = 1
+    frame = sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == _LIBRARY:
         level += 1
         frame = frame.f_back
@@ -198,8 +212,10 @@ def _pandas_column(series: Any, name: str) -> Dense:
     if absent.any():
         _refuse_missing(int(absent.argmax()), series.name, name)
     dtype = getattr(series.dtype, "numpy_dtype", getattr(series.dtype, "subtype", None))
+    if not isinstance(dtype, np.dtype):
+        dtype = np.dtype(object)
     try:
-        return np.asarray(series.to_numpy(dtype if isinstance(dtype, np.dtype) else object))
+        return np.asarray(series.to_numpy(dtype))
     except (TypeError, ValueError):
         raise InputError(
             f"{name} has dtype {series.dtype} in column {shown(series.name)}, expected numbers"
@@ -235,9 +251,8 @@ def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> An
     if not isinstance(value, pandas.DataFrame):
         return None
     own = tuple(map(str, value.columns))
-    return pandas.DataFrame(
-        _as_columns(cells, names, own), index=value.index, columns=value.columns
-    )
+    ordered = _as_columns(cells, names, own)
+    return pandas.DataFrame(ordered, index=value.index, columns=value.columns)
 
 
 def _read_polars(polars: Any, value: Any, name: str) -> Frame | None:
@@ -245,16 +260,12 @@ def _read_polars(polars: Any, value: Any, name: str) -> Frame | None:
     if isinstance(value, polars.LazyFrame):
         raise InputError(f"{name} is a LazyFrame, expected its data: collect() it")
     if isinstance(value, polars.Series):
-        frame = value.to_frame()
-    elif isinstance(value, polars.DataFrame):
-        frame = value
-    else:
+        return Frame(_polars_column(polars, value, name), None, None)
+    if not isinstance(value, polars.DataFrame):
         return None
-    columns = [_polars_column(polars, series, name) for series in frame]
-    if isinstance(value, polars.Series):
-        return Frame(columns[0], None, None)
-    names = _names(frame.columns, name)
-    return Frame(_side_by_side(columns, names, frame.height, name), names, None)
+    columns = [_polars_column(polars, series, name) for series in value]
+    names = _names(value.columns, name)
+    return Frame(_side_by_side(columns, names, value.height, name), names, None)
 
 
 def _polars_column(polars: Any, series: Any, name: str) -> Dense:
@@ -262,8 +273,9 @@ def _polars_column(polars: Any, series: Any, name: str) -> Dense:
     if series.null_count():
         _refuse_missing(int(series.is_null().arg_max()), series.name, name)
     dtype = series.dtype
-    wide = dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype))
-    return np.asarray((series.cast(polars.Float64) if wide else series).to_numpy())
+    if dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype)):
+        series = series.cast(polars.Float64)
+    return np.asarray(series.to_numpy())
 
 
 def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> Any:
@@ -281,24 +293,25 @@ def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> An
 def _read_arrow(pyarrow: Any, value: Any, name: str) -> Frame | None:
     """Read a PyArrow table, batch of records, or array."""
     if isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):
-        columns, names = [value], None
-    elif isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
-        columns, names = value.columns, _names(value.schema.names, name)
-    else:
+        return Frame(_arrow_column(pyarrow, value, "", name), None, None)
+    if not isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
         return None
-    for column, of in zip(columns, ("",) if names is None else names, strict=True):
-        if column.null_count:
-            _refuse_missing(
-                int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))), of, name
-            )
-    decimal = pyarrow.types.is_decimal
-    arrays = [
-        np.asarray(column.cast(pyarrow.float64()) if decimal(column.type) else column)
-        for column in columns
+    names = _names(value.schema.names, name)
+    columns = [
+        _arrow_column(pyarrow, column, label, name)
+        for column, label in zip(value.columns, names, strict=True)
     ]
-    if names is None:
-        return Frame(arrays[0], None, None)
-    return Frame(_side_by_side(arrays, names, value.num_rows, name), names, None)
+    return Frame(_side_by_side(columns, names, value.num_rows, name), names, None)
+
+
+def _arrow_column(pyarrow: Any, column: Any, label: str, name: str) -> Dense:
+    """Read a column; decimals, which NumPy has not, as float64."""
+    if column.null_count:
+        is_null = column.is_null().to_numpy(zero_copy_only=False)
+        _refuse_missing(int(np.argmax(is_null)), label, name)
+    if pyarrow.types.is_decimal(column.type):
+        column = column.cast(pyarrow.float64())
+    return np.asarray(column)
 
 
 def _make_arrow(pyarrow: Any, cells: Any, value: Any, names: Names | None) -> Any:
@@ -334,9 +347,8 @@ def _names(columns: Any, name: str) -> Names:
     try:
         return names_of_labels([str(column) for column in columns])
     except InputError as error:
-        raise InputError(
-            f"{name}: {str(error).replace('label_names has', 'the columns have')}"
-        ) from None
+        message = str(error).replace("label_names has", "the columns have")
+        raise InputError(f"{name}: {message}") from None
 
 
 _READERS = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arrow}

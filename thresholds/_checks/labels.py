@@ -33,9 +33,8 @@ def names_of_labels(value: object) -> Names:
             raise InputError(
                 f"label_names has {shown(name)}, expected text that can be written as UTF-8"
             )
-        if (
-            "\0" in name
-        ):  # NumPy drops those at the end of a string, so that two names would become one.
+        # NumPy drops NUL at the end of a string, so that two names would become one.
+        if "\0" in name:
             raise InputError(
                 f"label_names has {shown(str(name))}, expected names without the character NUL"
             )
@@ -100,15 +99,16 @@ def in_order(matrix: Any, order: Ints | None) -> Any:
 
 def different(names: Collection[str], wanted: Collection[str], thing: str = "") -> str:
     """Say which of the wanted names are lacking, and which others there are; nothing if they are the same."""
-    known, asked = set(names), set(wanted)
+    known = set(names)
+    asked = set(wanted)
+    lacking = [name for name in wanted if name not in known]
+    others = [name for name in names if name not in asked]
     parts = []
-    for word, odd in (
-        ("lacks", [name for name in wanted if name not in known]),
-        ("has", [name for name in names if name not in asked]),
-    ):
+    for verb, odd in (("lacks", lacking), ("has", others)):
         if odd:
-            things = f"the {thing}{'s' if len(odd) > 1 else ''} " if thing else ""
-            parts.append(f"{word} {things}{listed(odd)}")
+            plural = "s" if len(odd) > 1 else ""
+            things = f"the {thing}{plural} " if thing else ""
+            parts.append(f"{verb} {things}{listed(odd)}")
     return " and ".join(parts)
 
 

@@ -18,21 +18,25 @@ def plain(value: object, name: str) -> Dense:
     """Return an array of whatever dtype, without masked cells; strings in lists stay as they are, objects."""
     frame = read_frame(value, name)
     value = value if frame is None else frame.cells
-    parts = value if isinstance(value, list | tuple) else [value]
-    if any(
-        isinstance(part, np.ma.MaskedArray) and np.ma.getmaskarray(part).any() for part in parts
-    ):
+    is_list = isinstance(value, list | tuple)
+    parts: Any = value if is_list else [value]
+    if any(map(_has_masked, parts)):
         hint = ": use -inf for a label that must not be predicted" if name == "y_score" else ""
         raise InputError(f"{name} has masked cells, expected none{hint}")
     try:
         array = without_bfloat16(np.asarray(from_tensor(value, name)))
-        return np.asarray(value, object) if array.dtype.kind == "U" and parts is value else array
+        return np.asarray(value, object) if array.dtype.kind == "U" and is_list else array
     except InputError:
         raise
     except Exception as error:  # Whatever a foreign object's conversion raises.
         raise InputError(
             f"{name} cannot be read as an array ({' '.join(str(error).split())})"
         ) from None
+
+
+def _has_masked(part: object) -> bool:
+    """Whether an array has masked cells."""
+    return isinstance(part, np.ma.MaskedArray) and bool(np.ma.getmaskarray(part).any())
 
 
 def _plain_numbers(array: Dense, name: str) -> Dense:
@@ -63,8 +67,10 @@ def numbers(value: object, name: str) -> Dense:
 
 
 def stacked(value: Any, name: str) -> Any:
-    """Return the probabilities that scikit-learn's forests, trees and neighbours return, a list of (n_samples, 2), one
-    for each label, as one matrix of those of class 1; anything else as it is."""
+    """Return a list of (n_samples, 2), one for each label, as one matrix of the second columns; else what was given.
+
+    Such are the probabilities of scikit-learn's forests, trees and neighbours.
+    """
     if (
         not isinstance(value, list | tuple)
         or not value

@@ -36,25 +36,28 @@ def _sound_csr(value: Any) -> Any:
         _check_compressed(value)
     if value.format == "coo":
         _check_coordinates(value)
-    found = sparse.csr_array(value)  # Of a CSR array another wrapper, which shares its parts.
+    array = sparse.csr_array(value)  # Of a CSR array another wrapper, which shares its parts.
     if value.format != "csr":
-        _check_compressed(found)
-    found.prune()
-    if found.dtype == np.float16:  # SciPy stores it and computes nothing with it.
-        found = sparse.csr_array(
-            (found.data.astype(np.float32), found.indices, found.indptr), shape=found.shape
-        )
-    if value.format == "coo" and found.nnz < value.nnz:
+        _check_compressed(array)
+    array.prune()
+
+    # SciPy stores float16 and computes nothing with it.
+    if array.dtype == np.float16:
+        entries = (array.data.astype(np.float32), array.indices, array.indptr)
+        array = sparse.csr_array(entries, shape=array.shape)
+
+    # Conversion from coordinates adds up cells that are stored twice; in rows they stand side by side when sorted.
+    if value.format == "coo" and array.nnz < value.nnz:
         raise ValueError("a cell is stored twice")
-    if _rising(found, strictly=True):
-        return found
-    if not _rising(found, strictly=False):
-        found = found.copy()
-        found.has_sorted_indices = False
-        found.sort_indices()
-    if not _rising(found, strictly=True):
+    if _rising(array, strictly=True):
+        return array
+    if not _rising(array, strictly=False):
+        array = array.copy()
+        array.has_sorted_indices = False
+        array.sort_indices()
+    if not _rising(array, strictly=True):
         raise ValueError("a cell is stored twice")
-    return found
+    return array
 
 
 def _check_compressed(value: Any) -> None:
@@ -70,9 +73,8 @@ def _check_compressed(value: Any) -> None:
         raise ValueError(
             "index pointers must start at 0, never fall, and end within the stored entries"
         )
-    type(value)(value).check_format(
-        full_check=True
-    )  # On another wrapper of the arrays: it would trim the caller's.
+    # On another wrapper of the arrays: it would trim the caller's.
+    type(value)(value).check_format(full_check=True)
 
 
 def _native(value: Any) -> Any:
@@ -84,13 +86,13 @@ def _native(value: Any) -> Any:
         raise ValueError(
             f"indices have dtype {value.indices.dtype}, index pointers {value.indptr.dtype}"
         )
-    if (
-        all(part.dtype.isnative and part.dtype.kind != "u" for part in parts[1:])
-        and parts[0].dtype.isnative
-    ):
+    is_native = all(part.dtype.isnative for part in parts)
+    if is_native and value.indices.dtype.kind == "i" and value.indptr.dtype.kind == "i":
         return value
-    data = parts[0].astype(parts[0].dtype.newbyteorder("="))
-    return type(value)((data, *(part.astype(np.int64) for part in parts[1:])), shape=value.shape)
+    data = value.data.astype(value.data.dtype.newbyteorder("="))
+    indices = value.indices.astype(np.int64)
+    indptr = value.indptr.astype(np.int64)
+    return type(value)((data, indices, indptr), shape=value.shape)
 
 
 def _check_coordinates(value: Any) -> None:
@@ -108,7 +110,8 @@ def _check_coordinates(value: Any) -> None:
 
 def _rising(array: Any, *, strictly: bool) -> bool:
     """Whether columns rise within every row (the array's own flag may be wrong)."""
-    before, after = array.indices[:-1], array.indices[1:]
+    before = array.indices[:-1]
+    after = array.indices[1:]
     falls = after <= before if strictly else after < before
     starts_row = np.zeros(array.indices.size + 1, np.bool_)
     starts_row[array.indptr] = True

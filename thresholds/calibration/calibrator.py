@@ -9,22 +9,23 @@ from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
 from thresholds.calibration.cells import cells_of
 from thresholds.calibration.curves import Curves
-from thresholds.calibration.isotonic import fit_isotonic
+from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
-from thresholds.calibration.platt import fit_logistic_curves
+from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves
 from thresholds.data.problem import Problem
-from thresholds.rule.base import in_kind
+from thresholds.rule.base import in_brief, in_kind
 
 Method = Literal["isotonic", "platt"]
 METHODS: tuple[Method, ...] = ("isotonic", "platt")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibrator:
     """A map from scores to probabilities, made by `calibrate`.
 
@@ -73,10 +74,10 @@ class Calibrator:
 
         Returns
         -------
-        float64 array of the shape of `y_score`; CSR for sparse scores
-            It stores the probabilities of the entries that `y_score` stores. Those that are left out stay so,
-            although their probability is that in `absent`, not 0: `tail` gives what `InstanceRule.predict` needs of
-            them. `fit_expected`, `expected_f` and `measure_calibration` would take them for 0: give them `dense=True`.
+        float64 array of the shape of `y_score`; CSR for sparse scores, with the entries that `y_score` stores
+            Those that are left out stay so, although their probability is that in `absent`, not 0.
+            1. For `InstanceRule.predict`, `tail` gives what it needs of them.
+            2. `fit_expected`, `expected_f` and `measure_calibration` would take them for 0: give them `dense=True`.
 
         Raises
         ------
@@ -93,11 +94,11 @@ class Calibrator:
         scores = self._checked(y_score)
         if not is_sparse(scores):
             return in_kind(self._of_dense(scores), y_score, self.label_names)
-        found = self._of_sparse(scores)
+        probabilities = self._of_sparse(scores)
         if not dense:
-            return in_kind(found, y_score, self.label_names)
-        filled = np.tile(self.absent, (scores.shape[0], 1))
-        filled[row_of_entries(found), found.indices] = found.data
+            return in_kind(probabilities, y_score, self.label_names)
+        filled = np.tile(self.absent, (scores.shape[0], 1))  # (n_samples, n_labels)
+        filled[row_of_entries(probabilities), probabilities.indices] = probabilities.data
         return filled
 
     def tail(self, y_score: object, powers: int = 4) -> Floats:
@@ -135,25 +136,32 @@ class Calibrator:
         scores = self._checked(y_score)
         if not is_sparse(scores):
             return np.zeros((scores.shape[0], exponents.size))
-        of_label = self.absent[:, np.newaxis] ** exponents
-        stored = type(scores)(
+        label_powers = self.absent[:, np.newaxis] ** exponents  # (n_labels, powers)
+        is_stored = type(scores)(
             (np.ones(scores.nnz), scores.indices, scores.indptr), shape=scores.shape
         )
-        left = np.minimum.accumulate(
-            np.maximum(of_label.sum(axis=0) - stored @ of_label, 0.0), axis=1
-        )
-        left[np.diff(scores.indptr) == self.n_labels] = 0.0
-        return left
+        left_out = label_powers.sum(axis=0) - is_stored @ label_powers  # (n_samples, powers)
+
+        # Rounding may leave less than 0, or a sum above that of a lower power.
+        sums = np.minimum.accumulate(np.maximum(left_out, 0.0), axis=1)
+        is_full = np.diff(scores.indptr) == self.n_labels  # (n_samples,)
+        sums[is_full] = 0.0
+        return sums
 
     def __str__(self) -> str:
         """Say what was fitted, and what it did to log-loss and reliability."""
         curves = "one curve for all" if self.pooled else "one curve for each of"
         lines = [f"{self.method} calibration, {curves} {self.n_labels} labels"]
         for name, word in (("log_loss", "log-loss"), ("reliability", "reliability")):
-            before, after = getattr(self.before, name), getattr(self.after, name)
+            before = getattr(self.before, name)
+            after = getattr(self.after, name)
             known = "unknown" if np.isnan(before) else f"{before:.4g}"
             lines.append(f"{word:<12}{known} before, {after:.4g} after, on the data of the fit")
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """Return what is shown of it in brief: of arrays and names the first few."""
+        return in_brief(self)
 
     def validate(self, scores: Matrix) -> None:
         """Refuse checked scores of another number of labels, and those outside [0, 1] where curves end there."""
@@ -166,13 +174,12 @@ class Calibrator:
         order = _checks.places(
             problem.label_names, self.label_names, "y_score", "the labels of the calibrator"
         )
-        scores, truth = (
-            _checks.in_order(matrix, order) for matrix in (problem.scores, problem.truth)
-        )
-        cells = cells_of(replace(problem, scores=scores, truth=truth, missing=self.missing), -1)
-        return measure(
-            cells._replace(scores=self._curves.of_labels(cells.starts, cells.scores)), -1
-        )
+        scores = _checks.in_order(problem.scores, order)
+        truth = _checks.in_order(problem.truth, order)
+        problem = replace(problem, scores=scores, truth=truth, missing=self.missing)
+        cells = cells_of(problem, ALL_CORES)
+        probabilities = self._curves.of_labels(cells.starts, cells.scores)
+        return measure(cells._replace(scores=probabilities), ALL_CORES)
 
     def _checked(self, y_score: object) -> Matrix:
         """Check scores to transform."""
@@ -184,35 +191,37 @@ class Calibrator:
         """Refuse scores outside [0, 1], but for those that no curve is read at."""
 
         def is_bad(cells: Dense) -> Dense:
-            outside = (cells < 0) | (cells > 1)
-            return np.asarray(outside & (cells != np.float64(self.missing)) & (cells > -np.inf))
+            is_outside = (cells < 0) | (cells > 1)
+            is_read = (cells != np.float64(self.missing)) & (cells > -np.inf)
+            return np.asarray(is_outside & is_read)
 
-        if is_bad(scores.data if is_sparse(scores) else scores).any():
-            found = first_bad_cell(scores, is_bad, self.label_names)
-            raise InputError(f"y_score has {found}, expected scores in [0, 1] as those of the fit")
+        cells = scores.data if is_sparse(scores) else scores
+        if is_bad(cells).any():
+            bad = first_bad_cell(scores, is_bad, self.label_names)
+            raise InputError(f"y_score has {bad}, expected scores in [0, 1] as those of the fit")
 
     def _of_dense(self, scores: Dense) -> Floats:
         """Return the probabilities of dense scores, blocks of rows on threads."""
-        found = np.empty(scores.shape)
+        probabilities = np.empty(scores.shape)  # (n_samples, n_labels)
 
         def fill(rows: slice) -> None:
-            cells = np.ascontiguousarray(scores[rows].T, np.float64)
+            cells = np.ascontiguousarray(scores[rows].T, np.float64)  # (n_labels, n_rows)
             starts = np.arange(self.n_labels + 1) * cells.shape[1]
-            found[rows] = self._curves.of_cells(starts, cells.reshape(-1)).reshape(cells.shape).T
+            by_label = self._curves.of_cells(starts, cells.reshape(-1)).reshape(cells.shape)
+            probabilities[rows] = by_label.T
 
         threads.run(fill, list(row_blocks(*scores.shape)), cells=scores.size)
-        return found
+        return probabilities
 
     def _of_sparse(self, scores: Any) -> Any:
         """Return the probabilities of stored entries."""
         from scipy import sparse
 
         by_label = scores.tocsc()
-        found = self._curves.of_labels(
-            by_label.indptr.astype(np.int64), by_label.data.astype(np.float64)
-        )
-        by_label = sparse.csc_array((found, by_label.indices, by_label.indptr), shape=scores.shape)
-        return by_label.tocsr()
+        starts = by_label.indptr.astype(np.int64)
+        probabilities = self._curves.of_labels(starts, by_label.data.astype(np.float64))
+        entries = (probabilities, by_label.indices, by_label.indptr)
+        return sparse.csc_array(entries, shape=scores.shape).tocsr()
 
 
 def calibrate(
@@ -235,15 +244,19 @@ def calibrate(
     y_score : same shape, real scores of any scale, dense or scipy.sparse
         `-inf` marks a masked cell: left out of the fit, with probability 0.
     method :
-        "isotonic": the rising curve of least squares. On this data the probability of a score is exactly the share
-        of positives (by weight) in its block, hence all cells of equal score get the same. It needs many positives.
-        "platt": sigmoid(a x + b), x being the logit of scores that all lie in [0, 1], else the score, fitted by
-        maximum likelihood with Platt's smoothed targets; two parameters, for labels with few positives.
-    pooled : one curve for all labels, fitted to all cells together; otherwise one for each
+        "isotonic" (default): the rising curve of least squares, which needs many positives. On this data the
+        probability of a score is exactly the share of positives (by weight) in its block, so that cells of equal score
+        get the same.
+        "platt": sigmoid(a x + b), for labels with few positives. x is the logit of the score if all scores lie in
+        [0, 1], else the score. a and b have maximum likelihood with Platt's smoothed targets.
+    pooled :
+        False (default): a curve for each label.
+        True: one curve for all labels, fitted to all cells together.
     sample_weight : (n_samples,) non-negative; a weight of 2 counts like the row twice, 0 like no row
     missing : score of the entries that a sparse `y_score` leaves out
-        Cells of exactly this score, stored or not, dense or sparse, are a group of their own: in "platt" they get the
-        share of positives among them and are no part of the curve; in "isotonic" equal scores are one group anyway.
+        Cells of exactly this score, stored or not, dense or sparse, are a group of their own.
+        "isotonic": as are all cells of equal score.
+        "platt": they get the share of positives among them, and are no part of the curve.
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
@@ -251,8 +264,9 @@ def calibrate(
     Returns
     -------
     Calibrator
-        Its `transform` gives probabilities, never NaN. A label without positives gets 0 ("isotonic") or about
-        1 / (number of cells + 2) ("platt"); one whose cells are all masked gets 0.
+        Its `transform` gives probabilities, never NaN.
+        1. A label without positives gets 0 ("isotonic"), or about 1 / (number of cells + 2) ("platt").
+        2. A label whose cells are all masked gets 0.
 
     Raises
     ------
@@ -295,24 +309,30 @@ def calibrate(
         n_jobs=n_jobs,
     )
     cells = cells_of(problem, n_jobs)
+
+    # The curves, of all cells together or of each label.
     groups = cells.pooled() if pooled else cells
+    by_group: IsotonicCurves | LogisticCurves
     if method == "isotonic":
-        curves = Curves(fit_isotonic(groups, n_jobs, progress), pooled)
+        by_group = fit_isotonic(groups, n_jobs, progress)
     else:
-        scale = problem.missing, problem.scores.dtype, problem.unit
-        curves = Curves(fit_logistic_curves(groups, *scale, n_jobs, progress), pooled)
-    after = curves.of_labels(cells.starts, cells.scores, n_jobs)
+        by_group = fit_logistic_curves(
+            groups, problem.missing, problem.scores.dtype, problem.unit, n_jobs, progress
+        )
+    curves = Curves(by_group, pooled)
+
+    # What they do to these cells, and to an absent one of each label.
+    are_shares = bool(np.all((cells.scores >= 0) & (cells.scores <= 1)))
+    probabilities = curves.of_labels(cells.starts, cells.scores, n_jobs)  # (n_cells,)
+    one_each = np.arange(problem.n_labels + 1)
+    absent = curves.of_cells(one_each, np.full(problem.n_labels, problem.missing))  # (n_labels,)
     return Calibrator(
         method=method,
         pooled=pooled,
         label_names=problem.label_names,
         missing=problem.missing,
-        absent=curves.of_cells(
-            np.arange(problem.n_labels + 1), np.full(problem.n_labels, problem.missing)
-        ),
-        before=measure(cells, n_jobs)
-        if np.all((cells.scores >= 0) & (cells.scores <= 1))
-        else UNKNOWN,
-        after=measure(cells._replace(scores=after), n_jobs),
+        absent=absent,
+        before=measure(cells, n_jobs) if are_shares else UNKNOWN,
+        after=measure(cells._replace(scores=probabilities), n_jobs),
         _curves=curves,
     )

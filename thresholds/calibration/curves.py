@@ -25,19 +25,22 @@ class Curves:
     def of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = -1) -> Floats:
         """Return the probabilities of cells, label after label, on threads."""
 
-        def find(first: int, last: int) -> Floats:
+        def probabilities(first: int, last: int) -> Floats:
             cells = slice(starts[first], starts[last])
             return self.of_cells(starts[first : last + 1] - starts[first], scores[cells], first)
 
-        return np.concatenate(map_labels(starts, find, n_jobs=n_jobs))
+        return np.concatenate(map_labels(starts, probabilities, n_jobs=n_jobs))
 
     def of_cells(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of cells, label after label, from label `first` on."""
         if self.pooled:
-            starts, first = starts[[0, -1]], 0
-        masked = np.isneginf(scores)
-        found = self.by_group.at(
-            starts, np.where(masked, 0.0, scores) if masked.any() else scores, first
-        )
-        found[masked] = 0.0
-        return found
+            starts = starts[[0, -1]]
+            first = 0
+
+        # A masked cell is read at any score, as its probability is 0.
+        is_masked = np.isneginf(scores)
+        if is_masked.any():
+            scores = np.where(is_masked, 0.0, scores)
+        probabilities = self.by_group.at(starts, scores, first)
+        probabilities[is_masked] = 0.0
+        return probabilities

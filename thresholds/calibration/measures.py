@@ -14,7 +14,7 @@ from thresholds.calibration.cells import Cells, cells_of, log_odds
 from thresholds.data.problem import Problem
 from thresholds.results import Result, Table, records_of
 
-_BINS = 20
+_N_BINS = 20
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,17 +80,18 @@ def measure_calibration(
     Examples
     --------
     >>> from thresholds.calibration import measure_calibration
-    >>> found = measure_calibration([[1, 0], [0, 0], [1, 1]], [[0.9, 0.2], [0.4, 0.1], [0.6, 0.3]])
-    >>> round(found.log_loss, 4), round(found.sum_over_positives, 4)
+    >>> result = measure_calibration([[1, 0], [0, 0], [1, 1]], [[0.9, 0.2], [0.4, 0.1], [0.6, 0.3]])
+    >>> round(result.log_loss, 4), round(result.sum_over_positives, 4)
     (0.4432, 0.8333)
     """
     beside = {"probabilities": probabilities, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     y_true, probabilities, _ = _checks.aligned(y_true, "y_true", probabilities, "probabilities")
-    truth, found = _checks.indicator(y_true), _checks.probabilities(probabilities)
-    _checks.same_shape(truth, "y_true", found, "probabilities")
-    weights, unit = _checks.weights(sample_weight, *found.shape)
-    problem = Problem(truth, found, weights, unit, weights, 0.0, None)
+    truth = _checks.indicator(y_true)
+    p = _checks.probabilities(probabilities)
+    _checks.same_shape(truth, "y_true", p, "probabilities")
+    weights, unit = _checks.weights(sample_weight, *p.shape)
+    problem = Problem(truth, p, weights, unit, weights, 0.0, None)
     return measure(cells_of(problem, None), None)
 
 
@@ -102,19 +103,25 @@ def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:
     sums, slope = threads.run(
         lambda task: task(cells), tasks, n_jobs=n_jobs, cells=cells.scores.size
     )
-    weight, p, positives, loss = sums
-    total, filled = weight.sum(), weight > 0
-    gaps = (p[filled] - positives[filled]) / weight[filled]
+    weight, p, positives, loss = sums  # (n_bins,) each
+    total = weight.sum()
+
+    # In each bin, mean p less the share of positives.
+    is_filled = weight > 0
+    gaps = (p[is_filled] - positives[is_filled]) / weight[is_filled]
+    reliability = weight[is_filled] @ gaps**2 / total
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = p.sum() / positives.sum()
-    reliability = weight[filled] @ gaps**2 / total
     return CalibrationMeasures(
-        *(float(figure) for figure in (loss.sum() / total, reliability, ratio, slope.item()))
+        log_loss=float(loss.sum() / total),
+        reliability=float(reliability),
+        sum_over_positives=float(ratio),
+        slope=float(slope.item()),
     )
 
 
 def _sums_over_bins(cells: Cells) -> Floats:
-    """Return weight, sum of p, positives and log-loss of bins."""
+    """Return weight, sum of p, positives and log-loss of bins, (4, n_bins)."""
     edges = np.unique(_edges(cells.scores, cells.weights))
     return tally(cells.scores, cells.truth, cells.weights, edges)
 
@@ -125,12 +132,13 @@ def _edges(p: Floats, weights: Ints) -> Floats:
     A cell lies above edge k iff those of lower p weigh at least k / 20 of all.
     """
     total = int(weights.sum()) if weights.size else p.size
-    wanted = [-(-k * total // _BINS) for k in range(1, _BINS)]
+    weight_below = [-(-k * total // _N_BINS) for k in range(1, _N_BINS)]  # rounded up
     if not weights.size:
-        at = np.array(wanted) - 1
-        return np.asarray(np.partition(p, at)[at])
+        places = np.array(weight_below) - 1
+        return np.asarray(np.partition(p, places)[places])
     order = np.argsort(p)
-    return p[order[np.searchsorted(weights[order].cumsum(), wanted)]]
+    places = np.searchsorted(weights[order].cumsum(), weight_below)
+    return p[order[places]]
 
 
 def _slope(cells: Cells) -> Floats:

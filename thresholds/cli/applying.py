@@ -29,17 +29,19 @@ def predict(options: argparse.Namespace) -> None:
     names = rule.label_names or source.label_names
     write_blocks(options.output, deciding.blocks(), source.n_labels, names, options.key)
     deciding.warn()
-    print(f"{deciding.said}; written to {options.output}")
+    print(f"{deciding.summary}; written to {options.output}")
 
 
 class _Deciding:
     """A rule at work on one block of rows after another."""
 
     def __init__(self, rule: "Rule", path: str, source: "Source") -> None:
-        self.rule, self.source = rule, source
+        self.rule = rule
+        self.source = source
         self.order = reading.order_of(source, rule, path)
-        self.n_rows = self.n_predicted = 0
-        self.said = ""
+        self.n_rows = 0
+        self.n_predicted = 0
+        self.summary = ""  # known when the last block is written
         self._outside = 0.0
         self._warning: str | None = None
 
@@ -48,14 +50,14 @@ class _Deciding:
         from thresholds.files import Decided, dtype_of
         from thresholds.rule import ThresholdRule
 
-        kind = ""
+        dtype = ""
         step = reading.progress(self.source, "predicting")
         for block in self.source.blocks(truth=False):
             scores = _checks.in_order(block.y_score, self.order)
             names = self.rule.label_names or self.source.label_names
             _refuse_bad(scores, self.rule, self.source.score_key, self.n_rows, names)
             decided = self._decide(scores)
-            kind = dtype_of(scores)
+            dtype = dtype_of(scores)
             self.n_rows += scores.shape[0]
             self.n_predicted += int(decided.sum())
             if step is not None:
@@ -63,8 +65,8 @@ class _Deciding:
             yield Decided(decided, block.keys)
         if not self.n_rows:
             raise InputError(f"{self.source.name} has no rows, expected at least one")
-        described = reading.described(self.source, self.n_rows, self.source.n_labels, kind)
-        self.said = f"{described}\n{self.n_predicted / self.n_rows:.2f} labels per row"
+        described = reading.described(self.source, self.n_rows, self.source.n_labels, dtype)
+        self.summary = f"{described}\n{self.n_predicted / self.n_rows:.2f} labels per row"
         if isinstance(self.rule, ThresholdRule) and self.rule.fitted_on is not None:
             self._warning = self.rule.fitted_on.out_of_range(self._outside / self.n_rows)
 
@@ -98,20 +100,20 @@ def _refuse_bad(
     takes_probabilities = isinstance(rule, InstanceRule)
 
     def is_bad(cells: Dense) -> Dense:
-        good = (cells >= 0) & (cells <= 1) if takes_probabilities else cells < np.inf
-        return np.asarray(~good)
+        if takes_probabilities:
+            return np.asarray(~((cells >= 0) & (cells <= 1)))
+        return np.asarray(~(cells < np.inf))
 
-    if not is_bad(scores.data if is_sparse(scores) else scores).any():
+    cells = scores.data if is_sparse(scores) else scores
+    if not is_bad(cells).any():
         return
-    found = first_bad_cell(
+    bad = first_bad_cell(
         scores, is_bad, label_names, first_row=first, signed=not takes_probabilities
     )
-    expected = (
-        "values in [0, 1] (--logits turns logits into probabilities)"
-        if takes_probabilities
-        else "real scores"
-    )
-    raise InputError(f"{name} has {found}, expected {expected}")
+    expected = "real scores"
+    if takes_probabilities:
+        expected = "values in [0, 1] (--logits turns logits into probabilities)"
+    raise InputError(f"{name} has {bad}, expected {expected}")
 
 
 def diff(options: argparse.Namespace) -> None:
@@ -120,24 +122,22 @@ def diff(options: argparse.Namespace) -> None:
 
     for name, usual in (("score_key", None), ("label_names", None), ("logits", False)):
         if options.file is None and getattr(options, name) != usual:
-            option, given = name.replace("_", "-"), getattr(options, name)
-            raise InputError(f"--{option} is {given!r} without a file of scores")
-    old, new = (reading.threshold_rule(path) for path in (options.old, options.new))
-    data = (
-        None
-        if options.file is None
-        else reading.aligned(reading.scores(options, new), new, options.new)
-    )
-    difference = diff_rules(old, new, None if data is None else data.y_score)
+            option = name.replace("_", "-")
+            value = getattr(options, name)
+            raise InputError(f"--{option} is {value!r} without a file of scores")
+    old = reading.threshold_rule(options.old)
+    new = reading.threshold_rule(options.new)
+    scores = None
+    file_name = None
+    notes: list[str] = []
+    if options.file is not None:
+        data = reading.aligned(reading.scores(options, new), new, options.new)
+        scores = data.y_score
+        file_name = data.name
+        notes = list(data.notes)
+    difference = diff_rules(old, new, scores)
     if options.json:
-        about = {
-            "old": options.old,
-            "new": options.new,
-            "file": None if data is None else data.name,
-        }
-        about |= {"notes": [] if data is None else list(data.notes)}
+        about = {"old": options.old, "new": options.new, "file": file_name, "notes": notes}
         print(printing.as_json(about | difference.to_dict()))
     else:
-        print(
-            "\n".join([*(data.notes if data is not None else ()), difference.to_text(options.top)])
-        )
+        print("\n".join([*notes, difference.to_text(options.top)]))

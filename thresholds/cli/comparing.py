@@ -9,7 +9,7 @@ from thresholds._checks import InputError
 from thresholds.cli import fit_options, printing, reading
 
 if TYPE_CHECKING:
-    from thresholds.comparison.compare import Comparison
+    from thresholds.comparison.result import Comparison
     from thresholds.files import LabelledFile
 
 _OF_FIT = {"missing": 0.0, "groups": None}  # with what they usually are
@@ -18,7 +18,10 @@ _OF_FIT = {"missing": 0.0, "groups": None}  # with what they usually are
 def compare(options: argparse.Namespace) -> None:
     """Print rules side by side, judged on the test rows."""
     data = reading.labelled(options)
-    result, about = (_of_usual_rules if options.rules is None else _of_saved_rules)(options, data)
+    if options.rules is None:
+        result, about = _usual_rules(options, data)
+    else:
+        result, about = _saved_rules(options, data)
     if options.json:
         file: dict[str, Any] = {
             "file": data.name,
@@ -28,42 +31,41 @@ def compare(options: argparse.Namespace) -> None:
         print(printing.as_json(file | about | result.to_dict()))
         return
     print(f"{reading.title(data)}\n{result.rows}")
-    print(
-        "label-free rules take absent entries for 0, and so does their sum of p\n"
-        if is_sparse(data.y_score)
-        else ""
-    )
+    if is_sparse(data.y_score):
+        print("label-free rules take absent entries for 0, and so does their sum of p")
+    print()
     print(replace(result, rows=""))
-    if options.rules is None and not any("label-free" in row.rule for row in result.measures):
+    has_label_free = any("label-free" in row.rule for row in result.measures)
+    if options.rules is None and not has_label_free:
         print(
             "\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out"
         )
 
 
-def _of_usual_rules(
+def _usual_rules(
     options: argparse.Namespace, data: "LabelledFile"
 ) -> tuple["Comparison", dict[str, Any]]:
     """Fit every rule on the calibration rows, and judge it on the test rows."""
-    from thresholds.comparison.compare import compare, fit_all
+    from thresholds.comparison.compare import compare
+    from thresholds.comparison.usual_rules import fit_all
 
     if options.split is not None:
         raise InputError(
             f"--split is {options.split!r} without --rule: rules that are fitted are judged on other rows"
         )
     calibration, test, split = reading.halves(data)
-    settings = fit_options.read(options)
     rules = fit_all(
         data.y_true[calibration],
         data.y_score[calibration],
         missing=options.missing,
         label_names=data.label_names,
-        **settings,
+        **fit_options.read(options),
     )
-    given = fit_options.read_all(options)
-    result = compare(rules, data.y_true[test], data.y_score[test], beta=given["beta"])
+    settings = fit_options.read_all(options)
+    result = compare(rules, data.y_true[test], data.y_score[test], beta=settings["beta"])
     rows = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
     about = {
-        "placement": given["placement"],
+        "placement": settings["placement"],
         "split": split,
         "n_fitted": len(calibration),
         "n_judged": len(test),
@@ -71,7 +73,7 @@ def _of_usual_rules(
     return replace(result, rows=rows), about
 
 
-def _of_saved_rules(
+def _saved_rules(
     options: argparse.Namespace, data: "LabelledFile"
 ) -> tuple["Comparison", dict[str, Any]]:
     """Judge saved rules on the test rows, with the file's labels in the order of the first rule's."""
@@ -80,13 +82,18 @@ def _of_saved_rules(
 
     fit_options.refuse_unused(options, ("beta",), _OF_FIT, "--rule")
     rules = {path: load_rule(path) for path in options.rules}
-    named = next((path for path, rule in rules.items() if rule.label_names is not None), None)
-    if named is not None:  # `compare` matches the labels of the other rules with those of this one.
-        data = reading.aligned(data, rules[named], named)
+
+    # `compare` matches the labels of the other rules with those of the first that has names.
+    with_names = [path for path, rule in rules.items() if rule.label_names is not None]
+    if with_names:
+        first = with_names[0]
+        data = reading.aligned(data, rules[first], first)
     rows, which = reading.judging_rows(data, options.split)
-    truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
+    truth = reading.taken(data.y_true, rows)
+    scores = reading.taken(data.y_score, rows)
     result = compare(rules, truth, scores, beta=fit_options.read_all(options)["beta"])
-    return replace(result, rows=f"{result.rows} ({which})"), {"split": which, "n_judged": len(rows)}
+    about = {"split": which, "n_judged": len(rows)}
+    return replace(result, rows=f"{result.rows} ({which})"), about
 
 
 def demo(_: argparse.Namespace) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
@@ -23,7 +23,7 @@ class _Case(NamedTuple):
     data: "LabelledFile"
     rule: "Rule"
     rows: "Ints"
-    said: str
+    about: str  # where the rule comes from, and which rows judge it
 
 
 def diagnose(options: argparse.Namespace) -> None:
@@ -35,44 +35,41 @@ def diagnose(options: argparse.Namespace) -> None:
         raise InputError(
             f"--action is {options.action!r} without --repair, which says where to save the repaired rule"
         )
-    given = None if options.rule is None else load_rule(options.rule)
-    data = reading.labelled(options, given)
-    case = _fitted(options, data) if given is None else _given(options, data, given)
-    data, rule = case.data, case.rule
-    found = diagnose(
-        reading.taken(data.y_true, case.rows),
-        reading.taken(data.y_score, case.rows),
-        rule,
+
+    # The rule and the rows.
+    if options.rule is None:
+        case = _fitted(options, reading.labelled(options))
+    else:
+        rule = load_rule(options.rule)
+        case = _saved(options, reading.labelled(options, rule), rule)
+
+    # What is wrong with it, and whether that fails the command.
+    diagnosis = diagnose(
+        reading.taken(case.data.y_true, case.rows),
+        reading.taken(case.data.y_score, case.rows),
+        case.rule,
         alpha=options.alpha,
         min_auroc=options.min_auroc,
         overprediction=options.overprediction,
         n_jobs=fit_options.read_all(options)["n_jobs"],
         progress=sys.stderr.isatty(),
     )
-    repair = None if options.repair is None else _repaired(options, found, rule)
-    broken = failing.broken(options.fail_on, found)
+    repair = None if options.repair is None else _repaired(options, diagnosis, case.rule)
+    broken = failing.broken(options.fail_on, diagnosis)
     options.status = failing.STATUS if broken else 0
+
+    # All text is made before the rule is saved, and only then printed.
     if options.json:
-        about = {
-            "file": data.name,
-            "score_key": data.score_key,
-            "rule": options.rule,
-            "rows": case.said,
-        }
-        about |= {"notes": list(data.notes)}
-        changes = None if repair is None else objects_of(repair.changes)
-        said = printing.as_json(about | _values(found) | {"repair": changes, "broken": broken})
+        text = _as_json(options, case, diagnosis, repair, broken)
     else:
-        said = f"{reading.title(data)}\n{case.said}\n{rule}\n\n{_text(found, options.top)}"
-        if repair is not None:
-            said += f"\n\n{repair}\nsaved as {options.repair}"
+        text = _as_text(options, case, diagnosis, repair)
     if repair is not None:
         repair.rule.save(options.repair)
-    print(said)
+    print(text)
     failing.report(broken)
 
 
-def _given(options: argparse.Namespace, data: "LabelledFile", rule: "Rule") -> _Case:
+def _saved(options: argparse.Namespace, data: "LabelledFile", rule: "Rule") -> _Case:
     """Match the rule and the file, and choose the rows to judge it on."""
     fit_options.refuse_unused(options, ("n_jobs",), _OF_FIT, "--rule")
     rule.validate(data.y_score)
@@ -99,15 +96,11 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
         label_names=data.label_names,
         **fit_options.read_all(options),
     )
-    return _Case(
-        data,
-        rule,
-        test,
-        f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}",
-    )
+    about = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
+    return _Case(data, rule, test, about)
 
 
-def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> "Repair":
+def _repaired(options: argparse.Namespace, diagnosis: "Diagnosis", rule: "Rule") -> "Repair":
     """Mend the rule."""
     from thresholds.rule import ThresholdRule
 
@@ -115,19 +108,44 @@ def _repaired(options: argparse.Namespace, found: "Diagnosis", rule: "Rule") -> 
         raise InputError(
             f"--repair is given with a rule of the kind {rule.kind!r}, expected one of thresholds"
         )
-    return found.repair(rule, action=options.action or "never")
+    return diagnosis.repair(rule, action=options.action or "never")
 
 
-def _text(found: "Diagnosis", top: int) -> str:
-    """Say what was found."""
-    return f"{found.to_text(top)}\n\n{found.most_predicted(top)}" if top else found.to_text(top)
+def _as_text(
+    options: argparse.Namespace, case: _Case, diagnosis: "Diagnosis", repair: "Repair | None"
+) -> str:
+    """Say what was diagnosed, with as many labels as wanted, and what a repair changes."""
+    parts = [
+        f"{reading.title(case.data)}\n{case.about}\n{case.rule}",
+        diagnosis.to_text(options.top),
+    ]
+    if options.top:
+        parts.append(str(diagnosis.most_predicted(options.top)))
+    if repair is not None:
+        parts.append(f"{repair}\nsaved as {options.repair}")
+    return "\n\n".join(parts)
 
 
-def _values(found: "Diagnosis") -> dict[str, Any]:
-    """Return what was found as plain values."""
+def _as_json(
+    options: argparse.Namespace,
+    case: _Case,
+    diagnosis: "Diagnosis",
+    repair: "Repair | None",
+    broken: list[str],
+) -> str:
+    """Return the same as JSON, with all labels."""
     names = ("alpha", "min_auroc", "overprediction", "n_samples", "n_labels")
-    return {
-        **{name: getattr(found, name) for name in names},
-        **failing.figures(found),
-        "labels": objects_of(found.table),
-    }
+    return printing.as_json(
+        {
+            "file": case.data.name,
+            "score_key": case.data.score_key,
+            "rule": options.rule,
+            "rows": case.about,
+            "notes": list(case.data.notes),
+            **{name: getattr(diagnosis, name) for name in names},
+            **failing.figures(diagnosis),
+            "labels": objects_of(diagnosis.table),
+            "repair": None if repair is None else objects_of(repair.changes),
+            "broken": broken,
+        }
+    )

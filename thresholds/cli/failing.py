@@ -32,19 +32,22 @@ def conditions(text: str) -> dict[str, float]:
     return bounds
 
 
-def figures(found: "Diagnosis") -> dict[str, float]:
+def figures(diagnosis: "Diagnosis") -> dict[str, float]:
     """Return what conditions are about.
 
     Numbers of labels, those over-predicted whatever their state, the others by state; and the share of all predictions
     that fall on backwards, platypus and suspect labels.
     """
-    counts = {name: int((found.state == name).sum()) for name in _COUNTS}
-    return counts | {"overpredicted": int(found.overpredicted.sum()), _SHARE: found.flagged_share}
+    counts = {name: int((diagnosis.state == name).sum()) for name in _COUNTS}
+    return counts | {
+        "overpredicted": int(diagnosis.overpredicted.sum()),
+        _SHARE: diagnosis.flagged_share,
+    }
 
 
-def broken(bounds: Mapping[str, float] | None, found: "Diagnosis") -> list[str]:
+def broken(bounds: Mapping[str, float] | None, diagnosis: "Diagnosis") -> list[str]:
     """Say which conditions do not hold."""
-    reached = figures(found)
+    reached = figures(diagnosis)
     return [
         f"{name} is {reached[name]:.4g}, expected at most {bound:g}"
         for name, bound in (bounds or {}).items()

@@ -27,29 +27,33 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
     for name in names:
         about = FIT_OPTIONS[name].metadata
         default = DEFAULTS_FOR_NEW_ROWS[name]
-        given: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
+        settings: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
         if isinstance(default, bool):
             command.add_argument(
-                flag(name), action="store_const", const=not default, help=about["unless"], **given
+                flag(name),
+                action="store_const",
+                const=not default,
+                help=about["unless"],
+                **settings,
             )
             continue
-        given["help"] = about["help"] + (
-            "" if default is None else f" (default: {_as_word(default)})"
-        )
+        settings["help"] = about["help"]
+        if default is not None:
+            settings["help"] += f" (default: {_as_word(default)})"
         if about["choices"]:
             choices = [_as_word(choice) for choice in about["choices"]]
-            command.add_argument(flag(name), choices=choices, **given)
+            command.add_argument(flag(name), choices=choices, **settings)
         elif name == "n_jobs":
-            command.add_argument(flag(name), type=int, metavar="N", **given)
+            command.add_argument(flag(name), type=int, metavar="N", **settings)
         else:
-            command.add_argument(flag(name), type=float, metavar="X", **given)
+            command.add_argument(flag(name), type=float, metavar="X", **settings)
 
 
 def read(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of a fit that were given, and those that the command line sets itself."""
     given = {name: getattr(options, name) for name in OFFERED if hasattr(options, name)}
-    if "guard" in given:
-        given["guard"] = None if given["guard"] == _NONE else given["guard"]
+    if given.get("guard") == _NONE:
+        given["guard"] = None
     if "zero_division" in given:
         given["zero_division"] = float(given["zero_division"])
     return given | {"keep_sparse": True, "progress": sys.stderr.isatty()}
@@ -64,13 +68,16 @@ def refuse_unused(
     options: argparse.Namespace, used: Iterable[str], usual: Mapping[str, object], beside: str
 ) -> None:
     """Refuse options of a fit that are given and not `used`, and others that differ from what they usually are."""
-    given = [name for name in OFFERED if hasattr(options, name) and name not in set(used)]
-    given += [name for name, value in usual.items() if getattr(options, name) != value]
-    for name in given:
-        found = "given" if name == "per_label" else repr(getattr(options, name))
-        raise InputError(f"{flag(name)} is {found} with {beside}, which has no use for it")
+    unused = [name for name in OFFERED if hasattr(options, name) and name not in set(used)]
+    unused += [name for name, value in usual.items() if getattr(options, name) != value]
+    if unused:
+        name = unused[0]
+        value = "given" if name == "per_label" else repr(getattr(options, name))
+        raise InputError(f"{flag(name)} is {value} with {beside}, which has no use for it")
 
 
 def _as_word(value: object) -> str:
     """Return a value as it is written on the command line."""
-    return _NONE if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return _NONE
+    return f"{value:g}" if isinstance(value, float) else str(value)

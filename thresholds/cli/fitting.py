@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from thresholds.files import LabelledFile
     from thresholds.rule import Rule, ThresholdRule
 
-_OF_LABELS = {
-    "missing": 0.0,
-    "cv": None,
-    "groups": None,
-}  # not of --expected; with what they usually are
+# Options of a fit on labels alone, with what they usually are.
+_OF_LABELS = {"missing": 0.0, "cv": None, "groups": None}
 
 
 def fit(options: argparse.Namespace) -> None:
     """Fit a rule on rows of a file and save it."""
-    (_on_expectation if options.expected else _on_labels)(options)
+    if options.expected:
+        _on_expectation(options)
+    else:
+        _on_labels(options)
 
 
 def _on_labels(options: argparse.Namespace) -> None:
@@ -35,16 +35,19 @@ def _on_labels(options: argparse.Namespace) -> None:
         raise InputError("--exact is given without --expected, expected both")
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
-    truth, scores = reading.taken(data.y_true, rows), reading.taken(data.y_score, rows)
-    rule, said_of_folds = _fitted(options, data, rows, truth, scores)
-    found = _diagnosed(truth, scores, rule)
-    said = [f"{reading.title(data)}\nfitted on {which}\n{rule}", said_of_folds]
+    truth = reading.taken(data.y_true, rows)
+    scores = reading.taken(data.y_score, rows)
+    rule, about_folds = _fitted(options, data, rows, truth, scores)
+
+    # What to say of it.
+    lines = [f"{reading.title(data)}\nfitted on {which}\n{rule}", about_folds]
     if rule.guard_report is not None:
-        said.append(str(rule.guard_report).splitlines()[0])
-    without = int(rule.unsupported.sum())
-    if without:
-        said.append(f"{counted(without, 'label')} without positives in these rows")
-    printing.saved(rule, options.output, said, _warning(found, options, labelled=True))
+        lines.append(str(rule.guard_report).splitlines()[0])
+    n_unsupported = int(rule.unsupported.sum())
+    if n_unsupported:
+        lines.append(f"{counted(n_unsupported, 'label')} without positives in these rows")
+    warning = _warning(_diagnosed(truth, scores, rule), options, labelled=True)
+    printing.saved(rule, options.output, lines, warning)
 
 
 def _diagnosed(truth: Matrix | None, scores: Matrix, rule: "Rule") -> str:
@@ -59,12 +62,12 @@ def _diagnosed(truth: Matrix | None, scores: Matrix, rule: "Rule") -> str:
     return diagnose(truth, scores, rule, progress=sys.stderr.isatty()).in_brief()
 
 
-def _warning(found: str, options: argparse.Namespace, labelled: bool) -> list[str]:
+def _warning(diagnosis: str, options: argparse.Namespace, labelled: bool) -> list[str]:
     """Say what is to be looked at, and how: by a command that reads the same scores and truth."""
-    if not found:
+    if not diagnosis:
         return []
     if not labelled:
-        return [found, "for more: thresholds.diagnose_expected, in Python"]
+        return [diagnosis, "for more: thresholds.diagnose_expected, in Python"]
     command = ["thresholds", "diagnose", options.file, "--rule", options.output]
     for option, value in (
         ("--score-column", options.score_key),
@@ -73,9 +76,11 @@ def _warning(found: str, options: argparse.Namespace, labelled: bool) -> list[st
         ("--key", options.key),
         ("--label-names", options.label_names),
     ):
-        command += [] if value is None else [option, value]
-    command += ["--logits"] if options.logits else []
-    return [found, f"for more: {shlex.join(map(str, command))}"]
+        if value is not None:
+            command += [option, value]
+    if options.logits:
+        command.append("--logits")
+    return [diagnosis, f"for more: {shlex.join(map(str, command))}"]
 
 
 def _fitted(
@@ -85,17 +90,16 @@ def _fitted(
     groups = None if data.groups is None else data.groups[rows]
     n_units = len(rows) if groups is None else len(set(groups.tolist()))
     n_folds = _n_folds(options.cv, n_units)
-    of_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
+    about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
     if n_folds == 0:
         from thresholds.fitting.empirical import fit_empirical
 
-        return fit_empirical(
-            truth, scores, **of_data, **fit_options.read_all(options)
-        ), "not cross-fitted"
+        rule = fit_empirical(truth, scores, **about_data, **fit_options.read_all(options))
+        return rule, "not cross-fitted"
     from thresholds.validation.cross_fit import cross_fit
 
     result = cross_fit(
-        truth, scores, cv=n_folds, groups=groups, **of_data, **fit_options.read(options)
+        truth, scores, cv=n_folds, groups=groups, **about_data, **fit_options.read(options)
     )
     return result.rule, result.about_folds()
 
@@ -104,7 +108,9 @@ def _n_folds(wanted: int | None, n_units: int) -> int:
     """Return the number of folds: as many as wanted, else the usual one, or one for each row or group if fewer."""
     if wanted is not None:
         return wanted
-    return min(N_SPLITS, n_units) if n_units > 1 else 0
+    if n_units < 2:
+        return 0
+    return min(N_SPLITS, n_units)
 
 
 def _on_expectation(options: argparse.Namespace) -> None:
@@ -122,16 +128,19 @@ def _on_expectation(options: argparse.Namespace) -> None:
         raise InputError(f"{error}; --logits turns logits into probabilities") from None
     rows, which = reading.fitting_rows(data, options.split)
     scores = reading.taken(data.y_score, rows)
-    given = {name: value for name, value in fit_options.read(options).items() if name in used}
-    rule = fit_expected(scores, exact=options.exact, label_names=data.label_names, **given)
+    settings = {name: value for name, value in fit_options.read(options).items() if name in used}
+    rule = fit_expected(scores, exact=options.exact, label_names=data.label_names, **settings)
+
+    # What to say of it.
     truth = None if data.y_true is None else reading.taken(data.y_true, rows)
-    found = _diagnosed(truth, scores, rule)
-    said = [f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}"]
+    lines = [f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}"]
     if truth is not None:
         measured = measure_calibration(truth, scores)
         absent = "; absent entries count as 0" if is_sparse(data.y_score) else ""
-        said.append(
+        lines.append(
             f"on these rows, probabilities add up to {measured.sum_over_positives:.2f} of the positives, calibration"
             f" slope {measured.slope:.2f} (both 1 if calibrated{absent})"
         )
-    printing.saved(rule, options.output, said, _warning(found, options, labelled=truth is not None))
+    diagnosis = _diagnosed(truth, scores, rule)
+    warning = _warning(diagnosis, options, labelled=truth is not None)
+    printing.saved(rule, options.output, lines, warning)

@@ -22,7 +22,7 @@ def print_error(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def saved(rule: "Rule", path: str, said: list[str], last: list[str]) -> None:
-    """Save a rule when all that is to be said of it is known, and only then say it; `last` what is to be looked at."""
+def saved(rule: "Rule", path: str, lines: list[str], warning: list[str]) -> None:
+    """Save a rule when all that is to be said of it is known, and only then say it; `warning` comes last."""
     rule.save(path)
-    print("\n".join([*said, f"saved as {path}", *last]))
+    print("\n".join([*lines, f"saved as {path}", *warning]))

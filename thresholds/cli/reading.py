@@ -4,12 +4,12 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError, shown
 
-_NARROW = ("float16", "float32")
+_NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
 
 if TYPE_CHECKING:
@@ -21,29 +21,44 @@ FileOrLabelled = TypeVar("FileOrLabelled", bound="ScoreFile")
 
 def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
     """Open the file of scores that the options name, those of text in the dtype that the rule was fitted on."""
-    from thresholds.files import InDtype, Wanted, open_scores, read_label_names, refuse_overwriting
+    from thresholds.files import InDtype, Wanted, open_scores, read_label_names
 
-    named = vars(options)
-    output, truth = named.get("output") or named.get("repair"), named.get("truth")
-    if output is not None:
-        read = [options.file, truth, options.label_names]
-        read += (
-            [named["rule"]] if "output" in named and "rule" in named else []
-        )  # A repair may replace its rule.
-        refuse_overwriting(output, *(path for path in read if path is not None))
+    values = vars(options)  # Not every command has all of these options.
+    truth = values.get("truth")
+    _refuse_overwriting_input(values)
+    names = None
+    if options.label_names is not None:
+        names = read_label_names(options.label_names)
     wanted = Wanted(
         scores=options.score_key,
-        truth=named.get("truth_column"),
-        groups=named.get("groups"),
-        key=named.get("key"),
-        label_names=None if options.label_names is None else read_label_names(options.label_names),
-        with_truth="truth" in named,
+        truth=values.get("truth_column"),
+        groups=values.get("groups"),
+        key=values.get("key"),
+        label_names=names,
+        with_truth="truth" in values,
     )
-    if "truth" in named and options.key is not None and truth is None:
+    if "truth" in values and options.key is not None and truth is None:
         raise InputError(f"--key is {options.key!r} without --truth, the file to join by it")
     source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
-    dtype = getattr(getattr(rule, "fitted_on", None), "dtype", None)
-    return InDtype(source, dtype) if source.of_text and dtype in _NARROW else source
+
+    # Numbers in text have no dtype of their own.
+    fitted_on = getattr(rule, "fitted_on", None)
+    if source.of_text and fitted_on is not None and fitted_on.dtype in _NARROW:
+        return InDtype(source, fitted_on.dtype)
+    return source
+
+
+def _refuse_overwriting_input(values: dict[str, Any]) -> None:
+    """Refuse an output that is a file to be read; only a repair may replace the rule that it repairs."""
+    from thresholds.files import refuse_overwriting
+
+    output = values.get("output") or values.get("repair")
+    if output is None:
+        return
+    inputs = [values["file"], values.get("truth"), values["label_names"]]
+    if "output" in values:
+        inputs.append(values.get("rule"))
+    refuse_overwriting(output, *(path for path in inputs if path is not None))
 
 
 def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFile":
@@ -88,9 +103,10 @@ def halves(data: "LabelledFile") -> tuple["Ints", "Ints", str]:
         return data.halves()
     if data.y_score.shape[0] < 2:
         raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
-    half = multilabel_folds(data.y_true, 2, groups=data.groups, random_state=SEED)
-    said = f"halves by iterative stratification{'' if data.groups is None else ' of groups'}, seed {SEED}"
-    return np.flatnonzero(half == 0), np.flatnonzero(half == 1), said
+    folds = multilabel_folds(data.y_true, 2, groups=data.groups, random_state=SEED)  # (n_samples,)
+    by_groups = "" if data.groups is None else " of groups"
+    which = f"halves by iterative stratification{by_groups}, seed {SEED}"
+    return np.flatnonzero(folds == 0), np.flatnonzero(folds == 1), which
 
 
 def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:
@@ -143,12 +159,13 @@ def order_of(source: "Source | ScoreFile", rule: "Rule", path: str) -> "Ints | N
     try:
         return places(source.label_names, names, source.name, f"those of {path}")
     except InputError as error:
-        left_out = sorted(set(names or ()) & set(source.left_out))[:_NAMES_SHOWN]
-        because = "".join(
+        # A label may be lacking because its column was left out.
+        left_out = sorted(set(names or ()) & set(source.left_out))
+        reasons = [
             f"; column {shown(label)} of {source.name} is {source.left_out[label]}"
-            for label in left_out
-        )
-        raise InputError(f"{error}{because}") from None
+            for label in left_out[:_NAMES_SHOWN]
+        ]
+        raise InputError(f"{error}{''.join(reasons)}") from None
 
 
 def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
@@ -172,20 +189,20 @@ def title(data: "ScoreFile") -> str:
     """Say what a file holds, and what was assumed about it."""
     from thresholds.files import dtype_of
 
-    return described(
-        data, data.y_score.shape[0], data.y_score.shape[1], dtype_of(data.y_score), data.truth_key
-    )
+    n_samples, n_labels = data.y_score.shape
+    return described(data, n_samples, n_labels, dtype_of(data.y_score), data.truth_key)
 
 
 def described(
-    data: "ScoreFile | Source", n_samples: int, n_labels: int, kind: str, truth: str | None = None
+    data: "ScoreFile | Source", n_samples: int, n_labels: int, dtype: str, truth: str | None = None
 ) -> str:
     """Say what was read."""
-    parts = [
+    facts = [
         data.about,
         f"{n_samples:,} rows",
         f"{n_labels:,} labels",
-        f"scores {data.score_key!r} ({kind})",
+        f"scores {data.score_key!r} ({dtype})",
         "" if truth is None else f"truth {truth!r}",
     ]
-    return "\n".join([f"{data.name}: {', '.join(filter(None, parts))}", *data.notes])
+    about = ", ".join(filter(None, facts))
+    return "\n".join([f"{data.name}: {about}", *data.notes])

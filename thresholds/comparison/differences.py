@@ -1,7 +1,7 @@
 """What changed between two rules: thresholds, labels, settings, and the decisions on new scores."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ _SETTINGS = (
     "zero_division",
     "missing",
 )
-_NAMED = 5  # new or lost labels that are listed
+_NAMES_SHOWN = 5  # of new labels, and of lost ones
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,10 +100,10 @@ class RuleDifference(Result):
         lines += [f"{name}: {old} -> {new}" for name, (old, new) in self.settings.items()]
         for word, names in (("new", self.new), ("lost", self.lost)):
             if names:
-                more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-                lines.append(
-                    f"{word} labels: {', '.join(' '.join(name.split()) for name in names[:_NAMED])}{more}"
-                )
+                shown = [" ".join(name.split()) for name in names[:_NAMES_SHOWN]]
+                n_more = len(names) - len(shown)
+                more = f" and {n_more} more" if n_more else ""
+                lines.append(f"{word} labels: {', '.join(shown)}{more}")
         yield "\n".join(lines)
         if k and self.largest.size:
             yield self._largest_changes(k)
@@ -194,34 +194,45 @@ new labels, 1 row decided differently
             raise InputError(
                 f"{name} is of type {type(rule).__name__}, expected a ThresholdRule, whose thresholds can be compared"
             )
-    at_old, at_new = _matched(old, new)
+
+    # Labels that both have, and those that one has alone.
+    at_old, at_new = _matched(old, new)  # (n_common,) each
+    new_alone = np.setdiff1d(np.arange(new.n_labels), at_new)
+    old_alone = np.setdiff1d(np.arange(old.n_labels), at_old)
     names = _names(new if new.label_names is not None else old)
-    new_alone, old_alone = (
-        np.setdiff1d(np.arange(rule.n_labels), at) for rule, at in ((new, at_new), (old, at_old))
-    )
-    scores = None if y_score is None else _checks.scores(y_score, label_names=new.label_names)
-    if scores is not None:
-        new.validate(scores)
-    found = None if scores is None else _decided(old, new, scores, at_old, at_new)
-    cuts = {"old_threshold": old.thresholds[at_old], "new_threshold": new.thresholds[at_new]}
+
+    old_thresholds = old.thresholds[at_old]
+    new_thresholds = new.thresholds[at_new]
     columns = {
         "name": np.array([names[j] for j in at_new], str),
         "old_position": at_old,
         "new_position": at_new,
-        **cuts,
+        "old_threshold": old_thresholds,
+        "new_threshold": new_thresholds,
+        "moved": old_thresholds != new_thresholds,
     }
-    columns["moved"] = cuts["old_threshold"] != cuts["new_threshold"]
-    if found is not None:
-        columns |= {"predicted_before": found.before, "predicted_after": found.after[at_new]}
-        columns["rows_changed"] = found.changed
-    return RuleDifference(
+    difference = RuleDifference(
         table=rows_of(columns),
         new=tuple(names[j] for j in new_alone),
         lost=tuple(_names(old)[j] for j in old_alone),
         settings=_changed_settings(old, new),
-        n_samples=None if scores is None else scores.shape[0],
-        rows_changed=None if found is None else found.rows_changed,
-        predicted_new=None if found is None else found.after[new_alone],
+    )
+    if y_score is None:
+        return difference
+
+    # What that does to decisions.
+    scores = _checks.scores(y_score, label_names=new.label_names)
+    new.validate(scores)
+    decided = _decided(old, new, scores, at_old, at_new)
+    columns["predicted_before"] = decided.before
+    columns["predicted_after"] = decided.after[at_new]
+    columns["rows_changed"] = decided.changed
+    return replace(
+        difference,
+        table=rows_of(columns),
+        n_samples=scores.shape[0],
+        rows_changed=decided.rows_changed,
+        predicted_new=decided.after[new_alone],
     )
 
 
@@ -238,9 +249,9 @@ def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:
     """Return the positions, in each rule, of the labels that both have, in the order of the new one."""
     if old.label_names is not None and new.label_names is not None:
         place = {name: k for k, name in enumerate(old.label_names)}
-        pairs = [(place[name], k) for k, name in enumerate(new.label_names) if name in place]
-        at_old, at_new = np.array(pairs, np.int64).reshape(-1, 2).T
-        return at_old, at_new
+        at_new = [k for k, name in enumerate(new.label_names) if name in place]
+        at_old = [place[new.label_names[k]] for k in at_new]
+        return np.array(at_old, np.int64), np.array(at_new, np.int64)
     if old.n_labels != new.n_labels:
         raise InputError(
             f"new has {new.n_labels} labels, expected {old.n_labels} as old has, since not both have label names"
@@ -283,11 +294,13 @@ def _decided(
 def _changed_settings(old: ThresholdRule, new: ThresholdRule) -> dict[str, tuple[Any, Any]]:
     """Return the settings that differ."""
     pairs = {name: (getattr(old, name), getattr(new, name)) for name in _SETTINGS}
-    fitted_on = (
-        None if rule.fitted_on is None else rule.fitted_on.n_samples for rule in (old, new)
-    )
-    pairs["n_samples"] = tuple(fitted_on)  # type: ignore[assignment]
+    pairs["n_samples"] = (_rows_of_fit(old), _rows_of_fit(new))
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _rows_of_fit(rule: ThresholdRule) -> int | None:
+    """Return how many rows a rule was fitted on, if that is known."""
+    return None if rule.fitted_on is None else rule.fitted_on.n_samples
 
 
 def _names(rule: ThresholdRule) -> tuple[str, ...]:

@@ -36,34 +36,36 @@ def diagnose(
     section 6, the "platypus"). A label is
 
     - over-predicted: predicted more than `overprediction` times as often as it is true;
-    - informative: its positives score higher than chance would have it;
+    - informative: its positives are shown to score higher than chance would have it;
     - uninformative: its AUROC is shown to be below `min_auroc`;
     - backwards: its AUROC is shown to be below 1/2, and it is not informative.
 
-    and the first of these states applies:
+    The first of these states applies:
 
-    - "backwards": its positives score lower than the rest, whatever is predicted: negated scores would rank better;
-    - "platypus": over-predicted, uninformative and not informative;
-    - "suspect": over-predicted and, on these rows, neither shown informative nor shown uninformative; also any
-      over-predicted label with fewer than 5 positives, too few to test AUROC, even if it is shown informative;
-    - "unsupported": no positives on these rows, and not predicted;
-    - "overpredicted": over-predicted, but not without reason;
-    - "ok".
+    1. "backwards": as above, whatever is predicted. Negated scores would rank better.
+    2. "platypus": over-predicted, uninformative and not informative.
+    3. "suspect": over-predicted and, on these rows, neither informative nor uninformative. Also: over-predicted with
+       fewer than 5 positives, too few to test AUROC, even if informative.
+    4. "unsupported": no positives on these rows, and not predicted.
+    5. "overpredicted": over-predicted, but not without reason.
+    6. "ok".
 
     Parameters
     ----------
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
         Best rows that the rule was not fitted on, but the states allow for the choice of thresholds: evidence is about
-        scores and truth, not about the rule. Rows count as independent: of repeats, and of groups such as images of
-        one patient, give one each, else p-values are too small.
+        scores and truth, not about the rule.
+        Rows count as independent. Of repeats, and of groups such as images of one patient, give one each, else
+        p-values are too small.
     rule : any rule; absent entries of a sparse `y_score` get its `missing`
     alpha : in (0, 1), the false discovery rate of each test, over all labels that can be tested
         In simulations with 20 % useless labels, fewer than `alpha` of the labels flagged "platypus" were useful ones
-        (experiments/diagnosis). Where scores are lists of the top few, cutting them off lowers the AUROC itself, and
-        more flags are about labels that complete scores would know: ask for a lower `min_auroc` there.
+        (experiments/diagnosis).
     min_auroc : in (0, 1), the AUROC from which scores count as knowing a label
+        Where scores are lists of the top few, cutting them off lowers the AUROC itself, and more flags are about
+        labels that complete scores would know: ask for less there.
     overprediction : positive, predictions over positives from which a label is over-predicted
-    random_state : nothing is drawn, p-values are exact or in closed form; accepted so that every call can be seeded
+    random_state : accepted so that every call can be seeded; nothing is drawn
     n_jobs : threads; -1 for all cores the process may use, None for one
     progress : show a progress bar on stderr if it takes longer than a second
 
@@ -78,25 +80,33 @@ def diagnose(
 
     Notes
     -----
-    informative: Benjamini & Hochberg's procedure at `alpha` on p_informative = min(1, 2 min(p of ranks, p of best F1)).
-    The p-value of ranks is that of Mann and Whitney, one-sided, normal, corrected for ties and continuity; where one
-    score is shared by more than a tenth of the rows, given how many positives lie outside it. That of the best F1
-    over all cuts is exact: its distribution over all ways to place the positives on the rows is computed, not sampled,
-    so that it reaches the small p-values that many labels need. It is left out where ranks alone have p <= 1e-12, and
-    replaced by an upper bound where it would take more than 2^31 steps, rows times the spread of the count: for labels
-    with thousands of positives among millions of rows.
+    Each test is Benjamini & Hochberg's procedure at `alpha` on p-values of the labels, which are exact or in closed
+    form. Each has its own false discovery rate: where no label is known at all, some label is called informative with a
+    probability of at most `alpha`, and some label backwards with one of at most `alpha` / 2.
 
-    uninformative: the same on p_uninformative, the larger of two one-sided p-values for AUROC >= `min_auroc`, with the
-    variances of DeLong et al. 1988 and of Hanley & McNeil 1982; undetermined (NaN) with fewer than 5 positives or
-    negatives, where neither holds.
+    With fewer than 5 positives or negatives, p_uninformative and p_backwards are undetermined (NaN).
 
-    backwards: the same on p_backwards, two-sided: twice the larger of two one-sided p-values for AUROC >= 1/2, that of
-    ranks, for scores that say nothing, and that of Welch's t of the placements, with 0 and 1 added to those of each
-    class as in Agresti & Caffo 2000, for positives that score both higher and lower than the rest; undetermined (NaN)
-    with fewer than 5 positives or negatives. The second is approximate; simulated, it errs on the safe side for normal
-    scores (docs/guards.md). 5 positives below all others have p = .047, 7 have .008, 10 have .0004.
-    Each test has its own false discovery rate: where no label is known at all, some label is called informative with
-    a probability of at most `alpha`, and some label backwards with one of at most `alpha` / 2.
+    p_informative = min(1, 2 min(p of ranks, p of best F1)).
+
+    1. p of ranks is that of Mann and Whitney, one-sided, normal, corrected for ties and continuity. Where one score is
+       shared by more than a tenth of the rows, it is given how many positives lie outside it.
+    2. p of the best F1 over all cuts is exact: its distribution over all ways to place the positives on the rows is
+       computed, not sampled, so that it reaches the small p-values that many labels need.
+       It is left out where ranks alone have p <= 1e-12.
+       It is replaced by an upper bound where it would take more than 2^31 steps, rows times the spread of the count:
+       for labels with thousands of positives among millions of rows.
+
+    p_uninformative is the larger of two one-sided p-values for AUROC >= `min_auroc`, with the variances of DeLong et
+    al. 1988 and of Hanley & McNeil 1982.
+
+    p_backwards is two-sided: twice the larger of two one-sided p-values for AUROC >= 1/2.
+
+    1. That of ranks, for scores that say nothing.
+    2. That of Welch's t of the placements, with 0 and 1 added to those of each class as in Agresti & Caffo 2000, for
+       positives that score both higher and lower than the rest. It is approximate; simulated, it errs on the safe side
+       for normal scores (docs/guards.md).
+
+    5 positives below all others have p_backwards = .047, 7 have .008, 10 have .0004.
 
     References
     ----------

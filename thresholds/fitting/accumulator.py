@@ -23,15 +23,17 @@ class Accumulator:
     ----------
     label_names : strings, one per label; None for those of the first batch, if it is a frame
     missing : score of the entries that a sparse `y_score` leaves out
-    spill : folder, or None (default)
-        None keeps all rows in memory. A folder keeps them in temporary files there (a disk: /tmp is memory on some
-        systems), from which `compute` and the arrays below are mapped; files vanish with the accumulator.
+    spill :
+        None (default): all rows are kept in memory.
+        A folder: they are kept in temporary files there (a disk: /tmp is memory on some systems), from which `compute`
+        and the arrays below are mapped. The files vanish with the accumulator.
 
     Attributes
     ----------
-    y_true : uint8 (n_samples, n_labels), all rows so far, dense or CSR; read-only, as are the next two
-    y_score : same shape, in the dtype of the batches (bfloat16 as float32); for `cross_fit`, `diagnose`, `compare`
-    sample_weight : float64 (n_samples,), or None if no batch had weights
+    y_true, y_score, sample_weight : all rows so far, read-only; for `cross_fit`, `diagnose`, `compare`
+        `y_true`: uint8 (n_samples, n_labels), dense or CSR.
+        `y_score`: same shape, in the dtype of the batches (bfloat16 as float32).
+        `sample_weight`: float64 (n_samples,), or None if no batch had weights.
     label_names, missing, n_labels : `n_labels` is 0 before the first rows; `len()` is the number of rows
 
     Notes
@@ -108,11 +110,12 @@ class Accumulator:
         if _has_no_rows(y_true) and _has_no_rows(y_score):
             return
         try:
-            weights = _checks.aligned_rows(
+            aligned = _checks.aligned_rows(
                 sample_weight, "sample_weight", y_score=y_score, y_true=y_true
             )
             truth, scores, names = _checks.pair(y_true, y_score, self._label_names)
-            self._append(truth.astype(np.uint8), scores, names, _weights(weights, scores.shape[0]))
+            weights = _checked_weights(aligned, scores.shape[0])
+            self._append(truth.astype(np.uint8), scores, names, weights)
         except InputError as error:
             raise InputError(f"{error} (in the batch that begins at row {len(self)})") from None
 
@@ -183,8 +186,10 @@ class Accumulator:
             counted(self.n_labels, "label"),
             f"{self._scores.kind} scores",
         ]
-        words += ["weighted"] if self._weights is not None else []
-        words += [f"spilled to {self._spill!r}"] if self._spill is not None else []
+        if self._weights is not None:
+            words.append("weighted")
+        if self._spill is not None:
+            words.append(f"spilled to {self._spill!r}")
         return f"Accumulator({', '.join(words)})"
 
     @property
@@ -221,41 +226,46 @@ class Accumulator:
         self, truth: Matrix, scores: Matrix, names: tuple[str, ...] | None, weights: Floats | None
     ) -> None:
         """Append checked rows, all or none."""
+        # Columns in the order of the rows before.
         known = self._label_names
         if names is not None and known is None and len(self):
             expected = "none, as the rows before came without: give label_names at the start"
             raise InputError(f"label_names are {_checks.shown(names)}, expected {expected}")
         order = _checks.places(names, known, "label_names", "those of the rows before", "")
-        truth, scores = _checks.in_order(truth, order), _checks.in_order(scores, order)
+        truth = _checks.in_order(truth, order)
+        scores = _checks.in_order(scores, order)
         _checks.one_name_each(known, scores.shape[1])
+
+        # Everything is checked before anything is added.
         _checks.missing(self._missing, scores.dtype)
         self._scores.check(scores)
-        weighed = self._weighed(weights)
-        new = [(self._truth, truth), (self._scores, scores)]
-        if weighed is not None:
-            new.append(
-                (weighed, (np.ones(scores.shape[0]) if weights is None else weights)[:, np.newaxis])
-            )
-        add_all(new)
-        self._label_names, self._weights = known or names, weighed
+        additions = [(self._truth, truth), (self._scores, scores)]
+        weights_before = self._weights_before(weights)
+        if weights_before is not None:
+            new_weights = np.ones(scores.shape[0]) if weights is None else weights
+            additions.append((weights_before, new_weights[:, np.newaxis]))
+        add_all(additions)
+        self._label_names = known or names
+        self._weights = weights_before
 
-    def _weighed(self, weights: Floats | None) -> Gathered | None:
-        """Return the weights so far, if there are any now: rows that came without weigh 1."""
+    def _weights_before(self, weights: Floats | None) -> Gathered | None:
+        """Return the weights so far, if there are any with the new ones: rows that came without weigh 1."""
         if self._weights is not None or weights is None:
             return self._weights
-        weighed = Gathered("sample_weight")
+        ones = Gathered("sample_weight")
         if len(self):
-            weighed.add(np.ones((len(self), 1)))
-        return weighed
+            ones.add(np.ones((len(self), 1)))
+        return ones
 
     def _whole(self, rows: Gathered) -> Matrix:
         """Return all rows, read-only."""
         if not len(self):
             raise InputError("the accumulator has no rows, expected update(y_true, y_score) before")
         matrix = rows.matrix()
-        for array in (
-            (matrix.data, matrix.indices, matrix.indptr) if is_sparse(matrix) else (matrix,)
-        ):
+        arrays = [matrix]
+        if is_sparse(matrix):
+            arrays = [matrix.data, matrix.indices, matrix.indptr]
+        for array in arrays:
             array.flags.writeable = False
         return matrix
 
@@ -267,16 +277,15 @@ class Accumulator:
             "spill": self._spill,
         }
         if len(self):
-            truth, scores = (
-                rows if is_sparse(rows) else np.asarray(rows)
-                for rows in (self.y_true, self.y_score)
-            )
+            truth = _in_memory(self.y_true)
+            scores = _in_memory(self.y_score)
             state["rows"] = truth, scores, self._label_names, self.sample_weight
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Gather the rows of a pickle anew."""
-        self._given_names, self._missing = state["names"], state["missing"]
+        self._given_names = state["names"]
+        self._missing = state["missing"]
         self._spill = _folder(state["spill"])
         self.reset()
         if "rows" in state:
@@ -292,6 +301,11 @@ def _folder(spill: object) -> str | None:
     return os.fsdecode(spill)
 
 
+def _in_memory(matrix: Matrix) -> Matrix:
+    """Return a mapped file as a plain array, which a pickle holds whole."""
+    return matrix if is_sparse(matrix) else np.asarray(matrix)
+
+
 def _has_no_rows(value: Any) -> bool:
     """Whether an array, a frame or a list is empty."""
     if hasattr(value, "shape"):
@@ -299,7 +313,7 @@ def _has_no_rows(value: Any) -> bool:
     return hasattr(value, "__len__") and len(value) == 0
 
 
-def _weights(value: object, n_rows: int) -> Floats | None:
+def _checked_weights(value: object, n_rows: int) -> Floats | None:
     """Check the weights of a batch, which may all be 0."""
     if value is None:
         return None

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import Average, InputError
 from thresholds.expectation.counts import Probabilities, best_cuts
 from thresholds.expectation.outcomes import best_thresholds
@@ -25,6 +25,7 @@ from thresholds.rule import InstanceRule
 from thresholds.rule.base import in_kind
 
 _HALVINGS = 50  # of [0, 1], to find a break-even probability
+_USUAL_SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +50,7 @@ class BatchEffect(Result):
     probability: Floats
     sizes: Ints
     break_even: Floats
-    predicted: npt.NDArray[np.bool_]
+    predicted: Booleans
     label_names: tuple[str, ...] | None
 
     def _records(self) -> dict[str, npt.NDArray[Any]]:
@@ -65,25 +66,24 @@ class BatchEffect(Result):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show the break-even probabilities of k labels, first of those whose decision depends on the batch."""
-        several = self.predicted[
-            self.sizes > 1
-        ]  # Alone, with zero_division=0, all that is possible is predicted.
-        compared = several if len(several) > 1 else self.predicted
-        changes = compared.any(axis=0) & ~compared.all(axis=0)
-        shown = np.argsort(~changes, kind="stable")[:k]
-        head = [("rows in the batch", *names_of(self.label_names, changes.size)[shown].tolist())]
+        # Alone, with zero_division=0, all that is possible is predicted: batches of several rows tell more.
+        several = self.predicted[self.sizes > 1]
+        compares_several = len(several) > 1
+        compared = several if compares_several else self.predicted  # (n_compared, n_labels)
+        changes = compared.any(axis=0) & ~compared.all(axis=0)  # (n_labels,)
+        shown = np.argsort(~changes, kind="stable")[:k]  # (k,)
+
+        names = names_of(self.label_names, changes.size)
+        head = [("rows in the batch", *names[shown].tolist())]
         body = [("its probability", *(f"{p:.4g}" for p in self.probability[shown]))]
-        for size, cuts, predicted in zip(self.sizes, self.break_even, self.predicted, strict=True):
-            body.append(
-                (str(size), *(f"{cuts[j]:.4g} {'+' if predicted[j] else '-'}" for j in shown))
-            )
-        yield Table(
-            head,
-            body,
-            title=f"row {self.row}: the probability from which each label is predicted (+: it is, -: it is not)",
-            note=f"{int(changes.sum())} of {changes.size} decisions depend on the batch"
-            f"{' (of two rows or more)' if len(several) > 1 else ''}",
-        )
+        marks = np.where(self.predicted, "+", "-")  # (n_sizes, n_labels)
+        for size, cuts, signs in zip(self.sizes, self.break_even, marks, strict=True):
+            body.append((str(size), *(f"{cuts[j]:.4g} {signs[j]}" for j in shown)))
+        title = f"row {self.row}: the probability from which each label is predicted (+: it is, -: it is not)"
+        note = f"{int(changes.sum())} of {changes.size} decisions depend on the batch"
+        if compares_several:
+            note += " (of two rows or more)"
+        yield Table(head, body, title=title, note=note)
 
 
 def batch_effect(
@@ -108,8 +108,13 @@ def batch_effect(
     ----------
     probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0)
     row : position of the row
-    sizes : rising numbers of rows; None for 1, 2, 5, 10, ..., all or 1000, where little changes but for rare labels
-    beta, zero_division, exact : as in `fit_expected`; by default the exact expectation, as small batches need
+    sizes :
+        None (default): 1, 2, 5, 10, 20, ... rows, up to all or 1000; beyond, little changes but for rare labels.
+        Rising numbers of rows.
+    beta, zero_division : as in `fit_expected`
+    exact :
+        True (default): the exact expectation, as small batches need.
+        False: F of expected counts.
     label_names : strings, one per label
     random_state : seed of the order in which other rows join
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
@@ -118,9 +123,10 @@ def batch_effect(
     Returns
     -------
     BatchEffect
-        There is exactly one break-even probability for each label and batch: what is expected of the best set with the
-        row rises with the row's probability, of the best set without it it does not. It is found by bisection; with
-        `exact`, as values within 1e-12 count as equal, to about 1e-12 times the rows of the batch.
+        1. Each label has exactly one break-even probability in each batch: what is expected of the best set with the
+           row rises with the row's probability, and of the best set without the row it does not.
+        2. It is found by bisection. With `exact`, values within 1e-12 count as equal, so that it is known to about
+           1e-12 times the rows of the batch.
 
     Raises
     ------
@@ -147,37 +153,53 @@ def batch_effect(
     if row >= n_samples:
         raise InputError(f"row is {row}, expected at most {n_samples - 1}")
     _checks.option(exact, "exact", (True, False))
-    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    beta = _checks.beta(beta)
+    zero_division = _checks.zero_division(zero_division)
     _checks.one_name_each(names, matrix.shape[1])
-    numbers = _usual_sizes(n_samples) if sizes is None else _checked_sizes(sizes, n_samples)
-    others = np.random.default_rng(_checks.count(random_state, "random_state", 0)).permutation(
-        n_samples
-    )
+    n_rows = _usual_sizes(n_samples) if sizes is None else _checked_sizes(sizes, n_samples)
+
+    # The order in which other rows join.
+    rng = np.random.default_rng(_checks.count(random_state, "random_state", 0))
+    others = rng.permutation(n_samples)
     others = others[others != row]
-    own = np.asarray(to_dense(matrix[[row]]), np.float64)[0]
+    own = np.asarray(to_dense(matrix[[row]]), np.float64)[0]  # (n_labels,)
 
-    def effect(size: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        batch = np.concatenate([own[np.newaxis], to_dense(matrix[others[: size - 1]])]).astype(
-            np.float64
-        )
+    def effect(size: int) -> tuple[Floats, Booleans]:
+        beside = to_dense(matrix[others[: size - 1]])
+        batch = np.concatenate([own[np.newaxis], beside]).astype(np.float64)  # (size, n_labels)
 
-        def predicted(at: Floats) -> npt.NDArray[np.bool_]:
-            batch[0] = at
+        def is_predicted(probability: Floats) -> Booleans:
+            batch[0] = probability
             if exact:
-                return np.asarray(at >= best_thresholds(batch, beta, zero_division, n_jobs=1))
-            cuts, _ = best_cuts(Probabilities.of(batch), beta, pooled=False, n_jobs=1)
-            return np.asarray(at >= cuts)
+                cuts = best_thresholds(batch, beta, zero_division, n_jobs=1)  # (n_labels,)
+            else:
+                cuts, _ = best_cuts(Probabilities.of(batch), beta, pooled=False, n_jobs=1)
+            return np.asarray(probability >= cuts)
 
-        low, high = np.zeros(own.size), np.ones(own.size)
+        # Halve the interval in which each label's break-even probability lies.
+        low = np.zeros(own.size)
+        high = np.ones(own.size)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            hit = predicted(middle)
-            low, high = np.where(hit, low, middle), np.where(hit, middle, high)
-        return np.where(low > 0, high, 0.0), predicted(own)
+            predicted = is_predicted(middle)
+            low = np.where(predicted, low, middle)
+            high = np.where(predicted, middle, high)
 
-    found = threads.run(effect, numbers.tolist(), n_jobs=n_jobs, progress=progress, title="batches")
-    cuts, hits = (np.stack(parts) for parts in zip(*found, strict=True))
-    return BatchEffect(row, own, numbers, cuts, hits, names)
+        # 0 where any probability above 0 is predicted.
+        break_even = np.where(low > 0, high, 0.0)
+        return break_even, is_predicted(own)
+
+    effects = threads.run(
+        effect, n_rows.tolist(), n_jobs=n_jobs, progress=progress, title="batches"
+    )
+    return BatchEffect(
+        row=row,
+        probability=own,
+        sizes=n_rows,
+        break_even=np.stack([break_even for break_even, _ in effects]),
+        predicted=np.stack([predicted for _, predicted in effects]),
+        label_names=names,
+    )
 
 
 def predict_by_batch(
@@ -198,7 +220,10 @@ def predict_by_batch(
     ----------
     probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
     batches : (n_samples,) what tells batches apart, such as the number, the name or the day of each row's batch
-    average, beta, per_label, zero_division, exact : as in `fit_expected`
+    average, beta, per_label, zero_division : as in `fit_expected`
+    exact :
+        True: the exact expectation.
+        False (default): F of expected counts.
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
 
@@ -222,23 +247,8 @@ def predict_by_batch(
     array([1, 1, 0], dtype=uint8)
     """
     matrix = _checks.probabilities(probabilities)
-    keys = _checks.plain(
-        _checks.aligned_rows(batches, "batches", probabilities=probabilities), "batches"
-    )
-    if keys.dtype.kind == "f" and np.isnan(keys).any():
-        raise InputError("batches has NaN, expected what tells batches apart")
-    if keys.shape != (matrix.shape[0],):
-        raise InputError(
-            f"batches has shape {keys.shape}, expected {matrix.shape[0]} values, one per row"
-        )
-    try:
-        _, of_row = np.unique(keys, return_inverse=True)
-    except TypeError:
-        raise InputError(
-            "batches has values that cannot be ordered, expected numbers or strings"
-        ) from None
-    order = np.argsort(of_row, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1)
+    aligned = _checks.aligned_rows(batches, "batches", probabilities=probabilities)
+    numbers = _batch_numbers(aligned, matrix.shape[0])  # (n_samples,)
     settings: dict[str, Any] = {
         "beta": beta,
         "per_label": per_label,
@@ -246,15 +256,25 @@ def predict_by_batch(
         "exact": exact,
     }
 
-    by_row = fit_expected(matrix[:1], average, **settings)
-    if isinstance(by_row, InstanceRule):  # For which the rows of a batch do not matter.
-        return by_row.predict(probabilities, n_jobs=n_jobs, progress=progress)
+    # A rule for each row by itself needs no batches.
+    rule = fit_expected(matrix[:1], average, **settings)
+    if isinstance(rule, InstanceRule):
+        return rule.predict(probabilities, n_jobs=n_jobs, progress=progress)
+
+    # The rows of each batch.
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order])) + 1
+    batches_of_rows = np.split(order, starts)
 
     def decide(rows: Ints) -> Matrix:
         batch = matrix[rows]
         return fit_expected(batch, average, **settings, n_jobs=1).decide(batch)
 
-    decided = threads.run(decide, parts, n_jobs=n_jobs, progress=progress, title="batches")
+    decided = threads.run(
+        decide, batches_of_rows, n_jobs=n_jobs, progress=progress, title="batches"
+    )
+
+    # Back into the order of the rows.
     back = np.argsort(order)
     if not is_sparse(matrix):
         return in_kind(np.concatenate(decided)[back], probabilities, None)
@@ -263,12 +283,29 @@ def predict_by_batch(
     return in_kind(sparse.vstack(decided, format="csr")[back], probabilities, None)
 
 
+def _batch_numbers(batches: object, n_samples: int) -> Ints:
+    """Number the batches that rows belong to."""
+    keys = _checks.plain(batches, "batches")
+    if keys.dtype.kind == "f" and np.isnan(keys).any():
+        raise InputError("batches has NaN, expected what tells batches apart")
+    if keys.shape != (n_samples,):
+        raise InputError(
+            f"batches has shape {keys.shape}, expected {n_samples} values, one per row"
+        )
+    try:
+        _, numbers = np.unique(keys, return_inverse=True)
+    except TypeError:
+        raise InputError(
+            "batches has values that cannot be ordered, expected numbers or strings"
+        ) from None
+    return numbers
+
+
 def _usual_sizes(n_samples: int) -> Ints:
     """Return 1, 2, 5, 10, 20, ... up to all, or 1000."""
-    largest = min(n_samples, 1000)
-    return np.array(
-        [size for size in (1, 2, 5, 10, 20, 50, 100, 200, 500) if size < largest] + [largest]
-    )
+    largest = min(n_samples, _USUAL_SIZES[-1])
+    smaller = [size for size in _USUAL_SIZES if size < largest]
+    return np.array([*smaller, largest])
 
 
 def _checked_sizes(sizes: object, n_samples: int) -> Ints:

@@ -26,21 +26,22 @@ from thresholds.rule import RegionRule
 from thresholds.search.placement import place
 
 _POSITIVES_PER_BIN = 10  # fewer would make the ratio in a bin a matter of luck
-_MOST_BINS = 50
+_MIN_BINS = 2
+_MAX_BINS = 50
 
 
 class _Bins(NamedTuple):
     """The bins of a label's scores, from the lowest."""
 
-    lowest: Floats  # the lowest score in each
-    below: Floats  # the highest score under it; NaN for the first
-    hits: Ints  # the weight of the positives
-    weights: Ints
+    lowest: Floats  # (n_bins,), the lowest score in each
+    below: Floats  # (n_bins,), the highest score under it; NaN for the first
+    positive_weights: Ints  # (n_bins,)
+    weights: Ints  # (n_bins,), of positives and negatives
 
     @property
     def posterior(self) -> Floats:
         """The share of positives in each."""
-        return self.hits / np.maximum(self.weights, 1)
+        return self.positive_weights / np.maximum(self.weights, 1)
 
 
 def fit_regions(
@@ -67,22 +68,27 @@ def fit_regions(
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
     y_score : same shape, real scores of any scale, dense or scipy.sparse
-    average : "macro" and "weighted" (F* of each label), or "micro" (F* of the counts added over labels)
+    average :
+        "macro", "weighted": F* of each label.
+        "micro": F* of the counts added over labels.
     beta : weight of recall against precision
     posterior :
-        "histogram": bins of scores that hold equal parts of a label's positives and negatives, counted half and half.
-        "isotonic": the blocks of isotonic regression, in which the share of positives rises: the region is then a
-        threshold, the one that `fit_empirical` finds.
-    n_bins : bins of a histogram; None (default) for one for every ten distinct scores of positives, 2 to 50
-        Fewer bins miss structure, more take luck for structure: unlike thresholds, regions can overfit at will.
+        "histogram" (default): bins that hold equal parts of a label's mass, half of it on its positives and half on its
+        negatives.
+        "isotonic": the blocks of isotonic regression. As the share of positives rises from block to block, the region
+        is a threshold, the one that `fit_empirical` finds.
+    n_bins : bins of a histogram
+        None (default): one for every ten distinct scores of positives, but 2 to 50.
+        A number: so many at most. Few miss structure, many take luck for structure: unlike thresholds, regions can
+        overfit at will.
     sample_weight, zero_division, missing, label_names, n_jobs, progress : as in `fit_empirical`
 
     Returns
     -------
     RegionRule
-        `objective` is the F-measure of `rule.predict(y_score)`, exactly; of all unions of the bins it is the best.
-        Between the scores of two bins a region ends 1/1024 of the gap above the lower one. A label without positives is
-        never predicted.
+        1. `objective` is the F-measure of `rule.predict(y_score)`, exactly: the best of all unions of the bins.
+        2. Between the scores of two bins a region ends 1/1024 of the gap above the lower one.
+        3. A label without positives is never predicted.
 
     Raises
     ------
@@ -112,7 +118,8 @@ def fit_regions(
     """
     _checks.option(average, "average", ("macro", "weighted", "micro"))
     _checks.option(posterior, "posterior", ("histogram", "isotonic"))
-    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    beta = _checks.beta(beta)
+    zero_division = _checks.zero_division(zero_division)
     n_bins = None if n_bins is None else _checks.count(n_bins, "n_bins", 1)
     problem = Problem.of(
         y_true,
@@ -123,18 +130,25 @@ def fit_regions(
         n_jobs=n_jobs,
     )
 
-    def bins_of(label: int) -> _Bins:
+    # The bins of each label.
+    def label_bins(label: int) -> _Bins:
         groups = _groups(problem, label)
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
     problem.prepare("labels")
-    labels, size = range(problem.n_labels), problem.n_stored
     bins = threads.run(
-        bins_of, labels, n_jobs=n_jobs, cells=size, progress=progress, title="labels"
+        label_bins,
+        range(problem.n_labels),
+        n_jobs=n_jobs,
+        cells=problem.n_stored,
+        progress=progress,
+        title="labels",
     )
-    cuts = _best_posteriors(bins, beta, pooled=average == "micro")
+
+    # A bin is predicted if its share of positives is at least this.
+    least = _least_posteriors(bins, beta, pooled=average == "micro")
     fitted = RegionRule(
-        [_switches(of_label, cut, problem) for of_label, cut in zip(bins, cuts, strict=True)],
+        [_switches(label, share, problem) for label, share in zip(bins, least, strict=True)],
         missing=problem.missing,
         label_names=problem.label_names,
         average=average,
@@ -150,61 +164,75 @@ def fit_regions(
 def _groups(problem: Problem, label: int) -> _Bins:
     """Return each distinct score of a label as a bin."""
     items = problem.group_items("labels", label, label + 1)
-    counted = items.weights > 0
-    keys, at = np.unique(items.keys[counted], return_inverse=True)
-    hits, weights = np.zeros(keys.size, np.int64), np.zeros(keys.size, np.int64)
-    np.add.at(hits, at, items.positive_weights[counted])
-    np.add.at(weights, at, items.weights[counted])
-    scores = to_scores(keys).astype(np.float64)
-    return _Bins(scores, np.append(np.nan, scores[:-1]), hits, weights)
+    has_weight = items.weights > 0
+    keys, group = np.unique(items.keys[has_weight], return_inverse=True)
+    positive_weights = np.zeros(keys.size, np.int64)
+    np.add.at(positive_weights, group, items.positive_weights[has_weight])
+    weights = np.zeros(keys.size, np.int64)
+    np.add.at(weights, group, items.weights[has_weight])
+    scores = to_scores(keys).astype(np.float64)  # (n_groups,), rising
+    below = np.append(np.nan, scores[:-1])
+    return _Bins(scores, below, positive_weights, weights)
 
 
 def _histogram(groups: _Bins, n_bins: int | None) -> _Bins:
     """Join neighbours into bins of equal mass, half of it of positives and half of negatives."""
-    misses = groups.weights - groups.hits
+    positives = groups.positive_weights
+    negatives = groups.weights - positives
     if n_bins is None:
-        n_bins = int(np.clip(np.count_nonzero(groups.hits) // _POSITIVES_PER_BIN, 2, _MOST_BINS))
-    mass = sum(part / max(1, part.sum()) for part in (groups.hits, misses))
+        wanted = np.count_nonzero(positives) // _POSITIVES_PER_BIN
+        n_bins = int(np.clip(wanted, _MIN_BINS, _MAX_BINS))
+    mass = positives / max(1, positives.sum()) + negatives / max(1, negatives.sum())
+
+    # A group goes where the middle of its mass lies.
     middle = np.cumsum(mass) - mass / 2
     return _joined(groups, np.floor(middle / max(mass.sum(), 1e-300) * n_bins))
 
 
 def _blocks(groups: _Bins) -> _Bins:
     """Join neighbours into the blocks of isotonic regression."""
-    ends = rising_blocks(*(np.append(0, sums.cumsum()) for sums in (groups.hits, groups.weights)))
+    positives = np.append(0, groups.positive_weights.cumsum())
+    weights = np.append(0, groups.weights.cumsum())
+    ends = rising_blocks(positives, weights)  # (n_blocks + 1,)
     return _joined(groups, np.repeat(np.arange(ends.size - 1), np.diff(ends)))
 
 
 def _joined(groups: _Bins, number: npt.NDArray[Any]) -> _Bins:
     """Join neighbours of the same number."""
-    first = np.flatnonzero(np.append(True, np.diff(number) != 0))
-    sums = (np.add.reduceat(values, first) for values in (groups.hits, groups.weights))
-    return _Bins(groups.lowest[first], groups.below[first], *sums)
+    first = np.flatnonzero(np.append(True, np.diff(number) != 0))  # (n_bins,)
+    return _Bins(
+        lowest=groups.lowest[first],
+        below=groups.below[first],
+        positive_weights=np.add.reduceat(groups.positive_weights, first),
+        weights=np.add.reduceat(groups.weights, first),
+    )
 
 
-def _best_posteriors(bins: list[_Bins], beta: float, *, pooled: bool) -> list[float]:
+def _least_posteriors(bins: list[_Bins], beta: float, *, pooled: bool) -> list[float]:
     """Return F* / (1 + b^2) of each label, or that of all of them together."""
-    if pooled:
-        hits, weights = (
-            np.concatenate(parts)
-            for parts in zip(*((b.hits, b.weights) for b in bins), strict=True)
-        )
-        return [_best_posterior(hits, weights, beta)] * len(bins)
-    return [_best_posterior(of_label.hits, of_label.weights, beta) for of_label in bins]
+    if not pooled:
+        return [_least_posterior(label.positive_weights, label.weights, beta) for label in bins]
+    positive_weights = np.concatenate([label.positive_weights for label in bins])
+    weights = np.concatenate([label.weights for label in bins])
+    return [_least_posterior(positive_weights, weights, beta)] * len(bins)
 
 
-def _best_posterior(hits: Ints, weights: Ints, beta: float) -> float:
+def _least_posterior(positive_weights: Ints, weights: Ints, beta: float) -> float:
     """Return the highest tp / (b^2 positives + predicted) of unions of bins, at most the lowest posterior of it."""
-    posterior = hits / np.maximum(weights, 1)
+    # The best union has the bins of highest posterior: add them one by one.
+    posterior = positive_weights / np.maximum(weights, 1)
     order = np.argsort(-posterior, kind="stable")
-    tp, predicted = hits[order].cumsum(), weights[order].cumsum()
+    tp = positive_weights[order].cumsum()
+    predicted = weights[order].cumsum()
     ratio = tp / (beta * beta * tp[-1] + predicted)
     best = int(ratio.argmax())
-    return float(min(ratio[best], posterior[order[best]]))  # Rounding may put the ratio above.
+
+    # Rounding may put the ratio above the posterior of the last bin, which would then be left out.
+    return float(min(ratio[best], posterior[order[best]]))
 
 
-def _switches(bins: _Bins, cut: float, problem: Problem) -> Floats:
+def _switches(bins: _Bins, least: float, problem: Problem) -> Floats:
     """Return the scores at which the region of a label begins and ends."""
-    inside = (bins.posterior >= cut) & (bins.hits > 0)
+    inside = (bins.posterior >= least) & (bins.positive_weights > 0)
     change = np.flatnonzero(np.diff(inside, prepend=False))
     return place(bins.lowest[change], bins.below[change], "low", problem.scores.dtype)

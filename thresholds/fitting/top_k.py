@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,9 +29,9 @@ def fit_top_k(
 ) -> TopKRule:
     """Fit the number k of labels to predict in every row that maximises samples F-beta, exactly.
 
-        F(k) = sum over rows of w (1 + b^2) hits(k) / (b^2 a + k),    divided by the sum of w,
+        F(k) = sum over rows of w (1 + b^2) tp(k) / (b^2 a + k),    divided by the sum of w,
 
-    with a the number of positives of a row, hits(k) those among its k highest scores, w its weight.
+    with a the number of positives of a row, tp(k) those among its k highest scores, w its weight.
 
     Parameters
     ----------
@@ -41,8 +42,9 @@ def fit_top_k(
     Returns
     -------
     TopKRule
-        Its `objective` is the samples F-beta of `predict` on this data. k may be 0; the smallest of equally good k
-        wins; equal scores rank by label.
+        1. `objective` is the samples F-beta of `rule.predict(y_score)`.
+        2. k may be 0. Of equally good k the smallest wins.
+        3. Equal scores rank by label.
 
     Raises
     ------
@@ -59,11 +61,12 @@ def fit_top_k(
     >>> thresholds.fit_top_k([[1, 0, 0], [1, 1, 0]], [[0.9, 0.2, 0.1], [0.8, 0.7, 0.3]]).k
     1
     """
-    beta, zero_division = _checks.beta(beta), _checks.zero_division(zero_division)
+    beta = _checks.beta(beta)
+    zero_division = _checks.zero_division(zero_division)
     problem = Problem.of(
         y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
     )
-    f = _f_of_top_k(problem, beta, zero_division)
+    f = _f_of_each_k(problem, beta, zero_division)  # (n_labels + 1,)
     best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
     fitted = TopKRule(
         best,
@@ -79,27 +82,40 @@ def fit_top_k(
     return replace(fitted, objective=objective)
 
 
-def _f_of_top_k(problem: Problem, beta: float, zero_division: float) -> Floats:
+class _Positives(NamedTuple):
+    """Positive cells, row by row."""
+
+    ranks: Ints  # (n_positives,), from 0 for the highest score of the row
+    in_row: Ints  # (n_positives,), the number of positives of the row
+    weights: Ints  # (n_positives,), of the row
+
+
+def _f_of_each_k(problem: Problem, beta: float, zero_division: float) -> Floats:
     """Return the sum of the rows' F-beta for k = 0, 1, ..., n_labels, from the ranks of the positives."""
-    ranks, n_true, weights = (
-        np.concatenate(arrays) for arrays in zip(*_ranks(problem), strict=True)
-    )
+    blocks = list(_ranked(problem))
+    ranks = np.concatenate([block.ranks for block in blocks])
+    in_row = np.concatenate([block.in_row for block in blocks])
+    weights = np.concatenate([block.weights for block in blocks])
+
+    # Rows with equally many positives share the denominators, so that their true positives add up.
     k = np.arange(1, problem.n_labels + 1)
     f = np.zeros(problem.n_labels + 1)
-    for a in np.unique(n_true):
-        same = n_true == a  # positives in rows with a positives
-        hits = np.bincount(ranks[same], weights[same], problem.n_labels).cumsum()
-        f[1:] += (1 + beta**2) * hits / (beta**2 * a + k)
-    empty = count_by_sample(problem.truth, problem.truth).positives == 0
-    f[0] = zero_division * problem.row_weights[empty].sum()
+    for a in np.unique(in_row):
+        same = in_row == a
+        tp = np.bincount(ranks[same], weights[same], problem.n_labels).cumsum()  # (n_labels,)
+        f[1:] += (1 + beta**2) * tp / (beta**2 * a + k)
+
+    # Without predictions, F is `zero_division` for rows without positives, and 0 for others.
+    has_none = count_by_sample(problem.truth, problem.truth).positives == 0  # (n_samples,)
+    f[0] = zero_division * problem.row_weights[has_none].sum()
     return f
 
 
-def _ranks(problem: Problem) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Give, of every positive, its rank in the row, the number of positives there, and the row's weight."""
-    for part in problem.row_blocks():
-        truth, scores = problem.sparse_rows(part)
-        found = ranks_of_positives(
+def _ranked(problem: Problem) -> Iterator[_Positives]:
+    """Rank the positives of each row, a block of rows at a time."""
+    for rows in problem.row_blocks():
+        truth, scores = problem.sparse_rows(rows)
+        ranks = ranks_of_positives(
             truth.indptr.astype(np.int64),
             truth.indices.astype(np.int64),
             scores.indptr.astype(np.int64),
@@ -108,5 +124,9 @@ def _ranks(problem: Problem) -> Iterator[tuple[Ints, Ints, Ints]]:
             problem.missing,
             problem.n_labels,
         )
-        n_true = np.diff(truth.indptr)
-        yield found, np.repeat(n_true, n_true), np.repeat(problem.row_weights[part], n_true)
+        n_positives = np.diff(truth.indptr)  # (n_rows,)
+        yield _Positives(
+            ranks=ranks,
+            in_row=np.repeat(n_positives, n_positives),
+            weights=np.repeat(problem.row_weights[rows], n_positives),
+        )

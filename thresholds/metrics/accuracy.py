@@ -42,16 +42,21 @@ def accuracy_score(
     0.5
     """
     _checks.option(normalize, "normalize", (True, False))
-    found = targets.read(y_true, y_pred, sample_weight=sample_weight)
-    if isinstance(found, ClassVectors):
-        counts = found.by_label()
-        right, total = counts.tp.sum(), counts.positives.sum()
+    checked = targets.read(y_true, y_pred, sample_weight=sample_weight)
+    if isinstance(checked, ClassVectors):
+        # Right are the true positives of all classes together.
+        counts = checked.by_label()
+        right = counts.tp.sum()
+        total = counts.positives.sum()
     else:
-        counts = found.by_sample()
-        exact = counts.fp + counts.fn == 0
-        weights = np.ones(exact.size, np.int64) if found.weights is None else found.weights
-        right, total = weights[exact].sum(), weights.sum()
-    return min(float(right / total), 1.0) if normalize else float(right * found.unit)
+        counts = checked.by_sample()
+        is_exact = counts.fp + counts.fn == 0  # (n_samples,)
+        weights = checked.weights
+        if weights is None:
+            weights = np.ones(is_exact.size, np.int64)
+        right = weights[is_exact].sum()
+        total = weights.sum()
+    return min(float(right / total), 1.0) if normalize else float(right * checked.unit)
 
 
 def multilabel_accuracy(y_true: object, y_pred: object, *, sample_weight: object = None) -> float:
@@ -76,9 +81,8 @@ def multilabel_accuracy(y_true: object, y_pred: object, *, sample_weight: object
     >>> multilabel_accuracy([[0, 1], [1, 1]], [[1, 1], [1, 1]])
     0.75
     """
-    return float(
-        targets.read_matrices(y_true, y_pred, sample_weight).by_label().pooled().accuracy()[0]
-    )
+    counts = targets.read_matrices(y_true, y_pred, sample_weight).by_label()
+    return float(counts.pooled().accuracy()[0])
 
 
 def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None) -> Any:
@@ -115,16 +119,18 @@ def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None)
     >>> skill_score(["cat", "cat", "dog", "pig"], ["cat", "cat", "dog", "dog"])
     0.5
     """
-    found = targets.read(y_true, y_pred, sample_weight=sample_weight)
-    counts = found.by_label()
-    if isinstance(found, ClassVectors):  # Right are the true positives of all classes together.
-        right, majority, total = counts.tp.sum(), counts.positives.max(), counts.positives.sum()
-        return (
-            max(0.0, float((right - majority) / (total - majority)))
-            if total > majority
-            else math.nan
-        )
-    return counts.skill()
+    checked = targets.read(y_true, y_pred, sample_weight=sample_weight)
+    counts = checked.by_label()
+    if not isinstance(checked, ClassVectors):
+        return counts.skill()
+
+    # Right are the true positives of all classes together.
+    right = counts.tp.sum()
+    majority = counts.positives.max()
+    total = counts.positives.sum()
+    if total <= majority:
+        return math.nan
+    return max(0.0, float((right - majority) / (total - majority)))
 
 
 def macro_skill_score(
@@ -164,5 +170,5 @@ def macro_skill_score(
     (0.5, 0.5)
     """
     _checks.option(return_undefined, "return_undefined", (True, False))
-    skill = targets.read_matrices(y_true, y_pred, sample_weight).by_label().skill()
-    return mean_of_defined(skill, return_undefined)
+    counts = targets.read_matrices(y_true, y_pred, sample_weight).by_label()
+    return mean_of_defined(counts.skill(), return_undefined)

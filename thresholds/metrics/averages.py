@@ -107,14 +107,12 @@ def f_of_averages(figure: Figure, counts: ConfusionCounts, zero_division: float)
     """
     if figure.beta is None:
         return macro(figure, counts, zero_division)
-    precision, recall = (
-        macro(PRECISION, counts, zero_division),
-        macro(RECALL, counts, zero_division),
-    )
+    precision = macro(PRECISION, counts, zero_division)
+    recall = macro(RECALL, counts, zero_division)
     if precision == 0 or recall == 0:
         return 0.0
-    b = figure.beta * figure.beta
-    return min((1 + b) * precision * recall / (b * precision + recall), 1.0)
+    beta2 = figure.beta * figure.beta
+    return min((1 + beta2) * precision * recall / (beta2 * precision + recall), 1.0)
 
 
 _OVER_LABELS = {
@@ -146,13 +144,14 @@ def mean_of_defined(values: Floats, return_undefined: bool) -> float | tuple[flo
 
 def _mean(values: Floats, weights: Numbers | None = None) -> float:
     """Average the values that are not NaN, plainly if those left have no weight; NaN if none is left."""
-    known = ~np.isnan(values)
-    if not known.any():
+    is_known = ~np.isnan(values)
+    if not is_known.any():
         return math.nan
-    if weights is None or not weights[known].any():
-        return float(values[known].mean())
-    weights = weights[known]
-    scaled = (
-        np.ldexp(weights, -np.frexp(weights.max())[1]) if weights.dtype.kind == "f" else weights
-    )  # Tiny ones last.
-    return float(np.average(values[known], weights=scaled))
+    if weights is None or not weights[is_known].any():
+        return float(values[is_known].mean())
+    weights = weights[is_known]
+    if weights.dtype.kind == "f":
+        # Scaled by a power of two, so that products of tiny weights do not vanish.
+        _, exponent = np.frexp(weights.max())
+        weights = np.ldexp(weights, -exponent)
+    return float(np.average(values[is_known], weights=weights))

@@ -80,13 +80,14 @@ class ConfusionCounts:
                 "counts to be added are by row, or taken from others, expected counts by label"
             )
         if self.labels != other.labels:
-            theirs, mine = (_checks.shown(list(labels)) for labels in (other.labels, self.labels))
+            theirs = _checks.shown(list(other.labels))
+            mine = _checks.shown(list(self.labels))
             raise InputError(
                 f"counts to be added are of labels {theirs}, expected {mine} as the others"
             )
-        sums, more = (counts._in_weights(counts.sums) for counts in (self, other))
+        sums = self._in_weights(self.sums) + other._in_weights(other.sums)
         total = self.total * (self.unit or 1) + other.total * (other.unit or 1)
-        return ConfusionCounts(sums + more, total, labels=self.labels)
+        return ConfusionCounts(sums, total, labels=self.labels)
 
     def __radd__(self, nothing: int) -> "ConfusionCounts":
         """Start `sum`."""
@@ -122,7 +123,8 @@ class ConfusionCounts:
     def jaccard(self) -> Floats:
         """Return tp / (tp + fp + fn) = F1 / (2 - F1), in [0, 1]; 0/0 where tp + fp + fn = 0."""
         tp, predicted, positives = self.sums
-        return _ratio(tp, positives + (predicted - tp))
+        fp = predicted - tp
+        return _ratio(tp, positives + fp)
 
     def accuracy(self) -> Floats:
         """Return (tp + tn) / (tp + fp + fn + tn), in [0, 1]; 0/0 without rows of positive weight."""
@@ -139,9 +141,12 @@ class ConfusionCounts:
     def _right(self) -> Numbers:
         """Return tp + tn, exactly all if nothing is wrong."""
         tp, predicted, positives = self.sums
-        return np.asarray(np.maximum(self.total - ((predicted - tp) + (positives - tp)), 0))
+        fp = predicted - tp
+        fn = positives - tp
+        return np.asarray(np.maximum(self.total - (fp + fn), 0))
 
     def _in_weights(self, sums: Numbers) -> Numbers:
+        """Return sums as the caller weighs rows."""
         return sums if self.unit is None else sums * self.unit
 
 
@@ -149,11 +154,12 @@ def f_of_counts(
     tp: Numbers, predicted: Numbers, positives: Numbers, beta: float, zero_division: float
 ) -> Floats:
     """Return F-beta of each group; every F that is reported comes from here."""
-    b = beta * beta
-    denominator = b * positives + predicted
-    undefined = (predicted == 0) & ((positives == 0) | (beta == 0))
-    f = (1.0 + b) * tp / np.where(denominator > 0, denominator, 1.0)
-    return np.where(undefined, zero_division, np.minimum(f, 1.0))  # Rounding may exceed 1.
+    beta2 = beta * beta
+    denominator = beta2 * positives + predicted
+    is_undefined = (predicted == 0) & ((positives == 0) | (beta == 0))
+    f = (1.0 + beta2) * tp / np.where(denominator > 0, denominator, 1.0)
+    f = np.minimum(f, 1.0)  # Rounding may exceed 1.
+    return np.where(is_undefined, zero_division, f)
 
 
 def count_by_label(
@@ -163,22 +169,23 @@ def count_by_label(
     from thresholds._kernels import confusion
 
     if is_sparse(truth) and is_sparse(predicted):
-        return _count_sparse(truth, predicted, weights, before)[0]
-    sums = _sums(truth.shape[1], weights, before)
+        by_label, _ = _count_sparse(truth, predicted, weights, before)
+        return by_label
+    n_samples, n_labels = truth.shape
+    sums = _sums(n_labels, weights, before)  # (3, n_labels)
     if weights is None and _by_column(truth) and _by_column(predicted):
-        for columns, t, p in _row_blocks(truth.T, predicted.T):
-            more = np.empty((3, len(t)), np.int64)
-            confusion.count_by_sample(t, p, more)
-            sums[:, columns] += more
+        # Columns are read as rows of the transposed matrices.
+        for columns, true_block, predicted_block in _row_blocks(truth.T, predicted.T):
+            block_sums = np.empty((3, len(true_block)), np.int64)
+            confusion.count_by_sample(true_block, predicted_block, block_sums)
+            sums[:, columns] += block_sums
     else:
-        for rows, t, p in _row_blocks(truth, predicted):
+        for rows, true_block, predicted_block in _row_blocks(truth, predicted):
             if weights is None:
-                confusion.count_by_label(t, p, sums)
+                confusion.count_by_label(true_block, predicted_block, sums)
             else:
-                confusion.weigh_by_label(t, p, weights[rows], sums)
-    return ConfusionCounts(
-        sums, _total(truth.shape[0], weights, before), labels=range(truth.shape[1])
-    )
+                confusion.weigh_by_label(true_block, predicted_block, weights[rows], sums)
+    return ConfusionCounts(sums, _total(n_samples, weights, before), labels=range(n_labels))
 
 
 def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
@@ -186,14 +193,16 @@ def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
     from thresholds._kernels import confusion
 
     if is_sparse(truth) and is_sparse(predicted):
-        return _count_sparse(truth, predicted, None)[1]
+        _, by_sample = _count_sparse(truth, predicted, None)
+        return by_sample
     sums = np.zeros((3, truth.shape[0]), np.int64)
     if _by_column(truth) and _by_column(predicted):
-        for _, t, p in _row_blocks(truth.T, predicted.T):
-            confusion.count_by_label(t, p, sums)
+        # Columns are read as rows of the transposed matrices.
+        for _, true_block, predicted_block in _row_blocks(truth.T, predicted.T):
+            confusion.count_by_label(true_block, predicted_block, sums)
     else:
-        for rows, t, p in _row_blocks(truth, predicted):
-            confusion.count_by_sample(t, p, sums[:, rows])
+        for rows, true_block, predicted_block in _row_blocks(truth, predicted):
+            confusion.count_by_sample(true_block, predicted_block, sums[:, rows])
     return ConfusionCounts(sums, truth.shape[1])
 
 
@@ -212,16 +221,16 @@ def count_by_class(
     """Count vectors of class numbers class by class, each against the rest; numbers beyond the classes are rest."""
     from thresholds._kernels import confusion
 
-    sums = _sums(n_classes + 1, weights)
-    confusion.count_classes(
-        true, predicted, np.ones(true.size, np.int64) if weights is None else weights, sums
-    )
+    sums = _sums(n_classes + 1, weights)  # (3, n_classes + 1), the rest last
+    row_weights = np.ones(true.size, np.int64) if weights is None else weights
+    confusion.count_classes(true, predicted, row_weights, sums)
     return ConfusionCounts(sums[:, :n_classes], _total(true.size, weights))
 
 
-def stacked(parts: Sequence[ConfusionCounts]) -> ConfusionCounts:
+def stacked(blocks: Sequence[ConfusionCounts]) -> ConfusionCounts:
     """Join the counts of groups that follow each other, such as blocks of rows."""
-    return ConfusionCounts(np.concatenate([part.sums for part in parts], axis=1), parts[0].total)
+    sums = np.concatenate([block.sums for block in blocks], axis=1)
+    return ConfusionCounts(sums, blocks[0].total)
 
 
 def _count_sparse(
@@ -231,14 +240,21 @@ def _count_sparse(
     from thresholds._kernels import confusion
 
     n_samples, n_labels = truth.shape
-    per_row = np.ones(n_samples, np.int64) if weights is None else weights
-    by_label, by_sample = _sums(n_labels, weights, before), np.zeros((3, n_samples), np.int64)
-    places = (truth.indptr, truth.indices, predicted.indptr, predicted.indices)
-    confusion.count_sparse(*places, per_row, by_label, by_sample)
-    of_labels = ConfusionCounts(
-        by_label, _total(n_samples, weights, before), labels=range(n_labels)
+    row_weights = np.ones(n_samples, np.int64) if weights is None else weights
+    label_sums = _sums(n_labels, weights, before)  # (3, n_labels)
+    row_sums = np.zeros((3, n_samples), np.int64)
+    confusion.count_sparse(
+        truth.indptr,
+        truth.indices,
+        predicted.indptr,
+        predicted.indices,
+        row_weights,
+        label_sums,
+        row_sums,
     )
-    return of_labels, ConfusionCounts(by_sample, n_labels)
+    total = _total(n_samples, weights, before)
+    by_label = ConfusionCounts(label_sums, total, labels=range(n_labels))
+    return by_label, ConfusionCounts(row_sums, n_labels)
 
 
 def _sums(n_groups: int, weights: Numbers | None, before: ConfusionCounts | None = None) -> Numbers:
@@ -253,7 +269,8 @@ def _total(n_samples: int, weights: Numbers | None, before: ConfusionCounts | No
     start = 0 if before is None else before.total
     if weights is None:
         return start + n_samples
-    return np.append(weights.dtype.type(start), weights).cumsum()[-1].item()  # type: ignore[no-any-return]
+    sums = np.append(weights.dtype.type(start), weights).cumsum()
+    return sums[-1].item()  # type: ignore[no-any-return]
 
 
 def _by_column(matrix: Matrix) -> bool:
@@ -270,13 +287,12 @@ def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Bytes
 def _cells(block: Matrix) -> Bytes:
     """Return a block as bytes."""
     dense = to_dense(block)
-    return np.ascontiguousarray(
-        dense.view(np.uint8) if dense.dtype == np.bool_ else dense, np.uint8
-    )
+    if dense.dtype == np.bool_:
+        dense = dense.view(np.uint8)
+    return np.ascontiguousarray(dense, np.uint8)
 
 
 def _ratio(numerator: Numbers, denominator: Numbers) -> Floats:
     """Divide; NaN for 0/0, the only case in which counts have a denominator of 0."""
-    return np.minimum(
-        numerator / np.where(denominator == 0, np.nan, denominator), 1.0
-    )  # Rounding may exceed 1.
+    ratio = numerator / np.where(denominator == 0, np.nan, denominator)
+    return np.minimum(ratio, 1.0)  # Rounding may exceed 1.

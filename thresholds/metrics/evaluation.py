@@ -49,12 +49,12 @@ class Evaluation:
         if figure.beta == 0 and self.average != "f_of_averages":
             return
         counts = self.counts.pooled() if self.average == "micro" else self.counts
-        of_averages = self.average == "f_of_averages" and figure.beta is not None
-        for each_figure in (PRECISION, RECALL) if of_averages else (figure,):
-            is_undefined = np.isnan(each_figure.ratio(counts))
-            undefined.warn(
-                each_figure.name, each_figure.lacking, is_undefined, self.average, stacklevel=4
-            )
+        figures = [figure]
+        if self.average == "f_of_averages" and figure.beta is not None:
+            figures = [PRECISION, RECALL]
+        for part in figures:
+            is_undefined = np.isnan(part.ratio(counts))
+            undefined.warn(part.name, part.lacking, is_undefined, self.average, stacklevel=4)
 
 
 def evaluate(

@@ -31,11 +31,11 @@ def judge(rule: "Rule", problem: Problem) -> Judged:
     )
     back = None if order is None else np.argsort(order)  # (n_labels,)
     dense = rule.needs_dense(problem.scores)
-    by_label, by_sample = None, []
+    by_label = None
+    by_sample = []
     for rows in problem.row_blocks():
-        scores = _checks.in_order(
-            problem.scores[rows], order
-        )  # (n_rows, n_labels), in the order of the rule
+        # (n_rows, n_labels), in the order of the rule's labels
+        scores = _checks.in_order(problem.scores[rows], order)
         decided = rule.decide(scores, dense=dense)
         predicted = _checks.in_order(decided, back)
         weights = None if problem.sample_weight is None else problem.sample_weight[rows]

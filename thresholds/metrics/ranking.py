@@ -53,7 +53,7 @@ def auroc(
     from thresholds.data.problem import Problem
     from thresholds.data.tiles import map_tiles
 
-    names = _checks.named(y_true, "y_true")[1]  # In their order, as in all metrics.
+    _, names = _checks.named(y_true, "y_true")  # In their order, as in all metrics.
     problem = Problem.of(
         y_true,
         y_score,
@@ -63,19 +63,18 @@ def auroc(
         n_jobs=n_jobs,
     )
     weights = problem.sample_weight
-    if is_sparse(
-        problem.scores
-    ):  # Absent cells weigh what stored ones leave, which only whole units say exactly.
+    if is_sparse(problem.scores):
+        # Absent cells weigh what stored ones leave, which only whole units say exactly.
         weights, _ = _checks.weights(sample_weight, problem.n_samples, 1)
     problem = replace(problem, unit_weights=weights)
 
-    def of_tile(first: int, last: int) -> Any:
+    def tile_aurocs(first: int, last: int) -> Any:
         if problem.is_dense_unweighted:
             return unit_aurocs(*problem.keys_and_truth(first, last))
         return weighted_aurocs(*problem.group_items("labels", first, last))
 
-    found = np.concatenate(map_tiles(problem, of_tile, n_jobs=n_jobs))
-    return float(found[0]) if np.ndim(y_true) == 1 else found  # type: ignore[arg-type]
+    aurocs = np.concatenate(map_tiles(problem, tile_aurocs, n_jobs=n_jobs))  # (n_labels,)
+    return float(aurocs[0]) if np.ndim(y_true) == 1 else aurocs  # type: ignore[arg-type]
 
 
 def macro_auroc(

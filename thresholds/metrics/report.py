@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,24 +59,25 @@ class AveragesReport(Result):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show labels, of more than k the first and the last, then averages and what became of 0/0."""
-        f, denominator = f"F{self.beta:g}", _fraction(self.beta)[1]
-        head = [("label", "precision", "recall", f, "support", denominator)]
+        yield self._labels(k)
+        f = f"F{self.beta:g}"
+        head = [("average", "precision", "recall", f, f"formula of {f}", f"denominator of {f}")]
+        body = [(*_figures(row), row.formula, row.denominator) for row in self.averages]
+        yield Table(head, body, left=(0, 4, 5))
+        yield self.note
+
+    def _labels(self, k: int) -> Table:
+        """Lay out k labels, half of them the last."""
+        _, denominator = _fraction(self.beta)
+        head = [("label", "precision", "recall", f"F{self.beta:g}", "support", denominator)]
+        n_labels = len(self.labels)
         n_last = k // 2
         n_first = k - n_last
-        body = [_cells_of_label(row) for row in self.labels[:n_first]]
-        if k < len(self.labels):
-            body.append((n_more(len(self.labels), k), "", "", "", "", ""))
-        body += [
-            _cells_of_label(row) for row in self.labels[max(n_first, len(self.labels) - n_last) :]
-        ]
-        yield Table(head, body)
-        head = [("average", "precision", "recall", f, f"formula of {f}", f"denominator of {f}")]
-        yield Table(
-            head,
-            [(*_figures(row), row.formula, row.denominator) for row in self.averages],
-            left=(0, 4, 5),
-        )
-        yield self.note
+        body = [_label_cells(row) for row in self.labels[:n_first]]
+        if k < n_labels:
+            body.append((n_more(n_labels, k), "", "", "", "", ""))
+        body += [_label_cells(row) for row in self.labels[max(n_first, n_labels - n_last) :]]
+        return Table(head, body)
 
 
 def averages_report(
@@ -123,15 +124,27 @@ def averages_report(
     value = undefined.value_of(zero_division, warns=False)
     beta = _checks.beta(beta, measures=True)
     checked = targets.read(y_true, y_pred, labels, sample_weight)
+
+    # Names: those that are given, else those of frames, else the labels themselves.
     if label_names is None and labels is None:
-        label_names = _checks.aligned(y_pred, "y_pred", y_true, "y_true")[2]
+        _, _, label_names = _checks.aligned(y_pred, "y_pred", y_true, "y_true")
     if label_names is None:
         names: Sequence[str] = [str(label) for label in checked.labels]
     else:
         names = _checks.names_of_labels(label_names)
     _checks.one_name_each(names, len(checked.labels))
+
     writer = _Writer(checked, checked.by_label(), beta, value)
     return AveragesReport(writer.labels(names), writer.averages(), beta, value, writer.note())
+
+
+class _Average(NamedTuple):
+    """What is said of an average, and the counts that it is taken over."""
+
+    name: str
+    counts: ConfusionCounts
+    formula: str
+    denominator: str
 
 
 @dataclass(frozen=True)
@@ -157,14 +170,24 @@ class _Writer:
         """Return the row of each label."""
         shown = self.targets.in_weights(self.counts)
         numerator, denominator = _fraction(self.beta)
+        denominators = _denominators(shown, self.beta)
+        support = shown.positives.tolist()
         precision, recall, f = (
             each(figure, self.counts, self.value).tolist() for figure in self.figures
         )
-        under = [f"{denominator} = {_number(value)}" for value in _denominators(shown, self.beta)]
-        formula = [f"{numerator} / ({denominator})"] * len(under)
-        return tuple(
-            map(Row, names, precision, recall, f, shown.positives.tolist(), formula, under)
-        )
+        rows = []
+        for j, name in enumerate(names):
+            row = Row(
+                name=name,
+                precision=precision[j],
+                recall=recall[j],
+                f=f[j],
+                support=support[j],
+                formula=f"{numerator} / ({denominator})",
+                denominator=f"{denominator} = {_number(denominators[j])}",
+            )
+            rows.append(row)
+        return tuple(rows)
 
     def averages(self) -> tuple[Row, ...]:
         """Return the row of each average."""
@@ -178,43 +201,51 @@ class _Writer:
         over_precision, over_recall, over_f = (
             self._how_many(figure, self.counts, what) for figure in self.figures
         )
-        pooled = (
-            f"{_fraction(self.beta)[1]} = {_number(_denominators(shown.pooled(), self.beta)[0])}"
-        )
+        _, denominator = _fraction(self.beta)
+        pooled_denominator = _denominators(shown.pooled(), self.beta).item()
+        pooled = f"{denominator} = {_number(pooled_denominator)}"
         means = f"precision {over_precision}; recall {over_recall}"
         if over_precision == over_recall == _how_many(self.counts.tp.size, what):
             means = over_precision
-        weight = (
-            f"{_number(positives)} positives" if positives else f"{over_f}, as none has positives"
-        )
+        weight = f"{over_f}, as none has positives"
+        if positives:
+            weight = f"{_number(positives)} positives"
+        over_supported = _how_many(supported.tp.size, what)
 
-        rows = [
-            ("micro", self.counts, f"{f} of tp, fp and fn added over the {what}", pooled),
-            ("macro", self.counts, f"mean of the {what}' {f}", over_f),
-            (
+        averages = [
+            _Average("micro", self.counts, f"{f} of tp, fp and fn added over the {what}", pooled),
+            _Average("macro", self.counts, f"mean of the {what}' {f}", over_f),
+            _Average(
                 "macro_supported",
                 supported,
                 f"macro of the {what} with positives",
-                _how_many(supported.tp.size, what),
+                over_supported,
             ),
-            ("f_of_averages", self.counts, f"{f} of mean precision and mean recall", means),
-            ("weighted", self.counts, f"mean of the {what}' {f}, weighted by positives", weight),
+            _Average("f_of_averages", self.counts, f"{f} of mean precision and mean recall", means),
+            _Average(
+                "weighted",
+                self.counts,
+                f"mean of the {what}' {f}, weighted by positives",
+                weight,
+            ),
         ]
         if isinstance(self.targets, LabelMatrices):
-            rows.append(self._samples(self.targets))
-        return tuple(
-            Row(
-                name,
-                *self._averaged(name.removesuffix("_supported"), counts),
-                positives,
-                formula,
-                denominator,
-            )
-            for name, counts, formula, denominator in rows
+            averages.append(self._samples(self.targets))
+        return tuple(self._row(average, positives) for average in averages)
+
+    def _row(self, average: "_Average", positives: float) -> Row:
+        """Return the row of an average."""
+        kind = average.name.removesuffix("_supported")
+        precision, recall, f = (
+            average_of(figure, average.counts, kind, self.value, self.targets.weights)
+            for figure in self.figures
+        )
+        return Row(
+            average.name, precision, recall, f, positives, average.formula, average.denominator
         )
 
-    def _samples(self, matrices: LabelMatrices) -> tuple[str, ConfusionCounts, str, str]:
-        """Return name, counts, formula and denominator of the mean over rows."""
+    def _samples(self, matrices: LabelMatrices) -> "_Average":
+        """Describe the mean over rows."""
         f = self.figures[2]
         counts = matrices.by_sample()
         formula = f"mean of the rows' F{self.beta:g}"
@@ -223,46 +254,39 @@ class _Writer:
             known = ~np.isnan(each(f, counts, self.value))
             formula += ", weighted"
             over_rows += f", weight {_number(matrices.weights[known].sum() * matrices.unit)}"
-        return "samples", counts, formula, over_rows
+        return _Average("samples", counts, formula, over_rows)
 
     def note(self) -> str:
         """Say how often which figure is 0/0, and what became of it."""
         f = f"F{self.beta:g}"
-        words = (
-            "precision of {} (no predictions)",
-            "recall of {} (no positives)",
-            f"{f} of {{}} ({'neither' if self.beta else 'no predictions'})",
-        )
-        times = [int(np.isnan(figure.ratio(self.counts)).sum()) for figure in self.figures]
-        undefined_figures = ", ".join(
-            word.format(k) for word, k in zip(words, times, strict=True) if k
-        )
+        names = ("precision", "recall", f)
+        reasons = ("no predictions", "no positives", "neither" if self.beta else "no predictions")
+        undefined_figures = []
+        for name, reason, figure in zip(names, reasons, self.figures, strict=True):
+            n_undefined = int(np.isnan(figure.ratio(self.counts)).sum())
+            if n_undefined:
+                undefined_figures.append(f"{name} of {n_undefined} ({reason})")
         if not undefined_figures:
             return f"No precision, recall or {f} of the {self.what} is 0/0."
         became = "left out of the means" if np.isnan(self.value) else f"counted as {self.value:g}"
-        return f"0/0 among the {self.what}, {became}: {undefined_figures}."
-
-    def _averaged(self, average: str, counts: ConfusionCounts) -> tuple[float, float, float]:
-        """Average precision, recall and F."""
-        row_weights = self.targets.weights
-        precision, recall, f = (
-            average_of(figure, counts, average, self.value, row_weights) for figure in self.figures
-        )
-        return precision, recall, f
+        return f"0/0 among the {self.what}, {became}: {', '.join(undefined_figures)}."
 
     def _how_many(self, figure: Figure, counts: ConfusionCounts, what: str) -> str:
         """Say how many groups a mean is taken over."""
         total = counts.tp.size
-        undefined_in = int(np.isnan(figure.ratio(counts)).sum())
-        if np.isnan(self.value) and undefined_in:
-            return f"{total - undefined_in} of {_how_many(total, what)}"
-        return _how_many(total, what) + (f", {undefined_in} of them 0/0" if undefined_in else "")
+        groups = _how_many(total, what)
+        n_undefined = int(np.isnan(figure.ratio(counts)).sum())
+        if not n_undefined:
+            return groups
+        if np.isnan(self.value):
+            return f"{total - n_undefined} of {groups}"
+        return f"{groups}, {n_undefined} of them 0/0"
 
 
 def _how_many(number: int, what: str) -> str:
     """Say how many labels, classes or rows."""
     singular = {"labels": "label", "classes": "class", "rows": "row"}
-    return f"{number} {what if number != 1 else singular[what]}"
+    return f"{number} {singular[what] if number == 1 else what}"
 
 
 def _number(value: float) -> str:
@@ -284,9 +308,10 @@ def _denominators(counts: ConfusionCounts, beta: float) -> Floats:
     return beta**2 * counts.positives + counts.predicted
 
 
-def _cells_of_label(row: Row) -> tuple[str, ...]:
+def _label_cells(row: Row) -> tuple[str, ...]:
     """Show figures, support and the value of the denominator."""
-    return (*_figures(row), _number(row.support), row.denominator.rpartition(" = ")[2])
+    _, _, denominator = row.denominator.rpartition(" = ")
+    return (*_figures(row), _number(row.support), denominator)
 
 
 def _figures(row: Row) -> tuple[str, str, str, str]:

@@ -87,14 +87,16 @@ def precision_recall_fscore_support(
             f"warn_for is {_checks.shown(warn_for)}, expected some of {', '.join(names)}"
         )
     f = f_score(_checks.beta(beta, measures=True))
-    found = evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
-    of_parts = (
-        average == "f_of_averages" and "f-score" in warn_for
-    )  # F then warns of both parts itself.
-    precision = found.give(PRECISION, warn="precision" in warn_for and not of_parts)
-    recall = found.give(RECALL, warn="recall" in warn_for and not of_parts)
-    fscore = found.give(f, warn="f-score" in warn_for)
-    return precision, recall, fscore, found.support if average is None else None
+    evaluation = evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
+
+    # F of averages warns of both its parts itself.
+    f_warns = "f-score" in warn_for
+    f_warns_of_parts = average == "f_of_averages" and f_warns
+    precision = evaluation.give(PRECISION, warn="precision" in warn_for and not f_warns_of_parts)
+    recall = evaluation.give(RECALL, warn="recall" in warn_for and not f_warns_of_parts)
+    f_measure = evaluation.give(f, warn=f_warns)
+    support = evaluation.support if average is None else None
+    return precision, recall, f_measure, support
 
 
 def f1_score(

@@ -45,17 +45,17 @@ class LabelMatrices(_Weighted):
     def by_label(self) -> ConfusionCounts:
         """Count each column."""
         counts = count_by_label(self.truth, self.predicted, self.weights)
-        return (
-            counts
-            if isinstance(self.labels, range)
-            else replace(counts.take(self.labels), labels=self.labels)
-        )
+        if isinstance(self.labels, range):
+            return counts
+        return replace(counts.take(self.labels), labels=self.labels)
 
     def by_sample(self) -> ConfusionCounts:
         """Count each row; those without weight have nothing to count."""
-        truth, predicted = self.truth, self.predicted
+        truth = self.truth
+        predicted = self.predicted
         if not isinstance(self.labels, range):
-            truth, predicted = truth[:, self.labels], predicted[:, self.labels]
+            truth = truth[:, self.labels]
+            predicted = predicted[:, self.labels]
         counts = count_by_sample(truth, predicted)
         if self.weights is None or self.weights.all():
             return counts
@@ -121,18 +121,18 @@ def confusion_counts(
     (array([0.5, 1. ]), array([0.75]))
     """
     _checks.option(samplewise, "samplewise", (True, False))
-    found = read(y_true, y_pred, labels, sample_weight, some=False)
+    checked = read(y_true, y_pred, labels, sample_weight, some=False)
     if not samplewise:
-        return replace(found.in_weights(found.by_label()), labels=found.labels)
+        return replace(checked.in_weights(checked.by_label()), labels=checked.labels)
     if sample_weight is not None:
         raise InputError(
             "sample_weight is given with samplewise=True, expected None: rows are counted unweighted"
         )
-    if isinstance(found, ClassVectors):
+    if isinstance(checked, ClassVectors):
         raise InputError(
             "samplewise is True for vectors of classes, expected False, or matrices of labels"
         )
-    return found.by_sample()
+    return checked.by_sample()
 
 
 def read(
@@ -145,15 +145,17 @@ def read(
 ) -> Targets:
     """Check truth and predictions, with weights (`some` positive), and select labels (columns) or classes."""
     true, predicted, sample_weight = _plain(y_true, y_pred, sample_weight)
-    if not any(part.ndim == 1 and not is_sparse(part) for part in (true, predicted)):
+    if not _is_vector(true) and not _is_vector(predicted):
         return _matrices(true, predicted, labels, sample_weight, some)
-    if _width(true, predicted) > 1:  # A vector and a matrix.
+
+    # Of a vector and a matrix the shapes are what is wrong.
+    if _width(true, predicted) > 1:
         _checks.same_shape(true, "y_true", predicted, "y_pred")
-    found = _vectors(true, predicted, labels, sample_weight, some)
-    _checks.same_shape(
-        true, "y_true", predicted, "y_pred"
-    )  # A column would be one label, a vector two.
-    return found
+    vectors = _vectors(true, predicted, labels, sample_weight, some)
+
+    # A column would be one label, a vector two.
+    _checks.same_shape(true, "y_true", predicted, "y_pred")
+    return vectors
 
 
 def read_binary(
@@ -161,24 +163,25 @@ def read_binary(
 ) -> Targets:
     """Check the truth and predictions of one label, and select its positive class."""
     true, predicted, sample_weight = _plain(y_true, y_pred, sample_weight)
-    if (width := _width(true, predicted)) > 1:
+    width = _width(true, predicted)
+    if width > 1:
         raise InputError(
             f"average is 'binary' with {width} labels, expected None, or an average over labels"
         )
-    found = _vectors(true, predicted, None, sample_weight)
-    if len(found.labels) > 2:
-        k = len(found.labels)
+    vectors = _vectors(true, predicted, None, sample_weight)
+    n_classes = len(vectors.labels)
+    if n_classes > 2:
         raise InputError(
-            f"average is 'binary' with {k} classes, expected None, or an average over classes"
+            f"average is 'binary' with {n_classes} classes, expected None, or an average over classes"
         )
-    if not _checks.is_class(pos_label) or (
-        len(found.labels) == 2 and pos_label not in found.labels
-    ):
-        classes = " or ".join(_checks.shown(label) for label in found.labels)
+
+    # Where one class alone occurs, the positive one may be another.
+    if not _checks.is_class(pos_label) or (n_classes == 2 and pos_label not in vectors.labels):
+        classes = " or ".join(_checks.shown(label) for label in vectors.labels)
         raise InputError(
             f"pos_label is {_checks.shown(pos_label)}, expected one of the classes, {classes}"
         )
-    return _selected(found, [pos_label])
+    return _selected(vectors, [pos_label])
 
 
 def read_matrices(y_true: object, y_pred: object, sample_weight: object) -> LabelMatrices:
@@ -202,22 +205,29 @@ def _plain(y_true: object, y_pred: object, sample_weight: object) -> tuple[Any, 
     return arrays[0], arrays[1], weights
 
 
-def _width(*parts: Any) -> int:
+def _is_vector(array: Any) -> bool:
+    """Whether an array is read as classes."""
+    return bool(array.ndim == 1) and not is_sparse(array)
+
+
+def _width(*arrays: Any) -> int:
     """Return the number of columns; a vector is one."""
-    return max(part.shape[1] if part.ndim == 2 else 1 for part in parts)
+    return max(array.shape[1] if array.ndim == 2 else 1 for array in arrays)
 
 
 def _matrices(
     true: Any, predicted: Any, labels: object, sample_weight: object, some: bool = True
 ) -> LabelMatrices:
     """Check 0/1 matrices."""
-    truth, decided = _checks.indicator(true), _checks.indicator(predicted, "y_pred")
+    truth = _checks.indicator(true)
+    decided = _checks.indicator(predicted, "y_pred")
     _checks.same_shape(truth, "y_true", decided, "y_pred")
-    columns: Labels = range(truth.shape[1])
-    if labels is not None and (chosen := _checks.column_labels(labels, truth.shape[1])) != list(
-        columns
-    ):
-        columns = chosen
+    n_labels = truth.shape[1]
+    columns: Labels = range(n_labels)
+    if labels is not None:
+        chosen = _checks.column_labels(labels, n_labels)
+        if chosen != list(columns):
+            columns = chosen
     weights, unit = _checks.weights_of_rows(sample_weight, truth.shape[0], some=some)
     return LabelMatrices(weights, unit, truth, decided, columns)
 
@@ -232,14 +242,20 @@ def _vectors(
         predicted = _checks.indicator(predicted, "y_pred").toarray()
     truth, decided, classes = _checks.class_vectors(true, predicted)
     weights, unit = _checks.weights_of_rows(sample_weight, truth.size, some=some)
-    found = ClassVectors(weights, unit, truth, decided, classes)
-    return found if labels is None else _selected(found, _checks.class_labels(labels, classes))
+    vectors = ClassVectors(weights, unit, truth, decided, classes)
+    if labels is None:
+        return vectors
+    return _selected(vectors, _checks.class_labels(labels, classes))
 
 
-def _selected(found: ClassVectors, labels: list[Any]) -> ClassVectors:
+def _selected(vectors: ClassVectors, labels: list[Any]) -> ClassVectors:
     """Renumber: chosen classes by their place among `labels`, others beyond."""
     place = {label: k for k, label in enumerate(labels)}
-    number = np.array([place.get(label, len(labels)) for label in found.labels], np.int64)
+    numbers = [place.get(label, len(labels)) for label in vectors.labels]
+    number = np.array(numbers, np.int64)  # (n_classes,)
     return replace(
-        found, truth=number[found.truth], predicted=number[found.predicted], labels=labels
+        vectors,
+        truth=number[vectors.truth],
+        predicted=number[vectors.predicted],
+        labels=labels,
     )

@@ -160,7 +160,7 @@ class Rule(ABC):
 
     def __repr__(self) -> str:
         """Return the fields in brief: of arrays and names the first few."""
-        return _in_brief(self)
+        return in_brief(self)
 
     def _predict_on_device(self, y_score: Any) -> Any:
         """Decide about an array that is not in host memory, on its device; one dimension for one."""
@@ -233,11 +233,11 @@ def _is_vector(value: Any) -> bool:
     return np.ndim(value) == 1
 
 
-def _in_brief(value: object) -> str:
+def in_brief(value: object) -> str:
     """Return the `repr` of a value, the first few items of arrays and tuples, and their number."""
     if is_dataclass(value) and not isinstance(value, type):
         shown = [
-            f"{item.name}={_in_brief(getattr(value, item.name))}"
+            f"{item.name}={in_brief(getattr(value, item.name))}"
             for item in fields(value)
             if item.repr
         ]
@@ -251,7 +251,7 @@ def _in_brief(value: object) -> str:
 
 def _some_of(values: Sequence[object], start: str, end: str) -> str:
     """Return the first few of some values, and their number if there are more."""
-    shown = [_in_brief(value) for value in values[:_SHOWN]]
+    shown = [in_brief(value) for value in values[:_SHOWN]]
     if len(values) > _SHOWN:
         shown.append(f"... {len(values):,} in all")
     return f"{start}{', '.join(shown)}{end}"

@@ -12,13 +12,15 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._checks import InputError
 from thresholds._version import __version__
 from thresholds.results import Result, Table, counted, records_of
+from thresholds.rule.base import in_brief
 from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
 # Enough to see where scores lie; reading more would cost as much as predicting.
 _SAMPLE_CELLS = 65_536
-_MOST = 0.5
+
+_MOST = 0.5  # of the scores outside the range, above which to warn
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
 
@@ -26,7 +28,7 @@ class ScoreRangeWarning(UserWarning):
     """Issued when most scores lie outside the range of those a rule was fitted on."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class FittedOn:
     """The data of a fit, in brief."""
 
@@ -68,19 +70,26 @@ class FittedOn:
     def from_dict(cls, values: Mapping[str, Any]) -> "FittedOn":
         """Build it from what `to_dict` gave."""
         refuse_unknown(values, (item.name for item in fields(cls)))
-        lists = {
-            name: tuple(_checks.a_list(values[name], name)) for name in ("positives", "quantiles")
-        }
         return cls(
-            n_samples=values["n_samples"], dtype=values["dtype"], version=values["version"], **lists
+            n_samples=values["n_samples"],
+            positives=tuple(_checks.a_list(values["positives"], "positives")),
+            dtype=values["dtype"],
+            quantiles=tuple(_checks.a_list(values["quantiles"], "quantiles")),
+            version=values["version"],
         )
+
+    def __repr__(self) -> str:
+        """Return the fields in brief: of positives and quantiles the first few."""
+        return in_brief(self)
 
     def share_outside(self, scores: Any, missing: float) -> float:
         """Return the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
         cells = _sample(scores, missing)
         if not self.quantiles or cells.size < _ENOUGH_CELLS:
             return 0.0
-        return float(np.mean((cells < self.quantiles[0]) | (cells > self.quantiles[-1])))
+        lowest = self.quantiles[0]
+        highest = self.quantiles[-1]
+        return float(np.mean((cells < lowest) | (cells > highest)))
 
     def out_of_range(self, outside: float) -> str | None:
         """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
@@ -104,11 +113,9 @@ class OutOfFold(Result):
 
     def __post_init__(self) -> None:
         """Check what may come from a file."""
-        seed = (
-            None
-            if self.random_state is None
-            else _checks.count(self.random_state, "random_state", 0)
-        )
+        seed = self.random_state
+        if seed is not None:
+            seed = _checks.count(seed, "random_state", 0)
         if _checks.text(self.how, "how") == "":
             raise InputError("how is '', expected where the folds come from")
         checked = {
@@ -138,15 +145,16 @@ class OutOfFold(Result):
 
 def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
     """Return at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
-    size = scores.nnz if is_sparse(scores) else scores.shape[0] * scores.shape[1]
-    at = np.linspace(0, size - 1, min(size, _SAMPLE_CELLS)).astype(np.int64)
+    n_cells = scores.shape[0] * scores.shape[1]
+    n_stored = scores.nnz if is_sparse(scores) else n_cells
+    places = np.linspace(0, n_stored - 1, min(n_stored, _SAMPLE_CELLS)).astype(np.int64)
     if is_sparse(scores):
-        cells = scores.data[at]
+        cells = scores.data[places]
+        if n_stored < n_cells:
+            cells = np.append(cells, np.float64(missing))
     elif devices.namespace_on_device(scores) is None:
-        cells = scores[np.divmod(at, scores.shape[1])]
+        cells = scores[np.divmod(places, scores.shape[1])]
     else:
-        cells = devices.sample(scores, at)
-    if is_sparse(scores) and size < scores.shape[0] * scores.shape[1]:
-        cells = np.append(cells, np.float64(missing))
+        cells = devices.sample(scores, places)
     cells = cells.astype(np.float64)
     return cells[np.isfinite(cells)]  # type: ignore[no-any-return]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
-from thresholds.results import Result, Table, as_plain_values, names_of
+from thresholds.results import Result, Table, as_plain_values, counted, names_of
 
 _LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
 
@@ -32,10 +32,13 @@ class GuardReport(Result):
     moved : bool (n_labels,), whether other rows are predicted there than by the optimum
     reason : (n_labels,) str, empty where nothing was moved
     label_names : tuple of str, or None
-    fell_back : bool (n_labels,), labels that fell back on always: predicted on all rows but those whose score is masked
-        (-inf) or, where predictions stay sparse, `missing`, as far as limits allow; where these allow no hit, never. On
-        the rows of the fit the guard's cuts reach less of the average F that is fitted (macro or weighted) than
-        predicting every label always: the scores know next to nothing, or rank backwards. None is for no label
+    fell_back : bool (n_labels,), labels that fell back on always; None for no label
+        Why: on the rows of the fit the guard's cuts reach less of the average F that is fitted (macro or weighted) than
+        predicting every label always. The scores know next to nothing, or rank backwards.
+        1. Such a label is predicted on all rows but those whose score is masked (-inf) or, where predictions stay
+           sparse, `missing`.
+        2. Where limits forbid that, as far as they allow.
+        3. Where they allow no true positive, never.
     """
 
     _shown = 5
@@ -88,16 +91,15 @@ class GuardReport(Result):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k labels that were moved furthest."""
-        moved = self.moved
+        moved = self.moved  # (n_labels,)
         fewer = np.count_nonzero(moved & (self.predicted_after < self.predicted_before))
         summary = (
             f"guard {self.guard}: moved {np.count_nonzero(moved):,} of {moved.size:,} thresholds, {fewer:,} to predict"
             f" less; predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
         )
         if self.n_fell_back:
-            labels = (
-                "1 label falls" if self.n_fell_back == 1 else f"{self.n_fell_back:,} labels fall"
-            )
+            fall = "falls" if self.n_fell_back == 1 else "fall"
+            labels = f"{counted(self.n_fell_back, 'label')} {fall}"
             always = "always, as far as limits allow" if self.has_limits else "always"
             summary += f"; {labels} back on {always}: on these rows the guard's cuts reach less F than that"
         yield summary
@@ -110,26 +112,15 @@ class GuardReport(Result):
         after = np.maximum(self.predicted_after, 0.5)
         order = np.argsort(-np.abs(np.log(after / before)), kind="stable")[:k]
         names = names_of(self.label_names, before.size)
-        head = [
-            (
-                "moved furthest",
-                "unguarded",
-                "guarded",
-                "predicted",
-                "instead of",
-                "F there",
-                "instead of",
-                "why",
-            )
+        columns = [
+            ("moved furthest", *(str(names[j]) for j in order)),
+            ("unguarded", *(f"{self.unguarded[j]:.4g}" for j in order)),
+            ("guarded", *(f"{self.guarded[j]:.4g}" for j in order)),
+            ("predicted", *(f"{self.predicted_after[j]:,g}" for j in order)),
+            ("instead of", *(f"{self.predicted_before[j]:,g}" for j in order)),
+            ("F there", *(f"{self.f_after[j]:.4f}" for j in order)),
+            ("instead of", *(f"{self.f_before[j]:.4f}" for j in order)),
+            ("why", *(str(self.reason[j]) for j in order)),
         ]
-        body = [
-            (
-                str(names[j]),
-                *(f"{threshold:.4g}" for threshold in (self.unguarded[j], self.guarded[j])),
-                *(f"{count[j]:,g}" for count in (self.predicted_after, self.predicted_before)),
-                *(f"{value:.4f}" for value in (self.f_after[j], self.f_before[j])),
-                str(self.reason[j]),
-            )
-            for j in order
-        ]
-        return Table(head, body, left=(0, 7))
+        head, *body = zip(*columns, strict=True)
+        return Table([head], body, left=(0, 7))

@@ -28,9 +28,9 @@ class InstanceRule(Rule):
     Attributes
     ----------
     beta : weight of recall against precision
-    zero_division : 0.0 or 1.0, the F of a row with neither positives nor predictions
-        It decides when nothing is predicted: never with 0.0 (unless all probabilities are 0), and with 1.0 where the
-        chance that nothing is positive exceeds what the best set expects.
+    zero_division : the F of a row with neither positives nor predictions; it decides when nothing is predicted
+        0.0: never, unless all probabilities are 0.
+        1.0: where the chance that nothing is positive exceeds what the best set expects.
     label_names : tuple of str, or None
     objective : float or None
         The mean expectation on the data of `fit_expected(probabilities, "samples")`; None if made by hand.
@@ -84,19 +84,21 @@ class InstanceRule(Rule):
         ----------
         probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
         dense : for sparse probabilities, give a dense array
-        tail : (n_samples, r), r from 1 to 8: sums of p, p^2, ..., p^r over further labels of each row, which have no
-            column and are not predicted, such as those that a list of the top k leaves out. (n_samples,) is the sum
-            alone. Leaving out the powers from r + 1 on is safe for small p: it changes log Pr(none) by less than
-            n p^(r + 1) / ((r + 1) (1 - p)) for n labels of at most p.
+        tail : sums over further labels of each row, which have no column and are not predicted
+            Such are those that a list of the top k leaves out.
+            None (default): there are none.
+            (n_samples, r), r from 1 to 8: sums of p, p^2, ..., p^r. Leaving out the powers from r + 1 on is safe for
+            small p: it changes log Pr(none) by less than n p^(r + 1) / ((r + 1) (1 - p)) for n labels of at most p.
+            (n_samples,): the sum of p alone.
         n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
         progress : show a progress bar on stderr if it takes longer than a second
 
         Returns
         -------
         uint8 array of the shape of `probabilities`; CSR for sparse ones, with the positives stored
-            The expectation reached is within 1e-11 of the maximum, up to 100,000 labels. Ties: of sets whose
-            expectations differ by less than 1e-12, relatively, the smallest; of equal probabilities the first labels.
-            Zeros are never predicted.
+            1. The expectation reached is within 1e-11 of the maximum, up to 100,000 labels.
+            2. Of sets whose expectations differ by less than 1e-12, relatively, the smallest is predicted.
+            3. Of labels of equal probability the first are. A probability of 0 is never predicted.
 
         Raises
         ------
@@ -130,7 +132,7 @@ class InstanceRule(Rule):
             )
         cells = devices.checked_probabilities(probabilities, label_names=self.label_names)
         self._check_count(cells.shape, "probabilities")
-        decided = self.decide_on_device(cells)
+        decided = self.decide_on_device(cells)  # (n_samples, n_labels)
         return decided if probabilities.ndim == 2 else decided[:, 0]
 
     def predict_from_joint(self, P: object, p_none: object) -> Any:
@@ -169,12 +171,13 @@ class InstanceRule(Rule):
 
         joint, none = _checks.joint_probabilities(P, p_none)
         self._check_count(joint.shape[1:2], "P")
-        sizes = np.arange(1.0, joint.shape[2] + 1)
-        found = [
+        sizes = np.arange(1.0, joint.shape[2] + 1)  # (s_max,), numbers of positives
+        sets = [
             best_set(cells, sizes, p, self.beta, self.zero_division)
             for cells, p in zip(joint, none, strict=True)
         ]
-        return np.stack(found) if np.ndim(P) == 3 else found[0]  # type: ignore[arg-type]
+        is_one_instance = np.ndim(P) == 2  # type: ignore[arg-type]
+        return sets[0] if is_one_instance else np.stack(sets)
 
     def predict_from_samples(
         self, label_draws: object, *, n_jobs: int | None = -1, progress: bool = False
@@ -212,7 +215,8 @@ class InstanceRule(Rule):
             return best_set_of_draws(draws[:, row] != 0, self.beta, self.zero_division)
 
         rows = range(draws.shape[1])
-        return np.stack(threads.run(decide, rows, n_jobs=n_jobs, progress=progress, title="rows"))
+        sets = threads.run(decide, rows, n_jobs=n_jobs, progress=progress, title="rows")
+        return np.stack(sets)
 
     def validate(self, scores: Any) -> None:
         """Refuse another number of labels, and scores that are no probabilities."""

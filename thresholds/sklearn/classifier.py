@@ -57,16 +57,25 @@ class MultilabelThresholdClassifierCV(Wrapper):
     max_overprediction, min_precision, min_recall : limits for each label, as in `fit_empirical`
         They hold on the out-of-fold scores that thresholds are fitted on.
     cv : which rows the thresholds are fitted on
-        None: 5 folds that keep rare labels (`multilabel_folds`), fewer for fewer rows. A number of such folds. An
-        object with scikit-learn's `split`. Pairs of row numbers (fit on, judge on). (n_samples,) fold numbers, those
-        of negative number are never judged. A share in (0, 1): one part of the rows, with that share of each label.
-        "prefit": `estimator` is fitted already, on other rows; all rows are for thresholds.
-        Rows may be judged once at most: repeated and shuffled splits with overlap are refused.
-    refit : fit the classifier on all rows in the end
-        False keeps the one that scored, which takes a single split. Without effect for "prefit".
-    response_method : "predict_proba" | "decision_function" | "auto", the first of these that `estimator` has
+        None (default): 5 folds that keep rare labels (`multilabel_folds`), fewer for fewer rows.
+        A whole number: so many of these folds.
+        A number in (0, 1): one part of the rows, with that share of each label.
+        (n_samples,): fold numbers; rows of negative number are never judged.
+        A list: pairs of row numbers (fit on, judge on).
+        An object with scikit-learn's `split`.
+        "prefit": none; `estimator` is fitted already, on other rows, and all rows are for thresholds.
+
+        A row may be judged once at most: repeated and shuffled splits with overlap are refused.
+    refit :
+        True (default): fit the classifier on all rows in the end. Without effect for "prefit".
+        False: keep the one that scored, which takes a single split.
+    response_method :
+        "predict_proba" or "decision_function".
+        "auto" (default): the first of these that `estimator` has.
     n_jobs : fits side by side, as in scikit-learn: None for one
-    random_state : seed of the folds, the same each time with 0 (default), others with None; the classifier has its own
+    random_state : seed of the folds; the classifier has its own
+        0 (default), or another number: the same folds each time.
+        None: others each time.
     store_cv_results : keep `cv_results_`
 
     Attributes
@@ -77,13 +86,16 @@ class MultilabelThresholdClassifierCV(Wrapper):
     thresholds_ : float64 (n_labels,), those of `rule_`; a label is predicted iff score >= threshold
     best_score_ : the F-measure that the rule reaches on the pooled scores, on which it was fitted: too high
     cross_fitted_score_ : the same F-measure with each fold decided by thresholds of the other folds
-        What to expect on new rows (`cross_fit`). Where a single part is judged, that part is divided into 5 folds for
-        it; NaN if that has a single row.
+        What to expect on new rows (`cross_fit`).
+        Where a single part is judged, that part is divided into 5 folds for it; NaN if it has a single row.
     cv_results_ : dict, with `store_cv_results`
-        "rows" (n_judged,): the judged ones, rising; "y_score" (n_judged, n_labels): the pooled scores; and, of
-        `cross_fitted_score_`, "folds" (n_judged,), "fold_thresholds" (n_folds, n_labels) and "spread", a row for each
-        label, as in `CrossFit`
-    classes_ : of a binary target the classes, the last one positive; else those of `estimator_`
+        "rows" (n_judged,): the judged ones, rising.
+        "y_score" (n_judged, n_labels): the pooled scores.
+        "folds" (n_judged,), "fold_thresholds" (n_folds, n_labels) and "spread", a row for each label: those of
+        `cross_fitted_score_`, as in `CrossFit`.
+    classes_ :
+        Of a binary target: the classes, the last one positive.
+        Else: those of `estimator_`.
     label_names_in_ : (n_labels,) column names of a frame y, whole numbers as text
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -105,8 +117,8 @@ class MultilabelThresholdClassifierCV(Wrapper):
     >>> from thresholds.sklearn import MultilabelThresholdClassifierCV
     >>> X, y = make_multilabel_classification(random_state=0)
     >>> base = OneVsRestClassifier(LogisticRegression())
-    >>> found = MultilabelThresholdClassifierCV(base).fit(X, y)
-    >>> found.thresholds_.shape, found.predict(X[:2]).shape
+    >>> classifier = MultilabelThresholdClassifierCV(base).fit(X, y)
+    >>> classifier.thresholds_.shape, classifier.predict(X[:2]).shape
     ((5,), (2, 5))
     """
 

@@ -16,16 +16,13 @@ from thresholds._checks import InputError
 from thresholds.sklearn.outputs import scores_of
 from thresholds.sklearn.targets import Target
 
-_CONSTANT_LABEL = (
-    r"Label .* is present in all training examples"  # OneVsRestClassifier, of each such label
-)
-_OF_ONE_LABEL = re.compile(
-    r"1d array|Multilabel and multi-output"
-)  # Complaints about a y of several labels.
-_OF_SPARSE = re.compile(r"Sparse data was passed for y\b")  # Not for X.
-_OF_CLASSES = re.compile(
-    r"\bclass(es)?\b|out of bounds|unique"
-)  # Complaints about a label of one value.
+# A warning of OneVsRestClassifier, of each such label.
+_CONSTANT_LABEL = r"Label .* is present in all training examples"
+
+# Complaints of classifiers: about a y of several labels, a sparse y (not X), a label of one value.
+_SEVERAL_LABELS = re.compile(r"1d array|Multilabel and multi-output")
+_SPARSE_Y = re.compile(r"Sparse data was passed for y\b")
+_ONE_CLASS = re.compile(r"\bclass(es)?\b|out of bounds|unique")
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ def fit_fold(
     return (estimator if fold.keep else None), scores
 
 
-def is_constant(positives: Ints, n_rows: int) -> npt.NDArray[np.bool_]:
+def is_constant(positives: Ints, n_rows: int | Ints) -> npt.NDArray[np.bool_]:
     """Mark labels of one value."""
     return np.asarray((positives == 0) | (positives == n_rows))
 
@@ -74,26 +71,32 @@ def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> No
     if fold.train is None:
         return
     name = type(estimator).__name__
-    sparse = target.classes is None and _OF_SPARSE.search(str(error))
-    if sparse and _takes_several(estimator):
+    message = str(error)
+
+    # A matrix y.
+    has_labels = target.classes is None
+    is_about_sparse = has_labels and _SPARSE_Y.search(message)
+    if is_about_sparse and _takes_several(estimator):
         raise InputError(
             f"estimator {name} takes no sparse y ({_one_line(error)}), expected a dense one, y.toarray()"
         ) from error
-    if sparse or (target.classes is None and _OF_ONE_LABEL.search(str(error))):
+    if is_about_sparse or (has_labels and _SEVERAL_LABELS.search(message)):
         raise InputError(
             f"estimator {name} takes one label, and y has {target.n_labels} ({_one_line(error)}), expected a classifier"
             " of several, such as OneVsRestClassifier(estimator) or MultiOutputClassifier(estimator)"
         ) from error
-    if not _OF_CLASSES.search(str(error)):
+
+    # A label of one value; of a vector y only if the other value is in other rows.
+    if not _ONE_CLASS.search(message):
         return
-    here, all_rows = target.positives(fold.train), target.positives(slice(None))
-    constant = is_constant(here, fold.train.size)
-    if target.classes is not None:
-        constant &= ~is_constant(all_rows, target.truth.shape[0])
+    positives = target.positives(fold.train)  # (n_labels,)
+    constant = is_constant(positives, fold.train.size)
+    if not has_labels:
+        constant &= ~is_constant(target.positives(slice(None)), target.truth.shape[0])
     if not constant.any():
         return
     label = int(constant.argmax())
-    kind = "positives" if here[label] == 0 else "negatives"
+    kind = "positives" if positives[label] == 0 else "negatives"
     raise InputError(
         f"estimator {name} fails on {fold.name}, where {target.name_of(label)} has no {kind}"
         f" ({_one_line(error)}); expected one that takes labels of one class, such as"

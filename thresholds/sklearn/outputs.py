@@ -19,10 +19,11 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
     Parameters
     ----------
     raw : one of
-        (n_samples, n_labels): a score for each label (OneVsRestClassifier, ClassifierChain, MLPClassifier), or sparse;
-        a list of n_labels arrays (n_samples, n_classes), or such a 3-D array: probabilities of the label's classes
-        (random forests, k-nearest neighbours, MultiOutputClassifier), (n_samples, 1) for a label that was constant;
-        for n_labels=1 also (n_samples,) or (n_samples, n_classes): a binary classifier
+        1. (n_samples, n_labels), dense or sparse: a score for each label (OneVsRestClassifier, ClassifierChain,
+           MLPClassifier).
+        2. A list of n_labels arrays (n_samples, n_classes), or such a 3-D array: probabilities of the label's classes
+           (random forests, k-nearest neighbours, MultiOutputClassifier); (n_samples, 1) for a label that was constant.
+        3. For n_labels=1 also (n_samples,) or (n_samples, n_classes): a binary classifier.
     classes : the classifier's `classes_`
         Only looked at where `raw` has a column for each class, to find the positive one. Where it is missing, two
         columns are negative and positive.
@@ -53,19 +54,17 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
             raise InputError(
                 f"raw has {len(parts)} arrays, expected {n_labels}, one for each label"
             )
-        each = (
-            classes
-            if isinstance(classes, list | tuple) and len(classes) == n_labels
-            else [None] * n_labels
-        )
+        classes_by_label: Sequence[Any] = [None] * n_labels
+        if isinstance(classes, list | tuple) and len(classes) == n_labels:
+            classes_by_label = classes
         columns = [
-            _of_class(np.asarray(part), seen, positive)
-            for part, seen in zip(parts, each, strict=True)
+            _class_scores(np.asarray(part), label_classes, positive)
+            for part, label_classes in zip(parts, classes_by_label, strict=True)
         ]
         return np.stack(columns, axis=1)
     array = raw.toarray() if is_sparse(raw) else np.asarray(raw)  # type: ignore[attr-defined]
     if n_labels == 1:
-        return _of_class(array, classes, positive)[:, np.newaxis]
+        return _class_scores(array, classes, positive)[:, np.newaxis]
     if array.ndim != 2 or array.shape[1] != n_labels:
         raise InputError(
             f"raw has shape {array.shape}, expected {n_labels} columns, one for each label"
@@ -73,35 +72,43 @@ def stack_scores(raw: object, classes: object, n_labels: int, *, positive: Any =
     return array
 
 
-def _of_class(part: Scores, classes: Any, positive: Any) -> Scores:
+def _class_scores(array: Scores, classes: Any, positive: Any) -> Scores:
     """Return the scores of the positive class, from one label's array."""
-    seen = np.arange(2) if classes is None else np.asarray(classes)
-    at = np.flatnonzero(seen == positive) if classes is not None else np.array([1])
-    if seen.size == 1 and part.ndim == 2:
-        return np.full(len(part), float(at.size), part.dtype)
-    if part.ndim == 1:
-        return -part if seen.size == 2 and at.size and at[0] == 0 else part
-    if part.ndim == 2 and part.shape[1] == 1 and classes is None:
+    if classes is None:
+        n_classes = 2
+        column: int | None = 1
+    else:
+        known = np.asarray(classes)
+        n_classes = known.size
+        columns = np.flatnonzero(known == positive)
+        column = int(columns[0]) if columns.size else None
+    is_seen = column is not None
+
+    # The probability of the only class, which may be the positive one.
+    if n_classes == 1 and array.ndim == 2:
+        return np.full(len(array), float(is_seen), array.dtype)
+
+    # One score for two classes is of the last.
+    if array.ndim == 1:
+        return -array if n_classes == 2 and column == 0 else array
+    if array.ndim == 2 and array.shape[1] == 1 and classes is None:
         raise InputError(
             "raw has one column for a label, and classes does not tell which class it is of"
         )
-    if part.ndim != 2 or part.shape[1] != seen.size:
+    if array.ndim != 2 or array.shape[1] != n_classes:
         raise InputError(
-            f"raw has shape {part.shape} for a label, expected a column for each of {seen.size} classes"
+            f"raw has shape {array.shape} for a label, expected a column for each of {n_classes} classes"
         )
-    return part[:, at[0]] if at.size else np.zeros(len(part), part.dtype)
+    return array[:, column] if is_seen else np.zeros(len(array), array.dtype)
 
 
 def scores_of(fitted: Any, X: Any, method: str, n_labels: int, positive: Any) -> Matrix:
     """Score rows with a fitted classifier, and check what it gives."""
     name = f"{method} of {type(fitted).__name__}"
+    raw = getattr(fitted, method)(X)
+    classes = getattr(fitted, "classes_", None)
     try:
-        stacked = stack_scores(
-            getattr(fitted, method)(X),
-            getattr(fitted, "classes_", None),
-            n_labels,
-            positive=positive,
-        )
+        stacked = stack_scores(raw, classes, n_labels, positive=positive)
     except InputError as error:
         raise InputError(str(error).replace("raw", name, 1)) from None
     return _checks.scores(stacked, name)

@@ -24,35 +24,39 @@ class Pooled:
     scores: Matrix  # (n_judged, n_labels)
 
 
-def pool(parts: list[Matrix], target: Target, folds: list[Fold], method: str) -> Pooled:
+def pool(fold_scores: list[Matrix], target: Target, folds: list[Fold], method: str) -> Pooled:
     """Put the scores of the folds together, in the order of rows."""
     tests = [fold.test for fold in folds if fold.test is not None]
-    order = np.argsort(np.concatenate(tests), kind="stable")
-    of_fold = np.repeat(np.arange(len(tests)), [test.size for test in tests])
-    scores = np.concatenate(parts)[order]
-    pooled = Pooled(np.concatenate(tests)[order], of_fold[order], scores)
+    rows = np.concatenate(tests)  # (n_judged,)
+    fold_numbers = np.repeat(np.arange(len(tests)), [test.size for test in tests])
+    scores = np.concatenate(fold_scores)  # (n_judged, n_labels)
+    order = np.argsort(rows, kind="stable")
+    pooled = Pooled(rows[order], fold_numbers[order], scores[order])
     if method == "decision_function" and folds[0].train is not None:
         _fill_unlearned(pooled, target, folds)
     return pooled
 
 
 def _fill_unlearned(pooled: Pooled, target: Target, folds: list[Fold]) -> None:
-    """Return the lowest score to labels that a fold's classifier saw no positives of; the highest, if no negatives.
+    """Give labels that a fold's classifier saw no positives of the lowest score; the highest, if no negatives.
 
     OneVsRestClassifier gives these 0 or 1, which is amid the scores of the other folds.
     """
     trained = [fold.train for fold in folds if fold.train is not None and fold.test is not None]
-    positives = np.stack([target.positives(train) for train in trained])
-    constant = np.stack(
-        [is_constant(row, train.size) for row, train in zip(positives, trained, strict=True)]
-    )
+    positives = np.stack([target.positives(train) for train in trained])  # (n_folds, n_labels)
+    n_rows = np.array([train.size for train in trained])[:, np.newaxis]  # (n_folds, 1)
+    constant = is_constant(positives, n_rows)  # (n_folds, n_labels)
     for label in np.flatnonzero(constant.any(axis=0)):
-        scores, unlearned = pooled.scores[:, label], constant[pooled.folds, label]
+        scores = pooled.scores[:, label]  # a view, which is written to
+        is_unlearned = constant[pooled.folds, label]  # (n_judged,)
+        if is_unlearned.all():
+            continue
+        lowest = scores[~is_unlearned].min()
+        highest = scores[~is_unlearned].max()
         for k in np.flatnonzero(constant[:, label]):
             inside = pooled.folds == k
-            if np.ptp(scores[inside]) == 0 and not unlearned.all():
-                ends = scores[~unlearned].min(), scores[~unlearned].max()
-                scores[inside] = ends[0] if positives[k, label] == 0 else ends[1]
+            if np.ptp(scores[inside]) == 0:
+                scores[inside] = lowest if positives[k, label] == 0 else highest
 
 
 def fit_thresholds(
@@ -70,18 +74,25 @@ def fit_thresholds(
     `fit_empirical`.
     """
     truth = target.truth[pooled.rows]
-    weights = None if weights is None else weights[pooled.rows]
-    groups = None if groups is None else groups[pooled.rows]
+    if weights is not None:
+        weights = weights[pooled.rows]
+    if groups is not None:
+        groups = groups[pooled.rows]
     options = options | {"sample_weight": weights, "label_names": target.label_names}
+
+    # Over the folds of the scores.
     if pooled.folds.any():
-        found = cross_fit(truth, pooled.scores, cv=pooled.folds, **options)
-        known = OutOfFold(
-            found.out_of_fold, len(found.fold_thresholds), how, seed_of_folds(how, seed)
-        )
-        found = replace(found, rule=replace(found.rule, out_of_fold=known), how=how)
-        return found.rule, found
+        result = cross_fit(truth, pooled.scores, cv=pooled.folds, **options)
+        n_folds = len(result.fold_thresholds)
+        out_of_fold = OutOfFold(result.out_of_fold, n_folds, how, seed_of_folds(how, seed))
+        rule = replace(result.rule, out_of_fold=out_of_fold)
+        return rule, replace(result, rule=rule, how=how)
+
+    # Over new ones.
     n_folds = fold_count(len(pooled.rows), weights, groups)
     if n_folds < 2:
         return fit_empirical(truth, pooled.scores, **options), None
-    found = cross_fit(truth, pooled.scores, cv=n_folds, groups=groups, random_state=seed, **options)
-    return found.rule, found
+    result = cross_fit(
+        truth, pooled.scores, cv=n_folds, groups=groups, random_state=seed, **options
+    )
+    return result.rule, result

@@ -14,13 +14,15 @@ from thresholds.results import counted
 
 Pairs = list[tuple[Ints, Ints]]
 
-_FINEST = 100  # folds that a held-out share is made of at most
+_MAX_FOLDS = 100  # that a held-out share is made of
 
 
 def seed_of(random_state: Any) -> int | None:
     """Return a seed for folds; of a generator, the next number."""
-    if random_state is None or isinstance(random_state, Integral):
-        return None if random_state is None else int(random_state)
+    if random_state is None:
+        return None
+    if isinstance(random_state, Integral):
+        return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
@@ -44,29 +46,38 @@ def make_splits(
 
     None of its folds shares judged rows with another, or judges rows that it is fitted on.
     """
-    weighted = None if weights is None else weights > 0
+    has_weight = None if weights is None else weights > 0  # (n_samples,)
+
+    # A share of the rows, or a number of folds, made here.
     if isinstance(cv, Real) and not isinstance(cv, Integral):
         return _held_out(float(cv), truth, groups, seed), STRATIFIED
     if cv is None or isinstance(cv, Integral):
-        n_rows = truth.shape[0] if weighted is None else int(weighted.sum())
-        cv = max(fold_count(truth.shape[0], weights, groups), 2) if cv is None else int(cv)
-        if n_rows < cv:
+        n_rows = truth.shape[0] if has_weight is None else int(has_weight.sum())
+        usual = max(fold_count(truth.shape[0], weights, groups), 2)
+        n_folds = usual if cv is None else int(cv)
+        if n_rows < n_folds:
             raise InputError(
-                f"cv is {cv} folds, and y has n_samples={n_rows} with weight, expected as many at least"
+                f"cv is {n_folds} folds, and y has n_samples={n_rows} with weight, expected as many at least"
             )
-        return split_rows(cv, truth, y, weighted, groups, seed)
-    splits = hasattr(cv, "split")
-    given = list(cv.split(X, y, **split_params)) if splits else cv
-    pairs, how = split_rows(given, truth, y, weighted, None, seed)
+        return split_rows(n_folds, truth, y, has_weight, groups, seed)
+
+    # A splitter, or splits as given.
+    is_splitter = hasattr(cv, "split")
+    splits = list(cv.split(X, y, **split_params)) if is_splitter else cv
+    pairs, how = split_rows(splits, truth, y, has_weight, None, seed)
+    if is_splitter:
+        how = type(cv).__name__
     if groups is not None and "groups" not in split_params:
         _refuse_parted(groups, pairs)
-    return pairs, type(cv).__name__ if splits else how
+    return pairs, how
 
 
 def fold_count(n_rows: int, weights: Any, groups: Ints | None) -> int:
     """Return the usual number of folds, or as many as there are groups (rows, without groups) that have weight."""
-    units = np.arange(n_rows) if groups is None else groups
-    return min(N_SPLITS, np.unique(units if weights is None else units[weights > 0]).size)
+    units = np.arange(n_rows) if groups is None else groups  # (n_samples,)
+    if weights is not None:
+        units = units[weights > 0]
+    return min(N_SPLITS, np.unique(units).size)
 
 
 def _refuse_parted(groups: Ints, pairs: Pairs) -> None:
@@ -84,13 +95,20 @@ def _refuse_parted(groups: Ints, pairs: Pairs) -> None:
 
 def _held_out(share: float, truth: Matrix, groups: Ints | None, seed: int | None) -> Pairs:
     """Hold out a share of the rows, of each label alike: some of many folds."""
-    n = truth.shape[0] if groups is None else int(groups.max()) + 1
-    if n < 2:
-        found = f"y has n_samples={n}" if groups is None else f"groups has {counted(n, 'group')}"
-        raise InputError(f"{found}, expected at least 2, to hold some out")
-    finest = min(_FINEST, n)
-    part = Fraction(share).limit_denominator(finest)
-    part = min(max(part, Fraction(1, finest)), Fraction(finest - 1, finest))
-    folds = multilabel_folds(truth, part.denominator, groups=groups, random_state=seed)
-    held = folds < part.numerator
-    return [(np.flatnonzero(~held), np.flatnonzero(held))]
+    if groups is None:
+        n_units = truth.shape[0]
+        about = f"y has n_samples={n_units}"
+    else:
+        n_units = int(groups.max()) + 1
+        about = f"groups has {counted(n_units, 'group')}"
+    if n_units < 2:
+        raise InputError(f"{about}, expected at least 2, to hold some out")
+
+    # The nearest fraction of so many folds, neither none nor all of them.
+    most_folds = min(_MAX_FOLDS, n_units)
+    fraction = Fraction(share).limit_denominator(most_folds)
+    fraction = max(fraction, Fraction(1, most_folds))
+    fraction = min(fraction, Fraction(most_folds - 1, most_folds))
+    folds = multilabel_folds(truth, fraction.denominator, groups=groups, random_state=seed)
+    is_held_out = folds < fraction.numerator  # (n_samples,)
+    return [(np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out))]

@@ -23,14 +23,15 @@ class Target:
     truth: Matrix  # (n_samples, n_labels) 0/1
     classes: (
         Dense | None
-    )  # of a vector: one or two, the last of two is positive; None for an indicator
+    )  # of a vector: one or two, the last of two positive; None for an indicator
     label_names: tuple[str, ...] | None
 
     @classmethod
     def of(cls, y: Any, classes: Any = None) -> "Target":
         """Read a y: an indicator, or a vector of two classes, which a fitted classifier knows already."""
-        several = hasattr(y, "columns") and len(y.columns) > 1
-        y, names = _checks.named(y, "y") if several else (y, None)
+        names = None
+        if hasattr(y, "columns") and len(y.columns) > 1:
+            y, names = _checks.named(y, "y")
         if not isinstance(y, list | tuple):
             assert_all_finite(y, input_name="y")
         kind = type_of_target(y, input_name="y", raise_unknown=True)
@@ -42,10 +43,12 @@ class Target:
                 f"Only binary classification is supported for a single column y: y is {kind}, expected two classes, or"
                 " 0 and 1 in (n_samples, n_labels)"
             )
-        vector = column_or_1d(y.toarray() if is_sparse(y) else y, warn=True)
+        vector = column_or_1d(y.toarray() if is_sparse(y) else y, warn=True)  # (n_samples,)
         known = np.unique(vector) if classes is None else _two_classes(classes, vector)
-        positives = vector == known[1] if known.size == 2 else np.zeros(vector.size, np.bool_)
-        return cls(vector, positives[:, np.newaxis], known, None)
+        is_positive = np.zeros(vector.size, np.bool_)
+        if known.size == 2:
+            is_positive = vector == known[1]
+        return cls(vector, is_positive[:, np.newaxis], known, None)
 
     @property
     def n_labels(self) -> int:
@@ -63,14 +66,17 @@ class Target:
 
     def name_of(self, label: int) -> str:
         """Name a label in a message."""
-        return f"label {label if self.label_names is None else repr(self.label_names[label])}"
+        if self.label_names is None:
+            return f"label {label}"
+        return f"label {self.label_names[label]!r}"
 
 
 def as_predictions(decided: Dense, classes: Dense | None) -> Dense:
     """Return decisions as scikit-learn's classifiers do: an int64 indicator, or a vector of classes."""
     if classes is None:
         return decided.astype(np.int64)
-    return np.asarray(classes[decided[:, 0].astype(np.int64) * (classes.size - 1)])
+    number = decided[:, 0].astype(np.int64) * (classes.size - 1)  # (n_samples,)
+    return np.asarray(classes[number])
 
 
 def _two_classes(classes: Any, vector: Dense) -> Dense:

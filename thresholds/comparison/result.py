@@ -1,0 +1,121 @@
+"""What a comparison found: rules by measures."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from thresholds.diagnosis.by_state import first_names
+from thresholds.diagnosis.result import backwards_in_brief
+from thresholds.results import Result, Table, n_more, records_of
+
+OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
+
+_NAMES_SHOWN = 3  # of labels that rank backwards, in the text
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What one rule reaches; F-measures with 0/0 counted as 0."""
+
+    rule: str
+    micro: float
+    macro_supported: float  # over the labels with positives in these rows; NaN if there are none
+    macro: float  # over all labels
+    weighted: float
+    samples: float
+    predicted_per_row: float
+    labels_predicted_often: int  # predicted on more than a third of the rows
+    platypus: int  # labels so called by `diagnose`: over-predicted, and the scores know little
+    suspect: int  # over-predicted labels that are undetermined on these rows
+    # Of a rule that takes scores for probabilities, how far they are from it here; NaN for others.
+    sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
+    calibration_slope: float  # 1 is calibrated, less is over-confident
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what a table shows of the rule; nothing of calibration where it is not known."""
+        f_measures = (self.micro, self.macro_supported, self.macro, self.samples)
+        calibration = (self.sum_over_positives, self.calibration_slope)
+        return (
+            self.rule,
+            *(f"{value:.4f}" for value in f_measures),
+            f"{self.predicted_per_row:.2f}",
+            f"{self.platypus} + {self.suspect}",
+            *("" if np.isnan(value) else f"{value:.2f}" for value in calibration),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Rules by measures.
+
+    Attributes
+    ----------
+    measures : tuple of Measures, one for each rule
+    beta : weight of recall in the F-measures
+    n_samples, n_labels : of the rows that rules are judged on
+    n_supported : number of labels with positives
+    gold_per_row : positives per row
+    labels_gold_often : number of labels that are positive on more than a third of the rows
+    labels_tested : number of labels with enough positives, and negatives, to be shown to rank backwards
+    backwards : tuple of str, those that do, as `diagnose` calls them, whatever the rule: names, or positions
+    rows : which rows rules were fitted on, and which they are judged on, in words
+    fitted_here : tuple of str, rules fitted on the very rows they are judged on, whose figures are too high
+    """
+
+    measures: tuple[Measures, ...]
+    beta: float
+    n_samples: int
+    n_labels: int
+    n_supported: int
+    gold_per_row: float
+    labels_gold_often: int
+    labels_tested: int
+    backwards: tuple[str, ...] = ()
+    rows: str = ""
+    fitted_here: tuple[str, ...] = ()
+
+    @property
+    def labels_backwards(self) -> int:
+        """How many labels rank backwards: AUROC shown to be below 1/2."""
+        return len(self.backwards)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
+        return super().to_dict() | {"labels_backwards": self.labels_backwards}
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the measures, one row a rule."""
+        return records_of(self.measures)
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show the measures of k rules; labels that rank backwards first, which no rule mends, last the rows."""
+        if self.backwards:
+            names = first_names(self.backwards, _NAMES_SHOWN)
+            yield backwards_in_brief(self.labels_backwards, self.labels_tested, names)
+        yield self._measures_of_rules(k)
+        if self.rows:
+            yield self.rows
+
+    def _measures_of_rules(self, k: int) -> Table:
+        """Lay out the measures of k rules; those of calibration if they are known of any rule."""
+        f = f"F{self.beta:g}"
+        columns = [
+            ("", "", "rule"),
+            ("", "micro", f),
+            ("macro", f"of {self.n_supported} labels", "with positives"),
+            ("macro", "of all", f"{self.n_labels} labels"),
+            ("", "samples", f),
+            ("labels", "per row", f"(gold {self.gold_per_row:.2f})"),
+            ("platypus", "+ suspect", "labels"),
+        ]
+        calibration = [(row.sum_over_positives, row.calibration_slope) for row in self.measures]
+        if not np.isnan(calibration).all():
+            columns += [
+                ("sum of p", "/ positives", "(ideal 1)"),
+                ("calibration", "slope", "(ideal 1)"),
+            ]
+        head = [*zip(*columns, strict=True)]
+        body = [row.cells()[: len(columns)] for row in self.measures[:k]]
+        return Table(head, body, note=n_more(len(self.measures), k))
