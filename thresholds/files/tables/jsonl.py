@@ -9,6 +9,7 @@ import numpy as np
 
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, different, read_json, shown
+from thresholds._checks.options import is_utf8
 from thresholds.files.source import LONGEST_LINE, rows_per_block
 from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColumn, NoValue, Table
 
@@ -141,8 +142,7 @@ class JsonLines(Table):
     def _texts(self, key: str, values: list[Any], numbers: list[int]) -> Dense:
         """Return text, among which numbers may be, as text."""
         for value, number in zip(values, numbers, strict=True):
-            text = str(value)
-            if type(value) not in (str, int) or text.encode(errors="ignore").decode() != text:
+            if type(value) not in (str, int) or not is_utf8(str(value)):
                 raise self._odd(key, number, value)
         return np.array([str(value) for value in values], object)
 
