@@ -62,13 +62,18 @@ def aligned(
     for frame in (second_frame, first_frame):
         if names is None and frame is not None:
             names = frame.names
-    left: Any = first if first_frame is None else columns_of(first_frame, names, first_name)
-    right: Any = second if second_frame is None else columns_of(second_frame, names, second_name)
+    first_cells: Any = first
+    if first_frame is not None:
+        first_cells = columns_of(first_frame, names, first_name)
+    second_cells: Any = second
+    if second_frame is not None:
+        second_cells = columns_of(second_frame, names, second_name)
 
     # Rows.
     if first_frame is not None and second_frame is not None:
-        left = left[_rows(first_frame.index, first_name, second_frame.index, second_name)]
-    return left, right, names
+        rows = _rows(first_frame.index, first_name, second_frame.index, second_name)
+        first_cells = first_cells[rows]
+    return first_cells, second_cells, names
 
 
 def aligned_rows(value: object, name: str, **beside: object) -> Any:
@@ -145,17 +150,16 @@ def _rows(index: Any, name: str, other: Any, other_name: str) -> Any:
 
 def _refuse_counted(index: Any, name: str, other: Any, other_name: str) -> None:
     """Refuse to go by an index 0, 1, 2, ..., as new frames have it: it says nothing of the rows."""
-    if _only_counts(index):
-        fresh, kept = name, other_name
-    elif _only_counts(other):
-        fresh, kept = other_name, name
-    else:
-        return
-    raise InputError(
-        f"{name} and {other_name} have the same numbers as indexes in different orders, and that of {fresh}"
-        f" only counts its rows, expected equal indexes: pass {fresh}.set_axis({kept}.index) if rows"
-        f" correspond by position, {fresh}.loc[{kept}.index] if by index"
-    )
+    for counts, fresh, leading in (
+        (_only_counts(index), name, other_name),
+        (_only_counts(other), other_name, name),
+    ):
+        if counts:
+            raise InputError(
+                f"{name} and {other_name} have the same numbers as indexes in different orders, and that of {fresh}"
+                f" only counts its rows, expected equal indexes: pass {fresh}.set_axis({leading}.index) if rows"
+                f" correspond by position, {fresh}.loc[{leading}.index] if by index"
+            )
 
 
 def _only_counts(index: Any) -> bool:
