@@ -7,6 +7,8 @@ RUN := $(VENV)/bin/python -m
 PIP_OPTIONS := --quiet --disable-pip-version-check --no-compile
 INSTALL := $(RUN) pip install $(PIP_OPTIONS)
 METADATA := pyproject.toml hatch_build.py thresholds/_version.py
+# A worker that is done takes work from another, so that none waits for the last tests of a slow one.
+WORKERS := -n auto --dist worksteal
 CONSTRAINTS := tests/integrations/constraints.txt
 OLDEST := .venv-oldest
 OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule/test_rule.py rule/test_rule_files.py \
@@ -17,7 +19,7 @@ OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule
 N ?= 20000
 SEED ?= 1
 
-.PHONY: help demo test soak test-without-compilation test-integrations test-oldest fuzz experiments clean
+.PHONY: help demo test types cases soak test-without-compilation test-integrations test-oldest fuzz experiments clean
 
 help:
 	@echo "make demo   set up .venv, then show every rule and the platypus effect on embedded data"
@@ -36,18 +38,23 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
-	$(RUN) mypy
 	$(VENV)/bin/lint-imports --no-logo
-	$(RUN) pytest -n auto -q
+	$(MAKE) --no-print-directory --jobs=2 types cases
+
+types:
+	$(RUN) mypy
+
+cases:
+	$(RUN) pytest $(WORKERS) -q
 
 soak: $(VENV)/.installed-integrations
-	$(RUN) pytest -n auto -q --soak
+	$(RUN) pytest $(WORKERS) -q --soak
 
 test-without-compilation: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q tests/kernels/test_without_compilation.py
 
 test-integrations: $(VENV)/.installed-integrations
-	$(RUN) pytest -n auto -q tests/integrations
+	$(RUN) pytest $(WORKERS) -q tests/integrations
 
 # Kernels in a folder of their own: Numba would replace those that the newest version compiled.
 test-oldest: $(OLDEST)/.installed

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import thresholds
-from thresholds.results import Result, as_html, as_text, plain
+from thresholds.results import Result, as_html, as_plain_values, as_text
 
 HEAD, BODY = [("rule", "F1"), ("", "of all")], [("micro", "0.5000"), ("a\nname", "1")]
 
@@ -213,4 +213,4 @@ def test_numbers_that_json_lacks_are_none_or_words() -> None:
         "c": np.array([1, 2]),
         "d": np.array([(1.5,)], [("f1", float)]),
     }
-    assert plain(values) == {"a": None, "b": ["inf", "-inf"], "c": [1, 2], "d": [{"f1": 1.5}]}
+    assert as_plain_values(values) == {"a": None, "b": ["inf", "-inf"], "c": [1, 2], "d": [{"f1": 1.5}]}

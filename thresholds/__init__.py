@@ -70,7 +70,7 @@ _HOME = {
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
     "ScoreRangeWarning": "rule",
-    "Shrink": "guards",
+    "Shrink": "guards.shrink",
     "ThresholdRule": "rule",
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
@@ -117,7 +117,7 @@ if TYPE_CHECKING:
     from thresholds.fitting.expected import fit_expected
     from thresholds.fitting.regions import fit_regions
     from thresholds.fitting.top_k import fit_top_k
-    from thresholds.guards import Shrink
+    from thresholds.guards.shrink import Shrink
     from thresholds.metrics import UndefinedMetricWarning
     from thresholds.rule import (
         FixedRule,

@@ -57,11 +57,15 @@ class Result(ABC):
 
     def __post_init__(self) -> None:
         """Make the arrays of a new result read-only."""
-        self.__setstate__(vars(self))
+        self._freeze()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over the values of a copied or pickled result, its arrays read-only."""
         self.__dict__.update(state)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        """Make all arrays read-only."""
         for value in self.__dict__.values():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -77,7 +81,7 @@ class Result(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        return {name: plain(value) for name, value in _values_of(self).items()}
+        return {name: as_plain_values(value) for name, value in _values_of(self).items()}
 
     def __str__(self) -> str:
         """Return `to_text()`."""
@@ -96,7 +100,7 @@ class Result(ABC):
         )
 
 
-def plain(value: Any) -> Any:
+def as_plain_values(value: Any) -> Any:
     """Return values as JSON has them: lists, dictionaries with names, finite numbers, strings, booleans and None.
 
     NaN becomes None, infinite numbers become "inf" and "-inf"; rows become dictionaries.
@@ -112,12 +116,12 @@ def plain(value: Any) -> Any:
             return value
         return None if math.isnan(value) else str(value)
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [as_plain_values(item) for item in value]
     if isinstance(value, Mapping):
-        return {name: plain(item) for name, item in value.items()}
+        return {name: as_plain_values(item) for name, item in value.items()}
     if hasattr(value, "to_dict"):  # A result or a rule within a result.
-        return plain(value.to_dict())
-    return plain(_values_of(value)) if is_dataclass(value) else value
+        return as_plain_values(value.to_dict())
+    return as_plain_values(_values_of(value)) if is_dataclass(value) else value
 
 
 def _values_of(value: Any) -> dict[str, Any]:
@@ -150,7 +154,8 @@ def n_more(n: int, k: int) -> str:
 
 def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
     """Align cells in columns: those whose numbers are in `left` to the left, the others to the right."""
-    head, body = ([tuple(map(_on_one_line, cells)) for cells in lines] for lines in (head, body))
+    head = [tuple(map(_on_one_line, cells)) for cells in head]
+    body = [tuple(map(_on_one_line, cells)) for cells in body]
     widths = [max(len(cell) for cell in column) for column in zip(*head, *body, strict=True)]
 
     def line(cells: tuple[str, ...]) -> str:
@@ -175,8 +180,9 @@ def counted(number: int, thing: str) -> str:
 
 def as_html(head: Lines, body: Lines) -> str:
     """Return an HTML table; cells are escaped."""
-    rows = [_row(cells, tag) for lines, tag in ((head, "th"), (body, "td")) for cells in lines]
-    return f"<table><thead>{''.join(rows[: len(head)])}</thead><tbody>{''.join(rows[len(head) :])}</tbody></table>"
+    head_rows = "".join(_row(cells, "th") for cells in head)
+    body_rows = "".join(_row(cells, "td") for cells in body)
+    return f"<table><thead>{head_rows}</thead><tbody>{body_rows}</tbody></table>"
 
 
 def rows_of(columns: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -53,7 +53,7 @@ except KeyboardInterrupt:
     ("call", "n_rows", "n_jobs", "moment"),
     [
         ("macro", 500_000, 2, 0.3),
-        ("macro", 500_000, 1, 0.5),
+        pytest.param("macro", 500_000, 1, 0.5, marks=pytest.mark.soak),
         pytest.param("micro", 500_000, 2, 0.4, marks=pytest.mark.soak),
         pytest.param("micro, shared", 50_000, 2, 0.2, marks=pytest.mark.soak),
         ("expected", 10**6, 2, 0.2),

@@ -854,6 +854,7 @@ def test_diagnose_refuses_what_does_not_go_together(
     assert not Path("out.json").exists()
 
 
+@pytest.mark.soak
 def test_a_closed_pipe_hides_no_broken_condition(tmp_path: Path) -> None:
     path = planted(tmp_path / "s.npz")
     command = f"{sys.executable} -m thresholds diagnose {path} --rule {tmp_path}/rule.json --json --fail-on platypus=0"

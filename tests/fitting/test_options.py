@@ -9,18 +9,19 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 import thresholds
-from thresholds import InputError, guards
+from thresholds import InputError
 from thresholds.cli import fit_options
 from thresholds.cli.parser import parser
 from thresholds.fitting import options as options_of_fits
 from thresholds.fitting.options import DEFAULTS, DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, FitArguments, FitOptions
-from thresholds.guards.options import GUARDS
+from thresholds.guards.names import GUARD_NAMES
+from thresholds.guards.options import GUARDS, Guard
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
 RNG = np.random.default_rng(3)
 Y = (RNG.random((60, 4)) < [0.3, 0.3, 0.3, 0.0]).astype(np.uint8)  # The last label has no positives.
 S = np.round(2 * RNG.random((60, 4)) + Y, 2)
-TYPES = vars(options_of_fits) | vars(guards)
+TYPES = vars(options_of_fits) | {"Guard": Guard}
 
 # Another value than the default of each option, and one that is refused.
 OTHER: dict[str, Any] = {
@@ -81,8 +82,15 @@ def test_every_option_has_a_check_a_help_text_and_a_sentence_in_the_docstring() 
         assert option.metadata["check"](option.default, name) == option.default
         assert option.metadata["help"]
         assert name in described.replace(",", " ").split()
-    assert FIT_OPTIONS["guard"].metadata["choices"] == ("auto", *GUARDS, None)
+    assert FIT_OPTIONS["guard"].metadata["choices"] == (*GUARD_NAMES, None)
     assert DEFAULTS_FOR_NEW_ROWS == {**DEFAULTS, "guard": "auto"}, "the one default that differs, and is said to"
+
+
+def test_every_guard_has_a_name_and_works_without_options() -> None:
+    assert sorted(GUARD_NAMES) == sorted(("auto", *GUARDS)), "names.py and options.py list the same guards"
+    for name, guard in GUARDS.items():
+        assert str(guard()) == guard.name == name
+        assert getattr(thresholds, guard.__name__) is guard, "a guard is a public name"
 
 
 def test_type_checkers_know_the_same_options() -> None:
@@ -101,7 +109,9 @@ def test_cross_fit_and_accumulators_take_the_list() -> None:
 def test_the_estimator_takes_the_list() -> None:
     taken = defaults(MultilabelThresholdClassifierCV, set())
     expected = {name: DEFAULTS_FOR_NEW_ROWS[name] for name in FIT_OPTIONS if name not in NOT_OF_THE_ESTIMATOR}
-    assert {name: taken[name] for name in taken if name in expected} == expected
+    lacking = sorted(set(expected) - set(taken))
+    assert not lacking, f"arguments that MultilabelThresholdClassifierCV lacks: {lacking}"
+    assert {name: taken[name] for name in expected} == expected
     assert taken["n_jobs"] is None, "as scikit-learn's estimators have it"
 
 

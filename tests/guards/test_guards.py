@@ -20,8 +20,8 @@ from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from thresholds import Shrink, fit_empirical
 from thresholds._kernels.guards import keys_at_ranks
-from thresholds.guards import AnyGuard, shrink
-from thresholds.guards.base import Guarded
+from thresholds.guards import shrink
+from thresholds.guards.base import BaseGuard, GuardedFit
 from thresholds.guards.cuts import cut_at_ranks
 from thresholds.search import staircase
 
@@ -368,17 +368,17 @@ def test_rising_lines_move_thresholds_with_them(factor: float, shift: float) -> 
 
 
 @dataclass(frozen=True)
-class AtRank(AnyGuard):
+class AtRank(BaseGuard):
     """A guard of somebody else: each label is predicted on so many rows."""
 
     name: ClassVar[str] = "at rank"
     rank: float = 1.0
 
-    def fit(self, problem: Any, limits: object, average: str, beta: float, *_: object) -> Guarded:
-        items = problem.cells(0, problem.n_labels)
+    def fit(self, problem: Any, limits: object, average: str, beta: float, *_: object) -> GuardedFit:
+        items = problem.label_items(0, problem.n_labels)
         stairs = staircase.of_items(items)
         cuts = cut_at_ranks(problem, items, np.full(problem.n_labels, self.rank), 1.0)
-        return Guarded(cuts, stairs.cuts_at(stairs.best(beta)))
+        return GuardedFit(cuts, stairs.cuts_at(stairs.best(beta)))
 
 
 def test_a_guard_is_a_class_with_one_method() -> None:

@@ -231,7 +231,7 @@ def test_the_nearest_step_is_nearest_in_ratio() -> None:
     truth = np.repeat([1, 0, 1], [2, 12, 26])[:, np.newaxis]
     scores = -np.arange(40.0)[:, np.newaxis]
     problem = Problem.of(truth, scores)
-    stairs = staircase.of_items(problem.cells(0, 1))
+    stairs = staircase.of_items(problem.label_items(0, 1))
     nearest = Limits(min_precision=0.5).nearest(stairs, np.array([7]))  # 2 and 24 to 40 keep it; 24 / 7 < 7 / 2
     assert nearest.predicted.tolist() == [24]
 

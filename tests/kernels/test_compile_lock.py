@@ -86,6 +86,7 @@ def test_one_of_two_processes_compiles_a_kernel(tmp_path: Path) -> None:
     assert sorted(compiled) == [("0\n", ""), ("1\n", "")]
 
 
+@pytest.mark.soak
 def test_who_waits_in_vain_compiles_and_waits_no_more(tmp_path: Path) -> None:
     process = started(tmp_path, WITHOUT_PATIENCE)
     lock = CompileLock(lock_file(tmp_path, "ratio"))

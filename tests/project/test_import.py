@@ -205,6 +205,7 @@ def test_the_cache_can_be_switched_off(package: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "cache").rglob("*.nb?")) == []
 
 
+@pytest.mark.soak
 def test_a_cache_folder_that_goes_away_breaks_nothing(package: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     lose = f"import shutil, pathlib\nshutil.rmtree({str(cache)!r})\npathlib.Path({str(cache)!r}).touch()\n"
@@ -213,7 +214,7 @@ def test_a_cache_folder_that_goes_away_breaks_nothing(package: Path, tmp_path: P
     assert run(code, folder=package, NUMBA_CACHE_DIR=str(cache), **HOMELESS) == "1.0\n"
 
 
-@pytest.mark.each_value(kind=1, length=1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("kind", "length"), [("nbi", 0), ("nbc", 100)])
 def test_a_cache_file_cut_short_breaks_nothing(
     package: Path, cached: Path, tmp_path: Path, kind: str, length: int

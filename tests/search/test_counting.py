@@ -415,7 +415,7 @@ def useful(problem: Problem, beta: float, jointly: bool) -> tuple[Staircase, bou
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrowing, "_WORTH_COUNTING", 0)
         patch.setattr(bounds.Candidates, "of", noting)
-        parts = narrowing.useful_staircases(problem, lambda stairs: stairs, beta, jointly=jointly)
+        parts = narrowing.map_useful_steps(problem, lambda stairs: stairs, beta, jointly=jointly)
     return staircase.concatenate(parts), found[0]
 
 
@@ -533,7 +533,7 @@ def test_few_scores_of_ordinary_data_are_left(jointly: bool) -> None:
 def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Note which way fits go."""
     gone: list[str] = []
-    sort, note = narrowing.map_labels, narrowing._Passes.note
+    sort, find_quantiles = narrowing.map_labels, narrowing._Passes.find_quantiles
 
     def sorting(*arguments: Any, **options: Any) -> Any:
         gone.append("sort")
@@ -541,10 +541,10 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def counting(passes: Any) -> Any:
         gone.append("count")
-        return note(passes)
+        return find_quantiles(passes)
 
     monkeypatch.setattr(narrowing, "map_labels", sorting)
-    monkeypatch.setattr(narrowing._Passes, "note", counting)
+    monkeypatch.setattr(narrowing._Passes, "find_quantiles", counting)
     return gone
 
 
@@ -602,7 +602,7 @@ def test_rows_of_a_problem_fit_like_copies_of_them(
         scores = scores.astype(dtype)
         whole = Problem.of(TRUTHS[kind](truth), LAYOUTS[layout](scores))
         for rows in (np.arange(40, 170), np.sort(rng.choice(180, 131, replace=False)), rng.permutation(180)[:70]):
-            got = fit_problem(whole.view(rows), options)
+            got = fit_problem(whole.view_of_rows(rows), options)
             check_same(got, fit(truth[rows], scores[rows], average, counting=False), width)
 
 

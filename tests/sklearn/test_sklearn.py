@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -382,8 +383,10 @@ def test_precomputed_kernels_are_cut_both_ways() -> None:
 # scikit-learn's tools
 
 
-def test_jobs_side_by_side_fit_the_same() -> None:
-    found = fitted(n_jobs=2)
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.soak)])
+def test_jobs_side_by_side_fit_the_same(backend: str) -> None:
+    with joblib.parallel_config(backend):
+        found = fitted(n_jobs=2)
     assert np.array_equal(found.thresholds_, plain().thresholds_)
     assert found.best_score_ == plain().best_score_
 

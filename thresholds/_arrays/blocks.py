@@ -19,7 +19,12 @@ def by_cells(n_groups: int, n_cells: int, max_cells: int) -> Iterator[slice]:
 
 def equal_parts(whole: slice, n_parts: int) -> Iterator[slice]:
     """Return at most so many parts of a range, all of one size but the last."""
-    return in_pieces(whole, max(1, -(-(whole.stop - whole.start) // n_parts)))
+    return in_pieces(whole, max(1, ceil_div(whole.stop - whole.start, n_parts)))
+
+
+def ceil_div(number: int, divisor: int) -> int:
+    """Return number / divisor, rounded up: in how many pieces of a size so many things come."""
+    return -(-number // divisor)
 
 
 def in_pieces(whole: slice, size: int) -> Iterator[slice]:

@@ -19,12 +19,10 @@ Words: TypeAlias = npt.NDArray[np.uint64]  # eight bytes at once
 Texts: TypeAlias = npt.NDArray[np.str_]
 
 Scores: TypeAlias = npt.NDArray[Any]  # float32 or float64
-Keys: TypeAlias = npt.NDArray[
-    Any
-]  # scores as unsigned integers in the same order: uint32 or uint64
-Weights: TypeAlias = npt.NDArray[
-    Any
-]  # int64, in the unit of the weights; or uint8, where each weighs one
+# Scores as unsigned integers in the same order: uint32 or uint64.
+Keys: TypeAlias = npt.NDArray[Any]
+# int64, in the unit of the weights; or uint8, where each weighs one.
+Weights: TypeAlias = npt.NDArray[Any]
 Dense: TypeAlias = npt.NDArray[Any]  # of any dtype
 Numbers: TypeAlias = npt.NDArray[Any]  # counts: int64, or float64 where rows have weights
 Matrix: TypeAlias = Any  # a dense 2-D array, or a canonical scipy.sparse CSR array

@@ -30,9 +30,8 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _unlock(file: IO[bytes]) -> None:
-        fcntl.flock(
-            file, fcntl.LOCK_UN
-        )  # closing is not enough: a child that was forked may hold the file, too
+        # Closing is not enough: a child that was forked may hold the file, too.
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 _HELD_BY_ANOTHER = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK)
@@ -42,9 +41,8 @@ _BETWEEN_TRIES = 0.02  # seconds
 class CompileLock:
     """What a process holds while it compiles one kernel."""
 
-    patience: ClassVar[float] = (
-        120.0  # seconds for one kernel, whose holder may be stopped; then none is waited for
-    )
+    # Seconds for one kernel, whose holder may be stopped; then none is waited for.
+    patience: ClassVar[float] = 120.0
 
     def __init__(self, path: Path) -> None:
         self._path = path

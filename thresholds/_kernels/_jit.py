@@ -103,9 +103,8 @@ _LOCK = threading.RLock()
 
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Have Numba compile what is called, and cache it on disk where that is safe."""
-    with ThreadPoolExecutor(
-        1
-    ) as thread:  # Ctrl-C in the main thread would leave half of Numba, for good.
+    # On another thread: Ctrl-C in the main one would leave half of Numba, for good.
+    with ThreadPoolExecutor(1) as thread:
         numba = thread.submit(import_module, "numba").result()
     if numba.config.DISABLE_JIT:
         return _quiet(function)

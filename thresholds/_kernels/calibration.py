@@ -11,9 +11,8 @@ import numpy as np
 from thresholds._arrays.types import Bytes, Floats, Ints
 from thresholds._kernels._jit import kernel
 
-Slopes = tuple[
-    float, float, float, float, float, float
-]  # loss; its first, then its second derivatives
+# Loss; its first, then its second derivatives.
+Slopes = tuple[float, float, float, float, float, float]
 
 _MOST_STEPS = 100
 _SHORTEST_STEP = 1e-10  # that is tried, as a part of Newton's

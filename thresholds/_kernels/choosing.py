@@ -48,11 +48,8 @@ def _upper_hulls(offsets: Ints, tp: Ints, fp: Ints) -> tuple[Ints, Ints, Floats]
             vertex[top], slope[top] = k, steepness
             top += 1
         starts[j + 1] = top
-    return (
-        starts,
-        vertex[:top].copy(),
-        slope[:top].copy(),
-    )  # Views would keep room for every step alive.
+    # Copies, as views would keep room for every step alive.
+    return starts, vertex[:top].copy(), slope[:top].copy()
 
 
 upper_hulls = kernel_after(_upper_hulls)(_upper_hulls)  # The stand-in is the loop, not compiled.

@@ -31,8 +31,8 @@ _SMALL_LOWEST_CODE = np.int32(LOWEST_CODE)
 @kernel
 def _marked(words: Words, cells: SmallInts) -> tuple[Any, Any]:
     """List the columns that are marked in a row, few of them; return where they start and end in `cells`."""
-    # Words that are not 0 come first, without a branch, which would be mispredicted for each: twice
-    # as fast.
+    # Words that are not 0 come first, without a branch, which would be mispredicted for each:
+    # twice as fast.
     n_words = np.int64(0)
     for q in range(words.size):
         cells[n_words] = q
@@ -43,9 +43,8 @@ def _marked(words: Words, cells: SmallInts) -> tuple[Any, Any]:
         word = words[q]
         while word != 0:
             bit = word & (~word + _ONE)
-            product = np.multiply(
-                bit, _BYTES
-            )  # It wraps, and has the bit's byte number on top; `*` would warn.
+            # The product wraps, and has the number of the bit's byte on top; `*` would warn.
+            product = np.multiply(bit, _BYTES)
             cells[n] = 8 * q + np.int64(product >> _TOP_BYTE)
             n += np.int64(1)
             word ^= bit

@@ -11,10 +11,10 @@ import numpy as np
 from thresholds._arrays.types import Floats, Ints, Keys, SmallInts, Weights
 from thresholds._kernels._jit import kernel
 
-_NOTHING = 1e-24  # Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
-_LEAST_LOG_PROBABILITY = (
-    -80.0
-)  # of a number of positives outside the tie group: 2e-35, too little to matter
+# Paths of less probability are forgotten: together, too few to matter for p-values above 1e-15.
+_NOTHING = 1e-24
+# Of a number of positives outside the tie group: 2e-35, too little to matter.
+_LEAST_LOG_PROBABILITY = -80.0
 
 
 @kernel
@@ -276,8 +276,7 @@ def p_value_of_rank_sum(
         if spread > 0:
             beyond = 0.5 * math.erfc((rank_sum - expected - 0.5) / (spread * math.sqrt(2.0)))
         else:
-            beyond = (
-                1.0 if rank_sum < expected + 0.25 else 0.0
-            )  # Both are halves, but for rounding.
+            # Both are halves, but for rounding.
+            beyond = 1.0 if rank_sum < expected + 0.25 else 0.0
         total += math.exp(log_p) * beyond
     return min(total, 1.0)

@@ -1,7 +1,7 @@
 """Loops that narrow the keys of labels down to those among which their best cuts lie, by counting in 2048 buckets.
 
-That takes 4 ns a key, a sort 8 to 25, and leaves few: of 200,000 x 400 scores 11 % come here and .4
-% are sorted. The keys of label j are `sizes[j]` from `firsts[j]` on; buckets lie like keys.
+That takes 4 ns a key, a sort 8 to 25, and leaves few: of 200,000 x 400 scores 11 % come here, and
+.4 % are sorted. The keys of label j are `sizes[j]` from `firsts[j]` on; buckets lie like keys.
 """
 
 import numpy as np
@@ -10,9 +10,8 @@ from thresholds._arrays.types import Buckets, Floats, Ints, Keys, Scores
 from thresholds._kernels._jit import kernel
 
 BUCKETS = 2048
-OF_ALL_LABELS = (
-    -1.0
-)  # in place of a label's beta^2 P, where the ratio is that of all labels together
+# In place of a label's beta^2 P, where the ratio is that of all labels together.
+OF_ALL_LABELS = -1.0
 
 
 @kernel
@@ -71,9 +70,8 @@ def count_buckets(firsts: Ints, sizes: Ints, buckets: Buckets, counts: Ints) -> 
     """Count what each bucket of each label holds, in (n_labels, BUCKETS) zeros."""
     for j in range(firsts.size):
         label_buckets = buckets[firsts[j] : firsts[j] + sizes[j]]
-        for i in range(
-            label_buckets.size
-        ):  # The counters of one label stay in the first-level cache.
+        # The counters of one label stay in the first-level cache.
+        for i in range(label_buckets.size):
             counts[j, label_buckets[i]] += 1
 
 
@@ -149,10 +147,8 @@ def keep_buckets(
     for j in range(firsts.size):
         label_keys = keys[firsts[j] : firsts[j] + sizes[j]]
         label_buckets = buckets[firsts[j] : firsts[j] + sizes[j]]
-        floor, width = (
-            np.uint16(bottom[j]),
-            np.uint16(top[j] - bottom[j] + 1),
-        )  # The width is 0 where none are kept.
+        floor = np.uint16(bottom[j])
+        width = np.uint16(top[j] - bottom[j] + 1)  # 0 where none are kept
         highest = below[j]
         for i in range(label_keys.size):  # A loop of its own, without a branch.
             highest = max(highest, label_keys[i] if label_buckets[i] < floor else none)
@@ -160,7 +156,6 @@ def keep_buckets(
         n = np.int64(0)
         for i in range(label_keys.size):  # Branch-free: always write, advance on a key to keep.
             label_keys[n] = label_keys[i]
-            n += (
-                np.subtract(label_buckets[i], floor) < width
-            )  # It wraps below the floor; `-` would warn.
+            # The difference wraps below the floor; `-` would warn.
+            n += np.subtract(label_buckets[i], floor) < width
         sizes[j] = n

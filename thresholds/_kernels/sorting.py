@@ -22,9 +22,8 @@ Steps = tuple[Ints, Keys, Keys, Ints, Ints, Ints]
 
 _DIGIT_BITS = 11
 _N_DIGITS = 1 << _DIGIT_BITS
-_STRIDE = (
-    16  # Most labels have few positives: between two of them, skip this many scores at a time.
-)
+# Most labels have few positives: between two of them, skip this many scores at a time.
+_STRIDE = 16
 
 
 @kernel
@@ -125,8 +124,7 @@ def _sweep(
 @kernel_after(stand_ins.unit_staircases)
 def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
     """Return the staircases of the labels in the rows of `keys` (n_labels, n_samples), each score counting once."""
-    # Positives are sorted on their own, so that nothing has to travel with the scores: half the
-    # bytes moved.
+    # Positives are sorted on their own: nothing has to travel with the scores, half the bytes.
     n_labels, n = keys.shape
     size = np.int64(0)
     for j in range(n_labels):
@@ -156,9 +154,8 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
                 x = keys[j, i]
                 kept[n_kept] = x
                 n_kept += x >= lowest
-            for i in range(
-                n
-            ):  # Vectorised, as the loop above would not let it be: a third of the time of both.
+            # Vectorised, as the loop above would not let it be: a third of the time of both.
+            for i in range(n):
                 below = max(below, keys[j, i] if keys[j, i] < lowest else none)
             up, _ = _radix_sort(kept[:n_kept], no_rows, spare[:n_kept], no_rows)
             step = _sweep(up, positives, nothing, nothing, below, key, lower, tp, fp, higher, step)

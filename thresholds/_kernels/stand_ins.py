@@ -31,8 +31,7 @@ def unit_staircases(keys: Keys, truth: Bytes) -> Steps:
     lower = np.empty_like(positives)
     predicted, higher = np.empty((2, positives.size), np.int64)
     falling = np.empty(keys.shape[1] + 1, keys.dtype)
-    # Sort each label's scores and positives: where these lie among those says what is predicted
-    # there.
+    # Sort each label's scores and positives: where these lie among those says what is predicted.
     for label_keys, (first, last) in zip(keys, itertools.pairwise(starts.tolist()), strict=True):
         if first < last:
             np.invert(label_keys, out=falling[:-1])

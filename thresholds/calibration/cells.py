@@ -46,7 +46,7 @@ def cells_of(problem: Problem, n_jobs: int | None) -> Cells:
     problem.prepare("labels")
 
     def collect(labels: slice) -> Cells:
-        items = problem.items("labels", labels.start, labels.stop)
+        items = problem.group_items("labels", labels.start, labels.stop)
         return _cells(items, problem.is_dense_unweighted)
 
     pieces = list(by_cells(problem.n_labels, problem.n_stored, _CELLS_PER_PIECE))

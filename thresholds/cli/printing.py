@@ -5,7 +5,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from thresholds.results import plain
+from thresholds.results import as_plain_values
 
 if TYPE_CHECKING:
     from thresholds.rule import Rule
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def as_json(values: dict[str, Any]) -> str:
     """Return one JSON object, NaN as null and infinite numbers as words: JSON has neither."""
-    return json.dumps(plain(values), indent=1, allow_nan=False)
+    return json.dumps(as_plain_values(values), indent=1, allow_nan=False)
 
 
 def print_error(line: str) -> None:

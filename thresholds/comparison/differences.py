@@ -12,7 +12,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, counted, plain, rows_of
+from thresholds.results import Result, Table, as_plain_values, counted, rows_of
 from thresholds.rule import ThresholdRule
 
 _SETTINGS = (
@@ -83,7 +83,7 @@ class RuleDifference(Result):
             "lost_labels": self.lost,
             "labels": self.table,
         }
-        return {name: plain(value) for name, value in values.items()}
+        return {name: as_plain_values(value) for name, value in values.items()}
 
     @property
     def _n_moved(self) -> int:

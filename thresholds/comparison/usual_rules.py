@@ -10,7 +10,7 @@ from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import FitArguments
 from thresholds.fitting.top_k import fit_top_k
-from thresholds.guards import Guard
+from thresholds.guards.options import Guard
 from thresholds.rule import FixedRule, InstanceRule, Rule
 
 

@@ -22,7 +22,7 @@ from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, tr
 
 Axis = Literal["labels", "samples"]
 
-_ROW_BITS = 60  # Where truth is soft, a row weighs less than 2**60 units.
+_ROW_BITS = 60  # Where truth is soft, the cells of a row weigh less than 2**60 units together.
 
 
 class Items(NamedTuple):
@@ -35,6 +35,11 @@ class Items(NamedTuple):
     keys: Keys  # (n_items,)
     positive_weights: Weights  # (n_items,) the part of the weight that is positive
     weights: Ints  # (n_items,), or empty where each weighs 1
+
+    @property
+    def is_unweighted(self) -> bool:
+        """Whether each item weighs 1, and `weights` is left empty."""
+        return self.weights.size == 0
 
 
 @dataclass(frozen=True)
@@ -75,13 +80,13 @@ class Problem:
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
         unit_weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
-        row_weights, _ = _checks.weights_of_rows(sample_weight, scores.shape[0])
+        metric_weights, _ = _checks.weights_of_rows(sample_weight, scores.shape[0])
         return cls(
             truth,
             scores,
             unit_weights,
             unit,
-            sample_weight=row_weights,
+            sample_weight=metric_weights,
             missing=_checks.missing(missing, scores.dtype),
             label_names=names,
             soft=soft,
@@ -141,7 +146,7 @@ class Problem:
         """Return blocks of rows that are small enough for copies of their scores."""
         return row_blocks(self.n_samples, self.n_stored // self.n_samples)
 
-    def rows(self, block: slice) -> tuple[Matrix, Matrix]:
+    def sparse_rows(self, block: slice) -> tuple[Matrix, Matrix]:
         """Return truth and scores of a block of rows as CSR arrays; all dense scores are stored."""
         from scipy import sparse
 
@@ -153,7 +158,7 @@ class Problem:
             scores = sparse.csr_array((cells, columns, starts), shape=scores.shape)
         return self._sparse_truth(self.truth[block], sparse.csr_array), scores
 
-    def tile(self, first: int, last: int) -> tuple[Keys, Bytes]:
+    def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples), of dense, unweighted labels."""
         keys = to_keys(transposed(self.scores, first, last, self.dtype))
         truth = self.by_label[0]
@@ -161,15 +166,15 @@ class Problem:
             return keys, np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
         return keys, transposed(truth, first, last, np.dtype(np.uint8))
 
-    def cells(self, first: int, last: int) -> Items:
+    def label_items(self, first: int, last: int) -> Items:
         """Return the items of labels `first:last`, weights being an empty array if all are 1."""
         if not self.is_dense_unweighted:
-            return self.items("labels", first, last)
-        keys, truth = self.tile(first, last)
+            return self.group_items("labels", first, last)
+        keys, truth = self.keys_and_truth(first, last)
         starts = np.arange(last - first + 1) * self.n_samples
         return Items(starts, keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
 
-    def take(self, rows: Ints) -> "Problem":
+    def at_rows(self, rows: Ints) -> "Problem":
         """Return the problem of some of the rows."""
         return replace(
             self,
@@ -195,11 +200,11 @@ class Problem:
         scores = self.scores.reshape((-1, 1), order=order)
         return replace(self, truth=truth, scores=scores, label_names=None)
 
-    def view(self, rows: Ints) -> "Problem":
+    def view_of_rows(self, rows: Ints) -> "Problem":
         """Return the dense, unweighted problem of some rows; scores are copied in pieces."""
         return replace(self, truth=self.truth[rows], scores=RowsOf(self.scores, rows))
 
-    def items(self, axis: Axis, first: int, last: int) -> Items:
+    def group_items(self, axis: Axis, first: int, last: int) -> Items:
         """Return the items of groups `first:last`."""
         if is_sparse(self.scores):
             return self._sparse_items(axis, first, last)
@@ -224,7 +229,11 @@ class Problem:
 
     def _present(self, first: int, last: int) -> Ints:
         """Return 0 for cells of rows without weight, for others 1, in units if truth is soft."""
-        weight = 1 << (_ROW_BITS - self.n_labels.bit_length()) if self.soft else 1
+        weight = 1
+        if self.soft:
+            # The largest power of two of which `n_labels` stay below 2**60: degrees of truth are
+            # rounded to units as fine as int64 sums of a row allow, and 1 is a whole number of them.
+            weight = 2 ** (_ROW_BITS - self.n_labels.bit_length())
         return (self.row_weights[first:last] > 0).astype(np.int64) * weight
 
     def _sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:

@@ -15,7 +15,9 @@ from thresholds.devices.deciding import mark_highest
 from thresholds.devices.namespaces import Array, Namespace, beside, best_float, own, to_host
 
 _SMALLEST = np.finfo(np.float64).smallest_subnormal
-_N_NODES = (32, 48)  # of Gauss-Laguerre quadrature, with beta up to 1 and above, as in host memory
+# Of Gauss-Laguerre quadrature, with beta up to 1, and many above it, as in host memory.
+_N_NODES = 32
+_N_MANY_NODES = 48
 
 # Sets whose expectations differ by less, relatively, count as equal; without float64, by less than
 # so many units in the last place.
@@ -247,6 +249,7 @@ def _numbers(xp: Namespace, like: Array, n: int) -> Array:
 @lru_cache(maxsize=2)
 def _nodes(many: bool) -> tuple[tuple[float, float], ...]:
     """Return the points z of Gauss-Laguerre quadrature, and log(weight exp(z))."""
-    points, weights = np.polynomial.laguerre.laggauss(_N_NODES[many])
+    n_nodes = _N_MANY_NODES if many else _N_NODES
+    points, weights = np.polynomial.laguerre.laggauss(n_nodes)
     logs = np.log(weights) + points
     return tuple(zip(points.tolist(), logs.tolist(), strict=True))

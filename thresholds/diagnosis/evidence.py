@@ -108,7 +108,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     n = problem.n_samples
 
     # Tie groups of each label, from the top down.
-    starts, keys, hits, weights = problem.cells(first, last)
+    starts, keys, hits, weights = problem.label_items(first, last)
     offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
     positives = np.add.reduceat(hit, offsets[:-1])
 
@@ -199,9 +199,8 @@ def _p_backwards(ranks: _Ranks, p_lower: Floats, positives: Ints, n: int) -> Flo
     positives_mean, a = _plus_two(ranks.auroc, ranks.positives_variance, positives)
     negatives_mean, b = _plus_two(ranks.auroc, ranks.negatives_variance, negatives)
     smaller_class_mean = np.where(positives <= negatives, positives_mean, negatives_mean)
-    freedom = (a + b) ** 2 / (
-        a**2 / (positives + 1) + b**2 / (negatives + 1)
-    )  # Welch 1938, Satterthwaite 1946
+    # Welch 1938, Satterthwaite 1946.
+    freedom = (a + b) ** 2 / (a**2 / (positives + 1) + b**2 / (negatives + 1))
     p_of_t = stdtr(freedom, (smaller_class_mean - 0.5) / np.sqrt(a + b))
     return _where_testable(np.minimum(2 * np.maximum(p_lower, p_of_t), 1.0), positives, n)
 

@@ -96,9 +96,8 @@ def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: objec
     order = _checks.places(
         rule.label_names, diagnosis.label_names, "rule", "those that were diagnosed"
     )
-    place = (
-        np.arange(rule.n_labels) if order is None else order
-    )  # (n_labels,), in the rule, of each diagnosed label
+    # The place in the rule of each diagnosed label, (n_labels,).
+    place = np.arange(rule.n_labels) if order is None else order
     action = _checks.option(action, "action", ("never", "cap"))
     if states is None:
         states = _MENDED if action == "cap" else ("backwards", "platypus")

@@ -12,7 +12,7 @@ from thresholds._arrays.types import Booleans, Dense, Floats, Ints
 from thresholds.diagnosis.by_state import by_state, first_names, platypuses_in_brief
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
-from thresholds.results import Result, Table, counted, n_more, plain
+from thresholds.results import Result, Table, as_plain_values, counted, n_more
 from thresholds.rule import ThresholdRule
 
 COLUMNS = (
@@ -150,7 +150,9 @@ class Diagnosis(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
         names = ("alpha", "min_auroc", "overprediction", "n_samples", "n_labels", "flagged_share")
-        return {name: plain(getattr(self, name)) for name in names} | {"labels": plain(self.table)}
+        return {name: as_plain_values(getattr(self, name)) for name in names} | {
+            "labels": as_plain_values(self.table)
+        }
 
     def in_brief(self, k: int = 3) -> str:
         """Name the labels that rank backwards and the platypuses, k of each, in a line each; "" if there are none."""

@@ -13,7 +13,7 @@ from thresholds._arrays.sparse import to_dense
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.diagnosis.by_state import by_state, platypuses_in_brief
-from thresholds.results import Result, Table, names_of, plain, rows_of
+from thresholds.results import Result, Table, as_plain_values, names_of, rows_of
 from thresholds.rule import Rule
 
 _MEANINGS = {
@@ -55,8 +55,8 @@ class ExpectedDiagnosis(Result):
             "n_samples": self.n_samples,
             "n_labels": self.table.size,
         }
-        return {name: plain(value) for name, value in values.items()} | {
-            "labels": plain(self.table)
+        return {name: as_plain_values(value) for name, value in values.items()} | {
+            "labels": as_plain_values(self.table)
         }
 
     def in_brief(self, k: int = 3) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays import threads
-from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense, transposed
 from thresholds._arrays.types import Dense, Floats, Matrix, Places
@@ -94,7 +94,7 @@ def _chunk(n_samples: int, n_labels: int) -> int:
     Chunks are few where many labels make sums long.
     """
     n_chunks = min(n_samples * n_labels // _CHUNK_CELLS, _CHUNK_CELLS // n_labels, _MOST_CHUNKS)
-    return -(-n_samples // max(n_chunks, 2))
+    return ceil_div(n_samples, max(n_chunks, 2))
 
 
 def counts_above(p: Probabilities, cuts: Floats, n_jobs: int | None = -1) -> ConfusionCounts:

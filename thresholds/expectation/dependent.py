@@ -12,6 +12,7 @@ Dembczynski, Waegeman, Cheng and Huellermeier 2011, "An exact algorithm for F-me
 
 import numpy as np
 
+from thresholds._arrays.blocks import ceil_div
 from thresholds._arrays.types import Booleans, Bytes, Floats
 
 _SIZES_AT_ONCE = 64  # of sets, so that memory stays small for thousands of labels
@@ -37,7 +38,7 @@ def best_set(
     best_value = zero_division * p_none
     best_gains = np.zeros(n_labels)
 
-    n_blocks = -(-n_labels // _SIZES_AT_ONCE) or 1
+    n_blocks = ceil_div(n_labels, _SIZES_AT_ONCE) or 1
     for set_sizes in np.array_split(np.arange(1, n_labels + 1), n_blocks):
         # D of each label for sets of these sizes, and the sum of the highest ones.
         weights = (1.0 + beta_squared) / (beta_squared * sizes[:, np.newaxis] + set_sizes)

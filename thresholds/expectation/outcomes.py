@@ -20,8 +20,9 @@ from thresholds._kernels.few_labels import best_prefixes_of_few, mark_highest, s
 
 Result = TypeVar("Result")
 
-# Nodes for 12 digits: with beta up to 1; and above, where k + B S takes values further apart.
-_N_NODES = (32, 48)
+# Nodes for 12 digits: with beta up to 1, and many above it, where k + B S takes values further apart.
+_N_NODES = 32
+_N_MANY_NODES = 48
 _FEW_LABELS = 20  # For shorter lists the quadratic recursion is faster.
 _SMALLER_BLOCKS = 16  # times smaller than others, so that every thread has some
 
@@ -51,7 +52,8 @@ class ProbabilityLists(NamedTuple):
 @lru_cache(maxsize=2)
 def _nodes(many: bool) -> Floats:
     """Return the points z of Gauss-Laguerre quadrature, and log(weight exp(z)): (2, n_nodes)."""
-    points, weights = np.polynomial.laguerre.laggauss(_N_NODES[many])
+    n_nodes = _N_MANY_NODES if many else _N_NODES
+    points, weights = np.polynomial.laguerre.laggauss(n_nodes)
     return np.stack([points, np.log(weights) + points])
 
 
@@ -124,9 +126,9 @@ def best_thresholds(
         lists = _as_lists(columns[block])
         rising = lists.rising()
         sizes = best_sizes(lists, rising, beta, zero_division, whole_ties=True)
-        # The lowest of the `sizes` highest; the last place stands for none.
-        places = np.where(sizes > 0, lists.starts[1:] - sizes, -1)
-        return np.append(rising, np.inf)[places].astype(np.float64)
+        # The lowest of the `sizes` highest; at the end of all lists there is one value more to read.
+        lowest = np.append(rising, np.inf)[lists.starts[1:] - sizes]  # (n_lists,)
+        return np.where(sizes > 0, lowest, np.inf).astype(np.float64)
 
     return np.concatenate(_map_blocks(choose, columns, n_jobs, progress, "labels"))
 
@@ -192,8 +194,9 @@ def expected_weighted(
 ) -> float:
     """Return the expectation of sum_j a_j F_j / sum_j a_j, a_j the positives of column j.
 
-    It is that of mean F_j where all a_j are 0. 1 / a is the integral of exp(-y a) dy: a second
-    quadrature. For each y columns are independent.
+    Where all a_j are 0, the plain mean of the F_j counts instead. With a = sum_j a_j, 1 / a is the
+    integral over y > 0 of exp(-y a): a second quadrature. At each y the columns are independent, and
+    the expectation of the product over them is the product of their expectations.
     """
     columns = transposed(matrix)
     marks = transposed(decided)
@@ -267,9 +270,11 @@ def _map_blocks(
     """Apply `function` to blocks of rows, on threads."""
     n_rows, n_columns = matrix.shape
     cells_per_row = matrix.nnz // n_rows if is_sparse(matrix) else n_columns
+    # Rows are given out as wider than they are, so that blocks get smaller.
+    blocks = list(row_blocks(n_rows, _SMALLER_BLOCKS * cells_per_row))
     return threads.run(
         function,
-        list(row_blocks(n_rows, _SMALLER_BLOCKS * cells_per_row)),
+        blocks,
         n_jobs=n_jobs,
         cells=n_rows * cells_per_row,
         progress=progress,

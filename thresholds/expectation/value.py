@@ -36,8 +36,8 @@ def expected_f(
 
     Parameters
     ----------
-    probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0);
-    1-D for one label
+    probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse; 1-D for one label
+        Entries that a sparse matrix leaves out are 0.
     y_pred : same shape, 0/1 decisions, dense or scipy.sparse
     average : as in `fit_expected`; None gives the value of each label
         With `exact=True` "macro" is the mean of the labels' expectations, "samples" that of the

@@ -60,9 +60,8 @@ def _comparable(first: Dense, second: Dense) -> tuple[Dense, Dense]:
         dtype = np.result_type(first, second)
         if dtype.kind in "iu":
             return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
-        if (
-            min(first.min(initial=0), second.min(initial=0)) >= 0
-        ):  # uint64 beside int64: NumPy would take float64.
+        # uint64 beside int64, for which NumPy would take float64.
+        if min(first.min(initial=0), second.min(initial=0)) >= 0:
             return first.astype(np.uint64), second.astype(np.uint64)
     return _as_bytes(first.tolist()), _as_bytes(second.tolist())
 

@@ -1,17 +1,17 @@
 """Finding out what a path is, and opening it: by suffix, a folder, or a pattern of shards."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from glob import glob, has_magic
 from pathlib import Path
+from typing import Protocol
 
 from thresholds._checks import InputError, names_of_labels
 from thresholds._checks.boundary import reading, reading_json
 from thresholds.files.arrays.npy import NpySource
 from thresholds.files.arrays.npz import NpzSource
 from thresholds.files.converting import FromLogits
-from thresholds.files.guarded import Guarded
 from thresholds.files.joining import Joined, TruthFile
 from thresholds.files.source import LabelledFile, Source, Wanted, gather_labelled
 from thresholds.files.tables.arrow import CsvTable, DatasetTable, ParquetTable, dataset_splits
@@ -19,23 +19,40 @@ from thresholds.files.tables.columns import Table
 from thresholds.files.tables.jsonl import JsonLines
 from thresholds.files.tables.shards import Shards
 from thresholds.files.tables.source import TableSource
+from thresholds.files.within_boundary import WithinBoundary
 
 StrPath = str | os.PathLike[str]
 
-# Every format, by the suffix of its files, and the class that reads it. For another, write a class and add a line.
-_ARRAYS: dict[str, type[NpzSource | NpySource]] = {  # A `Source` of its own: one matrix of scores.
+
+class _OpenMatrix(Protocol):
+    """What opens a file of one matrix; `truth_only` where that is truth, of scores in another file."""
+
+    def __call__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> Source:
+        """Return its rows."""
+
+
+class _OpenTable(Protocol):
+    """What opens a file of named columns; those of `text` are read as text, where the file has no types."""
+
+    def __call__(self, path: Path, text: Sequence[str], /) -> Table:
+        """Return its columns."""
+
+
+# Every format, by the suffix of its files, and the class that reads it. For another, write a class whose constructor
+# is an `_OpenMatrix` or an `_OpenTable`, and add a line; name it at the end of `--help` (`cli/parser.py`) and in
+# docs/files.md. A suffix of two parts has to be known to `_suffix`, too.
+_ARRAYS: dict[str, _OpenMatrix] = {
     ".npz": NpzSource,
     ".npy": NpySource,
 }
-_TABLES: dict[
-    str, Callable[[Path, Sequence[str]], Table]
-] = {  # A `Table` of named columns, one file or many shards.
+# One file or many shards. Beside these, a folder may be a `DatasetTable`.
+_TABLES: dict[str, _OpenTable] = {
     ".parquet": ParquetTable,
     ".csv": CsvTable,
     ".csv.gz": CsvTable,
     ".jsonl": JsonLines,
     ".ndjson": JsonLines,
-}  # Beside these, a folder may be a `DatasetTable`.
+}
 
 
 def open_scores(
@@ -99,8 +116,8 @@ def _open(path: str, wanted: Wanted) -> Source:
     suffix = "" if _is_pattern(path) else _suffix(path)
     with reading(path):
         if suffix in _ARRAYS:
-            return Guarded(_ARRAYS[suffix](Path(path), wanted), path)
-        return Guarded(TableSource(_open_table(path, wanted), wanted), path)
+            return WithinBoundary(_ARRAYS[suffix](Path(path), wanted), path)
+        return WithinBoundary(TableSource(_open_table(path, wanted), wanted), path)
 
 
 def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
@@ -122,8 +139,10 @@ def _open_table(path: str, wanted: Wanted) -> Table:
     text = tuple(column for column in (wanted.key, wanted.groups) if column is not None)
     if _is_pattern(path):
         table = _shards(path, _matching(path), text)
+    elif os.path.isdir(path):
+        table = _folder(Path(path), text)
     else:
-        table = (_folder if os.path.isdir(path) else _one_table)(Path(path), text)
+        table = _one_table(Path(path), text)
     if table.n_rows == 0:
         raise InputError(f"{path} has no rows, expected at least one")
     return table
@@ -178,7 +197,7 @@ def _one_table(path: Path, text: Sequence[str]) -> Table:
             f"{path} ends in {suffix!r}, expected {', '.join((*_ARRAYS, *_TABLES))}, a folder or pattern of shards, or"
             " a Hugging Face dataset folder"
         )
-    open(path, "rb").close()  # An error of Python's own names the file.
+    open(path, "rb").close()  # so that a missing file is named by Python's own error
     return _TABLES[suffix](path, text)
 
 
@@ -188,5 +207,5 @@ def _is_pattern(path: str) -> bool:
 
 
 def _suffix(path: str) -> str:
-    """Return the suffix of a path, both of a compressed csv."""
+    """Return the suffix of a path; of those of two parts only `.csv.gz` is known."""
     return ".csv.gz" if path.endswith(".csv.gz") else Path(path).suffix

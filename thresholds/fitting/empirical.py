@@ -13,14 +13,15 @@ import numpy as np
 from thresholds._checks import Average, Placement
 from thresholds.data.problem import Problem
 from thresholds.fitting.options import FitOptions
-from thresholds.guards import Guard, fit_guarded, guard_name
-from thresholds.guards.base import Guarded
+from thresholds.guards.base import GuardedFit
+from thresholds.guards.fitting import fit_guarded, guard_name
+from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.search import staircase
-from thresholds.search.counting.passes import useful_staircases
+from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
@@ -197,7 +198,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     return replace(rule, objective=objective)
 
 
-def _guarded(problem: Problem, options: FitOptions) -> Guarded:
+def _guarded(problem: Problem, options: FitOptions) -> GuardedFit:
     """Choose the cut of every label under a guard, within limits, or both."""
     return fit_guarded(
         problem,
@@ -212,7 +213,7 @@ def _guarded(problem: Problem, options: FitOptions) -> Guarded:
 
 
 def _shared(problem: Problem, options: FitOptions) -> Cuts:
-    """Choose one cut for all labels; what it counts is found by predicting."""
+    """Choose one cut for all labels."""
     score, lower = best_shared_cut(
         problem,
         options.average,
@@ -221,6 +222,7 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
+    # Nobody reads tp and predicted of these cuts: the objective is judged from the decisions.
     not_counted = np.empty(0, np.int64)
     return Cuts(
         np.full(problem.n_labels, score),
@@ -237,7 +239,7 @@ def _each_label(problem: Problem, options: FitOptions) -> Cuts:
     def choose(stairs: Staircase) -> Cuts:
         return stairs.cuts_at(stairs.best(options.beta))
 
-    tiles = useful_staircases(
+    parts = map_useful_steps(
         problem,
         choose,
         options.beta,
@@ -245,12 +247,12 @@ def _each_label(problem: Problem, options: FitOptions) -> Cuts:
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
-    return staircase.all_cuts(tiles)
+    return staircase.all_cuts(parts)
 
 
 def _joint_micro(problem: Problem, options: FitOptions) -> Cuts:
     """Choose the steps of highest micro F-beta of all labels together."""
-    hulls = useful_staircases(
+    hulls = map_useful_steps(
         problem,
         Hull.of,
         options.beta,

@@ -1,8 +1,9 @@
 """THE list of fit options: type, default, check and help text of each.
 
-`fit_empirical` writes its options out, for those who read its signature. `cross_fit`, `Accumulator.compute`, the
-estimator of `thresholds.sklearn` and the command line read theirs from here. To add an option, add a field to
-`FitOptions`, its type to `FitArguments`, and an argument to `fit_empirical`.
+`cross_fit`, `Accumulator.compute` and the command line read their options from here. `fit_empirical` writes its own
+out, for those who read its signature, and so does the estimator of `thresholds.sklearn`, as scikit-learn requires. To
+add an option, add a field to `FitOptions`, its type to `FitArguments`, and an argument to `fit_empirical` and to
+`MultilabelThresholdClassifierCV` (or its name to those that this does not take).
 """
 
 import inspect
@@ -13,9 +14,12 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
+from thresholds.guards.names import GUARD_NAMES
 
-if TYPE_CHECKING:  # Guards bring the search along, which to read a command line needs no more than a saved rule does.
-    from thresholds.guards import AnyGuard, Guard, Limits
+if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
+    from thresholds.guards.base import BaseGuard
+    from thresholds.guards.limits import Limits
+    from thresholds.guards.options import Guard
 
 Check = Callable[[object, str], Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -24,7 +28,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def _about(check: Check, text: str, choices: tuple[Any, ...] = (), **more: Any) -> dict[str, Any]:
     """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows.
 
-    `unless` says what the opposite of a default is that the command line can only switch off.
+    On the command line an option with `choices` takes one of them, a bool can only be switched from its default, and
+    all others but `n_jobs` take a number. A bool needs `unless`, the help text of the flag that does so, unless the
+    command line does not offer it (`cli/fit_options.py`).
     """
     return {"check": check, "help": text, "choices": choices, **more}
 
@@ -47,7 +53,7 @@ def _n_jobs(value: Any, _: str) -> Any:
 
 def _guard(value: Any, _: str) -> Any:
     """Check which guard."""
-    from thresholds.guards import chosen_guard
+    from thresholds.guards.options import chosen_guard
 
     chosen_guard(value, "macro", per_label=True)
     return value
@@ -93,7 +99,7 @@ class FitOptions:
         metadata=_about(
             _guard,
             "protection against over-fitting; auto draws macro and weighted fits towards what suits similar labels",
-            choices=("auto", "shrink", None),
+            choices=(*GUARD_NAMES, None),
             for_new_rows="auto",
         ),
     )
@@ -155,19 +161,19 @@ class FitOptions:
                     f"{name} is {limit:g} with average {self.average!r}, per_label={self.per_label};"
                     " expected None: limits are for macro and weighted with a threshold for each label"
                 )
-        _ = self.chosen_guard
+        _ = self.chosen_guard  # refuses a guard that does not fit the average
 
     @property
-    def chosen_guard(self) -> "AnyGuard | None":
+    def chosen_guard(self) -> "BaseGuard | None":
         """The guard with its options; "auto" is the one that suits what is maximised."""
-        from thresholds.guards import chosen_guard
+        from thresholds.guards.options import chosen_guard
 
         return chosen_guard(self.guard, self.average, self.per_label)
 
     @property
     def limits(self) -> "Limits":
         """The limits of each label's cut."""
-        from thresholds.guards import Limits
+        from thresholds.guards.limits import Limits
 
         return Limits(self.max_overprediction, self.min_precision, self.min_recall)
 

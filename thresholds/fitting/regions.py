@@ -163,7 +163,7 @@ def fit_regions(
 
 def _groups(problem: Problem, label: int) -> _Bins:
     """Return each distinct score of a label as a bin."""
-    items = problem.items("labels", label, label + 1)
+    items = problem.group_items("labels", label, label + 1)
     has_weight = items.weights > 0
     keys, group = np.unique(items.keys[has_weight], return_inverse=True)
     positive_weights = np.zeros(keys.size, np.int64)

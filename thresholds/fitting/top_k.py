@@ -114,7 +114,7 @@ def _f_of_each_k(problem: Problem, beta: float, zero_division: float) -> Floats:
 def _ranked(problem: Problem) -> Iterator[_Positives]:
     """Rank the positives of each row, a block of rows at a time."""
     for rows in problem.row_blocks():
-        truth, scores = problem.rows(rows)
+        truth, scores = problem.sparse_rows(rows)
         ranks = ranks_of_positives(
             truth.indptr.astype(np.int64),
             truth.indices.astype(np.int64),

@@ -2,16 +2,13 @@
 
 The best of many cuts on a sample is best there in part by luck: the winner's curse (Lipton et al.
 2013, section 8). A guard chooses thresholds that do worse on the sample and better elsewhere.
+`cuts.py` cuts labels at the ranks that a guard wants, `limited.py` keeps limits, `fall_back.py`
+predicts always where scores know next to nothing.
 
-A new guard is a class with one method, `fit` (`base.AnyGuard`), in a file of its own, as
-`shrink.Shrink` is; one entry in `options.py` gives it its name. `cuts.py` cuts labels at the ranks
-that a guard wants, `limited.py` keeps limits.
+A new guard needs
+1. a class with one method, `fit` (`base.BaseGuard`), in a file of its own, as `shrink.Shrink`;
+2. its name in `names.py`, and the class in `options.py`;
+3. what it does in the docstring of `fit_empirical`, and the class among the public names in
+   `thresholds/__init__.py`;
+4. a twin in `tests/naive/guards.py`.
 """
-
-from thresholds.guards.base import AnyGuard
-from thresholds.guards.fitting import fit_guarded, guard_name
-from thresholds.guards.limits import Limits
-from thresholds.guards.options import Guard, chosen_guard
-from thresholds.guards.shrink import Shrink
-
-__all__ = ["AnyGuard", "Guard", "Limits", "Shrink", "chosen_guard", "fit_guarded", "guard_name"]

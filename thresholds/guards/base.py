@@ -29,7 +29,7 @@ FELL_BACK = (ALWAYS, ALWAYS_LIMITED, NO_HIT)
 
 
 class GuardedCuts(NamedTuple):
-    """The cuts of some labels."""
+    """The cuts that a guard chose for some labels, as thresholds already, and why."""
 
     thresholds: Floats  # (n_labels,) positive iff score >= threshold
     tp: Ints  # (n_labels,) in the unit of the problem's weights
@@ -37,16 +37,16 @@ class GuardedCuts(NamedTuple):
     reason: Texts  # (n_labels,)
 
 
-class Guarded(NamedTuple):
-    """The cuts of all labels, beside those of the in-sample optimum."""
+class GuardedFit(NamedTuple):
+    """What a guard found for all labels: its cuts, and those of the in-sample optimum."""
 
-    guarded: GuardedCuts
+    guarded_cuts: GuardedCuts
     optimum: Cuts
 
     @property
     def cuts(self) -> Cuts:
-        """The counts as cuts, which lie where the thresholds do."""
-        thresholds, tp, predicted, _ = self.guarded
+        """The guard's cuts as others have them; each lies at its threshold, with no gap below."""
+        thresholds, tp, predicted, _ = self.guarded_cuts
         no_lower_score = np.full_like(thresholds, np.nan)
         return Cuts(thresholds, no_lower_score, tp, predicted, self.optimum.positives)
 
@@ -60,7 +60,7 @@ class Guarded(NamedTuple):
     ) -> GuardReport:
         """Return what was moved."""
         before = self.optimum
-        after = self.guarded
+        after = self.guarded_cuts
         positives = before.positives
         return GuardReport(
             guard=guard,
@@ -76,13 +76,15 @@ class Guarded(NamedTuple):
         )
 
 
-class AnyGuard(ABC):
+class BaseGuard(ABC):
     """What every guard is: a dataclass of options, with a name and one method, `fit`.
 
-    The class is listed in `options.py`, where its name becomes what callers may ask for.
+    Every option has a default, since a guard that is asked for by its name is made without any.
+    What callers may ask for is `Guard`, in `guards/options.py`; `guards/__init__.py` says what else
+    a new guard needs.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # one of `guards/names.py`
 
     @abstractmethod
     def fit(
@@ -94,8 +96,11 @@ class AnyGuard(ABC):
         placement: Placement,
         n_jobs: int | None,
         progress: bool,
-    ) -> Guarded:
-        """Choose the cut of every label, and keep the limits."""
+    ) -> GuardedFit:
+        """Choose the cut of every label.
+
+        Nobody keeps the limits but the guard itself: `limited.within_limits`, on its last cuts.
+        """
 
     def __str__(self) -> str:
         """Return the name, and the options that are not the usual ones."""
@@ -113,7 +118,7 @@ def joined(tiles: Sequence[GuardedCuts]) -> GuardedCuts:
     return GuardedCuts(*(np.concatenate(arrays) for arrays in zip(*tiles, strict=True)))
 
 
-def chosen(where: Booleans, first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:
+def either(where: Booleans, first: GuardedCuts, second: GuardedCuts) -> GuardedCuts:
     """Take the cuts of the first where asked to, else of the second."""
     return GuardedCuts(*(np.where(where, *pair) for pair in zip(first, second, strict=True)))
 

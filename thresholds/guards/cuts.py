@@ -110,10 +110,10 @@ def lowest_cut_within(problem: Problem, items: Items, most: Floats) -> Cuts:
 def weight_present(problem: Problem, items: Items) -> Ints:
     """Return the weight (n_labels,) of the cells of each label that are not masked."""
     masked = to_keys(np.array([-np.inf], problem.dtype))[0]
-    if items.weights.size == 0 and items.keys.min() > masked:
+    if items.is_unweighted and items.keys.min() > masked:
         return np.diff(items.starts)
     shown = items.keys > masked
-    weights = shown if items.weights.size == 0 else np.where(shown, items.weights, 0)
+    weights = shown if items.is_unweighted else np.where(shown, items.weights, 0)
     return np.asarray(np.add.reduceat(weights, items.starts[:-1], dtype=np.int64))
 
 

@@ -11,7 +11,7 @@ from thresholds.guards.base import (
     LIMITED,
     NO_HIT,
     GuardedCuts,
-    chosen,
+    either,
     never,
 )
 from thresholds.guards.cuts import count_at, lowest_cut_within, weight_present
@@ -59,7 +59,7 @@ def fall_back(
     f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
     f_always = f_of_counts(always.tp, always.predicted, positives, beta, 0.0)
     is_better = f_always > f
-    best = chosen(is_better, always, cuts)
+    best = either(is_better, always, cuts)
 
     # A label that was always predicted already has fallen back, too.
     already = (cuts.predicted == always.predicted) & (f_always > 0)
@@ -72,7 +72,7 @@ def fall_back(
 
     # What fell back, and has no true positive where the limits allow it, is never predicted: its
     # highest scores are the least likely.
-    return chosen(moved & (limited.tp == 0), never(falls.size, NO_HIT), limited)
+    return either(moved & (limited.tp == 0), never(falls.size, NO_HIT), limited)
 
 
 def _cut_below_all(problem: Problem, items: Items, placement: Placement) -> GuardedCuts:
@@ -82,4 +82,4 @@ def _cut_below_all(problem: Problem, items: Items, placement: Placement) -> Guar
     cuts = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
     above = count_at(problem, items, lowest.score).above
     is_unscored = (lowest.score == problem.missing) & (above == 0)
-    return chosen(is_unscored, never(is_unscored.size, ALWAYS), cuts)
+    return either(is_unscored, never(is_unscored.size, ALWAYS), cuts)

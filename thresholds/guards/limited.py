@@ -5,7 +5,7 @@ import numpy as np
 from thresholds._checks import Placement
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.guards.base import LIMITED, Guarded, GuardedCuts, chosen, joined
+from thresholds.guards.base import LIMITED, GuardedCuts, GuardedFit, either, joined
 from thresholds.guards.cuts import lowest_cut_within
 from thresholds.guards.limits import Limits
 from thresholds.search import staircase
@@ -19,11 +19,11 @@ def fit_limited(
     placement: Placement,
     n_jobs: int | None,
     progress: bool,
-) -> Guarded:
+) -> GuardedFit:
     """Take the best step of each label that keeps the limits, else as much as they allow."""
 
     def choose(first: int, last: int) -> tuple[GuardedCuts, Cuts]:
-        items = problem.cells(first, last)
+        items = problem.label_items(first, last)
         stairs = staircase.of_items(items).cuttable(problem)
         allowed = limits.within(stairs)
         best = allowed.cuts_at(allowed.best(beta))
@@ -34,7 +34,7 @@ def fit_limited(
     tiles = map_tiles(problem, choose, n_jobs=n_jobs, progress=progress)
     guarded = joined([cuts for cuts, _ in tiles])
     optimum = staircase.all_cuts([best for _, best in tiles])
-    return Guarded(guarded, optimum)
+    return GuardedFit(guarded, optimum)
 
 
 def within_limits(
@@ -66,8 +66,8 @@ def within_limits(
         lowest = lowest_cut_within(problem, items, most)
         allowed = limits.allow(lowest.tp, lowest.predicted, positives) & (lowest.predicted > 0)
         allowed &= (cuts.predicted > most) | is_limited
-        replaced = chosen(allowed, _as_guarded(lowest, problem, placement), replaced)
-    return chosen(broken, replaced, cuts)
+        replaced = either(allowed, _as_guarded(lowest, problem, placement), replaced)
+    return either(broken, replaced, cuts)
 
 
 def _as_guarded(cuts: Cuts, problem: Problem, placement: Placement) -> GuardedCuts:

@@ -1,21 +1,22 @@
-"""Which guard: the list of all. A new one is a class in a file of its own, and one entry here."""
+"""Which guard: what callers may ask for, and which class answers to a name of `names.py`."""
 
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds.guards.base import AnyGuard
+from thresholds.guards.base import BaseGuard
+from thresholds.guards.names import GuardName
 from thresholds.guards.shrink import Shrink
 
-Guard: TypeAlias = Literal["shrink", "auto"] | Shrink | None  # what callers may ask for
+Guard: TypeAlias = GuardName | BaseGuard | None  # what callers may ask for
 
-GUARDS: dict[str, type[AnyGuard]] = {guard.name: guard for guard in (Shrink,)}
+GUARDS: dict[str, type[BaseGuard]] = {guard.name: guard for guard in (Shrink,)}
 
 
-def chosen_guard(guard: object, average: str, per_label: bool) -> AnyGuard | None:
+def chosen_guard(guard: object, average: str, per_label: bool) -> BaseGuard | None:
     """Return the guard of a fit; "auto" is the one that suits what is maximised."""
     is_guarded = per_label and average in ("macro", "weighted")
-    if guard is None or isinstance(guard, AnyGuard):
+    if guard is None or isinstance(guard, BaseGuard):
         chosen = guard
     else:
         name: str = _checks.option(guard, "guard", (None, *GUARDS, "auto"))

@@ -18,7 +18,7 @@ from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 
-CellsOf = Callable[[int, int], Items]
+ItemsOf = Callable[[int, int], Items]
 
 _NO_WEIGHTS = np.empty(0, np.int64)
 _LARGEST = float(np.finfo(np.float32).max)
@@ -40,18 +40,18 @@ class _BinCounts(NamedTuple):
 
 def fit_pooled_curve(
     problem: Problem,
-    cells: CellsOf,
+    items_of: ItemsOf,
     weight_of_row: float,
     n_jobs: int | None,
 ) -> PooledCurve | None:
     """Fit Platt's curve to the cells of all labels; None if truth does not rise with the score.
 
-    `cells` gives the items of labels, `weight_of_row` is that of one row, in their unit. Scores in
+    `items_of` gives the items of labels, `weight_of_row` is that of one row, in their unit. Scores in
     [0, 1] enter by their log odds, others as they are; those that are `missing` get the share of
     positives among them.
     """
     probable = _are_probable(problem)
-    pieces = _count(problem, cells, probable, n_jobs)
+    pieces = _count(problem, items_of, probable, n_jobs)
     total = np.sum([piece.total for piece in pieces], axis=0)
     positive = np.sum([piece.positive for piece in pieces], axis=0)
     negative = (total - positive)[:-1]
@@ -74,7 +74,7 @@ def fit_pooled_curve(
 
 def _count(
     problem: Problem,
-    cells: CellsOf,
+    items_of: ItemsOf,
     probable: bool,
     n_jobs: int | None,
 ) -> list[_BinCounts]:
@@ -93,7 +93,7 @@ def _count(
         return count(_narrow(problem.scores[rows]).reshape(-1), truth.reshape(-1), _NO_WEIGHTS)
 
     def count_tile(first: int, last: int) -> _BinCounts:
-        _, keys, positive_weights, weights = cells(first, last)
+        _, keys, positive_weights, weights = items_of(first, last)
         return count(narrow_keys(keys), positive_weights, weights)
 
     if problem.is_dense_unweighted:

@@ -14,8 +14,8 @@ three views of F-beta:
 
 The threshold is the score at that rank, between two scores where it is no whole number. Few
 positives, and the prior decides; many, and the label itself does. One rank lower, since a positive
-that helps to choose a rank is counted in it: leave it out, and it is accepted if it is among the c
-+ 1 highest. A threshold never admits a tie group much larger than the rank, nor that of `missing`
+that helps to choose a rank is counted in it: leave it out, and it is accepted if it is among the
+c + 1 highest. A threshold never admits a tie group much larger than the rank, nor that of `missing`
 scores: where a rare label's scores are all 0, the sample says nothing.
 
 Where the scores know next to nothing, or rank backwards, all this is beside the point: the best is
@@ -45,7 +45,7 @@ from thresholds._checks import Placement
 from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
-from thresholds.guards.base import AnyGuard, Guarded, GuardedCuts, joined
+from thresholds.guards.base import BaseGuard, GuardedCuts, GuardedFit, joined
 from thresholds.guards.cuts import cut_at_ranks
 from thresholds.guards.fall_back import fall_back, is_below_always
 from thresholds.guards.limited import within_limits
@@ -71,19 +71,18 @@ Unsupported = Literal["above_max", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shrink(AnyGuard):
+class Shrink(BaseGuard):
     """The guard "shrink": the number predicted is drawn towards what suits similar labels.
 
     Parameters
     ----------
     siblings : borrow from labels with about as many positives
-    probabilities : borrow from one logistic curve of truth on score for all labels; it is not used
-    where it falls, or
-        where all scores are equal, as for scores that cannot be compared over labels. Switch it off
-        if they cannot.
-    unsupported : what to do with a label without positives: "above_max" puts its threshold just
-    above its highest
-        score, so that a clearer case than any seen is predicted; "never" at +inf
+    probabilities : borrow from one logistic curve of truth on score for all labels
+        Switch it off for scores that cannot be compared over labels. It is not used where it falls,
+        or where all scores are equal.
+    unsupported : where the threshold of a label without positives lies
+        "above_max": just above its highest score, so that a clearer case than any seen is
+        predicted. "never": at +inf.
     """
 
     name: ClassVar[str] = "shrink"
@@ -110,19 +109,18 @@ class Shrink(AnyGuard):
         placement: Placement,
         n_jobs: int | None,
         progress: bool,
-    ) -> Guarded:
+    ) -> GuardedFit:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
         rows_per_unit = _rows_per_unit(problem)
-        # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an
-        # entry.
-        cells = cache(problem.cells) if is_sparse(problem.scores) else problem.cells
-        steps = _Steps(problem, cells, rows_per_unit, beta, limits, placement)
+        # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
+        items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
+        steps = _Steps(problem, items_of, rows_per_unit, beta, limits, placement)
         over_tiles = partial(map_tiles, problem, n_jobs=n_jobs, progress=progress)
 
         # What all labels say.
         curve = None
         if self.probabilities:
-            curve = fit_pooled_curve(problem, cells, 1 / rows_per_unit, n_jobs)
+            curve = fit_pooled_curve(problem, items_of, 1 / rows_per_unit, n_jobs)
         views = over_tiles(partial(steps.view, curve))
         own = np.concatenate([view.own for view in views])  # (n_labels, n_ratios)
         expected = np.concatenate([view.expected for view in views])  # (n_labels, n_ratios)
@@ -143,7 +141,7 @@ class Shrink(AnyGuard):
         if is_below_always(problem, shrunk, optimum.positives, average, beta):
             better_of_both = partial(steps.fall_back, shrunk, optimum.positives)
             limited = joined(over_tiles(better_of_both, light=is_light))
-        return Guarded(limited, optimum)
+        return GuardedFit(limited, optimum)
 
 
 class _Views(NamedTuple):
@@ -159,7 +157,7 @@ class _Steps:
     """The steps of the fit that read the labels `first:last` of a tile."""
 
     problem: Problem
-    cells: Callable[[int, int], Items]
+    items_of: Callable[[int, int], Items]
     rows_per_unit: float
     beta: float
     limits: Limits
@@ -167,11 +165,11 @@ class _Steps:
 
     def view(self, curve: PooledCurve | None, first: int, last: int) -> _Views:
         """Read what the labels say."""
-        return _view(self.problem, self.cells(first, last), curve, self.beta)
+        return _view(self.problem, self.items_of(first, last), curve, self.beta)
 
     def cut(self, ranks: Floats, first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
         """Cut at the ranks, before and after the limits."""
-        items = self.cells(first, last)
+        items = self.items_of(first, last)
         cuts = cut_at_ranks(self.problem, items, ranks[first:last], self.rows_per_unit)
         return cuts, within_limits(self.problem, items, cuts, self.limits, self.placement)
 
@@ -180,7 +178,7 @@ class _Steps:
         tile = GuardedCuts._make(values[first:last] for values in cuts)
         return fall_back(
             self.problem,
-            self.cells(first, last),
+            self.items_of(first, last),
             tile,
             positives[first:last],
             self.beta,

@@ -70,8 +70,8 @@ def auroc(
 
     def tile_aurocs(first: int, last: int) -> Any:
         if problem.is_dense_unweighted:
-            return unit_aurocs(*problem.tile(first, last))
-        return weighted_aurocs(*problem.items("labels", first, last))
+            return unit_aurocs(*problem.keys_and_truth(first, last))
+        return weighted_aurocs(*problem.group_items("labels", first, last))
 
     aurocs = np.concatenate(map_tiles(problem, tile_aurocs, n_jobs=n_jobs))  # (n_labels,)
     return float(aurocs[0]) if np.ndim(y_true) == 1 else aurocs  # type: ignore[arg-type]

@@ -94,7 +94,7 @@ class Rule(ABC):
         """
 
     def decide_on_device(self, scores: Any) -> Any:
-        """Return decisions about scores that `validate` takes and that are not in host memory, beside them."""
+        """Return decisions about scores that `validate` takes and that are not in host memory, on the same device."""
         raise InputError(
             f"y_score is on {scores.device}, expected it in host memory for a {type(self).__name__}"
         )
@@ -163,7 +163,7 @@ class Rule(ABC):
         return in_brief(self)
 
     def _predict_on_device(self, y_score: Any) -> Any:
-        """Decide about an array that is not in host memory, beside it; one dimension for one."""
+        """Decide about an array that is not in host memory, on its device; one dimension for one."""
         scores = devices.checked_scores(y_score, label_names=self.label_names)
         self.validate(scores)
         self.warn_if_out_of_range(scores)

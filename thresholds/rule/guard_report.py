@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
-from thresholds.results import Result, Table, counted, names_of, plain
+from thresholds.results import Result, Table, as_plain_values, counted, names_of
 
 _LIMITS = re.compile(r"\b(max_overprediction|min_precision|min_recall)=")
 
@@ -71,7 +71,7 @@ class GuardReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return columns of plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf"."""
-        return {name: plain(column) for name, column in self._records().items()}
+        return {name: as_plain_values(column) for name, column in self._records().items()}
 
     def _records(self) -> dict[str, npt.NDArray[Any]]:
         """Return columns, one row a label."""

@@ -17,9 +17,8 @@ from thresholds.rule.top_k import TopKRule
 _KINDS: dict[str, type[Rule]] = {
     rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)
 }
-_KINDS_ABOVE = {
-    "calibrated": ("thresholds.calibration.rule", "CalibratedRule")
-}  # of rooms that need this one
+# Kinds of rooms that need this one: their modules, and their classes.
+_KINDS_ABOVE = {"calibrated": ("thresholds.calibration.rule", "CalibratedRule")}
 
 
 def load_rule(path: str | os.PathLike[str]) -> Rule:

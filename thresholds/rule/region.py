@@ -97,9 +97,8 @@ class RegionRule(Rule):
 
         # Entries in the order of their labels, so that those of one label lie together.
         order = np.argsort(scores.indices, kind="stable")  # (n_stored,)
-        starts = np.searchsorted(
-            scores.indices[order], np.arange(self.n_labels + 1)
-        )  # (n_labels + 1,)
+        labels = scores.indices[order]  # (n_stored,) rising
+        starts = np.searchsorted(labels, np.arange(self.n_labels + 1))  # (n_labels + 1,)
         predicted = np.zeros(scores.nnz, np.bool_)  # (n_stored,)
         for j in np.flatnonzero(np.diff(starts)).tolist():
             entries = order[starts[j] : starts[j + 1]]

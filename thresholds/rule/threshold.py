@@ -192,9 +192,8 @@ class ThresholdRule(Rule):
     def _why_dense(self, label: int) -> tuple[str, str]:
         """Say that a threshold is not above `missing`, and how another would be."""
         name = label if self.label_names is None else repr(self.label_names[label])
-        by_fit = (
-            self.objective is not None and self.expected is None
-        )  # Thresholds changed by hand have none.
+        # Thresholds changed by hand have no objective.
+        by_fit = self.objective is not None and self.expected is None
         instead = "fit the rule with keep_sparse=True" if by_fit else "raise the threshold"
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "

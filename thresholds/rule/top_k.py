@@ -84,9 +84,8 @@ def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
     decided = np.zeros(scores.shape, np.uint8)  # (n_samples, n_labels)
     for rows in row_blocks(*scores.shape):
         # Labels by falling score. A stable sort of the labels from the last on puts, of equal ones, the first last.
-        rising = (
-            scores.shape[1] - 1 - np.argsort(scores[rows, ::-1], axis=1, kind="stable")
-        )  # (n_rows, n_labels)
+        from_the_last = np.argsort(scores[rows, ::-1], axis=1, kind="stable")
+        rising = scores.shape[1] - 1 - from_the_last  # (n_rows, n_labels)
         falling = rising[:, ::-1]
         np.put_along_axis(decided[rows], falling[:, :k], 1, axis=1)
     return decided
@@ -114,9 +113,8 @@ def _sparse_choice(scores: Any, k: int, missing: float) -> Any:
     # All chosen cells, row by row.
     chosen_rows, chosen_columns = np.concatenate(rows), np.concatenate(columns)
     order = np.lexsort((chosen_columns, chosen_rows))
-    starts = np.append(
-        0, np.bincount(chosen_rows, minlength=scores.shape[0]).cumsum()
-    )  # (n_samples + 1,)
+    row_sizes = np.bincount(chosen_rows, minlength=scores.shape[0])  # (n_samples,)
+    starts = np.append(0, row_sizes.cumsum())  # (n_samples + 1,)
     ones = np.ones(chosen_rows.size, np.uint8)
     return type(scores)((ones, chosen_columns[order], starts), shape=scores.shape)
 

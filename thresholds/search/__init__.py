@@ -1,1 +1,7 @@
-"""Where does the best cut lie, exactly, and how is it found so fast?"""
+"""Where does the best cut lie, exactly, and how is it found so fast?
+
+`staircase.py` has the statistic: the steps of each label, and its best step. `placement.py` puts a
+threshold into the gap below a cut. `joint_micro.py` chooses the cuts of all labels together, for
+micro F. `one_cut.py` finds one cut for ALL labels, and `one_cut_dense.py` the same for dense scores
+without sorting. `counting/` leaves only few steps of staircases to look at.
+"""

@@ -1,4 +1,4 @@
-"""One threshold for all labels, exactly: a pooled sweep for any average of F-beta.
+"""One cut for ALL labels, exactly: a pooled sweep for any average of F-beta.
 
 The candidates are the distinct scores of all positives. One pass pools them, another counts, for
 each, what changes as the cut falls there, and short ones find the positives of each group and the
@@ -24,13 +24,14 @@ from thresholds._kernels.one_cut import pooled_counts, pooled_gains
 from thresholds._kernels.sorting import sorted_with_rows
 from thresholds.data.problem import Axis, Items, Problem
 from thresholds.metrics.counts import f_of_counts
-from thresholds.search.counting.passes import useful_staircases
+from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.one_cut_dense import EQUAL, UNIT, MeanCut, shares_of
 
 Result = TypeVar("Result")
 
 _CELLS_PER_PIECE = 2**21  # few enough to sort near the cache, and worth a sweep of the grid
-_WORTH_COUNTING = 2**16  # cells: sorting fewer is as fast
+# Of another search than that of `counting/passes.py`, and so another number.
+_WORTH_COUNTING = 2**16  # cells: fewer are sorted as fast
 _WORTH_BOUNDING = 16  # labels: with fewer, bounds are loose, and sorting may be four times as fast
 
 
@@ -101,7 +102,7 @@ class _Search:
         pooled = self.problem.pooled()
         if pooled is None:
             return None
-        parts = useful_staircases(pooled, lambda stairs: stairs, self.beta, jointly=False, **run)
+        parts = map_useful_steps(pooled, lambda stairs: stairs, self.beta, jointly=False, **run)
         (stairs,) = parts
         positives = np.full_like(stairs.tp, stairs.positives[0])
         f = f_of_counts(stairs.tp, stairs.predicted, positives, self.beta, 0.0)  # (n_steps,)
@@ -130,7 +131,7 @@ class _Search:
         pieces = list(by_cells(n_groups, self.problem.n_stored, _CELLS_PER_PIECE))
 
         def run(groups: slice) -> Result:
-            return function(self.problem.items(self.axis, groups.start, groups.stop), groups)
+            return function(self.problem.group_items(self.axis, groups.start, groups.stop), groups)
 
         self.problem.prepare(self.axis)
         progress = self.progress and bool(title)

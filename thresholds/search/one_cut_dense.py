@@ -1,4 +1,4 @@
-"""One threshold for all labels of dense scores: the highest mean of F-beta over groups, exactly.
+"""One cut for ALL labels of dense scores: the highest mean of F-beta over groups, exactly.
 
 As in `counting/`: count all groups at a few cuts; between two cuts the mean is at most the mean of
 what each group can reach there; go on between the outermost intervals that remain, until few cells

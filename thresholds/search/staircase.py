@@ -50,7 +50,7 @@ class Staircase:
     lower: Scores  # (n_steps,) the next lower score, NaN without one
     tp: Ints  # (n_steps,) in the unit of the problem's weights
     fp: Ints  # (n_steps,)
-    higher: Ints  # (n_steps,) what has a higher score: others may lie between two steps
+    higher: Ints  # (n_steps,) weight of all cells above; negatives between two steps count here
     positives: Ints  # (n_labels,)
 
     @property
@@ -133,12 +133,12 @@ def concatenate(parts: Sequence[Staircase]) -> Staircase:
 
 def of_labels(problem: Problem, first: int, last: int) -> Staircase:
     """Count the staircases of labels `first:last`."""
-    return of_items(problem.cells(first, last)).cuttable(problem)
+    return of_items(problem.label_items(first, last)).cuttable(problem)
 
 
 def of_items(items: Items) -> Staircase:
     """Count the staircase of each group of items."""
-    if items.weights.size == 0:  # Each weighs 1, and groups are of one size.
+    if items.is_unweighted:  # Groups are of one size then.
         n_groups = items.starts.size - 1
         keys = items.keys.reshape(n_groups, -1)  # (n_groups, length of a group)
         truth = items.positive_weights.reshape(n_groups, -1)

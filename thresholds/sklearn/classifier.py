@@ -29,7 +29,7 @@ from thresholds import _checks
 from thresholds._checks import Average, InputError, Placement
 from thresholds.data.folds import SEED
 from thresholds.fitting.options import FIT_OPTIONS, FitOptions
-from thresholds.guards import Guard
+from thresholds.guards.options import Guard
 from thresholds.sklearn.fitting import Fold, fit_fold
 from thresholds.sklearn.outputs import METHODS, method_of, scores_of
 from thresholds.sklearn.pooling import Pooled, fit_thresholds, pool
@@ -37,11 +37,8 @@ from thresholds.sklearn.splits import groups_of, make_splits, seed_of
 from thresholds.sklearn.targets import Target, as_predictions
 from thresholds.sklearn.wrapper import Wrapper
 
-_NOT_TAKEN = {
-    "keep_sparse",
-    "n_jobs",
-    "progress",
-}  # Pooled scores are dense; n_jobs is of the fits of classifiers.
+# Pooled scores are dense; n_jobs is of the fits of classifiers.
+_NOT_TAKEN = {"keep_sparse", "n_jobs", "progress"}
 _TAKEN = tuple(name for name in FIT_OPTIONS if name not in _NOT_TAKEN)
 
 
@@ -359,9 +356,8 @@ class MultilabelThresholdClassifierCV(Wrapper):
             For other columns than those of the fit.
         """
         scores = self.label_scores(X)
-        decided = self.rule_.decide(
-            scores
-        )  # Without a word about the range: in the sample scores are more extreme.
+        # `decide` says no word about the range, as `predict` does: in the sample scores are more extreme.
+        decided = self.rule_.decide(scores)
         return as_predictions(decided, self.classes_ if self._binary else None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -221,13 +221,12 @@ def cross_fit(
     weights = None if sample_weight is None else np.asarray(sample_weight)
     rule = fit_problem(problem, fit)
     fold_rules = [fit_problem(_rows_of(problem, train, weights), fit) for train, _ in pairs]
-    fold_thresholds = np.stack(
-        [fold_rule.thresholds for fold_rule in fold_rules]
-    )  # (n_folds, n_labels)
+    thresholds_of_folds = [fold_rule.thresholds for fold_rule in fold_rules]
+    fold_thresholds = np.stack(thresholds_of_folds)  # (n_folds, n_labels)
 
     # Judge each fold by the rule that has not seen it, and count all decisions together.
     judged = [
-        judge(fold_rule, problem.take(test))
+        judge(fold_rule, problem.at_rows(test))
         for fold_rule, (_, test) in zip(fold_rules, pairs, strict=True)
     ]
     by_label = sum((fold.by_label for fold in judged[1:]), judged[0].by_label)
@@ -267,7 +266,7 @@ def _refuse_folds_without_weight(
 def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
     """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
     if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
-        return problem.view(rows)
+        return problem.view_of_rows(rows)
     return Problem.of(
         problem.truth[rows],
         problem.scores[rows],

@@ -24,25 +24,21 @@ from thresholds.files.source import row_slices
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
 _ENCRYPTED, _SIZES_FOLLOW, _UTF_8 = 0x61, 8, 0x800  # bits of a member's flags
-_BOUNDED = (
-    zipfile.ZIP_STORED,
-    zipfile.ZIP_DEFLATED,
-)  # compressions of which Python unpacks no more than asked for
+# Compressions of which Python unpacks no more than asked for.
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _COMPRESSIONS = (*_BOUNDED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 _MOST_INFLATED = 1032  # bytes that one byte of deflate can stand for
 _MARK = b"PK\x03\x04"  # that a member's header in the archive begins with
-_LOCAL_HEADER = struct.Struct(
-    "<4s5H3L2H"
-)  # of a member in the archive, before its name and extra field
+# Of a member in the archive, before its name and extra field.
+_LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _IN_EXTRA = 2**32 - 1  # a size that stands in the extra field, where there is room for it
 _LONGEST_HEADER = 10_000  # of an array, in bytes: as NumPy has it
 _LONGEST_TEXT = 2**16  # of a name or key, in bytes
 _LONGEST_DIRECTORY = 2**20  # of an archive, in bytes: room for 10,000 arrays and more
 _CHUNK = 2**20  # bytes that are read at once
 _PACKED_CHUNK = 2**12  # of bzip2 and LZMA, where that may stand for 80 MB
-_MOST_EMPTY = (
-    2**22
-)  # labels without a stored entry that a CSR matrix may have: its shape costs it nothing
+# Labels without a stored entry that a CSR matrix may have: its shape costs it nothing.
+_MOST_EMPTY = 2**22
 
 
 class _Header(NamedTuple):
@@ -230,9 +226,8 @@ class Archive:
         info, start = self._members[f"{key}.npy"], self._starts[f"{key}.npy"]
         with open(self._path, "rb") as file:
             file.seek(start)
-            stream = zipfile.ZipExtFile(
-                file, "r", info
-            )  # not of a ZipFile, which reads the whole directory first
+            # Not through a ZipFile, which reads the whole directory first.
+            stream = zipfile.ZipExtFile(file, "r", info)
             header = self._header(stream)
             n_bytes = stream.tell() + math.prod(header.shape) * header.dtype.itemsize
             if n_bytes != info.file_size:

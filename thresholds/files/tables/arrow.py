@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
@@ -27,12 +27,10 @@ from thresholds.files.tables.arrow_columns import (
 )
 from thresholds.files.tables.columns import Batch, Kind, ListColumn, NoValue, Table
 
-_BUFFER_BYTES = (
-    2**16
-)  # for each column of parquet: as fast as a map of the file, of which all pages stay resident
-_BLOCK_BYTES = (
-    2**20
-)  # of a csv that is read at once; pyarrow asks for the header, and any row, to fit
+# For each column of parquet: as fast as a map of the file, of which all pages stay resident.
+_BUFFER_BYTES = 2**16
+# Of a csv that are read at once: pyarrow asks for the header, and any row, to fit.
+_BLOCK_BYTES = 2**20
 _ROWS_IN_BLOCK = 8
 _MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
@@ -152,7 +150,7 @@ class ParquetTable(ArrowTable):
         for group in range(file.num_row_groups):
             described, step = file.metadata.row_group(group), n_rows
             for place in lists:
-                mean = -(-described.column(place).num_values // max(1, described.num_rows))
+                mean = ceil_div(described.column(place).num_values, max(1, described.num_rows))
                 step = min(step, rows_per_block(mean))
             yield from file.iter_batches(
                 step, row_groups=[group], columns=list(columns), use_threads=False

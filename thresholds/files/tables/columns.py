@@ -16,16 +16,15 @@ from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds.files.source import Wanted
 
-Form = Literal["flat", "list", "mapping"]  # a mapping has label names for keys
-Kind = Literal[
-    "float", "int", "bool", "text", "none", "other"
-]  # "none": nothing but nulls or empty lists
+# A mapping has label names for keys.
+Form = Literal["flat", "list", "mapping"]
+# "none": nothing but nulls or empty lists.
+Kind = Literal["float", "int", "bool", "text", "none", "other"]
 
 SEPARATORS = "_.:/"
 NUMBERS = ("float", "int", "bool")  # kinds of columns
-_INDEX = re.compile(
-    r"|Unnamed: \d+|__index_level_\d+__"
-)  # as pandas calls an index without a name in a file
+# As pandas calls an index without a name in a file.
+_INDEX = re.compile(r"|Unnamed: \d+|__index_level_\d+__")
 _SHOWN = 5
 
 
@@ -93,9 +92,8 @@ class ColumnChoice(NamedTuple):
     columns: tuple[str, ...]
     names: tuple[str, ...] | None  # of the labels, in the order of the columns
     form: Literal["wide", "list", "mapping"]
-    order: tuple[int, ...] | None = (
-        None  # of the values of a mapping, to be put into that of the labels
-    )
+    # Of the values of a mapping, to be put into that of the labels.
+    order: tuple[int, ...] | None = None
 
 
 Columns = Mapping[str, Column]

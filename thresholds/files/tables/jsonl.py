@@ -15,16 +15,16 @@ from thresholds.files.tables.columns import Batch, Column, Form, Kind, ListColum
 _LOOKED_AT = 1000  # rows that tell what columns hold, or fewer if they are long
 _BLOCK_BYTES = 2**22  # of text that is read at once
 
+# Kinds of columns in words for people.
 _WORDS = {
     "float": "numbers",
     "int": "whole numbers",
     "bool": "true or false",
     "none": "labels",
-}  # for people
+}
 
-_DTYPES: dict[
-    Kind, tuple[Any, tuple[type, ...]]
-] = {  # dtypes, and the types of JSON that go into them
+# The dtype of each kind of column, and the types of JSON that go into it.
+_DTYPES: dict[Kind, tuple[Any, tuple[type, ...]]] = {
     "bool": (np.bool_, (bool,)),
     "int": (np.int64, (int,)),
     "none": (np.float64, ()),
@@ -93,9 +93,8 @@ class JsonLines(Table):
                 if not line.strip():
                     continue
                 try:
-                    row = read_json(
-                        line, constants=True
-                    )  # What is used of NaN is refused as a score.
+                    # NaN is read: where it is used, it is refused as a score.
+                    row = read_json(line, constants=True)
                 except InputError as error:
                     raise InputError(
                         f"{self._path} has no JSON in line {number}: {error}"

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.sparse import to_dense
 from thresholds._arrays.types import Dense, Ints, Scores, Words
 from thresholds._kernels.counting import ROWS_AT_ONCE
@@ -53,12 +53,12 @@ class Blocks:
             return 1
         # The least number of rows that fill whole words, as often as makes a row long enough.
         whole_words = _WORD // math.gcd(self.n_labels, _WORD)
-        return whole_words * -(-_MIN_COLUMNS // (self.n_labels * whole_words))
+        return whole_words * ceil_div(_MIN_COLUMNS, self.n_labels * whole_words)
 
     @property
     def n_columns(self) -> int:
         """Number of columns, the last of which may belong to no label, in whole words."""
-        return -(-self.n_labels * self.rows_side_by_side // _WORD) * _WORD
+        return ceil_div(self.n_labels * self.rows_side_by_side, _WORD) * _WORD
 
     @property
     def column_labels(self) -> Ints:
@@ -68,9 +68,9 @@ class Blocks:
     @property
     def block_rows(self) -> int:
         """Number of rows of a block."""
-        all_rows = -(-self.n_rows // self.rows_side_by_side)
+        all_rows = ceil_div(self.n_rows, self.rows_side_by_side)
         block_rows = min(all_rows, max(1, _MAX_CELLS // self.n_columns))
-        return -(-block_rows // ROWS_AT_ONCE) * ROWS_AT_ONCE
+        return ceil_div(block_rows, ROWS_AT_ONCE) * ROWS_AT_ONCE
 
     def to_columns(self, label_values: npt.NDArray[Number], filling: float) -> npt.NDArray[Number]:
         """Repeat values (..., n_labels) for every column, (..., n_columns)."""

@@ -91,7 +91,8 @@ class Candidates:
         # Keep everything between the outermost intervals that are left.
         first = out.argmin(axis=0)  # (n_labels,) the cut above them
         last = len(out) - out[::-1].argmin(axis=0)  # (n_labels,) the cut below them
-        last = np.where(out.all(axis=0), 0, last)  # Nothing is left: predicting nothing is best.
+        # Nothing is left, and predicting nothing is best: an empty interval above all scores.
+        last = np.where(out.all(axis=0), 0, last)
         return cls(
             low=_at_cut(cuts, last),
             high=_at_cut(cuts, first),
@@ -144,4 +145,5 @@ class Candidates:
 
 def _at_cut(values: npt.NDArray[Any], cut: Ints) -> npt.NDArray[Any]:
     """Return the values (n_cuts, ..., n_labels) of each label at its own cut, (..., n_labels)."""
+    # NumPy puts the axis of labels first, as the two lists of places stand apart; `.T` puts it last.
     return values[cut, ..., np.arange(cut.size)].T

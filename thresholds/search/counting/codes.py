@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from thresholds._arrays.blocks import ceil_div
 from thresholds._arrays.types import Codes, Dense, Scores, SmallInts
 from thresholds._kernels.counting import (
     LOWEST_CODE,
@@ -155,7 +156,7 @@ class CodedCuts:
 
     def over(self, blocks: Blocks) -> "Counter":
         """Begin to count at the cuts."""
-        width = -(-blocks.n_columns // _REGISTER_BYTES) * _REGISTER_BYTES
+        width = ceil_div(blocks.n_columns, _REGISTER_BYTES) * _REGISTER_BYTES
         under = np.full((len(self.cuts), width), _HIGHEST_CODE, np.int8)
         label_under = self.under[:, blocks.labels]  # (n_cuts, n_labels)
         under[:, : blocks.n_columns] = blocks.to_columns(label_under, _HIGHEST_CODE)

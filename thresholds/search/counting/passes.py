@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from thresholds._arrays import threads
-from thresholds._arrays.blocks import equal_parts
+from thresholds._arrays.blocks import ceil_div, equal_parts
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Dense, Floats, Ints, Scores
 from thresholds._kernels._jit import StandIns
@@ -39,8 +39,8 @@ from thresholds.search.staircase import Staircase, map_labels
 
 Result = TypeVar("Result")
 
-# When sorting is faster.
-_WORTH_COUNTING = 2**19  # cells: sorting fewer is faster, a third for many labels
+# When sorting is faster. (One cut for all labels has another limit, in `one_cut.py`.)
+_WORTH_COUNTING = 2**19  # cells: fewer are sorted in less time than counting takes
 _SECONDS_PER_CELL = 3e-8  # that stand-ins take, about
 _SECONDS_PER_CELL_JOINTLY = 2e-7  # as many in a joint search
 _SECONDS_PER_LABEL = 1e-4
@@ -61,7 +61,7 @@ _N_CUTS = 32
 _MIN_NOTES = 128  # positives of a label, or more, at whose quantiles cuts lie
 
 
-def useful_staircases(
+def map_useful_steps(
     problem: Problem,
     function: Callable[[Staircase], Result],
     beta: float,
@@ -76,7 +76,7 @@ def useful_staircases(
     passes = _Passes(problem, n_jobs, progress)
 
     # 1. Note some positives of each label: their quantiles are good places to cut.
-    piece_positives, quantiles = passes.note()
+    piece_positives, quantiles = passes.find_quantiles()
     coded = CodedCuts.near(quantiles)
 
     # 2. Count at these cuts: that bounds where the best cut may lie.
@@ -89,7 +89,7 @@ def useful_staircases(
     room = max(n_bytes // _PART_OF_MEMORY - positives.keys.nbytes, _MIN_PANEL_BYTES)
     results = []
     for panel in candidates.panels(room // problem.dtype.itemsize):
-        results += passes.settle(positives, candidates, panel, function)
+        results += passes.collect_and_sort(positives, candidates, panel, function)
     return results
 
 
@@ -107,19 +107,21 @@ class _Passes:
         n_samples = self.problem.n_samples
         n_workers = workers(self.n_jobs)
         n_cells = n_samples * min(self.problem.n_labels, _MAX_STRIPE)  # of a stripe
-        n_stripes = -(-self.problem.n_labels // _MAX_STRIPE)
-        for_threads = -(-_TASKS_PER_THREAD * n_workers // n_stripes)
-        wanted = max(for_threads, -(-n_cells // _MAX_CELLS_PER_TASK))
+        n_stripes = ceil_div(self.problem.n_labels, _MAX_STRIPE)
+        for_threads = ceil_div(_TASKS_PER_THREAD * n_workers, n_stripes)
+        wanted = max(for_threads, ceil_div(n_cells, _MAX_CELLS_PER_TASK))
         # No thread should wait for the last piece of another.
-        even = -(-wanted // n_workers) * n_workers
+        even = ceil_div(wanted, n_workers) * n_workers
         n_pieces = max(1, min(even, n_cells // _MIN_CELLS_PER_TASK, _MAX_PIECES))
         return list(equal_parts(slice(0, n_samples), n_pieces))
 
-    def note(self) -> tuple[Ints, Scores]:
+    def find_quantiles(self) -> tuple[Ints, Scores]:
         """Return positives (n_pieces, n_labels), and quantiles (_N_CUTS, n_labels) of some scores."""
         # In one array, (n_pieces, 1 + n_notes, n_labels): the positives, and the scores of the
         # first ones.
-        notes = self._over_blocks(self._notes).reshape(len(self.rows), -1, self.problem.n_labels)
+        notes = self._over_blocks(self._note_first).reshape(
+            len(self.rows), -1, self.problem.n_labels
+        )
         positives = notes[:, 0].astype(np.int64)
         scores = notes[:, 1:].reshape(-1, self.problem.n_labels)  # (n_pieces * n_notes, n_labels)
 
@@ -131,16 +133,17 @@ class _Passes:
         quantiles = np.take_along_axis(falling, np.maximum(at, 0), axis=0)
         return positives, np.where(n_known > 0, quantiles, falling.dtype.type(np.inf))
 
-    def _notes(self, blocks: Blocks) -> Floats:
+    def _note_first(self, blocks: Blocks) -> Floats:
         """Return positives, and the scores of the first ones or NaN, (1 + n_notes, n_labels)."""
         # Note in which rows of the blocks the first positives of each column are.
-        n_per_column = -(-_MIN_NOTES // (blocks.rows_side_by_side * len(self.rows)))
+        n_per_column = ceil_div(_MIN_NOTES, blocks.rows_side_by_side * len(self.rows))
         positives = np.zeros(blocks.n_columns, np.int32)
         noted = np.zeros(blocks.n_columns, np.int32)
         wanted = np.ones(blocks.n_columns, np.uint8)
         block_rows = np.zeros((blocks.n_columns, n_per_column), np.int32)
+        # The same memory as words: a column that has enough drops out of the mask at once.
+        mask = wanted.view(np.uint64)
         for first_row, words in blocks.truth():
-            mask = wanted.view(np.uint64)
             note_positives(words, first_row, positives, mask, wanted, noted, block_rows)
 
         # Which row of the matrix is that, and of which label? All arrays are
@@ -192,7 +195,7 @@ class _Passes:
         tp = np.concatenate(self._run(count_positives, _parts(positives.sizes), ""), axis=1)
         return positives, tp, piece_counts
 
-    def settle(
+    def collect_and_sort(
         self,
         positives: KeyLists,
         candidates: Candidates,
@@ -247,7 +250,7 @@ class _Passes:
     ) -> Dense:
         """Apply `function` to stripes of labels in pieces of rows; join these along `axis`."""
         labels = slice(0, self.problem.n_labels) if labels is None else labels
-        n_stripes = -(-(labels.stop - labels.start) // _MAX_STRIPE)
+        n_stripes = ceil_div(labels.stop - labels.start, _MAX_STRIPE)
         stripes = list(equal_parts(labels, n_stripes))
         tasks = [Blocks(self.problem, stripe, rows) for stripe in stripes for rows in self.rows]
         results = self._run(function, tasks, title)

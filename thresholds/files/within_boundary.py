@@ -8,7 +8,7 @@ from thresholds.files.converting import Converted
 from thresholds.files.source import Block, Source
 
 
-class Guarded(Converted):
+class WithinBoundary(Converted):
     """The rows of a file, read within the boundary, and as many as it says to have."""
 
     def __init__(self, source: Source, path: str) -> None:
