@@ -8,50 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from thresholds._version import __version__ as __version__
 
-__all__ = [
-    "Accumulator",
-    "BatchEffect",
-    "CalibratedRule",
-    "CalibrationMeasures",
-    "Calibrator",
-    "Comparison",
-    "CrossFit",
-    "Diagnosis",
-    "ExpectedDiagnosis",
-    "FixedRule",
-    "GuardReport",
-    "InputError",
-    "InstanceRule",
-    "RegionRule",
-    "RowOrderWarning",
-    "RuleDifference",
-    "ScoreRangeWarning",
-    "Shrink",
-    "ThresholdRule",
-    "TopKRule",
-    "UndefinedMetricWarning",
-    "batch_effect",
-    "calibrate",
-    "compare",
-    "cross_fit",
-    "diagnose",
-    "diagnose_expected",
-    "diff_rules",
-    "expected_f",
-    "fit_empirical",
-    "fit_expected",
-    "fit_regions",
-    "fit_top_k",
-    "from_label_lists",
-    "load_rule",
-    "measure_calibration",
-    "metrics",
-    "multilabel_folds",
-    "predict_by_batch",
-    "sklearn",
-    "to_label_lists",
-]
-
 _HOME = {
     "Accumulator": "fitting.accumulator",
     "BatchEffect": "fitting.batches",
@@ -94,42 +50,50 @@ _HOME = {
     "to_label_lists": "data.label_lists",
 }
 
+__all__ = sorted([*_HOME, "metrics", "sklearn"])
+
 if TYPE_CHECKING:
-    from thresholds import metrics, sklearn
-    from thresholds._checks import InputError, RowOrderWarning
-    from thresholds.calibration import (
-        CalibratedRule,
-        CalibrationMeasures,
-        Calibrator,
-        calibrate,
-        measure_calibration,
-    )
-    from thresholds.comparison.compare import compare
-    from thresholds.comparison.differences import RuleDifference, diff_rules
-    from thresholds.comparison.result import Comparison
-    from thresholds.data.folds import multilabel_folds
-    from thresholds.data.label_lists import from_label_lists, to_label_lists
-    from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis, diagnose, diagnose_expected
-    from thresholds.expectation.value import expected_f
-    from thresholds.fitting.accumulator import Accumulator
-    from thresholds.fitting.batches import BatchEffect, batch_effect, predict_by_batch
-    from thresholds.fitting.empirical import fit_empirical
-    from thresholds.fitting.expected import fit_expected
-    from thresholds.fitting.regions import fit_regions
-    from thresholds.fitting.top_k import fit_top_k
-    from thresholds.guards.shrink import Shrink
-    from thresholds.metrics import UndefinedMetricWarning
-    from thresholds.rule import (
-        FixedRule,
-        GuardReport,
-        InstanceRule,
-        RegionRule,
-        ScoreRangeWarning,
-        ThresholdRule,
-        TopKRule,
-        load_rule,
-    )
-    from thresholds.validation.cross_fit import CrossFit, cross_fit
+    from thresholds import metrics as metrics
+    from thresholds import sklearn as sklearn
+    from thresholds._checks import InputError as InputError
+    from thresholds._checks import RowOrderWarning as RowOrderWarning
+    from thresholds.calibration import CalibratedRule as CalibratedRule
+    from thresholds.calibration import CalibrationMeasures as CalibrationMeasures
+    from thresholds.calibration import Calibrator as Calibrator
+    from thresholds.calibration import calibrate as calibrate
+    from thresholds.calibration import measure_calibration as measure_calibration
+    from thresholds.comparison.compare import compare as compare
+    from thresholds.comparison.differences import RuleDifference as RuleDifference
+    from thresholds.comparison.differences import diff_rules as diff_rules
+    from thresholds.comparison.result import Comparison as Comparison
+    from thresholds.data.folds import multilabel_folds as multilabel_folds
+    from thresholds.data.label_lists import from_label_lists as from_label_lists
+    from thresholds.data.label_lists import to_label_lists as to_label_lists
+    from thresholds.diagnosis import Diagnosis as Diagnosis
+    from thresholds.diagnosis import ExpectedDiagnosis as ExpectedDiagnosis
+    from thresholds.diagnosis import diagnose as diagnose
+    from thresholds.diagnosis import diagnose_expected as diagnose_expected
+    from thresholds.expectation.value import expected_f as expected_f
+    from thresholds.fitting.accumulator import Accumulator as Accumulator
+    from thresholds.fitting.batches import BatchEffect as BatchEffect
+    from thresholds.fitting.batches import batch_effect as batch_effect
+    from thresholds.fitting.batches import predict_by_batch as predict_by_batch
+    from thresholds.fitting.empirical import fit_empirical as fit_empirical
+    from thresholds.fitting.expected import fit_expected as fit_expected
+    from thresholds.fitting.regions import fit_regions as fit_regions
+    from thresholds.fitting.top_k import fit_top_k as fit_top_k
+    from thresholds.guards.shrink import Shrink as Shrink
+    from thresholds.metrics import UndefinedMetricWarning as UndefinedMetricWarning
+    from thresholds.rule import FixedRule as FixedRule
+    from thresholds.rule import GuardReport as GuardReport
+    from thresholds.rule import InstanceRule as InstanceRule
+    from thresholds.rule import RegionRule as RegionRule
+    from thresholds.rule import ScoreRangeWarning as ScoreRangeWarning
+    from thresholds.rule import ThresholdRule as ThresholdRule
+    from thresholds.rule import TopKRule as TopKRule
+    from thresholds.rule import load_rule as load_rule
+    from thresholds.validation.cross_fit import CrossFit as CrossFit
+    from thresholds.validation.cross_fit import cross_fit as cross_fit
 
 
 def __getattr__(name: str) -> Any:
