@@ -10,11 +10,9 @@ from typing import Any
 from thresholds._checks import InputError, read_json
 
 _LONGEST = 200  # characters of what a parser says
-_OF_BAD_NUMBERS = (
-    None,
-    errno.EINVAL,
-    errno.EOVERFLOW,
-)  # an OSError's that a parser raised, or a place that is none
+
+# The `errno` of an OSError that a parser raised, or a seek to a place that is none.
+_OF_PARSERS = (None, errno.EINVAL, errno.EOVERFLOW)
 
 
 @contextmanager
@@ -28,7 +26,7 @@ def reading(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[N
     except InputError:
         raise
     except OSError as error:
-        if error.errno in _OF_BAD_NUMBERS:
+        if error.errno in _OF_PARSERS:
             raise unreadable(path, error, kind) from error
         error.filename = error.filename or os.fspath(path)
         raise
@@ -50,18 +48,26 @@ def reading_json(
 
 def unreadable(path: str | os.PathLike[str], error: object, kind: str | None = None) -> InputError:
     """Say that a file is damaged, or is not what its name says."""
-    if isinstance(error, MemoryError):
-        said = "it takes more memory than there is"
-    elif isinstance(error, RecursionError):
-        said = "it is nested too deeply"
-    else:
-        said = " ".join(str(error).split())
-        # A parser that stumbles, over an index for one, says little without the name of the error.
-        stumbled = isinstance(error, Exception) and not isinstance(
-            error, InputError | ValueError | OSError | EOFError
-        )
-        said = f"{type(error).__name__} {said}".strip() if stumbled or not said else said
-    said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}..."
+    message = _message(error)
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]}..."
     suffix = Path(path).suffix
-    kind = kind or (f"a {suffix} file" if suffix in (".npz", ".npy") else None)
-    return InputError(f"{path} cannot be read{'' if kind is None else f' as {kind}'}: {said}")
+    if not kind and suffix in (".npz", ".npy"):
+        kind = f"a {suffix} file"
+    as_kind = f" as {kind}" if kind else ""
+    return InputError(f"{path} cannot be read{as_kind}: {message}")
+
+
+def _message(error: object) -> str:
+    """Say what a parser stumbled over."""
+    if isinstance(error, MemoryError):
+        return "it takes more memory than there is"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    message = " ".join(str(error).split())
+
+    # Of an index that is out of range, for one, a parser says little without the name of the error.
+    speaks = isinstance(error, InputError | ValueError | OSError | EOFError)
+    if not message or (isinstance(error, Exception) and not speaks):
+        return f"{type(error).__name__} {message}".strip()
+    return message

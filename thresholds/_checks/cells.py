@@ -56,8 +56,9 @@ def label_at(column: int, label_names: Sequence[str] | None = None) -> str:
 def _first(array: Matrix, is_bad: Callable[[Dense], Dense]) -> tuple[int, int]:
     """Return row and column of the first bad cell, row by row."""
     if is_sparse(array):
-        at = int(np.flatnonzero(is_bad(array.data))[0])
-        return int(np.searchsorted(array.indptr, at, side="right")) - 1, int(array.indices[at])
+        entry = int(np.flatnonzero(is_bad(array.data))[0])
+        row = int(np.searchsorted(array.indptr, entry, side="right")) - 1
+        return row, int(array.indices[entry])
     for block in row_blocks(*array.shape):
         places = np.argwhere(is_bad(array[block]))
         if len(places):

@@ -19,8 +19,8 @@ def plain(value: object, name: str) -> Dense:
     frame = read_frame(value, name)
     value = value if frame is None else frame.cells
     is_list = isinstance(value, list | tuple)
-    parts: Any = value if is_list else [value]
-    if any(map(_has_masked, parts)):
+    items: Any = value if is_list else [value]
+    if any(map(_has_masked, items)):
         hint = ": use -inf for a label that must not be predicted" if name == "y_score" else ""
         raise InputError(f"{name} has masked cells, expected none{hint}")
     try:
@@ -34,9 +34,9 @@ def plain(value: object, name: str) -> Dense:
         ) from None
 
 
-def _has_masked(part: object) -> bool:
+def _has_masked(value: object) -> bool:
     """Whether an array has masked cells."""
-    return isinstance(part, np.ma.MaskedArray) and bool(np.ma.getmaskarray(part).any())
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.getmaskarray(value).any())
 
 
 def _plain_numbers(array: Dense, name: str) -> Dense:
@@ -71,22 +71,21 @@ def stacked(value: Any, name: str) -> Any:
 
     Such are the probabilities of scikit-learn's forests, trees and neighbours.
     """
-    if (
-        not isinstance(value, list | tuple)
-        or not value
-        or any(len(getattr(part, "shape", ())) != 2 for part in value)
-    ):
+    if not isinstance(value, list | tuple) or not value:
         return value
-    parts = [part.toarray() if is_sparse(part) else plain(part, name) for part in value]
-    if len({len(part) for part in parts}) > 1 or any(part.shape[1] > 2 for part in parts):
+    if any(len(getattr(item, "shape", ())) != 2 for item in value):
+        return value
+    arrays = [item.toarray() if is_sparse(item) else plain(item, name) for item in value]
+    has_one_length = len({len(array) for array in arrays}) == 1
+    if not has_one_length or any(array.shape[1] > 2 for array in arrays):
         raise InputError(
-            f"{name} is a list of arrays of shapes {parts[0].shape} to {parts[-1].shape}, expected (n_samples, 2), one"
-            " for each label; batches of rows need to be joined"
+            f"{name} is a list of arrays of shapes {arrays[0].shape} to {arrays[-1].shape}, expected (n_samples, 2),"
+            " one for each label; batches of rows need to be joined"
         )
-    for label, part in enumerate(parts):
-        if part.shape[1] != 2:
+    for label, array in enumerate(arrays):
+        if array.shape[1] != 2:
             raise InputError(
-                f"{name} has {part.shape[1]} column for label {label}, which had one class in training, expected 2: say"
-                " which by thresholds.sklearn.stack_scores(y_score, classes, n_labels)"
+                f"{name} has {array.shape[1]} column for label {label}, which had one class in training, expected 2:"
+                " say which by thresholds.sklearn.stack_scores(y_score, classes, n_labels)"
             )
-    return np.stack([part[:, 1] for part in parts], axis=1)
+    return np.stack([array[:, 1] for array in arrays], axis=1)

@@ -13,9 +13,9 @@ def read_json(content: bytes | str, *, constants: bool = False) -> Any:
     `constants` lets NaN and Infinity pass, where what is read is checked later. The `InputError` says what is wrong; of
     which file it is, the caller knows.
     """
-    strict: dict[str, Any] = (
-        {} if constants else {"parse_constant": _refuse_constant, "parse_float": _float}
-    )
+    strict: dict[str, Any] = {}
+    if not constants:
+        strict = {"parse_constant": _refuse_constant, "parse_float": _float}
     try:
         text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
         return json.loads(text, object_pairs_hook=_object, **strict)
@@ -31,12 +31,12 @@ def read_json(content: bytes | str, *, constants: bool = False) -> Any:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; a key must stand in it once."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         seen: set[str] = set()
         double = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise InputError(f"the key {shown(double)} stands twice in one object")
-    return found
+    return values
 
 
 def _refuse_constant(word: str) -> Any:

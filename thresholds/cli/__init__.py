@@ -18,9 +18,8 @@ from thresholds._checks import InputError
 from thresholds.cli import printing
 from thresholds.cli.parser import parser
 
-_ENDS = [
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-]  # Windows has no SIGHUP.
+# Signals that end a program; Windows has no SIGHUP.
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,21 +53,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @contextmanager
 def _as_a_program() -> Iterator[None]:
     """Print warnings in one line, and end on a signal as on an error, so that no temporary file is left."""
-    shown = warnings.showwarning
+    show_before = warnings.showwarning
     warnings.showwarning = _one_line_warning
-    alone = threading.current_thread() is threading.main_thread()
-    before = {number: signal.getsignal(number) for number in _ENDS} if alone else {}
-    for number, handler in before.items():
-        if handler not in (
-            signal.SIG_IGN,
-            None,
-        ):  # Under nohup SIGHUP is ignored; None is none of Python's.
+
+    # Only the main thread may handle signals.
+    handlers_before = {}
+    if threading.current_thread() is threading.main_thread():
+        handlers_before = {number: signal.getsignal(number) for number in _ENDS}
+    for number, handler in handlers_before.items():
+        # Under nohup SIGHUP is ignored; None is none of Python's.
+        if handler not in (signal.SIG_IGN, None):
             signal.signal(number, _end)
     try:
         yield
     finally:
-        warnings.showwarning = shown
-        for number, handler in before.items():
+        warnings.showwarning = show_before
+        for number, handler in handlers_before.items():
             if handler is not None:
                 signal.signal(number, handler)
 
@@ -95,9 +95,9 @@ def _print_no_more() -> None:
 
 def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning without the line of code that raised it."""
-    hint = (
-        "; --logits reads a file of logits" if type(message).__name__ == "ScoreRangeWarning" else ""
-    )
+    hint = ""
+    if type(message).__name__ == "ScoreRangeWarning":
+        hint = "; --logits reads a file of logits"
     printing.print_error(f"thresholds: warning: {message}{hint}")
 
 

@@ -19,16 +19,17 @@ _SHARE = "share"
 def conditions(text: str) -> dict[str, float]:
     """Read `NAME=BOUND,...`."""
     bounds: dict[str, float] = {}
-    for part in text.split(","):
-        name, equals, bound = (piece.strip() for piece in part.partition("="))
+    for condition in text.split(","):
+        name, equals, bound = condition.partition("=")
+        name = name.strip()
         if name not in (*_COUNTS, _SHARE) or not equals:
             expected = ", ".join((*_COUNTS, _SHARE))
             raise argparse.ArgumentTypeError(
-                f"{part.strip()!r} is no condition, expected NAME=BOUND, NAME in {expected}"
+                f"{condition.strip()!r} is no condition, expected NAME=BOUND, NAME in {expected}"
             )
         if name in bounds:
             raise argparse.ArgumentTypeError(f"{name} is given twice")
-        bounds[name] = _bound(name, bound)
+        bounds[name] = _bound(name, bound.strip())
     return bounds
 
 

@@ -48,8 +48,8 @@ def parser() -> argparse.ArgumentParser:
     )
     described.add_argument("--version", action="version", version=f"thresholds {__version__}")
     commands = described.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, (describe, run, said) in _COMMANDS.items():
-        command = commands.add_parser(name, help=said)
+    for name, (describe, run, about) in _COMMANDS.items():
+        command = commands.add_parser(name, help=about)
         command.set_defaults(run=run, status=0)
         describe(command)
     return described
@@ -187,9 +187,9 @@ def _demo(_: argparse.ArgumentParser) -> None:
     """Describe `demo`, which has no options."""
 
 
-def _add_split(command: argparse.ArgumentParser, said: str) -> None:
+def _add_split(command: argparse.ArgumentParser, about: str) -> None:
     """Add the choice of rows."""
-    command.add_argument("--split", choices=("calib", "test", "all"), help=said)
+    command.add_argument("--split", choices=("calib", "test", "all"), help=about)
 
 
 def _add_file(command: argparse.ArgumentParser) -> None:

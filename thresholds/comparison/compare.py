@@ -151,9 +151,8 @@ def _fit_and_compare(
     problem: Problem, sample_weight: object, beta: float, groups: object, random_state: int | None
 ) -> Comparison:
     """Fit the usual rules on half of the rows, and judge them on the other half."""
-    folds = multilabel_folds(
-        problem.truth, 2, groups=groups, random_state=random_state
-    )  # (n_samples,)
+    # (n_samples,)
+    folds = multilabel_folds(problem.truth, 2, groups=groups, random_state=random_state)
     weights = None if sample_weight is None else np.asarray(sample_weight)  # (n_samples,)
 
     def half(k: int) -> tuple[Matrix, Matrix, Any]:

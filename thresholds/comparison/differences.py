@@ -118,10 +118,10 @@ class RuleDifference(Result):
             return summary
         before = int(self.table["predicted_before"].sum())
         after = int(self.table["predicted_after"].sum())
-        of_new = f", and {int(self.predicted_new.sum()):,} of new labels" if self.new else ""
+        new = f", and {int(self.predicted_new.sum()):,} of new labels" if self.new else ""
         return (
             f"{summary}; on {counted(self.n_samples, 'row')} {before:,} -> {after:,} predictions"
-            f" ({_change(before, after)}){of_new}, {counted(self.rows_changed or 0, 'row')} decided differently"
+            f" ({_change(before, after)}){new}, {counted(self.rows_changed or 0, 'row')} decided differently"
         )
 
     def _largest_changes(self, k: int) -> Table:
@@ -281,9 +281,8 @@ def _decided(
         after += decided.sum(axis=0, dtype=np.int64)
         if restricted is None:
             continue
-        decided_before = restricted.decide(
-            _checks.in_order(block, common_labels), dense=dense
-        )  # (n_rows, n_common)
+        common_scores = _checks.in_order(block, common_labels)  # (n_rows, n_common)
+        decided_before = restricted.decide(common_scores, dense=dense)
         differs = _checks.in_order(decided, common_labels) != decided_before
         before += decided_before.sum(axis=0, dtype=np.int64)
         changed += differs.sum(axis=0, dtype=np.int64)
@@ -312,7 +311,11 @@ def _written(number: Any) -> str:
     """Write a threshold or a count."""
     if isinstance(number, np.integer):
         return f"{number:,}"
-    return {np.inf: "never", -np.inf: "always"}.get(float(number)) or f"{number:.6g}"
+    if np.isposinf(number):
+        return "never"
+    if np.isneginf(number):
+        return "always"
+    return f"{number:.6g}"
 
 
 def _change(before: int, after: int) -> str:

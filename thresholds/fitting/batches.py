@@ -5,7 +5,7 @@ probability 0.5, where the best F1 tends to 2/3 and half of it is asked for (Lip
 5.2).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,18 +176,7 @@ def batch_effect(
                 cuts, _ = best_cuts(Probabilities.of(batch), beta, pooled=False, n_jobs=1)
             return np.asarray(probability >= cuts)
 
-        # Halve the interval in which each label's break-even probability lies.
-        low = np.zeros(own.size)
-        high = np.ones(own.size)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            predicted = is_predicted(middle)
-            low = np.where(predicted, low, middle)
-            high = np.where(predicted, middle, high)
-
-        # 0 where any probability above 0 is predicted.
-        break_even = np.where(low > 0, high, 0.0)
-        return break_even, is_predicted(own)
+        return _break_even(is_predicted, own.size), is_predicted(own)
 
     effects = threads.run(
         effect, n_rows.tolist(), n_jobs=n_jobs, progress=progress, title="batches"
@@ -200,6 +189,20 @@ def batch_effect(
         predicted=np.stack([predicted for _, predicted in effects]),
         label_names=names,
     )
+
+
+def _break_even(is_predicted: Callable[[Floats], Booleans], n_labels: int) -> Floats:
+    """Return the lowest probability of each label that is predicted, by halving the interval it lies in."""
+    low = np.zeros(n_labels)
+    high = np.ones(n_labels)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        predicted = is_predicted(middle)
+        low = np.where(predicted, low, middle)
+        high = np.where(predicted, middle, high)
+
+    # 0 where any probability above 0 is predicted.
+    return np.where(low > 0, high, 0.0)
 
 
 def predict_by_batch(
@@ -220,10 +223,7 @@ def predict_by_batch(
     ----------
     probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
     batches : (n_samples,) what tells batches apart, such as the number, the name or the day of each row's batch
-    average, beta, per_label, zero_division : as in `fit_expected`
-    exact :
-        True: the exact expectation.
-        False (default): F of expected counts.
+    average, beta, per_label, zero_division, exact : as in `fit_expected`
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if it takes longer than a second
 

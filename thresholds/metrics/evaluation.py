@@ -52,9 +52,11 @@ class Evaluation:
         figures = [figure]
         if self.average == "f_of_averages" and figure.beta is not None:
             figures = [PRECISION, RECALL]
-        for part in figures:
-            is_undefined = np.isnan(part.ratio(counts))
-            undefined.warn(part.name, part.lacking, is_undefined, self.average, stacklevel=4)
+        for each_figure in figures:
+            is_undefined = np.isnan(each_figure.ratio(counts))
+            undefined.warn(
+                each_figure.name, each_figure.lacking, is_undefined, self.average, stacklevel=4
+            )
 
 
 def evaluate(

@@ -162,19 +162,19 @@ class _Writer:
         return "labels" if isinstance(self.targets, LabelMatrices) else "classes"
 
     @property
-    def figures(self) -> tuple[Figure, Figure, Figure]:
-        """Precision, recall and F."""
-        return PRECISION, RECALL, f_score(self.beta)
+    def f(self) -> Figure:
+        """F-beta."""
+        return f_score(self.beta)
 
     def labels(self, names: Sequence[str]) -> tuple[Row, ...]:
         """Return the row of each label."""
+        precision = self._each(PRECISION)
+        recall = self._each(RECALL)
+        f = self._each(self.f)
         shown = self.targets.in_weights(self.counts)
-        numerator, denominator = _fraction(self.beta)
-        denominators = _denominators(shown, self.beta)
         support = shown.positives.tolist()
-        precision, recall, f = (
-            each(figure, self.counts, self.value).tolist() for figure in self.figures
-        )
+        denominators = _denominators(shown, self.beta)
+        numerator, denominator = _fraction(self.beta)
         rows = []
         for j, name in enumerate(names):
             row = Row(
@@ -198,9 +198,10 @@ class _Writer:
         positives = shown.positives.sum().item()
 
         # Denominators, in words: over how many labels each figure is averaged, and how many are 0/0.
-        over_precision, over_recall, over_f = (
-            self._how_many(figure, self.counts, what) for figure in self.figures
-        )
+        over_precision = self._how_many(PRECISION, self.counts, what)
+        over_recall = self._how_many(RECALL, self.counts, what)
+        over_f = self._how_many(self.f, self.counts, what)
+        over_supported = _how_many(supported.tp.size, what)
         _, denominator = _fraction(self.beta)
         pooled_denominator = _denominators(shown.pooled(), self.beta).item()
         pooled = f"{denominator} = {_number(pooled_denominator)}"
@@ -210,7 +211,6 @@ class _Writer:
         weight = f"{over_f}, as none has positives"
         if positives:
             weight = f"{_number(positives)} positives"
-        over_supported = _how_many(supported.tp.size, what)
 
         averages = [
             _Average("micro", self.counts, f"{f} of tp, fp and fn added over the {what}", pooled),
@@ -236,33 +236,47 @@ class _Writer:
     def _row(self, average: "_Average", positives: float) -> Row:
         """Return the row of an average."""
         kind = average.name.removesuffix("_supported")
-        precision, recall, f = (
-            average_of(figure, average.counts, kind, self.value, self.targets.weights)
-            for figure in self.figures
-        )
+
+        def mean(figure: Figure) -> float:
+            return average_of(figure, average.counts, kind, self.value, self.targets.weights)
+
         return Row(
-            average.name, precision, recall, f, positives, average.formula, average.denominator
+            name=average.name,
+            precision=mean(PRECISION),
+            recall=mean(RECALL),
+            f=mean(self.f),
+            support=positives,
+            formula=average.formula,
+            denominator=average.denominator,
         )
+
+    def _each(self, figure: Figure) -> list[float]:
+        """Return a figure of each label."""
+        values: list[float] = each(figure, self.counts, self.value).tolist()
+        return values
 
     def _samples(self, matrices: LabelMatrices) -> "_Average":
         """Describe the mean over rows."""
-        f = self.figures[2]
         counts = matrices.by_sample()
         formula = f"mean of the rows' F{self.beta:g}"
-        over_rows = self._how_many(f, counts, "rows")
+        over_rows = self._how_many(self.f, counts, "rows")
         if matrices.weights is not None:
-            known = ~np.isnan(each(f, counts, self.value))
+            is_known = ~np.isnan(each(self.f, counts, self.value))  # (n_samples,)
+            weight = matrices.weights[is_known].sum() * matrices.unit
             formula += ", weighted"
-            over_rows += f", weight {_number(matrices.weights[known].sum() * matrices.unit)}"
+            over_rows += f", weight {_number(weight)}"
         return _Average("samples", counts, formula, over_rows)
 
     def note(self) -> str:
         """Say how often which figure is 0/0, and what became of it."""
         f = f"F{self.beta:g}"
-        names = ("precision", "recall", f)
-        reasons = ("no predictions", "no positives", "neither" if self.beta else "no predictions")
+        figures = (
+            ("precision", "no predictions", PRECISION),
+            ("recall", "no positives", RECALL),
+            (f, "neither" if self.beta else "no predictions", self.f),
+        )
         undefined_figures = []
-        for name, reason, figure in zip(names, reasons, self.figures, strict=True):
+        for name, reason, figure in figures:
             n_undefined = int(np.isnan(figure.ratio(self.counts)).sum())
             if n_undefined:
                 undefined_figures.append(f"{name} of {n_undefined} ({reason})")

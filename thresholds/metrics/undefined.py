@@ -16,8 +16,8 @@ def value_of(zero_division: object, *, warns: bool = True) -> float:
     """Check `zero_division` and give the number it stands for; "warn" only where there are warnings."""
     if warns and isinstance(zero_division, str) and zero_division == "warn":
         return 0.0
-    number = isinstance(zero_division, numbers.Real) and not isinstance(zero_division, bool)
-    if number and (zero_division in (0, 1) or zero_division != zero_division):
+    is_number = isinstance(zero_division, numbers.Real) and not isinstance(zero_division, bool)
+    if is_number and (zero_division in (0, 1) or zero_division != zero_division):
         return float(zero_division)  # type: ignore[arg-type]
     expected = "'warn', 0, 1 or nan" if warns else "0, 1 or nan"
     raise InputError(f"zero_division is {_checks.shown(zero_division)}, expected {expected}")

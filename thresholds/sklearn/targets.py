@@ -21,9 +21,7 @@ class Target:
 
     y: Any  # as estimators take it: (n_samples, n_labels) int64, dense or CSR; or (n_samples,) classes
     truth: Matrix  # (n_samples, n_labels) 0/1
-    classes: (
-        Dense | None
-    )  # of a vector: one or two, the last of two positive; None for an indicator
+    classes: Dense | None  # of a vector: one or two, the last of two positive
     label_names: tuple[str, ...] | None
 
     @classmethod

@@ -1,0 +1,190 @@
+"""How each library of frames gives its columns, and takes decisions: one reader and one maker for each."""
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Dense
+from thresholds._checks.labels import Names, names_of_labels, places
+from thresholds.errors import InputError, shown
+
+
+class Frame(NamedTuple):
+    """What a frame, or a single column, holds."""
+
+    cells: Dense  # (n_samples, n_labels), or (n_samples,) of a single column
+    names: Names | None  # of the columns; None for a single column
+    index: Any  # of a pandas object
+
+
+def _refuse_missing(row: int, column: object, name: str) -> None:
+    """Refuse a cell without a value."""
+    raise InputError(
+        f"{name} has no value at row {row}, column {shown(column)}, expected one in every cell"
+    )
+
+
+def _read_pandas(pandas: Any, value: Any, name: str) -> Frame | None:
+    """Read a pandas frame, of nullable or Arrow types, too, or a series."""
+    if isinstance(value, pandas.Series):
+        return Frame(_pandas_column(value, name), None, value.index)
+    if not isinstance(value, pandas.DataFrame):
+        return None
+    names = _names(value.columns, name)
+    if len(set(value.dtypes)) == 1 and isinstance(value.dtypes.iloc[0], np.dtype):
+        return Frame(value.to_numpy(), names, value.index)
+    columns = [_pandas_column(value.iloc[:, j], name) for j in range(len(names))]
+    return Frame(_side_by_side(columns, names, len(value), name), names, value.index)
+
+
+def _pandas_column(series: Any, name: str) -> Dense:
+    """Read a column, which may be of a type that knows missing values."""
+    if isinstance(series.dtype, np.dtype):
+        return np.asarray(series.to_numpy())
+    absent = series.isna().to_numpy()
+    if absent.any():
+        _refuse_missing(int(absent.argmax()), series.name, name)
+    dtype = getattr(series.dtype, "numpy_dtype", getattr(series.dtype, "subtype", None))
+    if not isinstance(dtype, np.dtype):
+        dtype = np.dtype(object)
+    try:
+        return np.asarray(series.to_numpy(dtype))
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{name} has dtype {series.dtype} in column {shown(series.name)}, expected numbers"
+        ) from None
+
+
+def _side_by_side(columns: list[Dense], names: Names, n_rows: int, name: str) -> Dense:
+    """Return columns of numbers or truth values as a matrix."""
+    for column, label in zip(columns, names, strict=True):
+        if column.dtype.kind not in "biufO":
+            raise InputError(
+                f"{name} has dtype {column.dtype} in column {shown(label)}, expected real numbers"
+            )
+        if column.dtype.kind == "O":
+            _refuse_objects(column, label, name)
+    return np.stack(columns, axis=1) if columns else np.empty((n_rows, 0))
+
+
+def _refuse_objects(column: Dense, label: str, name: str) -> None:
+    """Refuse a column with anything but real numbers, an id perhaps."""
+    for row, cell in enumerate(column):
+        if not isinstance(cell, Real | np.bool_):
+            kind = type(cell).__name__
+            raise InputError(
+                f"{name} has {shown(cell)} ({kind}) at row {row}, column {shown(label)}, expected numbers"
+            )
+
+
+def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> Any:
+    """Make a pandas object."""
+    if isinstance(value, pandas.Series):
+        return pandas.Series(cells[:, 0], index=value.index, name=value.name)
+    if not isinstance(value, pandas.DataFrame):
+        return None
+    own = tuple(map(str, value.columns))
+    ordered = _as_columns(cells, names, own)
+    return pandas.DataFrame(ordered, index=value.index, columns=value.columns)
+
+
+def _read_polars(polars: Any, value: Any, name: str) -> Frame | None:
+    """Read a Polars frame or series."""
+    if isinstance(value, polars.LazyFrame):
+        raise InputError(f"{name} is a LazyFrame, expected its data: collect() it")
+    if isinstance(value, polars.Series):
+        return Frame(_polars_column(polars, value, name), None, None)
+    if not isinstance(value, polars.DataFrame):
+        return None
+    columns = [_polars_column(polars, series, name) for series in value]
+    names = _names(value.columns, name)
+    return Frame(_side_by_side(columns, names, value.height, name), names, None)
+
+
+def _polars_column(polars: Any, series: Any, name: str) -> Dense:
+    """Read a column; integers of 128 bits and decimals, which NumPy has not, as float64."""
+    if series.null_count():
+        _refuse_missing(int(series.is_null().arg_max()), series.name, name)
+    dtype = series.dtype
+    if dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype)):
+        series = series.cast(polars.Float64)
+    return np.asarray(series.to_numpy())
+
+
+def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> Any:
+    """Make a Polars object."""
+    if isinstance(value, polars.Series):
+        return polars.Series(value.name, cells[:, 0])
+    if not isinstance(value, polars.DataFrame):
+        return None
+    ordered = _as_columns(cells, names, tuple(value.columns))
+    return polars.DataFrame(
+        {column: ordered[:, j].copy() for j, column in enumerate(value.columns)}
+    )
+
+
+def _read_arrow(pyarrow: Any, value: Any, name: str) -> Frame | None:
+    """Read a PyArrow table, batch of records, or array."""
+    if isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):
+        return Frame(_arrow_column(pyarrow, value, "", name), None, None)
+    if not isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
+        return None
+    names = _names(value.schema.names, name)
+    columns = [
+        _arrow_column(pyarrow, column, label, name)
+        for column, label in zip(value.columns, names, strict=True)
+    ]
+    return Frame(_side_by_side(columns, names, value.num_rows, name), names, None)
+
+
+def _arrow_column(pyarrow: Any, column: Any, label: str, name: str) -> Dense:
+    """Read a column; decimals, which NumPy has not, as float64."""
+    if column.null_count:
+        is_null = column.is_null().to_numpy(zero_copy_only=False)
+        _refuse_missing(int(np.argmax(is_null)), label, name)
+    if pyarrow.types.is_decimal(column.type):
+        column = column.cast(pyarrow.float64())
+    return np.asarray(column)
+
+
+def _make_arrow(pyarrow: Any, cells: Any, value: Any, names: Names | None) -> Any:
+    """Make a PyArrow object."""
+    if isinstance(value, pyarrow.ChunkedArray):
+        return pyarrow.chunked_array([cells[:, 0].copy()])
+    if isinstance(value, pyarrow.Array):
+        return pyarrow.array(cells[:, 0].copy())
+    if not isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
+        return None
+    ordered = _as_columns(cells, names, tuple(value.schema.names))
+    arrays = [pyarrow.array(ordered[:, j].copy()) for j in range(ordered.shape[1])]
+    return type(value).from_arrays(arrays, names=value.schema.names)
+
+
+def _as_columns(cells: Any, names: Names | None, own: Names | None) -> Any:
+    """Return columns, which are those of `names`, in the order of a frame's own names."""
+    order = places(names, own, "label_names", "the columns of the frame")
+    return cells if order is None else cells[:, order]
+
+
+def _names(columns: Any, name: str) -> Names:
+    """Return column names as label names: strings, or whole numbers as text."""
+    for column in columns:
+        if str(column).startswith("__index_level_"):
+            raise InputError(
+                f"{name} has the column {shown(column)}, an index of pandas, expected labels alone: drop it"
+            )
+        if isinstance(column, bool) or not isinstance(column, str | int | np.integer):
+            raise InputError(
+                f"{name} has the column {shown(column)}, expected a string or a whole number as its name"
+            )
+    try:
+        return names_of_labels([str(column) for column in columns])
+    except InputError as error:
+        message = str(error).replace("label_names has", "the columns have")
+        raise InputError(f"{name}: {message}") from None
+
+
+# By the name of the library: read a value of it, None for what is none; make what is like a value from cells.
+READERS = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arrow}
+MAKERS = {"pandas": _make_pandas, "polars": _make_polars, "pyarrow": _make_arrow}
