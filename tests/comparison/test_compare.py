@@ -53,7 +53,7 @@ def test_rules_fitted_on_the_judged_rows_are_named() -> None:
     assert f"rules as given, judged on {len(judge)} rows; fitted on these: here, whose figures" in str(found)
     others = thresholds.compare({"elsewhere": elsewhere}, TRUTH[judge], SCORES[judge])
     assert others.fitted_here == ()
-    assert "for a rule that was fitted on any of them, figures are too high" in str(others)
+    assert "the figures of a rule that was fitted on any of them are too high" in str(others)
 
 
 def test_what_is_for_rules_that_are_fitted_is_refused_with_others() -> None:
@@ -98,9 +98,9 @@ def test_the_command_line_judges_saved_rules(tmp_path: Path, capsys: pytest.Capt
         assert row["macro"] == pytest.approx(expected[name].macro, rel=1e-14)
     assert printed["n_judged"] == 100
     assert cli.main(["compare", scores, "--rule", macro]) == 0
-    assert "rules as given, judged on 100 rows" in capsys.readouterr().out
+    assert "rules as given, judged on the 100 rows of test_idx; the figures" in capsys.readouterr().out
     assert cli.main(["compare", scores, "--rule", macro, "--split", "all"]) == 0
-    assert "judged on 200 rows" in capsys.readouterr().out
+    assert "judged on all 200 rows; " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

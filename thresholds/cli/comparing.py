@@ -77,7 +77,7 @@ def _saved_rules(
     options: argparse.Namespace, data: "LabelledFile"
 ) -> tuple["Comparison", dict[str, Any]]:
     """Judge saved rules on the test rows, with the file's labels in the order of the first rule's."""
-    from thresholds.comparison.compare import compare
+    from thresholds.comparison.compare import about_given_rules, compare
     from thresholds.rule import load_rule
 
     fit_options.refuse_unused(options, ("beta",), _OF_FIT, "--rule")
@@ -93,7 +93,7 @@ def _saved_rules(
     scores = reading.taken(data.y_score, rows)
     result = compare(rules, truth, scores, beta=fit_options.read_all(options)["beta"])
     about = {"split": which, "n_judged": len(rows)}
-    return replace(result, rows=f"{result.rows} ({which})"), about
+    return replace(result, rows=about_given_rules(which, result.fitted_here)), about
 
 
 def demo(_: argparse.Namespace) -> None:

@@ -142,7 +142,7 @@ def _judged(rules: Mapping[str, Rule], problem: Problem, beta: float) -> Compari
         labels_gold_often=int(np.count_nonzero(is_often)),
         labels_tested=int(np.count_nonzero(~np.isnan(evidence_of_labels.p_backwards))),
         backwards=tuple(names[backwards].tolist()),
-        rows=_about_rows(problem.n_samples, fitted_here),
+        rows=about_given_rules(counted(problem.n_samples, "row"), fitted_here),
         fitted_here=fitted_here,
     )
 
@@ -200,11 +200,11 @@ def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> 
     return tuple(names)
 
 
-def _about_rows(n_samples: int, fitted_here: tuple[str, ...]) -> str:
-    """Say of rules that were given on which rows they are judged."""
-    judged = f"rules as given, judged on {counted(n_samples, 'row')}"
+def about_given_rules(rows: str, fitted_here: tuple[str, ...]) -> str:
+    """Say of rules that were given on which rows they are judged, and which were fitted on these."""
+    judged = f"rules as given, judged on {rows}"
     if not fitted_here:
-        return f"{judged}: for a rule that was fitted on any of them, figures are too high"
+        return f"{judged}; the figures of a rule that was fitted on any of them are too high"
     names = ", ".join(fitted_here)
     return f"{judged}; fitted on these: {names}, whose figures are too high"
 
