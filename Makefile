@@ -1,6 +1,8 @@
 # `make demo` and `make test` do all their own set-up, in .venv.
 
 PYTHON ?= python3
+# Tests start many processes: what one has compiled to bytecode, others load, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 # Python compiles a module when it is first imported; most never are.

@@ -58,9 +58,30 @@ def test_rules_fitted_on_the_judged_rows_are_named() -> None:
 
 def test_what_is_for_rules_that_are_fitted_is_refused_with_others() -> None:
     rules = {"fixed": thresholds.FixedRule(0.5, 4)}
-    for name, value in (("groups", np.arange(200)), ("label_names", NAMES)):
-        with pytest.raises(InputError, match=f"^{name} is given with rules, expected None"):
+    given = (
+        ("groups", np.arange(200), None),
+        ("label_names", NAMES, None),
+        ("missing", -1.0, 0.0),
+        ("random_state", 3, 0),
+    )
+    for name, value, default in given:
+        with pytest.raises(InputError, match=f"^{name} is given with rules, expected {default}"):
             thresholds.compare(rules, TRUTH, SCORES, **{name: value})
+
+
+def test_a_rule_of_another_number_of_labels_is_named() -> None:
+    rules = {"four": thresholds.FixedRule(0.5, 4), "three": thresholds.FixedRule(0.5, 3)}
+    with pytest.raises(InputError, match=r"^y_score has 4 labels, expected 3 as the rule 'three' has"):
+        thresholds.compare(rules, TRUTH, SCORES)
+
+
+def test_there_must_be_two_halves() -> None:
+    with pytest.raises(InputError, match=r"^y_true has 1 row, expected at least 2: a half to fit on, and one to judge"):
+        thresholds.compare(None, TRUTH[:1], SCORES[:1])
+    with pytest.raises(InputError, match=r"^y_true has 1 group, expected at least 2"):
+        thresholds.compare(None, TRUTH, SCORES, groups=np.zeros(200, int))
+    with pytest.raises(InputError, match=r"^sample_weight is 0 for every row of the half to (fit on|judge), expected"):
+        thresholds.compare(None, TRUTH, SCORES, sample_weight=np.eye(200)[3])
 
 
 # The command line

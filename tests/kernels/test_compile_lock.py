@@ -1,6 +1,7 @@
 """Of several processes that need a kernel at once, one compiles it; none waits for what does not come."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -137,3 +138,62 @@ def test_where_nothing_can_be_locked_nobody_waits(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(_compile_lock, "_lock", refuse)
     assert not CompileLock(tmp_path / "kernel.lock").acquire()
     assert CompileLock.patience > 0
+
+
+HOLD_AND_FORK = """
+import os, pathlib, sys, time
+from thresholds._kernels._compile_lock import CompileLock
+assert CompileLock(pathlib.Path(sys.argv[1])).acquire()
+if os.fork() == 0:
+    print("forked", flush=True)
+    time.sleep(60)
+    os._exit(0)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_child_does_not_keep_the_lock_of_a_parent_that_is_killed(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.lock"
+    command = [sys.executable, "-c", HOLD_AND_FORK, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "forked\n"
+        try:
+            assert not is_free(path)
+            process.kill()
+            process.wait()
+            assert is_free(path)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+WAIT_FOR_ANOTHER = """
+import pathlib, sys
+from thresholds._arrays.threads import on_threads
+from thresholds._kernels._compile_lock import CompileLock
+
+def wait(_):
+    print("waiting", flush=True)
+    return CompileLock(pathlib.Path(sys.argv[1])).acquire()
+
+try:
+    on_threads(wait, range(2), 2)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_ends_the_wait_for_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.lock"
+    lock = CompileLock(path)
+    assert lock.acquire()
+    command = [sys.executable, "-c", WAIT_FOR_ANOTHER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == 2 * ["waiting\n"]
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=30)
+    lock.release()
+    assert said == "interrupted\n"

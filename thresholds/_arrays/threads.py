@@ -3,6 +3,7 @@
 import numbers
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,8 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 ALL_CORES = -1
+
+INTERRUPTED = threading.Event()  # set while threads that are no longer needed are waited for
 
 _PATIENCE = 1.0  # seconds before a progress bar shows
 _WIDTH = 30
@@ -70,7 +73,8 @@ def on_threads(
 ) -> list[Result]:
     """Apply `function` to every task; results come in the order of the tasks, and `after` is called for each.
 
-    When it is interrupted, tasks that wait are dropped, and threads joined.
+    When it is interrupted, tasks that have not begun are dropped, and threads joined; `INTERRUPTED` asks those that
+    only wait to hurry.
     """
 
     def finished(result: Result) -> Result:
@@ -82,12 +86,18 @@ def on_threads(
     pool = ThreadPoolExecutor(n_workers)
     try:
         return [finished(result) for result in pool.map(function, tasks)]
+    except KeyboardInterrupt:
+        INTERRUPTED.set()
+        raise
     finally:
         try:
             pool.shutdown(wait=True, cancel_futures=True)
         except KeyboardInterrupt:  # as threads were waited for
+            INTERRUPTED.set()
             pool.shutdown(wait=True)
             raise
+        finally:
+            INTERRUPTED.clear()
 
 
 class Bar:

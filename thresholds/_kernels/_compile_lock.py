@@ -1,16 +1,19 @@
 """A lock beside Numba's cache: of several processes that need a kernel at once, one compiles it and the others load it.
 
-The operating system keeps the lock on an open file and takes it back when the process ends, however it ends. The file
-itself stays: to delete it would be a race. Where no file can be made or locked, everybody compiles.
+The operating system keeps the lock on an open file and takes it back when the process ends, however it ends: a child
+that was forked meanwhile closes its copy of the file at once. The file itself stays: to delete it would be a race.
+Where no file can be made or locked, everybody compiles.
 """
 
 import contextlib
 import errno
+import os
 import sys
 import time
 from pathlib import Path
 from typing import IO, ClassVar
 
+from thresholds._arrays.threads import INTERRUPTED
 from thresholds._kernels.notice import NOTICE
 
 if sys.platform == "win32":
@@ -30,7 +33,7 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def _unlock(file: IO[bytes]) -> None:
-        # Closing is not enough: a child that was forked may hold the file, too.
+        # Closing is not enough: a child that is just being forked may hold the file, too.
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
@@ -43,6 +46,7 @@ class CompileLock:
 
     # Seconds for one kernel, whose holder may be stopped; then none is waited for.
     patience: ClassVar[float] = 120.0
+    open_files: ClassVar[set[IO[bytes]]] = set()
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -54,7 +58,8 @@ class CompileLock:
             return False
         self.release()
         try:
-            self._file = self._path.open("ab")
+            self._file = self._path.open("ab", buffering=0)
+            CompileLock.open_files.add(self._file)
             if not self._tried(self._file):
                 self._wait(self._file)
         except OSError:
@@ -68,7 +73,8 @@ class CompileLock:
         """Let others in, if the lock is held."""
         file, self._file = self._file, None
         if file is not None:
-            with contextlib.suppress(OSError):
+            CompileLock.open_files.discard(file)
+            with contextlib.suppress(OSError, ValueError):  # ValueError in a forked child
                 _unlock(file)
             with contextlib.suppress(OSError):
                 file.close()
@@ -89,9 +95,23 @@ class CompileLock:
         NOTICE.begin()
         try:
             while not self._tried(file):
+                if INTERRUPTED.is_set():  # To compile takes seconds, to wait perhaps two minutes.
+                    raise TimeoutError
                 if time.monotonic() > end:
                     CompileLock.patience = 0.0
                     raise TimeoutError
                 time.sleep(_BETWEEN_TRIES)
         finally:
             NOTICE.end()
+
+
+def _close_in_child() -> None:
+    """Leave the locks to the parent: closing a copy of a file gives no lock back."""
+    for file in CompileLock.open_files:
+        with contextlib.suppress(OSError):
+            file.close()
+    CompileLock.open_files.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)

@@ -14,7 +14,7 @@ from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.comparison.result import OFTEN, Comparison, Measures
 from thresholds.comparison.usual_rules import fit_all
-from thresholds.data.folds import SEED, STRATIFIED, multilabel_folds
+from thresholds.data.folds import SEED, STRATIFIED, group_numbers, multilabel_folds
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import Criteria, Evidence, evidence_of
 from thresholds.diagnosis.states import are_backwards, states_of
@@ -83,10 +83,16 @@ def compare(
             y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
         )
         return _fit_and_compare(problem, sample_weight, beta, groups, random_state)
-    for name, value in (("groups", groups), ("label_names", label_names)):
-        if value is not None:
+    only_for_fits = (  # with their defaults
+        ("groups", groups, None),
+        ("label_names", label_names, None),
+        ("random_state", random_state, SEED),
+        ("missing", missing, 0.0),
+    )
+    for name, value, default in only_for_fits:
+        if value is not default and not (isinstance(value, int | float) and value == default):
             raise InputError(
-                f"{name} is given with rules, expected None: they are for rules that are fitted here"
+                f"{name} is given with rules, expected {default}: it is for rules that are fitted here"
             )
     _refuse_no_rules(rules)
     beta = _checks.beta(beta)
@@ -97,6 +103,9 @@ def compare(
         y_true, "y_true", y_score, "y_score", _common_names(rules)
     )
     problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
+    for name, rule in rules.items():
+        if rule.n_labels is not None:
+            _checks.label_count(problem.scores.shape, rule.n_labels, f"rule {name!r}")
     return _judged(rules, problem, beta)
 
 
@@ -151,6 +160,14 @@ def _fit_and_compare(
     problem: Problem, sample_weight: object, beta: float, groups: object, random_state: int | None
 ) -> Comparison:
     """Fit the usual rules on half of the rows, and judge them on the other half."""
+    if groups is None:
+        n_units, kind = problem.n_samples, "row"
+    else:
+        n_units, kind = int(group_numbers(groups, problem.n_samples).max()) + 1, "group"
+    if n_units < 2:
+        raise InputError(
+            f"y_true has {counted(n_units, kind)}, expected at least 2: a half to fit on, and one to judge"
+        )
     # (n_samples,)
     folds = multilabel_folds(problem.truth, 2, groups=groups, random_state=random_state)
     weights = None if sample_weight is None else np.asarray(sample_weight)  # (n_samples,)
@@ -158,6 +175,11 @@ def _fit_and_compare(
     def half(k: int) -> tuple[Matrix, Matrix, Any]:
         rows = np.flatnonzero(folds == k)
         row_weights = None if weights is None else weights[rows]
+        if row_weights is not None and not row_weights.any():
+            purpose = ("fit on", "judge")[k]
+            raise InputError(
+                f"sample_weight is 0 for every row of the half to {purpose}, expected a positive weight in both halves"
+            )
         return problem.truth[rows], problem.scores[rows], row_weights
 
     # The first half.
