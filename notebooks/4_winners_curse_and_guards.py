@@ -152,8 +152,9 @@ _ = axes[0].legend()
 
 # %% [markdown]
 # Without a guard, thresholds of a useless label of .5 % (some 50 positives) lie almost anywhere, from predicting less
-# than 1 row in 100 to more than every second. The guard draws the number predicted towards the same ratio to the
-# positives. That makes it steady; it does not know that the scores are useless, which is for `diagnose` to find.
+# than 1 row in 100 to more than every second. The guard sees that its cuts would reach less F1, on average over these
+# labels, than predicting them always. So it falls back on always, the best that F1 knows for useless labels, and
+# `rule.guard_report` says so. Whether such labels should be predicted at all is for `diagnose` to ask.
 #
 # ## What a guard did
 #

@@ -43,6 +43,7 @@ def test_html_keeps_head_and_body_apart_and_escapes() -> None:
 
 def test_terminals_are_told_nothing_by_names() -> None:
     assert "\x1b" not in as_text([("label",)], [("\x1b[31mred",)])
+    assert "\x1b" not in as_html([("label",)], [("\x1b[31mred",)])
 
 
 # All result classes

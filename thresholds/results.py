@@ -222,5 +222,6 @@ def as_frame(rows: Any) -> Any:
 
 
 def _row(cells: tuple[str, ...], tag: str) -> str:
-    """Return one row."""
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    """Return one row, escaped as text and as HTML."""
+    shown = "".join(f"<{tag}>{escape(_on_one_line(cell))}</{tag}>" for cell in cells)
+    return f"<tr>{shown}</tr>"
