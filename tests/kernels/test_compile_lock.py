@@ -169,9 +169,11 @@ def test_a_forked_child_does_not_keep_the_lock_of_a_parent_that_is_killed(tmp_pa
 
 
 WAIT_FOR_ANOTHER = """
-import pathlib, sys
+import pathlib, signal, sys
 from thresholds._arrays.threads import on_threads
 from thresholds._kernels._compile_lock import CompileLock
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # A shell has jobs in the background ignore it.
 
 def wait(_):
     print("waiting", flush=True)
@@ -194,6 +196,9 @@ def test_ctrl_c_ends_the_wait_for_another_process(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert [process.stdout.readline() for _ in range(2)] == 2 * ["waiting\n"]
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=30)
+        try:
+            said, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
     lock.release()
     assert said == "interrupted\n"
