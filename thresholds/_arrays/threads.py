@@ -16,7 +16,8 @@ Result = TypeVar("Result")
 
 ALL_CORES = -1
 
-INTERRUPTED = threading.Event()  # set while threads that are no longer needed are waited for
+# Set by Ctrl-C until new work begins: threads that only wait should end.
+INTERRUPTED = threading.Event()
 
 _PATIENCE = 1.0  # seconds before a progress bar shows
 _WIDTH = 30
@@ -73,14 +74,15 @@ def on_threads(
 ) -> list[Result]:
     """Apply `function` to every task; results come in the order of the tasks, and `after` is called for each.
 
-    When it is interrupted, tasks that have not begun are dropped, and threads joined; `INTERRUPTED` asks those that
-    only wait to hurry.
+    When it is interrupted, tasks that have not begun are dropped, and threads joined; `INTERRUPTED` tells those that
+    only wait. (It is not taken back at once: a thread that was just being started is not joined here.)
     """
 
     def finished(result: Result) -> Result:
         after()
         return result
 
+    INTERRUPTED.clear()
     if n_workers <= 1:
         return [finished(function(task)) for task in tasks]
     pool = ThreadPoolExecutor(n_workers)
@@ -96,8 +98,6 @@ def on_threads(
             INTERRUPTED.set()
             pool.shutdown(wait=True)
             raise
-        finally:
-            INTERRUPTED.clear()
 
 
 class Bar:
