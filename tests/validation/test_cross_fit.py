@@ -699,6 +699,77 @@ def test_the_rule_keeps_the_figure_out_of_fold(tmp_path: Path) -> None:
     assert "out of fold" not in str(fit_empirical(Y, S))
 
 
+@each_setting
+def test_the_rule_keeps_the_counts_of_each_label_out_of_fold(given: Options, tmp_path: Path) -> None:
+    """Of the rows that are judged alone, weights as they are."""
+    judged = np.arange(N) % 3 > 0
+    folds = np.where(judged, FOLDS, -1)
+    found = cross_fit(Y, S, cv=pairs_of(folds), **given)
+    decided, _ = held_out(Y, S, folds, guard="auto", **given)
+    w = judged * (np.ones(N) if given.get("sample_weight") is None else given["sample_weight"])
+    kept = found.rule.out_of_fold.by_label
+    assert kept.n_samples == pytest.approx(w.sum(), rel=1e-12)
+    for counts, cells in ((kept.tp, Y & decided), (kept.predicted, decided), (kept.positives, Y)):
+        np.testing.assert_allclose(counts, w @ cells, rtol=1e-12)
+    found.rule.save(tmp_path / "rule.json")
+    assert load_rule(tmp_path / "rule.json").out_of_fold == found.rule.out_of_fold
+
+
+def test_counts_without_weights_are_whole_numbers() -> None:
+    kept = cross_fit(Y, S, cv=FOLDS).rule.out_of_fold.by_label
+    assert kept.n_samples == N
+    assert kept.positives == tuple(Y.sum(axis=0).tolist())
+    assert {type(count) for counts in (kept.tp, kept.predicted, kept.positives) for count in counts} == {int}
+
+
+def test_a_file_of_before_has_no_counts_out_of_fold(tmp_path: Path) -> None:
+    rule = cross_fit(Y, S, cv=FOLDS).rule
+    values = rule.to_dict()
+    del values["out_of_fold"]["by_label"]
+    (tmp_path / "rule.json").write_text(json.dumps(values))
+    loaded = load_rule(tmp_path / "rule.json")
+    assert loaded.out_of_fold == dataclasses.replace(rule.out_of_fold, by_label=None)
+
+
+def test_counts_out_of_fold_stay_with_their_labels() -> None:
+    rule = cross_fit(Y, S, cv=FOLDS).rule
+    places = np.array([3, 0, 4, 1, 2])
+    moved = rule.reordered(places).out_of_fold
+    by_label = rule.out_of_fold.by_label
+    assert moved.by_label.tp == tuple(by_label.tp[k] for k in places)
+    assert moved.by_label.predicted == tuple(by_label.predicted[k] for k in places)
+    assert moved.by_label.positives == tuple(by_label.positives[k] for k in places)
+    assert moved.f == rule.out_of_fold.f
+    unknown = dataclasses.replace(rule.out_of_fold, by_label=None)
+    assert dataclasses.replace(rule, out_of_fold=unknown).reordered(places).out_of_fold == unknown
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("n_samples", 0, "n_samples is 0.0, expected a positive finite number"),
+        ("tp", [1, 2, 3, 4], r"predicted has 5 values, expected 4"),
+        ("predicted", [-1] * 5, r"predicted has -1, expected counts from 0 to 72"),
+        ("predicted", [73] * 5, r"predicted has 73, expected counts from 0 to 72"),
+        ("positives", ["1"] * 5, r"positives is '1', expected"),
+        ("tp", [72] * 5, r"tp has 72 with predicted \d+ and positives \d+, expected no more than these"),
+        ("tp", 3, r"tp is 3, expected a list"),
+    ],
+)
+def test_a_file_with_bad_counts_out_of_fold_is_refused(name: str, value: object, message: str, tmp_path: Path) -> None:
+    values = cross_fit(Y, S, cv=FOLDS).rule.to_dict()
+    values["out_of_fold"]["by_label"][name] = value
+    (tmp_path / "rule.json").write_text(json.dumps(values))
+    with pytest.raises(InputError, match=message):
+        load_rule(tmp_path / "rule.json")
+
+
+def test_counts_of_another_number_of_labels_are_refused() -> None:
+    kept = cross_fit(Y[:, :3], S[:, :3], cv=FOLDS).rule.out_of_fold
+    with pytest.raises(InputError, match=r"^tp has 3 values, expected 5$"):
+        dataclasses.replace(fit_empirical(Y, S), out_of_fold=kept)
+
+
 def test_changed_thresholds_have_no_figure_out_of_fold() -> None:
     rule = cross_fit(Y, S, random_state=0).rule
     assert rule.replace({0: 0.25}).out_of_fold is None

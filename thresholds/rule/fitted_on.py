@@ -1,7 +1,7 @@
 """What a rule was fitted on, enough to notice scores of another kind, and what it reached on other rows."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds._version import __version__
 from thresholds.results import Result, Table, counted, records_of
@@ -102,6 +103,60 @@ class FittedOn:
         )
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class LabelCounts:
+    """Decisions about rows, counted label by label: numbers of rows, or sums of their weights."""
+
+    n_samples: float  # rows that were decided about
+    tp: tuple[float, ...]  # one a label, as the two others
+    predicted: tuple[float, ...]
+    positives: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Check what may come from a file."""
+        most = _checks.positive(self.n_samples, "n_samples")
+        for name in ("tp", "predicted", "positives"):
+            counts = getattr(self, name)
+            if len(counts) != len(self.tp):
+                raise InputError(f"{name} has {len(counts)} values, expected {len(self.tp)}")
+            for count in counts:
+                if not 0 <= _checks.finite(count, name) <= most:
+                    raise InputError(f"{name} has {count}, expected counts from 0 to {most:g}")
+        for tp, predicted, positives in zip(self.tp, self.predicted, self.positives, strict=True):
+            if tp > min(predicted, positives):
+                raise InputError(
+                    f"tp has {tp} with predicted {predicted} and positives {positives}, expected no"
+                    " more than these"
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, in the form of `rule.schema.json`."""
+        counts = {name: list(getattr(self, name)) for name in ("tp", "predicted", "positives")}
+        return {"n_samples": self.n_samples, **counts}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "LabelCounts":
+        """Build it from what `to_dict` gave."""
+        refuse_unknown(values, (item.name for item in fields(cls)))
+        names = ("tp", "predicted", "positives")
+        counts = {name: tuple(_checks.a_list(values[name], name)) for name in names}
+        return cls(n_samples=values["n_samples"], **counts)
+
+    def reordered(self, places: Ints) -> "LabelCounts":
+        """Return the counts of label `places[j]` at place j."""
+        at = places.tolist()
+        return LabelCounts(
+            n_samples=self.n_samples,
+            tp=tuple(self.tp[k] for k in at),
+            predicted=tuple(self.predicted[k] for k in at),
+            positives=tuple(self.positives[k] for k in at),
+        )
+
+    def __repr__(self) -> str:
+        """Return the fields in brief: of each the first few."""
+        return in_brief(self)
+
+
 @dataclass(frozen=True, repr=False)
 class OutOfFold(Result):
     """The F-measure of `cross_fit`: of all decisions about rows that the deciding rule was not fitted on."""
@@ -110,6 +165,7 @@ class OutOfFold(Result):
     n_folds: int
     how: str  # where the folds come from
     random_state: int | None  # seed of the folds, None also for folds that were given
+    by_label: LabelCounts | None = None  # of the same decisions; None in files of older versions
 
     def __post_init__(self) -> None:
         """Check what may come from a file."""
@@ -127,9 +183,16 @@ class OutOfFold(Result):
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
+    def reordered(self, places: Ints) -> "OutOfFold":
+        """Return the same with label `places[j]` at place j."""
+        by_label = None if self.by_label is None else self.by_label.reordered(places)
+        return replace(self, by_label=by_label)
+
     def _records(self) -> list[dict[str, Any]]:
-        """Return the values, in one row."""
-        return records_of([self])
+        """Return the values that are not of a label, in one row."""
+        (values,) = records_of([self])
+        del values["by_label"]
+        return [values]
 
     def _tables(self, _: int) -> Iterator[str | Table]:
         """Show the figure and the number of folds."""
@@ -138,9 +201,13 @@ class OutOfFold(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "OutOfFold":
         """Build it from what `to_dict` gave."""
-        names = [item.name for item in fields(cls)]
-        refuse_unknown(values, names)
-        return cls(**{name: values[name] for name in names})
+        names = ("f", "n_folds", "how", "random_state")
+        refuse_unknown(values, (*names, "by_label"))
+        by_label = values.get("by_label")
+        return cls(
+            **{name: values[name] for name in names},
+            by_label=None if by_label is None else LabelCounts.from_dict(by_label),
+        )
 
 
 def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:

@@ -52,7 +52,8 @@ class ThresholdRule(Rule):
     fitted_on : FittedOn or None
     out_of_fold : OutOfFold or None
         What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
-        were made and their random_state. None once `replace` has changed a threshold.
+        were made, their random_state, and by_label (n_samples; tp, predicted and positives of each label). None once
+        `replace` has changed a threshold.
     """
 
     thresholds: Floats
@@ -96,6 +97,9 @@ class ThresholdRule(Rule):
             raise InputError(
                 f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}"
             )
+        by_label = None if self.out_of_fold is None else self.out_of_fold.by_label
+        if by_label is not None and len(by_label.tp) != thresholds.size:
+            raise InputError(f"tp has {len(by_label.tp)} values, expected {thresholds.size}")
         self.__setstate__(
             self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
         )
@@ -243,6 +247,7 @@ class ThresholdRule(Rule):
             "unsupported": self.unsupported[places],
             "label_names": names,
             "fitted_on": fitted_on,
+            "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.reordered(places),
             "guard_report": None,
         }
         return ThresholdRule(**self._values() | changed)

@@ -23,10 +23,10 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
-from thresholds.metrics.counts import stacked
+from thresholds.metrics.counts import ConfusionCounts, stacked
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
-from thresholds.rule import OutOfFold, ThresholdRule
+from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -233,10 +233,16 @@ def cross_fit(
     together = Judged(by_label, stacked([fold.by_sample for fold in judged]))
     measured = None if problem.sample_weight is None else problem.sample_weight[judged_rows]
     out_of_fold = f_measure(together, measured, fit.average, fit.beta, fit.zero_division)
-    seed = seed_of_folds(how, random_state)
+    kept = OutOfFold(
+        out_of_fold,
+        len(pairs),
+        how,
+        seed_of_folds(how, random_state),
+        _in_weights(by_label, sample_weight, problem.n_samples),
+    )
     assert rule.objective is not None, "fits have one"
     return CrossFit(
-        rule=replace(rule, out_of_fold=OutOfFold(out_of_fold, len(pairs), how, seed)),
+        rule=replace(rule, out_of_fold=kept),
         in_sample=rule.objective,
         out_of_fold=out_of_fold,
         folds=folds,
@@ -274,6 +280,20 @@ def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
         missing=problem.missing,
         label_names=problem.label_names,
         keep_sparse=problem.keep_sparse,
+    )
+
+
+def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int) -> LabelCounts:
+    """Return counts in the caller's weights; metrics count in a unit of their own."""
+    counts = by_label
+    if sample_weight is not None:
+        _, unit = _checks.weights_of_rows(sample_weight, n_samples)
+        counts = replace(by_label, unit=unit)
+    return LabelCounts(
+        n_samples=counts.total * (counts.unit or 1),
+        tp=tuple(counts.tp.tolist()),
+        predicted=tuple(counts.predicted.tolist()),
+        positives=tuple(counts.positives.tolist()),
     )
 
 
