@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from thresholds.rule.saving import (
     to_json,
     written_settings,
 )
+
+if TYPE_CHECKING:  # Rules that are loaded and applied without it need not import it.
+    from thresholds.rule.made_by import MadeBy
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +57,9 @@ class ThresholdRule(Rule):
         What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
         were made, their random_state, and by_label (n_samples; tp, predicted and positives of each label). None once
         `replace` has changed a threshold.
+    made_by : MadeBy or None
+        What made the rule: function and options (those that are not its defaults); on the command line also file,
+        scores, truth, rows, logits and date.
     """
 
     thresholds: Floats
@@ -71,6 +77,7 @@ class ThresholdRule(Rule):
     expected: str | None = None
     guard_report: GuardReport | None = field(default=None, repr=False)
     out_of_fold: OutOfFold | None = None
+    made_by: "MadeBy | None" = None
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -79,6 +86,7 @@ class ThresholdRule(Rule):
         "unsupported",
         "fitted_on",
         "out_of_fold",
+        "made_by",
     )
 
     def __post_init__(self) -> None:
@@ -277,6 +285,7 @@ class ThresholdRule(Rule):
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
             "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
             "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.to_dict(),
+            "made_by": None if self.made_by is None else self.made_by.to_dict(),
             **written_settings(self),
         }
 
@@ -302,6 +311,7 @@ class ThresholdRule(Rule):
             out_of_fold=None
             if values.get("out_of_fold") is None
             else OutOfFold.from_dict(values["out_of_fold"]),
+            made_by=_made_by(values.get("made_by")),
             **read_settings(ThresholdRule, values),
         )
 
@@ -311,9 +321,10 @@ class ThresholdRule(Rule):
             return f"{type(self).__name__}: {self.n_labels} labels, thresholds given, not fitted"
         shape = "one threshold for each of" if self.per_label else "one threshold for all"
         n_never = int(np.isposinf(self.thresholds).sum())
+        source = "" if self.made_by is None else str(self.made_by)
         return (
             f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted):"
-            f" {self._reached()}"
+            f" {self._reached()}" + (f"; {source}" if source else "")
         )
 
     def _reached(self) -> str:
@@ -368,6 +379,15 @@ class FixedRule(ThresholdRule):
             missing=missing,
             per_label=False,
         )
+
+
+def _made_by(values: Mapping[str, Any] | None) -> "MadeBy | None":
+    """Read what made a rule, which older files do not have."""
+    if values is None:
+        return None
+    from thresholds.rule.made_by import MadeBy
+
+    return MadeBy.from_dict(values)
 
 
 def _some(names: tuple[str, ...] | None) -> str:
