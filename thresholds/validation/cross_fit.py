@@ -23,10 +23,12 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
-from thresholds.metrics.counts import ConfusionCounts, stacked
-from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.judging import judge
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
+from thresholds.validation.alternatives import Alternative, alternatives_to
+from thresholds.validation.held_out import hold_out
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -49,6 +51,8 @@ class CrossFit(Result):
         higher) and highest of the folds' thresholds, and, as scores have no common scale, predicted_most and
         predicted_least: the shares of all rows that the lowest and the highest would predict
     how : where the folds come from
+    alternatives : what other rules reach over the same folds, if asked for: tuples of name, options (those of the fit
+        that differ), out_of_fold, gain (over `out_of_fold` above) and standard_error (of the gain, paired by folds)
     """
 
     _shown = 0
@@ -60,11 +64,18 @@ class CrossFit(Result):
     fold_thresholds: Floats
     spread: npt.NDArray[Any]
     how: str
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def optimism(self) -> float:
         """How much higher the objective is in the sample than out of fold."""
         return self.in_sample - self.out_of_fold
+
+    @property
+    def better(self) -> Alternative | None:
+        """The alternative that reaches most out of fold, if it gains more than the standard error; else None."""
+        gaining = [other for other in self.alternatives if other.is_better]
+        return max(gaining, key=lambda other: other.gain, default=None)
 
     @property
     def guard(self) -> str | None:
@@ -84,7 +95,8 @@ class CrossFit(Result):
             f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
             f" {self.out_of_fold:.4f} ({counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
-        yield f"{figures}\n{self._thresholds_apart()}"
+        better = "" if self.better is None else f"\n{self.better.in_words()}"
+        yield f"{figures}\n{self._thresholds_apart()}{better}"
         if k and rule.per_label:
             yield self._widest(k)
 
@@ -143,6 +155,7 @@ def cross_fit(
     sample_weight: object = None,
     missing: float = 0.0,
     label_names: object = None,
+    alternatives: bool = False,
     **options: Unpack[FitArguments],
 ) -> CrossFit:
     """Fit a rule, and estimate what it reaches on new rows: by cross-fitting.
@@ -155,6 +168,8 @@ def cross_fit(
         `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
     random_state : seed of the folds; the same each time with 0 (default), others with None
+    alternatives : cross-fit one threshold for all labels, too, and without the guard (or with one, if there is none)
+        That takes about as long again, and says whether such a rule would do better on new rows.
     sample_weight, missing, label_names, and the options from `beta` on : as in `fit_empirical`
         "auto" is the default `guard` here, as the rule is meant for new rows.
 
@@ -189,6 +204,7 @@ def cross_fit(
     True
     """
     fit = FitOptions.for_new_rows(average, **options)
+    _checks.option(alternatives, "alternatives", (True, False))
 
     # Put rows and labels in the order of the scores.
     beside = {"y_score": y_score, "y_true": y_true}
@@ -217,28 +233,19 @@ def cross_fit(
     for k, (_, test) in enumerate(pairs):
         folds[test] = k
 
-    # Fit on all rows, and on those outside each fold.
+    # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
     weights = None if sample_weight is None else np.asarray(sample_weight)
     rule = fit_problem(problem, fit)
-    fold_rules = [fit_problem(_rows_of(problem, train, weights), fit) for train, _ in pairs]
-    thresholds_of_folds = [fold_rule.thresholds for fold_rule in fold_rules]
+    held_out = hold_out(problem, fit, pairs, weights)
+    thresholds_of_folds = [fold_rule.thresholds for fold_rule in held_out.rules]
     fold_thresholds = np.stack(thresholds_of_folds)  # (n_folds, n_labels)
-
-    # Judge each fold by the rule that has not seen it, and count all decisions together.
-    judged = [
-        judge(fold_rule, problem.at_rows(test))
-        for fold_rule, (_, test) in zip(fold_rules, pairs, strict=True)
-    ]
-    by_label = sum((fold.by_label for fold in judged[1:]), judged[0].by_label)
-    together = Judged(by_label, stacked([fold.by_sample for fold in judged]))
-    measured = None if problem.sample_weight is None else problem.sample_weight[judged_rows]
-    out_of_fold = f_measure(together, measured, fit.average, fit.beta, fit.zero_division)
+    out_of_fold = held_out.f(fit)
     kept = OutOfFold(
         out_of_fold,
         len(pairs),
         how,
         seed_of_folds(how, random_state),
-        _in_weights(by_label, sample_weight, problem.n_samples),
+        _in_weights(held_out.by_label, sample_weight, problem.n_samples),
     )
     assert rule.objective is not None, "fits have one"
     return CrossFit(
@@ -249,6 +256,9 @@ def cross_fit(
         fold_thresholds=fold_thresholds,
         spread=_spread(problem, rule, fold_thresholds),
         how=how,
+        alternatives=alternatives_to(held_out, problem, fit, pairs, weights)
+        if alternatives
+        else (),
     )
 
 
@@ -267,20 +277,6 @@ def _refuse_folds_without_weight(
             raise InputError(
                 f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight"
             )
-
-
-def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
-    """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
-    if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
-        return problem.view_of_rows(rows)
-    return Problem.of(
-        problem.truth[rows],
-        problem.scores[rows],
-        sample_weight=None if weights is None else weights[rows],
-        missing=problem.missing,
-        label_names=problem.label_names,
-        keep_sparse=problem.keep_sparse,
-    )
 
 
 def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int) -> LabelCounts:
