@@ -84,6 +84,14 @@ def share(value: object, name: str) -> float:
     return number
 
 
+def inside(value: object, name: str) -> float:
+    """Check a number between 0 and 1, neither of them."""
+    number = real(value, name)
+    if not 0 < number < 1:
+        raise InputError(f"{name} is {number}, expected a number between 0 and 1")
+    return number
+
+
 def positive(value: object, name: str) -> float:
     """Check a positive finite number."""
     number = real(value, name)

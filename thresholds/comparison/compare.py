@@ -16,8 +16,8 @@ from thresholds.comparison.result import OFTEN, Comparison, Measures
 from thresholds.comparison.usual_rules import fit_all
 from thresholds.data.folds import SEED, STRATIFIED, group_numbers, multilabel_folds
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import Criteria, Evidence, evidence_of
-from thresholds.diagnosis.states import are_backwards, states_of
+from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
+from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.judging import f_measure, judge

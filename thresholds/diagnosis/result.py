@@ -45,7 +45,7 @@ class Diagnosis(Result):
         f_predict_all (2 b / (1 + b) for base rate b), lift (f / f_predict_all), best_f (the highest F1 that any
         threshold has on these rows), auroc, p_informative, p_uninformative, p_backwards, informative, state, reason.
         0/0 is NaN.
-    alpha, min_auroc, overprediction : as asked for
+    alpha, min_auroc, overprediction, min_f, min_skill : as asked for
     n_samples : rows judged on
     label_names : tuple of str, or None
     caps, cap_predicted : (n_labels,) the thresholds of the lowest cuts that predict at most `overprediction` times the
@@ -58,6 +58,8 @@ class Diagnosis(Result):
     alpha: float
     min_auroc: float
     overprediction: float
+    min_f: float
+    min_skill: float
     n_samples: int
     label_names: tuple[str, ...] | None
     caps: Floats

@@ -9,7 +9,14 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of, rejected
+from thresholds.diagnosis.evidence import (
+    FEWEST,
+    Criteria,
+    Evidence,
+    are_backwards,
+    evidence_of,
+    rejected,
+)
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
@@ -126,8 +133,8 @@ def diagnose(
     if not isinstance(rule, Rule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
     criteria = Criteria(
-        alpha=_inside(alpha, "alpha"),
-        min_auroc=_inside(min_auroc, "min_auroc"),
+        alpha=_checks.inside(alpha, "alpha"),
+        min_auroc=_checks.inside(min_auroc, "min_auroc"),
         overprediction=_checks.positive(overprediction, "overprediction"),
     )
     if random_state is not None:
@@ -187,13 +194,6 @@ def states_of(
     return np.select(conditions, STATES[:-1], STATES[-1])
 
 
-def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool_]:
-    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
-    return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(
-        evidence.p_informative, criteria.alpha
-    )
-
-
 def _figures(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:
     """Return the figures of each label; 0/0 is NaN."""
     _, predicted, positives = counts.sums
@@ -217,11 +217,3 @@ def _figures(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, n
             "p_uninformative": evidence.p_uninformative,
             "p_backwards": evidence.p_backwards,
         }
-
-
-def _inside(value: object, name: str) -> float:
-    """Check a number between 0 and 1, neither of them."""
-    number = _checks.real(value, name)
-    if not 0 < number < 1:
-        raise InputError(f"{name} is {number}, expected a number between 0 and 1")
-    return number
