@@ -80,6 +80,7 @@ def _fit(command: argparse.ArgumentParser) -> None:
         help="folds to judge thresholds on rows they were not fitted on; 0 for none"
         f" (default: {N_SPLITS}, or one for each row)",
     )
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)
 
 

@@ -96,15 +96,15 @@ class CrossFit(Result):
             f" {self.out_of_fold:.4f} ({counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
         better = "" if self.better is None else f"\n{self.better.in_words()}"
-        yield f"{figures}\n{self._thresholds_apart()}{better}"
+        yield f"{figures}\n{self.thresholds_apart()}{better}"
         if k and rule.per_label:
             yield self._widest(k)
 
     def about_folds(self) -> str:
         """Return what `str(rule)` does not say: where the folds come from, the optimism, and how they differ."""
-        return f"folds {self.how}, optimism {self.optimism:.4f}\n{self._thresholds_apart()}"
+        return f"folds {self.how}, optimism {self.optimism:.4f}\n{self.thresholds_apart()}"
 
-    def _thresholds_apart(self) -> str:
+    def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
         if not self.rule.per_label:
             low = self.fold_thresholds[:, 0].min()
