@@ -243,7 +243,9 @@ def verdicts_of(
         "top_tp": evidence.top_tp,
         "top_f": top_f,
         "p_missed": p_missed,
-        "positives_needed": np.where(verdict == "unproven", needed, np.nan),
+        "positives_needed": np.where(
+            (verdict == "unproven") & (positives < n_samples), needed, np.nan
+        ),
     }
     rows = rows_of(columns)
     columns["sentence"] = np.array(
