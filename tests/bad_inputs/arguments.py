@@ -741,7 +741,12 @@ DIAGNOSES = [
     *each({"repair": repair}, "rule", [rule(label_names=("dog", "cow"))], "rule lacks the label 'cat' and has the"),
     *each({"repair": repair}, "action", ["remove", None, True, 0, TWO], "action is .*, expected 'never' or 'cap'"),
     *each({"repair": repair}, "states", [(), "platypus", 3, {"platypus": 1}], "states is .*, expected some of 'backw"),
-    *each({"repair": repair}, "states", [("ok",), ("platypus", None), [["suspect"]]], "states is .*, expected 'backw"),
+    *each(
+        {"repair": repair},
+        "states",
+        [("restrained",), ("platypus", None), [["suspect"]]],
+        "states is .*, expected 'backw",
+    ),
     *each(
         {"most_predicted": lambda k: diagnose().most_predicted(k)}, "k", [0, *WHOLE], "k is .*, expected a whole num"
     ),

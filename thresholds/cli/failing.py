@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 STATUS = 3  # the exit status where a condition is broken
 
-_COUNTS = ("backwards", "platypus", "suspect", "overpredicted", "unsupported")
+_STATES = ("backwards", "platypus", "suspect", "overpredicted", "unsupported")
+_VERDICTS = ("weak", "unproven", "missed", "useless")
+_COUNTS = (*_STATES, *_VERDICTS)
 _SHARE = "share"
 
 
@@ -36,14 +38,18 @@ def conditions(text: str) -> dict[str, float]:
 def figures(diagnosis: "Diagnosis") -> dict[str, float]:
     """Return what conditions are about.
 
-    Numbers of labels, those over-predicted whatever their state, the others by state; and the share of all predictions
-    that fall on backwards, platypus and suspect labels.
+    Numbers of labels, those over-predicted whatever their state, the others by state or by verdict; and the share of
+    all predictions that fall on backwards, platypus and suspect labels.
     """
-    counts = {name: int((diagnosis.state == name).sum()) for name in _COUNTS}
-    return counts | {
-        "overpredicted": int(diagnosis.overpredicted.sum()),
-        _SHARE: diagnosis.flagged_share,
-    }
+    states = {name: int((diagnosis.state == name).sum()) for name in _STATES}
+    return (
+        states
+        | diagnosis.verdicts.counts
+        | {
+            "overpredicted": int(diagnosis.overpredicted.sum()),
+            _SHARE: diagnosis.flagged_share,
+        }
+    )
 
 
 def broken(bounds: Mapping[str, float] | None, diagnosis: "Diagnosis") -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
@@ -17,12 +17,13 @@ from thresholds.comparison.usual_rules import fit_all
 from thresholds.data.folds import SEED, STRATIFIED, group_numbers, multilabel_folds
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
+from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import counted, names_of
-from thresholds.rule import FittedOn, InstanceRule, Rule, ThresholdRule
+from thresholds.rule import InstanceRule, Rule, ThresholdRule
 
 
 def compare(
@@ -137,7 +138,11 @@ def _judged(rules: Mapping[str, Rule], problem: Problem, beta: float) -> Compari
     backwards = are_backwards(evidence_of_labels, Criteria())  # (n_labels,)
     names = names_of(problem.label_names, problem.n_labels)
 
-    fitted_here = _fitted_on(problem, gold.positives, rules)
+    fitted_here = tuple(
+        name
+        for name, rule in rules.items()
+        if was_fitted_on(rule, problem, gold.positives, f"rule {name!r}")
+    )
     return Comparison(
         measures=tuple(
             _measure(name, rule, problem, beta, measured_scores, evidence)
@@ -203,23 +208,6 @@ def _fit_and_compare(
     return replace(
         judged, rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {halves}"
     )
-
-
-def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> tuple[str, ...]:
-    """Name the rules that were fitted on these very rows: as many, with the same positives and scores."""
-    names = []
-    for name, rule in rules.items():
-        if not isinstance(rule, ThresholdRule) or rule.fitted_on is None:
-            continue
-        # The same labels may have been in another order there.
-        order = _checks.places(
-            problem.label_names, rule.label_names, "y_score", f"those of rule {name!r}"
-        )
-        scores = _checks.in_order(problem.scores, order)
-        here = FittedOn.of(scores, rule.missing, positives if order is None else positives[order])
-        if replace(here, version=rule.fitted_on.version) == rule.fitted_on:
-            names.append(name)
-    return tuple(names)
 
 
 def about_given_rules(rows: str, fitted_here: tuple[str, ...]) -> str:

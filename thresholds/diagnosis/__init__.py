@@ -3,6 +3,14 @@
 from thresholds.diagnosis.repair import Repair
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import diagnose
+from thresholds.diagnosis.verdicts import Verdicts
 from thresholds.diagnosis.without_labels import ExpectedDiagnosis, diagnose_expected
 
-__all__ = ["Diagnosis", "ExpectedDiagnosis", "Repair", "diagnose", "diagnose_expected"]
+__all__ = [
+    "Diagnosis",
+    "ExpectedDiagnosis",
+    "Repair",
+    "Verdicts",
+    "diagnose",
+    "diagnose_expected",
+]

@@ -36,80 +36,75 @@ def most_positives(positives: Any) -> Any:
 def sentence(row: Any, *, is_backwards: bool, on_own_rows: bool) -> str:
     """Say what the verdict on a label means; `row` is one of `Verdicts.table`."""
     name = " ".join(str(row["name"]).split())
-    say = {
-        "usable": _of_usable,
-        "weak": _of_weak,
-        "unproven": _of_unproven,
-        "missed": _of_missed,
-        "useless": _of_backwards if is_backwards else _of_useless,
-    }[str(row["verdict"])]
-    text = say(row, name)
-    if on_own_rows and row["verdict"] == "usable":
-        text += ", on the rows that the rule was fitted on; on new rows fewer"
-    return f"{text}."
-
-
-def _of_usable(row: Any, name: str) -> str:
-    """Say how many are right, and how many found."""
-    return f"{_right(row, name)}; {_found(row, name)}"
+    verdict = str(row["verdict"])
+    if verdict == "usable":
+        on_new_rows = "; on rows that the rule was not fitted on, fewer" if on_own_rows else ""
+        return f"{_right(row, name)}; {_found(row, name)}{on_new_rows}."
+    if verdict == "weak":
+        return f"{_of_weak(row, name)}."
+    if verdict == "useless":
+        return f"{_of_useless(row, name, is_backwards)}."
+    if verdict == "missed":
+        return f"{_of_missed(row, name)}."
+    return f"{_of_unproven(row, name)}."
 
 
 def _of_weak(row: Any, name: str) -> str:
     """Say how few are right, and how few found."""
     if row["predicted_positive"] == 0:
-        return (
-            f"{name} is never marked, though it should be on {counted(row['n_positives'], 'row')}"
-        )
+        return f"No row is marked {name}, though {row['n_positives']:,} should be"
     if row["n_positives"] == 0:
-        return f"{_right(row, name)}; no row here is {name}"
+        return f"{_right(row, name)}: no row here is {name}"
     return f"{_right(row, name)}, and {_found(row, name)}: not enough to rely on"
 
 
-def _of_useless(row: Any, name: str) -> str:
+def _of_useless(row: Any, name: str, is_backwards: bool) -> str:
     """Say that the scores are at fault."""
-    if row["predicted_positive"] == 0:
-        return f"{name} is never marked; the scores cannot tell rows that are {name} from others"
-    return f"{_right(row, name)}; the scores cannot tell them from others"
-
-
-def _of_backwards(row: Any, name: str) -> str:
-    """Say that the scores are the wrong way round."""
-    marked = f"{name} is never marked" if row["predicted_positive"] == 0 else _right(row, name)
-    return f"{marked}; rows that are {name} have lower scores than others, where they should have higher ones"
+    if is_backwards:
+        why = f"rows that are {name} have lower scores than others, where they should have higher ones"
+    elif row["predicted_positive"] == 0:
+        why = f"the scores cannot tell which rows are {name}"
+    else:
+        why = "the scores cannot tell them from others"
+    marked = _right(row, name) if row["predicted_positive"] else f"No row is marked {name}"
+    return f"{marked}; {why}"
 
 
 def _of_missed(row: Any, name: str) -> str:
     """Say what the rule does, and what the highest scores hold."""
-    top = counted(row["top_predicted"], "row")
+    tp = row["tp"]
     if row["predicted_positive"] > row["n_positives"]:
-        right = f"Of {counted(row['predicted_positive'], 'row')} marked {name}, {_hits(row):,} are right"
-        return f"{right}; of the {top} with the highest scores, {row['top_tp']:,} would be"
-    found = f"Of {counted(row['n_positives'], 'row')} that are {name}, {_hits(row):,} are marked"
-    return f"{found}; the {top} with the highest scores hold {row['top_tp']:,} of them"
+        rule = f"Of {row['predicted_positive']:,} rows marked {name}, {tp:,} {_are(tp)} right"
+    else:
+        rule = f"Of {row['n_positives']:,} rows that are {name}, {tp:,} {_are(tp)} marked"
+    top_tp = row["top_tp"]
+    return f"{rule}; of the {row['top_predicted']:,} with the highest scores, {top_tp:,} {_are(top_tp)} {name}"
 
 
 def _of_unproven(row: Any, name: str) -> str:
     """Say what was seen, and how much would be enough."""
     positives = row["n_positives"]
     predicted = row["predicted_positive"]
-    if positives == 0:
-        seen = f"No row here is {name}" + (f", and {predicted:,} marked so" if predicted else "")
-        return f"{seen}: too little to say; at least {row['positives_needed']:,.0f} rows that are {name} are needed"
-    found = f"{_hits(row):,} of {counted(positives, 'row')} that {_are(positives)} {name} {_are(_hits(row))} marked"
-    right = (
-        f", and {_hits(row):,} of {counted(predicted, 'row')} marked so {_are(_hits(row))} right"
-        if predicted
-        else ""
-    )
-    return f"{found}{right}: too few to say; {_enough(row, name)}"
-
-
-def _enough(row: Any, name: str) -> str:
-    """Say how many positives would be enough."""
     needed = row["positives_needed"]
+    if np.isnan(needed):
+        return (
+            f"All rows here are {name}, so that nothing can be said; rows that are not are needed"
+        )
+    if positives == 0:
+        marked = f", and {predicted:,} {_are(predicted)} marked so" if predicted else ""
+        wanted = f"at least {needed:,.0f} rows that are {name} are needed"
+        return f"Too few rows to say: none here is {name}{marked}; {wanted}"
+
+    tp = row["tp"]
+    found = f"{tp:,} of {_rows_that_are(positives, name)} {_are(tp)} marked"
+    right = f", and {tp:,} of {predicted:,} marked so {_are(tp)} right" if predicted else ""
     if math.isinf(needed):
-        return "it lies so close to what is asked for that many more rows may not settle it"
-    return f"about {needed:,.0f} rows that are {name} would be enough"
+        wanted = (
+            f"it would take more than {most_positives(positives):,} rows that are {name} to say"
+        )
+        return f"Too near the limit to say: {found}{right}; {wanted}"
+    wanted = f"about {needed:,.0f} rows that are {name} would be enough"
+    return f"Too few rows to say: {found}{right}; {wanted}"
 
 
 def _right(row: Any, name: str) -> str:
@@ -124,18 +119,16 @@ def _found(row: Any, name: str) -> str:
     return f"of 100 rows that are {name}, {bounds} are marked"
 
 
+def _rows_that_are(number: int, name: str) -> str:
+    """Count the rows that are a label."""
+    return f"{counted(number, 'row')} that {_are(number)} {name}"
+
+
 def _between(low: float, high: float) -> str:
     """Name two bounds as whole numbers of 100, of which the true one lies between."""
-    least = math.floor(100 * low)
-    most = math.ceil(100 * high)
-    return f"between {least} and {most}" if most > least else f"{least}"
+    return f"between {math.floor(100 * low)} and {math.ceil(100 * high)}"
 
 
 def _are(number: int) -> str:
     """Return the verb for so many."""
     return "is" if number == 1 else "are"
-
-
-def _hits(row: Any) -> int:
-    """Return the true positives."""
-    return int(np.rint(row["tp"]))

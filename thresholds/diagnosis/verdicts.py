@@ -45,7 +45,7 @@ from thresholds.metrics.intervals import (
     score_interval,
     wilson,
 )
-from thresholds.results import Result, Table, counted, rows_of
+from thresholds.results import Result, Table, counted, n_more, rows_of
 
 VERDICTS = tuple(MEANINGS)
 
@@ -103,7 +103,11 @@ class Verdicts(Result):
         return self.table
 
     def _tables(self, k: int) -> Iterator[str | Table]:
-        """Sum up by verdict, and give the sentences of some labels, at most about k."""
+        """Sum up, and give the sentences of some labels."""
+        return self.parts(k)
+
+    def parts(self, k: int) -> Iterator[str | Table]:
+        """Sum up by verdict, and give the sentences of k labels: what is shown, also within other results."""
         yield self._about()
         yield self._by_verdict()
         if k:
@@ -139,16 +143,21 @@ class Verdicts(Result):
         return Table(head, body, left=(0, 4, 5))
 
     def _sentences(self, k: int) -> Table:
-        """Give the sentences of as many labels of each verdict, those first that are predicted or true most."""
-        present = [verdict for verdict, number in self.counts.items() if number]
-        each = -(-k // len(present))
+        """Give k sentences, as many of each verdict, those first of labels that are predicted or true most."""
+        place = np.array([VERDICTS.index(verdict) for verdict in self.verdict])  # (n_labels,)
         weight = self.table["predicted_positive"] + self.table["n_positives"]
-        order = np.argsort(-weight, kind="stable")
-        body = []
-        for verdict in present:
-            rows = self.table[order[self.verdict[order] == verdict][:each]]
-            body += [(verdict, str(row["sentence"])) for row in rows]
-        return Table([("verdict", "some labels")], body, left=(0, 1))
+        order = np.lexsort((-weight, place))
+
+        # The rank of each label within its verdict: the first of each, then the second of each, and so on.
+        firsts = np.searchsorted(place[order], place[order])
+        rank = np.empty_like(place)
+        rank[order] = np.arange(place.size) - firsts
+        chosen = np.lexsort((place, rank))[:k]
+        chosen = chosen[np.lexsort((rank[chosen], place[chosen]))]
+        body = [(str(row["verdict"]), str(row["sentence"])) for row in self.table[chosen]]
+        return Table(
+            [("verdict", "what it means")], body, left=(0, 1), note=n_more(self.table.size, k)
+        )
 
 
 def verdicts_of(
@@ -234,15 +243,16 @@ def verdicts_of(
         "top_tp": evidence.top_tp,
         "top_f": top_f,
         "p_missed": p_missed,
-        "positives_needed": np.where(verdict == "unproven", needed, np.nan),
+        "positives_needed": np.where(
+            (verdict == "unproven") & (positives < n_samples), needed, np.nan
+        ),
     }
     rows = rows_of(columns)
     columns["sentence"] = np.array(
         [
             sentence(rows[j], is_backwards=backwards[j], on_own_rows=on_own_rows)
             for j in range(rows.size)
-        ],
-        np.object_,
+        ]
     )
     return Verdicts(
         table=rows_of(columns),

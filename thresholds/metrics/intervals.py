@@ -71,7 +71,7 @@ def f_interval(
     >>> round(low, 3), round(high, 3)
     (0.0, 0.39)
     >>> f_interval([0, 90], [0, 100], [0, 100])[0].round(3)
-    array([0.   , 0.845])
+    array([0.   , 0.848])
     """
     beta = _checks.beta(beta, measures=True)
     confidence = _checks.inside(confidence, "confidence")
