@@ -511,7 +511,7 @@ def test_what_comes_back() -> None:
 )
 def test_words(options: Options, start: str, how: str) -> None:
     found = cross_fit(Y, S, random_state=0, **options)
-    first, second = str(found).splitlines()
+    first, second, verdicts = str(found).splitlines()
     assert first == (
         f"{start}in-sample {found.in_sample:.4f}, out of fold {found.out_of_fold:.4f} ({how}), optimism"
         f" {found.optimism:.4f}"
@@ -526,6 +526,144 @@ def test_words(options: Options, start: str, how: str) -> None:
     else:
         low, high = found.fold_thresholds.min(), found.fold_thresholds.max()
         assert second == f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
+    assert verdicts == found.verdicts.in_brief()
+
+
+# Which labels may be relied on
+
+
+def counted_by_hand(y_true: Array, decided: Array) -> list[list[int]]:
+    """True positives, predictions and positives of each label."""
+    return [(y_true & decided).sum(axis=0).tolist(), decided.sum(axis=0).tolist(), y_true.sum(axis=0).tolist()]
+
+
+@each_average
+def test_labels_are_diagnosed_by_the_decisions_out_of_fold(of: Options) -> None:
+    found = cross_fit(Y, S, cv=FOLDS, label_names=list("abcde"), **of)
+    decided, _ = held_out(Y, S, FOLDS, **of)
+    table = found.diagnosis.table
+    columns = [found.verdicts.table["tp"], table["predicted_positive"], table["n_positives"]]
+    assert [column.tolist() for column in columns] == counted_by_hand(Y, decided)
+    np.testing.assert_array_equal(table["threshold"], found.rule.thresholds)
+    assert table["name"].tolist() == list("abcde")
+    same_scores = diagnose(Y, S, found.rule).table
+    for name in ("auroc", "p_informative", "p_uninformative", "best_f"):
+        np.testing.assert_array_equal(table[name], same_scores[name])
+    assert not found.verdicts.on_own_rows
+    assert found.verdicts.beta == found.rule.beta
+
+
+def test_rows_that_no_fold_judges_say_nothing_of_labels() -> None:
+    judged = np.arange(N) % 3 > 0
+    folds = np.where(judged, FOLDS, -1)
+    found = cross_fit(Y, S, cv=pairs_of(folds))
+    decided, _ = held_out(Y, S, folds, guard="auto")
+    assert found.verdicts.n_samples == judged.sum()
+    counts = [found.verdicts.table[name].tolist() for name in ("tp", "predicted_positive", "n_positives")]
+    assert counts == counted_by_hand(Y[judged], decided[judged])
+    expected = diagnose(Y[judged], S[judged], found.rule).table["auroc"]
+    np.testing.assert_array_equal(found.diagnosis.table["auroc"], expected)
+
+
+def test_a_label_that_is_known_is_usable_and_one_that_is_not_is_not() -> None:
+    rng = np.random.default_rng(2)
+    truth = (rng.random((600, 2)) < 0.2).astype(np.uint8)
+    found = cross_fit(truth, rng.normal(size=truth.shape) + [6, 0] * truth)
+    assert found.verdicts.verdict.tolist() == ["usable", "useless"]
+    assert "2 labels: 1 usable" in str(found)
+
+
+def test_with_weights_nothing_is_said_of_labels() -> None:
+    """The tests are about rows, each of which counts once."""
+    found = cross_fit(Y, S, cv=FOLDS, sample_weight=weights("whole"))
+    assert found.diagnosis is found.verdicts is None
+    assert len(str(found).splitlines()) == 2
+
+
+def test_verdicts_can_be_left_out() -> None:
+    found = cross_fit(Y, S, cv=FOLDS, verdicts=False)
+    assert found.diagnosis is found.verdicts is None
+    assert found.rule.out_of_fold == cross_fit(Y, S, cv=FOLDS).rule.out_of_fold
+
+
+# Alternatives
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"average": "macro", "guard": "auto"}, [{"per_label": False, "guard": "auto"}, {"guard": None}]),
+        ({"average": "weighted", "guard": None}, [{"per_label": False}, {"guard": "auto"}]),
+        ({"average": "macro", "guard": None, "min_recall": 0.3}, [{"guard": "auto"}]),
+        ({"average": "macro", "guard": "shrink", "min_recall": 0.3}, [{"guard": None}]),
+        ({"average": "macro", "guard": None, "per_label": False}, []),
+        ({"average": "samples", "guard": "auto", "per_label": False}, []),
+    ],
+    ids=str,
+)
+@each_setting
+def test_alternatives_are_cross_fitted_over_the_same_folds(
+    options: Options, expected: list[Options], given: Options
+) -> None:
+    found = cross_fit(Y, S, cv=FOLDS, alternatives=True, **options, **given)
+    assert [dict(other.options) for other in found.alternatives] == expected
+    for other in found.alternatives:
+        alone = cross_fit(Y, S, cv=FOLDS, **options | given | dict(other.options))
+        assert other.out_of_fold == alone.out_of_fold
+        assert other.gain == other.out_of_fold - found.out_of_fold
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@each_setting
+def test_the_standard_error_of_a_gain_is_that_of_leaving_out_folds(average: str, given: Options) -> None:
+    options = {"average": average, "guard": None} | given
+    found = cross_fit(Y, S, cv=FOLDS, alternatives=True, **options)
+    separate, _ = held_out(Y, S, FOLDS, **options)
+    shared, _ = held_out(Y, S, FOLDS, per_label=False, **options)
+    gains = []
+    for k in range(4):
+        rest = FOLDS != k
+        of_rest = {name: value[rest] if name == "sample_weight" else value for name, value in given.items()}
+        gains.append(
+            scikit_learn(Y[rest], shared[rest], average, of_rest)
+            - scikit_learn(Y[rest], separate[rest], average, of_rest)
+        )
+    error = math.sqrt(3 / 4 * sum((gain - np.mean(gains)) ** 2 for gain in gains))
+    assert found.alternatives[0].standard_error == pytest.approx(error, rel=1e-9, abs=1e-15)
+
+
+def test_an_alternative_that_is_better_is_named() -> None:
+    """On few rows one threshold of comparable scores does better than many."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random((80, 40)) < 0.05).astype(np.uint8)
+    scores = rng.normal(size=truth.shape) + 2 * truth
+    found = cross_fit(truth, scores, "micro", guard=None, alternatives=True)
+    shared = found.alternatives[0]
+    assert found.better is shared
+    assert shared.gain > shared.standard_error > 0
+    assert str(found).splitlines()[2] == (
+        f"one threshold for all labels reaches {shared.out_of_fold:.4f} out of fold, {shared.gain:.4f} more (standard"
+        f" error {shared.standard_error:.4f})"
+    )
+    back = cross_fit(truth, scores, "micro", guard=None, alternatives=False)
+    assert (back.better, back.alternatives) == (None, ())
+
+
+def test_an_alternative_that_is_worse_is_not_named() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random((2000, 4)) < 0.2).astype(np.uint8)
+    scores = np.array([1, 10, 100, 1000]) * (rng.normal(size=truth.shape) + 2 * truth)
+    found = cross_fit(truth, scores, "micro", guard=None, alternatives=True)
+    assert found.alternatives[0].gain < 0
+    assert found.better is None
+    assert "less (standard error" in found.alternatives[0].in_words()
+    assert "one threshold for all labels" not in str(found)
+
+
+def test_a_single_fold_has_no_standard_error() -> None:
+    found = cross_fit(Y, S, "micro", cv=[(np.arange(40), np.arange(40, N))], guard=None, alternatives=True)
+    assert math.isnan(found.alternatives[0].standard_error)
+    assert found.better is None
 
 
 # What it is for

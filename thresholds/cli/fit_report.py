@@ -61,7 +61,11 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
             f" slope {measured.slope:.2f} (both 1 if calibrated{absent})"
         )
 
-    # What to look at comes last.
+    # Which labels may be relied on; what to look at comes last.
+    if found is not None and found.verdicts is not None:
+        lines.append(
+            f"\nWhich labels may be relied on, by the decisions out of fold:\n{found.verdicts.to_text(0)}\n"
+        )
     lines.append(f"saved as {options.output}")
     warning = "" if fitted.diagnosis is None else fitted.diagnosis.in_brief()
     if warning:
@@ -86,6 +90,7 @@ def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
             "cross_fit": None if found is None else _of_folds(found),
             "guard_report": None if report is None else report.in_figures(),
             "calibration": fitted.calibration,
+            "verdicts": getattr(getattr(diagnosis, "verdicts", None), "counts", None),
             "states": None if diagnosis is None else _counted(diagnosis.state),
             "warnings": [] if diagnosis is None else diagnosis.in_brief().splitlines(),
             "labels": None if diagnosis is None else objects_of(diagnosis.table),

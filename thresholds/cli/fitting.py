@@ -13,6 +13,7 @@ from thresholds._checks import InputError
 from thresholds.cli import fit_options, fit_report, reading
 from thresholds.cli.fit_report import Fitted
 from thresholds.data.folds import N_SPLITS
+from thresholds.data.matrices import stored
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
     from thresholds.validation.cross_fit import CrossFit
 
 # Options of a fit on labels alone, with what they usually are.
-_OF_LABELS = {"missing": 0.0, "cv": None, "groups": None}
+_OF_LABELS = {"missing": 0.0, "cv": None, "groups": None, "alternatives": False}
+
+# Scores that take room, up to which other rules are tried without being asked for: with more of them it takes long, and
+# thresholds of their own are seldom worse than a shared one.
+_FEW = 4_000_000
 
 
 def fit(options: argparse.Namespace) -> None:
@@ -44,7 +49,8 @@ def _on_labels(options: argparse.Namespace) -> Fitted:
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
     rule, found = _fitted(options, data, rows, truth, scores)
-    return Fitted(data, which, rule, found, _diagnosed(truth, scores, rule))
+    diagnosis = _diagnosed(truth, scores, rule) if found is None else found.diagnosis
+    return Fitted(data, which, rule, found, diagnosis)
 
 
 def _diagnosed(
@@ -80,7 +86,7 @@ def _fitted(
         scores,
         cv=n_folds,
         groups=groups,
-        alternatives=True,
+        alternatives=options.alternatives or stored(scores) <= _FEW,
         **about_data,
         **fit_options.read(options),
     )

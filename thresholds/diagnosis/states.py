@@ -180,6 +180,20 @@ def diagnose(
 def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
     counts = judge(rule, problem).by_label
+    on_own_rows = was_fitted_on(rule, problem, counts.positives)
+    return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
+
+
+def conclude_from(
+    counts: ConfusionCounts,
+    problem: Problem,
+    rule: Rule,
+    evidence: Evidence,
+    criteria: Criteria,
+    *,
+    on_own_rows: bool = False,
+) -> Diagnosis:
+    """Hold decisions against the evidence on the same rows: those of the rule, or its out-of-fold ones; no weights."""
     names = names_of(problem.label_names, problem.n_labels)
     verdicts = verdicts_of(
         counts,
@@ -188,7 +202,7 @@ def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteri
         criteria,
         names,
         beta=_beta_of(rule),
-        on_own_rows=was_fitted_on(rule, problem, counts.positives),
+        on_own_rows=on_own_rows,
     )
     placement: Placement = getattr(rule, "placement", None) or "low"
     columns = _figures(counts, problem.n_samples, evidence, verdicts) | {

@@ -16,6 +16,9 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
+from thresholds.diagnosis import Diagnosis, Verdicts
+from thresholds.diagnosis.evidence import Criteria, evidence_of
+from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
@@ -28,7 +31,7 @@ from thresholds.metrics.judging import judge
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
-from thresholds.validation.held_out import hold_out
+from thresholds.validation.held_out import HeldOut, hold_out
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -53,6 +56,8 @@ class CrossFit(Result):
     how : where the folds come from
     alternatives : what other rules reach over the same folds, if asked for: tuples of name, options (those of the fit
         that differ), out_of_fold, gain (over `out_of_fold` above) and standard_error (of the gain, paired by folds)
+    diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
+        each label; None with `sample_weight`, as its tests are about rows, each of which counts once
     """
 
     _shown = 0
@@ -65,6 +70,12 @@ class CrossFit(Result):
     spread: npt.NDArray[Any]
     how: str
     alternatives: tuple[Alternative, ...] = ()
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def verdicts(self) -> Verdicts | None:
+        """Whether each label may be relied on, by the out-of-fold decisions: `diagnosis.verdicts`."""
+        return None if self.diagnosis is None else self.diagnosis.verdicts
 
     @property
     def optimism(self) -> float:
@@ -95,8 +106,12 @@ class CrossFit(Result):
             f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
             f" {self.out_of_fold:.4f} ({counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
-        better = "" if self.better is None else f"\n{self.better.in_words()}"
-        yield f"{figures}\n{self.thresholds_apart()}{better}"
+        lines = [figures, self.thresholds_apart()]
+        if self.better is not None:
+            lines.append(self.better.in_words())
+        if self.diagnosis is not None:
+            lines += [self.diagnosis.verdicts.in_brief(), *self.diagnosis.in_brief().splitlines()]
+        yield "\n".join(lines)
         if k and rule.per_label:
             yield self._widest(k)
 
@@ -155,6 +170,7 @@ def cross_fit(
     sample_weight: object = None,
     missing: float = 0.0,
     label_names: object = None,
+    verdicts: bool = True,
     alternatives: bool = False,
     **options: Unpack[FitArguments],
 ) -> CrossFit:
@@ -168,6 +184,7 @@ def cross_fit(
         `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
     random_state : seed of the folds; the same each time with 0 (default), others with None
+    verdicts : tell which labels may be relied on, at the cost of one more pass over sorted scores
     alternatives : cross-fit one threshold for all labels, too, and without the guard (or with one, if there is none)
         That takes about as long again, and says whether such a rule would do better on new rows.
     sample_weight, missing, label_names, and the options from `beta` on : as in `fit_empirical`
@@ -204,6 +221,7 @@ def cross_fit(
     True
     """
     fit = FitOptions.for_new_rows(average, **options)
+    _checks.option(verdicts, "verdicts", (True, False))
     _checks.option(alternatives, "alternatives", (True, False))
 
     # Put rows and labels in the order of the scores.
@@ -259,7 +277,24 @@ def cross_fit(
         alternatives=alternatives_to(held_out, problem, fit, pairs, weights)
         if alternatives
         else (),
+        diagnosis=_diagnosed(problem, rule, held_out, folds >= 0, fit)
+        if verdicts and sample_weight is None
+        else None,
     )
+
+
+def _diagnosed(
+    problem: Problem,
+    rule: ThresholdRule,
+    held_out: HeldOut,
+    judged: npt.NDArray[np.bool_],
+    options: FitOptions,
+) -> Diagnosis:
+    """Hold the out-of-fold decisions against what the scores know of each label, on the rows that are judged."""
+    rows = problem if judged.all() else problem.at_rows(np.flatnonzero(judged))
+    criteria = Criteria()
+    evidence = evidence_of(rows, criteria, n_jobs=options.n_jobs, progress=options.progress)
+    return conclude_from(held_out.by_label, rows, rule, evidence, criteria)
 
 
 def _refuse_folds_without_weight(

@@ -32,7 +32,9 @@ class HeldOut(NamedTuple):
         return self._f_of(self.by_label, range(len(self.judged)), options)
 
     def f_without_each(self, options: FitOptions) -> Floats:
-        """Return the F-measure without one fold after the other, (n_folds,), in the order of the folds."""
+        """Return the F-measure without one fold after the other, (n_folds,); nothing is left without a single one."""
+        if len(self.judged) == 1:
+            return np.empty(0)
         everything = self.by_label
         found = []
         for k, fold in enumerate(self.judged):
