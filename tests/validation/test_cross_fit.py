@@ -622,7 +622,7 @@ def test_the_standard_error_of_a_gain_is_that_of_leaving_out_folds(average: str,
     shared, _ = held_out(Y, S, FOLDS, per_label=False, **options)
     gains = []
     for k in range(4):
-        rest = FOLDS != k
+        rest = np.not_equal(FOLDS, k)
         of_rest = {name: value[rest] if name == "sample_weight" else value for name, value in given.items()}
         gains.append(
             scikit_learn(Y[rest], shared[rest], average, of_rest)

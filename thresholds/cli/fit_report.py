@@ -8,11 +8,12 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds.cli import fit_options, printing, reading
+from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS
 from thresholds.results import counted, names_of, objects_of
 
 if TYPE_CHECKING:
     from thresholds.calibration import CalibrationMeasures
-    from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis
+    from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis, Verdicts
     from thresholds.files import ScoreFile
     from thresholds.rule import Rule
     from thresholds.validation.alternatives import Alternative
@@ -42,7 +43,7 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     if found is not None:
         lines.append(found.about_folds())
         if found.better is not None:
-            lines.append(f"{found.better.in_words()}: {_flags(found.better)}")
+            lines.append(f"{found.better.in_words()}: {_flags(found.better, options)}")
     elif not options.expected:
         lines.append("not cross-fitted")
 
@@ -77,6 +78,7 @@ def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
     """Return the same as JSON, with all labels."""
     found = fitted.found
     diagnosis = fitted.diagnosis
+    verdicts: Verdicts | None = getattr(diagnosis, "verdicts", None)
     report = getattr(fitted.rule, "guard_report", None)
     return printing.as_json(
         {
@@ -87,10 +89,11 @@ def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
             "rule": options.output,
             **{name: getattr(fitted.rule, name, None) for name in _OF_RULE},
             "unsupported": _unsupported(fitted.rule),
-            "cross_fit": None if found is None else _of_folds(found),
+            "cross_fit": None if found is None else _of_folds(found, options),
             "guard_report": None if report is None else report.in_figures(),
             "calibration": fitted.calibration,
-            "verdicts": getattr(getattr(diagnosis, "verdicts", None), "counts", None),
+            "verdicts": None if verdicts is None else verdicts.counts,
+            "fitted_on_these_rows": None if verdicts is None else verdicts.on_own_rows,
             "states": None if diagnosis is None else _counted(diagnosis.state),
             "warnings": [] if diagnosis is None else diagnosis.in_brief().splitlines(),
             "labels": None if diagnosis is None else objects_of(diagnosis.table),
@@ -98,7 +101,7 @@ def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
     )
 
 
-def _of_folds(found: "CrossFit") -> dict[str, Any]:
+def _of_folds(found: "CrossFit", options: argparse.Namespace) -> dict[str, Any]:
     """Return what is known of other rows."""
     return {
         "in_sample": found.in_sample,
@@ -110,7 +113,7 @@ def _of_folds(found: "CrossFit") -> dict[str, Any]:
         "alternatives": [
             {
                 "name": other.name,
-                "flags": _flags(other),
+                "flags": _flags(other, options),
                 "out_of_fold": other.out_of_fold,
                 "gain": other.gain,
                 "standard_error": other.standard_error,
@@ -121,10 +124,12 @@ def _of_folds(found: "CrossFit") -> dict[str, Any]:
     }
 
 
-def _flags(other: "Alternative") -> str:
-    """Return the options of an alternative as they are written on the command line."""
+def _flags(other: "Alternative", options: argparse.Namespace) -> str:
+    """Return the options of an alternative as they are written on the command line, but for usual ones."""
     words = []
     for name, value in other.options.items():
+        if value == DEFAULTS_FOR_NEW_ROWS[name] and not hasattr(options, name):
+            continue
         words.append(fit_options.flag(name))
         if name != "per_label":
             words.append(fit_options.as_word(value))
