@@ -97,7 +97,7 @@ def test_fit_prints_nothing_but_json(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (folds["in_sample"], folds["out_of_fold"]) == (found.in_sample, found.out_of_fold)
     assert (folds["optimism"], folds["n_folds"], folds["how"]) == (found.optimism, 5, found.how)
     assert [other["out_of_fold"] for other in folds["alternatives"]] == [f.out_of_fold for f in found.alternatives]
-    assert [other["flags"] for other in folds["alternatives"]] == ["--shared", "--guard none"]
+    assert [other["flags"] for other in folds["alternatives"]] == ["--shared"]
     assert printed["verdicts"] == found.verdicts.counts
     assert printed["fitted_on_these_rows"] is False
     assert sum(printed["states"].values()) == 12

@@ -83,8 +83,8 @@ def _fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--alternatives",
         action="store_true",
-        help="try a shared threshold, and the fit without a guard (or with one), over the same folds, and say if one is"
-        " better (without being asked: up to 4 million scores)",
+        help="try a shared threshold, and a guard if there is none, over the same folds, and say if one is better"
+        " (without being asked: up to 4 million scores)",
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)

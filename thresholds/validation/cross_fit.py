@@ -55,7 +55,8 @@ class CrossFit(Result):
         predicted_least: the shares of all rows that the lowest and the highest would predict
     how : where the folds come from
     alternatives : what other rules reach over the same folds, if asked for: tuples of name, options (those of the fit
-        that differ), out_of_fold, gain (over `out_of_fold` above) and standard_error (of the gain, paired by folds)
+        that differ), out_of_fold, gain (over `out_of_fold` above), standard_error (of the gain, paired by folds) and
+        is_better (whether the gain is shown to be above 0, one-sided at 5 %)
     diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
         each label; None with `sample_weight`, as its tests are about rows, each of which counts once
     """
@@ -84,7 +85,7 @@ class CrossFit(Result):
 
     @property
     def better(self) -> Alternative | None:
-        """The alternative that reaches most out of fold, if it gains more than the standard error; else None."""
+        """The alternative that gains most out of fold, of those whose gain is shown to be above 0; else None."""
         gaining = [other for other in self.alternatives if other.is_better]
         return max(gaining, key=lambda other: other.gain, default=None)
 
@@ -185,8 +186,8 @@ def cross_fit(
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
     random_state : seed of the folds; the same each time with 0 (default), others with None
     verdicts : tell which labels may be relied on, at the cost of one more pass over sorted scores
-    alternatives : cross-fit one threshold for all labels, too, and without the guard (or with one, if there is none)
-        That takes about as long again, and says whether such a rule would do better on new rows.
+    alternatives : cross-fit one threshold for all labels, too, and, if there is no guard, with one
+        That takes up to twice as long again, and says whether such a rule would do better on new rows.
     sample_weight, missing, label_names, and the options from `beta` on : as in `fit_empirical`
         "auto" is the default `guard` here, as the rule is meant for new rows.
 
