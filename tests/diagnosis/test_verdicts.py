@@ -254,11 +254,11 @@ def test_sentences() -> None:
         " and 36 are marked: not enough to rely on.",
         "weak, never marked": "No row is marked label 0, though 40 should be.",
         "weak, never true": "Of 100 rows marked label 0, between 0 and 2 are right: no row here is label 0.",
-        "unproven": "Too near the limit to say: 52 of 100 rows that are label 0 are marked, and 52 of 100 marked so are"
-        " right; it would take more than 1,000 rows that are label 0 to say.",
-        "unproven, few": "Too few rows to say: 1 of 2 rows that are label 0 is marked, and 1 of 3 marked so is right;"
+        "unproven": "Too near the limit to say: of 100 rows that are label 0, 52 are marked, and of 100 marked so, 52"
+        " are right; it would take more than 1,000 rows that are label 0 to say.",
+        "unproven, few": "Too few rows to say: of 2 rows that are label 0, 1 is marked, and of 3 marked so, 1 is right;"
         " about 100 rows that are label 0 would be enough.",
-        "unproven, never marked": "Too few rows to say: 0 of 3 rows that are label 0 are marked; about 9 rows that are"
+        "unproven, never marked": "Too few rows to say: of 3 rows that are label 0, 0 are marked; about 9 rows that are"
         " label 0 would be enough.",
         "unproven, never true": "Too few rows to say: none here is label 0, and 3 are marked so; at least 3 rows that"
         " are label 0 are needed.",

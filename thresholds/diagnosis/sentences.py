@@ -92,8 +92,8 @@ def _of_unproven(row: Any, name: str) -> str:
         return f"Too few rows to say: none here is {name}{marked}; {wanted}"
 
     tp = row["tp"]
-    found = f"{tp:,} of {_rows_that_are(positives, name)} {_are(tp)} marked"
-    right = f", and {tp:,} of {predicted:,} marked so {_are(tp)} right" if predicted else ""
+    found = f"of {_rows_that_are(positives, name)}, {tp:,} {_are(tp)} marked"
+    right = f", and of {predicted:,} marked so, {tp:,} {_are(tp)} right" if predicted else ""
     if math.isinf(needed):
         wanted = (
             f"it would take more than {most_positives(positives):,.0f} rows that are {name} to say"
