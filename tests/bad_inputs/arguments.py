@@ -719,6 +719,10 @@ BAD_SHARES: Values = [
     ([0, 1, 0.0, 1.0, -0.1, 1.5, nan, inf, True, HUGE], "is .*, expected a number"),
     (["0.05", None, [0.05], 1j, MATRIX], "is .*, expected a number"),
 ]
+BAD_SKILLS: Values = [
+    ([1, 1.0, -0.1, 1.5, nan, inf, HUGE], "is .*, expected a number"),
+    (["0.05", None, True, [0.05], 1j, MATRIX], "is .*, expected a number"),
+]
 BAD_BOUNDS: Values = [
     ([0, -1, nan, inf, HUGE], "is .*, expected a (positive finite )?number"),
     (["3", None, True, [3], MATRIX], "is .*, expected a number"),
@@ -727,6 +731,8 @@ NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
 DIAGNOSES = [
     *every({"diagnose": diagnose}, "alpha", BAD_SHARES),
     *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
+    *every({"diagnose": diagnose}, "min_f", BAD_SHARES),
+    *every({"diagnose": diagnose}, "min_skill", BAD_SKILLS),
     *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
     *every({"diagnose": diagnose}, "n_jobs", BAD_JOBS),
     *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),

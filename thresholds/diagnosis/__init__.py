@@ -1,4 +1,4 @@
-"""Which labels should I not trust, and what would mend them?"""
+"""Which labels may I trust, which not, and what would mend them?"""
 
 from thresholds.diagnosis.repair import Repair
 from thresholds.diagnosis.result import Diagnosis

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from thresholds.diagnosis.bars import most_positives
 from thresholds.results import counted
 
 MEANINGS = {
@@ -26,11 +27,6 @@ TO_DO = {
     "missed": "fit its threshold anew, or choose another rule",
     "useless": "do not mark it; look where its scores and its truth come from",
 }
-
-
-def most_positives(positives: Any) -> Any:
-    """Return the number of positives above which an estimate of how many are needed is worth nothing."""
-    return np.maximum(10 * positives, 1000)
 
 
 def sentence(row: Any, *, is_backwards: bool, on_own_rows: bool) -> str:
@@ -96,11 +92,11 @@ def _of_unproven(row: Any, name: str) -> str:
         return f"Too few rows to say: none here is {name}{marked}; {wanted}"
 
     tp = row["tp"]
-    found = f"{tp:,} of {_rows_that_are(positives, name)} {_are(tp)} marked"
-    right = f", and {tp:,} of {predicted:,} marked so {_are(tp)} right" if predicted else ""
+    found = f"of {_rows_that_are(positives, name)}, {tp:,} {_are(tp)} marked"
+    right = f", and of {predicted:,} marked so, {tp:,} {_are(tp)} right" if predicted else ""
     if math.isinf(needed):
         wanted = (
-            f"it would take more than {most_positives(positives):,} rows that are {name} to say"
+            f"it would take more than {most_positives(positives):,.0f} rows that are {name} to say"
         )
         return f"Too near the limit to say: {found}{right}; {wanted}"
     wanted = f"about {needed:,.0f} rows that are {name} would be enough"

@@ -9,48 +9,26 @@ The first that applies:
 - weak: F-beta is shown to be below the bar.
 - unproven: none of these is shown.
 
-**The bar** of a label is the higher of two. One is `min_f`. The other lies above what is reached by marking every row,
-F_always = (1 + B) b / (B b + 1) for base rate b and B = beta^2, which is high for common labels,
-
-    F_always + min_skill (1 - F_always)
-
-**Shown** means rejected by a test, with Benjamini and Hochberg's procedure over all labels (`evidence.rejected`). That
-of F against the bar is exact for beta = 1 (`metrics.intervals`). As b is estimated on the same rows, a normal test of
-F less the second bar has to reject, too; its variance is that of the delta method.
-
-**Another cut** is the lowest that marks at most as many rows as are positive (ties that would exceed them stay out).
-It is not chosen by what it reaches, so nothing of that is luck. It reaches more if the bounds of F there lie above
-those of the rule's F. Bounds that do not meet need no assumption on how the two depend on each other:
-
-    p = 2 min over f of max(p(F of the cut is at most f), p(F of the rule is at least f))
-
-And by `_CLEARLY` at least, as a trifle is not worth a new threshold.
+"Shown" means rejected by a test, with Benjamini and Hochberg's procedure over all labels (`evidence.rejected`). What
+the bar is, and how F is tested against it and at another cut, is in `bars`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.types import Dense, Floats
+from thresholds._arrays.types import Dense
+from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, rejected
-from thresholds.diagnosis.sentences import MEANINGS, TO_DO, most_positives, sentence
+from thresholds.diagnosis.sentences import MEANINGS, TO_DO, sentence
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
-from thresholds.metrics.intervals import (
-    p_at_least,
-    p_at_most,
-    rows_needed,
-    score_interval,
-    wilson,
-)
+from thresholds.metrics.intervals import score_interval, wilson
 from thresholds.results import Result, Table, counted, n_more, rows_of
 
 VERDICTS = tuple(MEANINGS)
-
-_CLEARLY = 0.1  # of F, that another cut must reach above the rule
-_HALVINGS = 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +74,10 @@ class Verdicts(Result):
     def in_brief(self) -> str:
         """Say in a line how many labels have each verdict."""
         each = ", ".join(f"{number:,} {verdict}" for verdict, number in self.counts.items())
-        return f"{counted(self.table.size, 'label')}: {each}{self._remark()}"
+        on_own_rows = "; on rows that the rule was fitted on, so fewer are usable on others"
+        return (
+            f"{counted(self.table.size, 'label')}: {each}{on_own_rows if self.on_own_rows else ''}"
+        )
 
     def _records(self) -> Dense:
         """Return the table."""
@@ -115,18 +96,13 @@ class Verdicts(Result):
 
     def _about(self) -> str:
         """Say what was judged, and what is asked of a label."""
+        on_own_rows = ""
+        if self.on_own_rows:
+            on_own_rows = " that the rule was fitted on, so that it will do worse on others"
         return (
-            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{self._remark()}; usable is an"
+            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}; usable is an"
             f" F{self.beta:g} shown to be at least {self.min_f:g}, and {self.min_skill:.0%} of the way from marking"
             f" every row to no mistake; false discovery rate {self.alpha:g}"
-        )
-
-    def _remark(self) -> str:
-        """Say that the rule was fitted on these rows."""
-        return (
-            " that the rule was fitted on, so it will do worse on new ones"
-            if self.on_own_rows
-            else ""
         )
 
     def _by_verdict(self) -> Table:
@@ -183,23 +159,18 @@ def verdicts_of(
     beta : of the F that the rule is judged by
     on_own_rows : whether the rule was fitted on these rows
     """
-    # All are float64 (n_labels,).
-    tp, predicted, positives = (np.asarray(values, np.float64) for values in counts.sums)
-    base_rate = positives / n_samples
-
-    # F against the bar.
-    f_always = (1 + beta**2) * base_rate / (beta**2 * base_rate + 1)
-    skill_bar = f_always + criteria.min_skill * (1 - f_always)
-    bar = np.maximum(criteria.min_f, skill_bar)
-    p_usable, p_weak = _p_of_bar(tp, predicted, positives, n_samples, criteria, beta)
-
-    # The cut that marks as many rows as are positive.
-    top = _Cut(
-        np.asarray(evidence.top_tp, np.float64), np.asarray(evidence.top_predicted, np.float64)
+    # What the rule marks, and what the cut does that marks as many rows as are positive.
+    tp, predicted, positives = counts.sums
+    rule = Marked(*counts.sums.astype(np.float64))
+    top = Marked(
+        evidence.top_tp.astype(np.float64),
+        evidence.top_predicted.astype(np.float64),
+        rule.positives,
     )
-    top_f = f_of_counts(top.tp, top.predicted, positives, beta, np.nan)
-    f = f_of_counts(tp, predicted, positives, beta, np.nan)
-    p_missed = _p_missed(_Cut(tp, predicted), top, positives, beta)
+
+    # F against the bar, and against the other cut.
+    p_usable, p_weak = p_of_bar(rule, n_samples, criteria, beta)
+    p_of_top = p_missed(rule, top, beta)
 
     # What is shown, and the first that applies.
     informative = rejected(evidence.p_informative, criteria.alpha)
@@ -208,44 +179,40 @@ def verdicts_of(
     shown = {
         "usable": rejected(p_usable, criteria.alpha),
         "useless": (uninformative & ~informative) | backwards,
-        "missed": rejected(p_missed, criteria.alpha) & informative,
+        "missed": rejected(p_of_top, criteria.alpha) & informative,
         "weak": rejected(p_weak, criteria.alpha),
     }
     verdict = np.select(list(shown.values()), list(shown), "unproven")
 
+    # Bounds, and what would be enough.
     confidence = 1 - criteria.alpha
-    precision_low, precision_high = wilson(tp, predicted, confidence)
-    recall_low, recall_high = wilson(tp, positives, confidence)
-    f_low, f_high = score_interval(tp, predicted, positives, beta, confidence)
-    needed = _positives_needed(
-        tp, predicted, positives, bar, p_usable, p_weak, criteria.alpha, beta
-    )
-    _, predictions, truths = counts.sums
+    precision_low, precision_high = wilson(rule.tp, rule.predicted, confidence)
+    recall_low, recall_high = wilson(rule.tp, rule.positives, confidence)
+    f_low, f_high = score_interval(*rule, beta, confidence)
+    needed = positives_needed(rule, n_samples, p_usable, p_weak, criteria, beta)
     columns = {
         "name": names,
         "verdict": verdict,
-        "n_positives": truths,
-        "predicted_positive": predictions,
-        "tp": counts.sums[0],
+        "n_positives": positives,
+        "predicted_positive": predicted,
+        "tp": tp,
         "precision": counts.precision(),
         "precision_low": precision_low,
         "precision_high": precision_high,
         "recall": counts.recall(),
         "recall_low": recall_low,
         "recall_high": recall_high,
-        "f": f,
+        "f": f_of_counts(*rule, beta, np.nan),
         "f_low": f_low,
         "f_high": f_high,
-        "bar": bar,
+        "bar": bar_of(rule.positives / n_samples, criteria, beta),
         "p_usable": p_usable,
         "p_weak": p_weak,
         "top_predicted": evidence.top_predicted,
         "top_tp": evidence.top_tp,
-        "top_f": top_f,
-        "p_missed": p_missed,
-        "positives_needed": np.where(
-            (verdict == "unproven") & (positives < n_samples), needed, np.nan
-        ),
+        "top_f": f_of_counts(*top, beta, np.nan),
+        "p_missed": p_of_top,
+        "positives_needed": np.where(verdict == "unproven", needed, np.nan),
     }
     rows = rows_of(columns)
     columns["sentence"] = np.array(
@@ -264,117 +231,3 @@ def verdicts_of(
         n_samples=n_samples,
         on_own_rows=on_own_rows,
     )
-
-
-class _Cut(NamedTuple):
-    """What is marked of each label, and how much of it rightly; (n_labels,)."""
-
-    tp: Floats
-    predicted: Floats
-
-
-def _p_of_bar(
-    tp: Floats, predicted: Floats, positives: Floats, n: int, criteria: Criteria, beta: float
-) -> tuple[Floats, Floats]:
-    """Return the p-values of F being at most the bar, and at least the bar.
-
-    NaN where F is 0/0, and without negatives, where nothing is better than to mark every row.
-    """
-    from scipy.special import ndtr
-
-    # F less the second bar, and its standard error: (n_labels,).
-    base_rate = positives / n
-    beta2 = beta * beta
-    steepness = (1 + beta2) / (beta2 * base_rate + 1) ** 2  # of F_always in the base rate
-    f_always = (1 + beta2) * base_rate / (beta2 * base_rate + 1)
-    skill_bar = f_always + criteria.min_skill * (1 - f_always)
-    f = f_of_counts(tp, predicted, positives, beta, np.nan)
-    above = f - skill_bar
-
-    # What one row more changes, by what it is: true positive, miss, false alarm, rightly unmarked; (4, n_labels).
-    slope = (1 - criteria.min_skill) * steepness
-    scale = (beta2 * positives + predicted) / n
-    with np.errstate(divide="ignore", invalid="ignore"):
-        influence = np.stack(
-            [
-                (1 + beta2) * (1 - f) / scale - slope * (1 - base_rate),
-                -f * beta2 / scale - slope * (1 - base_rate),
-                -f / scale + slope * base_rate,
-                slope * base_rate,
-            ]
-        )
-        shares = np.stack([tp, positives - tp, predicted - tp, n - predicted - positives + tp]) / n
-        error = np.sqrt((shares * influence**2).sum(axis=0) / n)
-        z = above / error
-    p_at_most_skill = np.where(error > 0, ndtr(-z), above <= 0)
-    p_at_least_skill = np.where(error > 0, ndtr(z), above >= 0)
-
-    bar = np.maximum(criteria.min_f, skill_bar)
-    counts = (tp, predicted, positives)
-    p_usable = np.maximum(p_at_most(*counts, bar, beta), p_at_most_skill)
-    p_weak = p_at_least(*counts, bar, beta)
-    p_weak = np.where(skill_bar > criteria.min_f, np.maximum(p_weak, p_at_least_skill), p_weak)
-    testable = (predicted + positives > 0) & (positives < n)
-    return np.where(testable, p_usable, np.nan), np.where(testable, p_weak, np.nan)
-
-
-def _p_missed(rule: _Cut, top: _Cut, positives: Floats, beta: float) -> Floats:
-    """Return the p-values of F of the other cut being at most that of the rule; 1 where it is not clearly higher here.
-
-    NaN without positives. The one chance falls with f and the other rises, so that the least of the larger lies where
-    they cross.
-    """
-    p = np.where(positives > 0, 1.0, np.nan)
-    rule_f = f_of_counts(*rule, positives, beta, 0.0)
-    top_f = f_of_counts(*top, positives, beta, 0.0)
-    some = np.flatnonzero((positives > 0) & (top_f >= rule_f + _CLEARLY))
-    rule = _Cut(rule.tp[some], rule.predicted[some])
-    top = _Cut(top.tp[some], top.predicted[some])
-    low = rule_f[some]
-    high = top_f[some]
-    for _ in range(_HALVINGS):
-        f = (low + high) / 2
-        p_top = p_at_most(*top, positives[some], f, beta)
-        p_rule = p_at_least(*rule, positives[some], f, beta)
-        low = np.where(p_top < p_rule, f, low)
-        high = np.where(p_top < p_rule, high, f)
-        p[some] = np.minimum(2 * np.maximum(p_top, p_rule), 1)
-    return p
-
-
-def _positives_needed(
-    tp: Floats,
-    predicted: Floats,
-    positives: Floats,
-    bar: Floats,
-    p_usable: Floats,
-    p_weak: Floats,
-    alpha: float,
-    beta: float,
-) -> Floats:
-    """Return how many positives would show F to be above the bar, or below, with probability .8, if it is what it is.
-
-    Rounded up to two digits, and infinite above `most_positives`. Of a label without positives how many would be enough
-    if no mistake were made.
-    """
-    known = positives > 0
-    tp, predicted, positives_or_one = (
-        np.where(known, values, 1.0) for values in (tp, predicted, positives)
-    )
-    f = f_of_counts(tp, predicted, positives_or_one, beta, np.nan)
-    level = np.where(f > bar, _next_level(p_usable, alpha), _next_level(p_weak, alpha))
-    rows = rows_needed(tp, predicted, positives_or_one, bar, level, beta)
-    share = positives_or_one / (
-        predicted + positives_or_one - tp
-    )  # of these rows that are positives
-    needed = np.maximum(rows * share, positives + 1)
-    with np.errstate(invalid="ignore"):
-        digits = 10 ** np.maximum(np.floor(np.log10(needed)) - 1, 0)
-        rounded = np.ceil(needed / digits) * digits
-    return np.where(rounded <= most_positives(positives), rounded, np.inf)
-
-
-def _next_level(p: Floats, alpha: float) -> float:
-    """Return the p-value that would be rejected beside those that are (Benjamini & Hochberg)."""
-    n_tested = max(int((~np.isnan(p)).sum()), 1)
-    return alpha * min(int(rejected(p, alpha).sum()) + 1, n_tested) / n_tested

@@ -128,7 +128,8 @@ def p_at_most(
 ) -> Floats:
     """Return the p-value, one-sided, of the hypothesis that F-beta is at most `bar`: small where it is shown higher.
 
-    Exact for beta = 1 and 0, by binomial tails; the score test otherwise. 1 where nothing is predicted or true.
+    Exact for beta = 1 and 0, by binomial tails; the score test otherwise. At least 1/2 where nothing is predicted or
+    true.
     """
     from scipy.special import betainc, ndtr
 
