@@ -42,6 +42,22 @@ def test_without_folds_nothing_is_said_of_labels(tmp_path: Path, capsys: pytest.
     assert "ranks backwards" in out
 
 
+def test_probabilities_are_judged_by_the_truth_where_there_is_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, file = make(tmp_path / "s.npz"), tmp_path / "rule.json"
+    assert run("fit", path, "--expected", "-o", file) == 0
+    out = capsys.readouterr().out
+    data = np.load(path)
+    rows = data["calib_idx"]
+    found = thresholds.diagnose(data["y_true"][rows], data["y_score"][rows], thresholds.load_rule(file))
+    start = "Which labels may be relied on, by their truth, which was not fitted:"
+    assert f"{start}\n{found.verdicts.to_text(0)}\n" in out
+    make(tmp_path / "no truth.npz", y_true=None)
+    assert run("fit", tmp_path / "no truth.npz", "--expected", "-o", file) == 0
+    assert "relied on" not in capsys.readouterr().out
+
+
 def test_fit_names_a_simpler_rule_that_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = few_rows(tmp_path / "s.npz")
     given = ["fit", path, "--average", "micro", "--guard", "none", "-o", tmp_path / "rule.json"]

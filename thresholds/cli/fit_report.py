@@ -63,10 +63,12 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
         )
 
     # Which labels may be relied on; what to look at comes last.
-    if found is not None and found.verdicts is not None:
-        lines.append(
-            f"\nWhich labels may be relied on, by the decisions out of fold:\n{found.verdicts.to_text(0)}\n"
+    verdicts = _verdicts(fitted)
+    if verdicts is not None and not verdicts.on_own_rows:
+        basis = (
+            "their truth, which was not fitted" if found is None else "the decisions out of fold"
         )
+        lines.append(f"\nWhich labels may be relied on, by {basis}:\n{verdicts.to_text(0)}\n")
     lines.append(f"saved as {options.output}")
     warning = "" if fitted.diagnosis is None else fitted.diagnosis.in_brief()
     if warning:
@@ -78,7 +80,7 @@ def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
     """Return the same as JSON, with all labels."""
     found = fitted.found
     diagnosis = fitted.diagnosis
-    verdicts: Verdicts | None = getattr(diagnosis, "verdicts", None)
+    verdicts = _verdicts(fitted)
     report = getattr(fitted.rule, "guard_report", None)
     return printing.as_json(
         {
@@ -99,6 +101,11 @@ def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
             "labels": None if diagnosis is None else objects_of(diagnosis.table),
         }
     )
+
+
+def _verdicts(fitted: Fitted) -> "Verdicts | None":
+    """Return the verdicts on labels, where there is truth."""
+    return getattr(fitted.diagnosis, "verdicts", None)
 
 
 def _of_folds(found: "CrossFit", options: argparse.Namespace) -> dict[str, Any]:

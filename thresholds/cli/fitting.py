@@ -13,7 +13,6 @@ from thresholds._checks import InputError
 from thresholds.cli import fit_options, fit_report, reading
 from thresholds.cli.fit_report import Fitted
 from thresholds.data.folds import N_SPLITS
-from thresholds.data.matrices import stored
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 # Options of a fit on labels alone, with what they usually are.
 _OF_LABELS = {"missing": 0.0, "cv": None, "groups": None, "alternatives": False}
 
-# Scores that take room, up to which other rules are tried without being asked for: with more of them it takes long, and
-# thresholds of their own are seldom worse than a shared one.
+# Cells, rows times labels, up to which other rules are tried without being asked for: with more of them it takes long,
+# and a threshold for each label is seldom worse than a shared one.
 _FEW = 4_000_000
 
 
@@ -86,7 +85,7 @@ def _fitted(
         scores,
         cv=n_folds,
         groups=groups,
-        alternatives=options.alternatives or stored(scores) <= _FEW,
+        alternatives=options.alternatives or scores.shape[0] * scores.shape[1] <= _FEW,
         **about_data,
         **fit_options.read(options),
     )
