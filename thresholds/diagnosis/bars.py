@@ -151,6 +151,7 @@ def positives_needed(
 ) -> Floats:
     """Return how many positives would show F to be above the bar, or below, with probability .8, if it is what it is.
 
+    At the p-value that Benjamini and Hochberg's procedure would ask of one more label than are rejected here.
     Rounded up to two digits, and infinite above `most_positives`. Of a label without positives how many would be enough
     if no mistake were made. NaN without negatives.
     """
