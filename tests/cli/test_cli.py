@@ -712,6 +712,21 @@ def test_fail_on(given: str, broken: list[str], tmp_path: Path, capsys: pytest.C
     assert len(strict_json(capsys.readouterr().out)["broken"]) == len(broken)
 
 
+def test_a_rule_that_was_fitted_on_the_judged_rows_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rule = planted(tmp_path / "s.npz"), tmp_path / "rule.json"
+    remark = "judged on 800 rows that the rule was fitted on, so that it will do worse on others"
+    assert run("diagnose", path, "--rule", rule) == 0
+    assert remark not in capsys.readouterr().out
+    assert run("fit", path, "--output", rule) == 0
+    capsys.readouterr()
+    assert run("diagnose", path, "--rule", rule, "--split", "all") == 0
+    assert remark in capsys.readouterr().out
+    assert run("diagnose", path, "--rule", rule, "--split", "all", "--json") == 0
+    assert strict_json(capsys.readouterr().out)["fitted_on_these_rows"]
+
+
 def test_the_share_is_that_of_predictions_on_flagged_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, rule = planted(tmp_path / "s.npz"), tmp_path / "rule.json"
     counts = dict(zip(STATES, thresholds.load_rule(rule).predict(np.load(path)["y_score"]).sum(axis=0), strict=True))

@@ -140,6 +140,15 @@ def test_f_is_that_of_the_beta() -> None:
     assert diagnose(truth, scores, calibrated).verdicts.beta == 2.0
 
 
+@pytest.mark.parametrize("b", [1e-100, 1e-3, 1e3, 1e100])
+def test_extreme_betas(b: float) -> None:
+    found = verdicts([*CASES.values()], beta=b)
+    for name in ("f_low", "f_high", "bar"):
+        assert ((found.table[name] >= 0) & (found.table[name] <= 1)).all(), name
+    # For recall alone nothing is better than to mark every row.
+    assert found.verdict[:2].tolist() == (["usable", "weak"] if b < 1 else ["weak", "weak"])
+
+
 # Against the definitions
 
 
@@ -246,33 +255,33 @@ def test_without_positives_the_number_is_that_of_a_faultless_label() -> None:
 
 
 def test_sentences() -> None:
-    said = {case: str(alone(case)["sentence"]) for case in CASES}
+    said = {case: str(alone(case)["sentence"]).replace("label 0", "X") for case in CASES}
     assert said == {
-        "usable": "Of 100 rows marked label 0, between 82 and 95 are right; of 100 rows that are label 0, between 82"
-        " and 95 are marked.",
-        "weak": "Of 100 rows marked label 0, between 13 and 29 are right, and of 100 rows that are label 0, between 16"
-        " and 36 are marked: not enough to rely on.",
-        "weak, never marked": "No row is marked label 0, though 40 should be.",
-        "weak, never true": "Of 100 rows marked label 0, between 0 and 2 are right: no row here is label 0.",
-        "unproven": "Too near the limit to say: of 100 rows that are label 0, 52 are marked, and of 100 marked so, 52"
-        " are right; it would take more than 1,000 rows that are label 0 to say.",
-        "unproven, few": "Too few rows to say: of 2 rows that are label 0, 1 is marked, and of 3 marked so, 1 is right;"
-        " about 100 rows that are label 0 would be enough.",
-        "unproven, never marked": "Too few rows to say: of 3 rows that are label 0, 0 are marked; about 9 rows that are"
-        " label 0 would be enough.",
-        "unproven, never true": "Too few rows to say: none here is label 0, and 3 are marked so; at least 3 rows that"
-        " are label 0 are needed.",
-        "unproven, nothing": "Too few rows to say: none here is label 0; at least 3 rows that are label 0 are needed.",
-        "unproven, always true": "All rows here are label 0, so that nothing can be said; rows that are not are"
-        " needed.",
-        "missed": "Of 40 rows that are label 0, 2 are marked; of the 40 with the highest scores, 35 are label 0.",
-        "missed, too often": "Of 900 rows marked label 0, 60 are right; of the 100 with the highest scores, 85 are"
-        " label 0.",
-        "useless": "Of 100 rows marked label 0, between 2 and 13 are right; the scores cannot tell them from others.",
-        "useless, never marked": "No row is marked label 0; the scores cannot tell which rows are label 0.",
-        "useless, backwards": "Of 100 rows marked label 0, between 2 and 13 are right; rows that are label 0 have lower"
-        " scores than others, where they should have higher ones.",
-        "useless, on nearly all rows": "Of 100 rows marked label 0, between 37 and 44 are right; the scores cannot tell"
+        "usable": "Of 100 rows marked X, between 82 and 95 are right; of 100 rows that are X, between 82 and 95 are"
+        " marked.",
+        "weak": "Of 100 rows marked X, between 13 and 29 are right, and of 100 rows that are X, between 16 and 36 are"
+        " marked: not enough to rely on.",
+        "weak, never marked": "No row is marked X, though 40 should be.",
+        "weak, never true": "No row here is X, though 200 are marked so: of 100 such rows, between 0 and 2 are right.",
+        "unproven": "Too near the limit to say: of 100 rows that are X, 52 are marked, and of 100 marked so, 52 are"
+        " right; it would take more than 1,000 rows that are X to say.",
+        "unproven, few": "Not enough rows to say: of 2 rows that are X, 1 is marked, and of 3 marked so, 1 is right;"
+        " about 100 rows that are X would be enough.",
+        "unproven, never marked": "Not enough rows to say: of 3 rows that are X, 0 are marked; about 9 rows that are"
+        " X would be enough.",
+        "unproven, never true": "Not enough rows to say: none here is X, and 3 are marked so; at least 3 rows that"
+        " are X are needed.",
+        "unproven, nothing": "Not enough rows to say: none here is X; at least 3 rows that are X are needed.",
+        "unproven, always true": "All rows here are X, so that nothing can be said; rows that are not are needed.",
+        "missed": "Of 40 rows that are X, 2 are marked; of the 40 with the highest scores, 35 are X, so that another"
+        " threshold would do better.",
+        "missed, too often": "Of 900 rows marked X, 60 are right; of the 100 with the highest scores, 85 are X, so"
+        " that another threshold would do better.",
+        "useless": "Of 100 rows marked X, between 2 and 13 are right; the scores cannot tell them from others.",
+        "useless, never marked": "No row is marked X; the scores cannot tell which rows are X.",
+        "useless, backwards": "Of 100 rows marked X, between 2 and 13 are right; rows that are X have lower scores"
+        " than others, where they should have higher ones.",
+        "useless, on nearly all rows": "Of 100 rows marked X, between 37 and 44 are right; the scores cannot tell"
         " them from others.",
     }
 

@@ -90,7 +90,7 @@ def _p_of_skill(marked: Marked, n: int, criteria: Criteria, beta: float) -> tupl
     mistakes = rows / (1 + right)
     at_bar = np.stack([rows - mistakes, mistakes * missed, mistakes * (1 - missed)])
 
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         z = np.stack([(f - bar) / _error(cells, n, criteria, beta) for cells in (here, at_bar)])
     z = np.nan_to_num(z)  # (2, n_labels)
     return ndtr(-z).max(axis=0), ndtr(z).max(axis=0)
@@ -151,6 +151,7 @@ def positives_needed(
 ) -> Floats:
     """Return how many positives would show F to be above the bar, or below, with probability .8, if it is what it is.
 
+    At the p-value that Benjamini and Hochberg's procedure would ask of one more label than are rejected here.
     Rounded up to two digits, and infinite above `most_positives`. Of a label without positives how many would be enough
     if no mistake were made. NaN without negatives.
     """

@@ -50,7 +50,9 @@ def _of_weak(row: Any, name: str) -> str:
     if row["predicted_positive"] == 0:
         return f"No row is marked {name}, though {row['n_positives']:,} should be"
     if row["n_positives"] == 0:
-        return f"{_right(row, name)}: no row here is {name}"
+        bounds = _between(row["precision_low"], row["precision_high"])
+        none = f"No row here is {name}, though {row['predicted_positive']:,} are marked so"
+        return f"{none}: of 100 such rows, {bounds} are right"
     return f"{_right(row, name)}, and {_found(row, name)}: not enough to rely on"
 
 
@@ -74,7 +76,10 @@ def _of_missed(row: Any, name: str) -> str:
     else:
         rule = f"Of {row['n_positives']:,} rows that are {name}, {tp:,} {_are(tp)} marked"
     top_tp = row["top_tp"]
-    return f"{rule}; of the {row['top_predicted']:,} with the highest scores, {top_tp:,} {_are(top_tp)} {name}"
+    top = (
+        f"of the {row['top_predicted']:,} with the highest scores, {top_tp:,} {_are(top_tp)} {name}"
+    )
+    return f"{rule}; {top}, so that another threshold would do better"
 
 
 def _of_unproven(row: Any, name: str) -> str:
@@ -89,7 +94,7 @@ def _of_unproven(row: Any, name: str) -> str:
     if positives == 0:
         marked = f", and {predicted:,} {_are(predicted)} marked so" if predicted else ""
         wanted = f"at least {needed:,.0f} rows that are {name} are needed"
-        return f"Too few rows to say: none here is {name}{marked}; {wanted}"
+        return f"Not enough rows to say: none here is {name}{marked}; {wanted}"
 
     tp = row["tp"]
     found = f"of {_rows_that_are(positives, name)}, {tp:,} {_are(tp)} marked"
@@ -100,7 +105,7 @@ def _of_unproven(row: Any, name: str) -> str:
         )
         return f"Too near the limit to say: {found}{right}; {wanted}"
     wanted = f"about {needed:,.0f} rows that are {name} would be enough"
-    return f"Too few rows to say: {found}{right}; {wanted}"
+    return f"Not enough rows to say: {found}{right}; {wanted}"
 
 
 def _right(row: Any, name: str) -> str:
