@@ -112,6 +112,7 @@ def test_fit_prints_nothing_but_json(tmp_path: Path, capsys: pytest.CaptureFixtu
     folds = printed["cross_fit"]
     assert (folds["in_sample"], folds["out_of_fold"]) == (found.in_sample, found.out_of_fold)
     assert (folds["optimism"], folds["n_folds"], folds["how"]) == (found.optimism, 5, found.how)
+    assert folds["apart"] == found.thresholds_apart()
     assert [other["out_of_fold"] for other in folds["alternatives"]] == [f.out_of_fold for f in found.alternatives]
     assert [other["flags"] for other in folds["alternatives"]] == ["--shared"]
     assert printed["verdicts"] == found.verdicts.counts

@@ -116,7 +116,7 @@ def _of_folds(found: "CrossFit", options: argparse.Namespace) -> dict[str, Any]:
         "optimism": found.optimism,
         "n_folds": len(found.fold_thresholds),
         "how": found.how,
-        "thresholds": found.thresholds_apart(),
+        "apart": found.thresholds_apart(),
         "alternatives": [
             {
                 "name": other.name,
