@@ -142,8 +142,8 @@ class LabelCounts:
         counts = {name: tuple(_checks.a_list(values[name], name)) for name in names}
         return cls(n_samples=values["n_samples"], **counts)
 
-    def reordered(self, places: Ints) -> "LabelCounts":
-        """Return the counts of label `places[j]` at place j."""
+    def taken(self, places: Ints) -> "LabelCounts":
+        """Return the counts of some labels, in that order."""
         at = places.tolist()
         return LabelCounts(
             n_samples=self.n_samples,
@@ -183,9 +183,9 @@ class OutOfFold(Result):
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def reordered(self, places: Ints) -> "OutOfFold":
-        """Return the same with label `places[j]` at place j."""
-        by_label = None if self.by_label is None else self.by_label.reordered(places)
+    def taken(self, places: Ints) -> "OutOfFold":
+        """Return the same with some labels, in that order."""
+        by_label = None if self.by_label is None else self.by_label.taken(places)
         return replace(self, by_label=by_label)
 
     def _records(self) -> list[dict[str, Any]]:

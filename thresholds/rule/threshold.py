@@ -255,7 +255,7 @@ class ThresholdRule(Rule):
             "unsupported": self.unsupported[places],
             "label_names": names,
             "fitted_on": fitted_on,
-            "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.reordered(places),
+            "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.taken(places),
             "guard_report": None,
         }
         return ThresholdRule(**self._values() | changed)
