@@ -72,7 +72,10 @@ def judge_file(path: Path, n_samples: int) -> dict[str, list[float]]:
 def table(found: dict[str, dict[str, list[float]]], files: tuple[str, ...], title: str) -> str:
     """Show the means over some files."""
     files = tuple(name for name in files if name in found)
-    head = [("rows", "files", "method", *(f"{measure}, {by}" for measure in MEASURES for by in BYS))]
+    head = [
+        ("", "", "", *(name for measure in MEASURES for name in (measure, "", ""))),
+        ("method", "rows", "files", *(by for _ in MEASURES for by in BYS)),
+    ]
     lines = []
     for method in METHODS:
         for size in SIZES:
@@ -82,7 +85,7 @@ def table(found: dict[str, dict[str, list[float]]], files: tuple[str, ...], titl
                 continue
             means = [np.mean([found[file][f"{method}, {by}, {name}"] for file in there], axis=0) for by in BYS]
             figures = [f"{means[k][i]:.4f}" for i in range(len(MEASURES)) for k in range(len(BYS))]
-            lines.append((str(name), str(len(there)), method, *figures))
+            lines.append((method, str(name), str(len(there)), *figures))
     return f"{title} ({', '.join(files)})\n{as_text(head, lines)}\n"
 
 

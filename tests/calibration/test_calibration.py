@@ -36,6 +36,7 @@ Array = NDArray[np.generic]
 CASES = list(small_cases(240, seed=20070919))
 CHUNKS = [CASES[i::6] for i in range(6)]
 KINDS = list(product(("isotonic", "platt"), ("label", "pooled", "shrink")))
+ROUNDING = {"label": 1e-12, "pooled": 1e-12, "shrink": 1e-7}  # A search for mean and spread ends near the best.
 MEASURES = ("log_loss", "reliability", "sum_over_positives", "slope")
 inf, nan = math.inf, math.nan
 
@@ -441,7 +442,7 @@ def test_what_must_not_matter(method: str, by: str) -> None:
     y_score = y_score.astype(np.float32)
     weights = rng.integers(0, 4, 120)
     expected = calibrate(y_true, y_score, method, by, sample_weight=weights)
-    p, close = expected.transform(y_score), {"rtol": 1e-9, "atol": 1e-12}
+    p, close = expected.transform(y_score), {"rtol": 1e3 * ROUNDING[by], "atol": 1e-12}
     rows, labels = rng.permutation(120), rng.permutation(4)
     moved = calibrate(y_true[rows][:, labels], y_score[rows][:, labels], method, by, sample_weight=weights[rows])
     np.testing.assert_allclose(moved.transform(y_score[:, labels]), p[:, labels], **close)
@@ -449,7 +450,7 @@ def test_what_must_not_matter(method: str, by: str) -> None:
     twice = calibrate(y_true[repeated], y_score[repeated], method, by)
     np.testing.assert_allclose(twice.transform(y_score), p, **close)
     same(twice.before, expected.before, 1e-9)
-    same(twice.after, expected.after, 1e-9)
+    same(twice.after, expected.after, 1e3 * ROUNDING[by])
     kept = weights > 0
     absent = calibrate(y_true[kept], y_score[kept], method, by, sample_weight=weights[kept])
     np.testing.assert_array_equal(absent.transform(y_score), p)
@@ -494,15 +495,15 @@ def test_sparse_equals_dense(method: str, by: str, missing: float, kind: Callabl
         dense = calibrate(y_true, filled, method, by, sample_weight=weights, missing=missing)
         for truth in (y_true, kind(y_true)):
             got = calibrate(truth, marked, method, by, sample_weight=weights, missing=missing)
-            np.testing.assert_allclose(got.absent, dense.absent, rtol=1e-13)
+            np.testing.assert_allclose(got.absent, dense.absent, rtol=ROUNDING[by])
             same(got.before, dense.before, 1e-9)
-            same(got.after, dense.after, 1e-9)
+            same(got.after, dense.after, 1e3 * ROUNDING[by])
             expected = dense.transform(filled)
-            np.testing.assert_allclose(got.transform(marked, dense=True), expected, rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(got.transform(marked, dense=True), expected, rtol=ROUNDING[by], atol=1e-15)
             listed = got.transform(marked)
             assert isinstance(listed, sparse.csr_matrix if kind is sparse.coo_matrix else sparse.csr_array)
             assert listed.nnz == stored.sum()
-            np.testing.assert_allclose(listed.toarray(), np.where(stored, expected, 0), rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(listed.toarray(), np.where(stored, expected, 0), rtol=ROUNDING[by], atol=1e-15)
             for powers in (1, 4):
                 sums = [(np.where(stored, 0, got.absent) ** r).sum(axis=1) for r in range(1, powers + 1)]
                 np.testing.assert_allclose(got.tail(marked, powers), np.transpose(sums), atol=1e-14)

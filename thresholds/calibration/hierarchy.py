@@ -8,7 +8,7 @@ the mean and the spread (a 2 x 2 covariance), are fitted to the same cells (empi
 1. Given both, a and b of each label have the least log-loss plus half the square of (a, b) - mean in the measure of
    spread^-1 (the mode of the posterior).
 2. Given a quadratic through each label's log-loss there, mean and spread have the highest likelihood, with a and b
-   integrated out (Laplace's approximation). It rises in steps of expectation and maximisation.
+   integrated out (Laplace's approximation).
 3. Both are repeated until neither moves.
 
 Of few labels the spread would be a guess, and of one it would be 0. So one label more is counted, whose curve is the
@@ -29,8 +29,9 @@ from thresholds.calibration.cells import Cells, map_labels
 
 _LEAST_VARIANCE = 0.1  # that the one label more adds
 _MOST_ROUNDS = 20  # of lines, then mean and spread
-_MOST_STEPS = 500  # of expectation and maximisation in a round
 _CLOSE = 1e-7  # A move of mean and spread that is smaller, relative to the spread, is the last.
+_LOGARITHMS = (-20.0, 20.0)  # of deviations, at least and at most
+_PRECISE = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 200}
 
 _NO_PRIOR = np.zeros(5)
 
@@ -109,6 +110,8 @@ def fit_leaning_lines(
     known = np.diff(np.append(0, counts.cumsum())[cells.starts]) > 0  # (n_labels,)
     targets, start = _targets(cells, counts, row_weight)
     scale, centre, deviation = standardise(x, cells.weights)
+    if deviation == 0:
+        x *= 0  # values that are all equal
     data = _Data(cells._replace(scores=x), targets, row_weight)
 
     # The line of all cells together, and those of labels, which start from it.
@@ -150,30 +153,89 @@ def _targets(
 
 
 def _likeliest(found: _Lines, common: Floats, prior: _Prior) -> _Prior:
-    """Return the mean and the spread of highest likelihood, given quadratics through the loss of labels.
+    """Return the mean and the spread of highest marginal likelihood, given quadratics through the loss of labels."""
+    from scipy.optimize import minimize
+
+    labels = _Quadratics(found, common)
+    root = np.linalg.cholesky(prior.spread)
+    start = np.array([np.log(root[0, 0]), root[1, 0], np.log(root[1, 1])])
+    best = minimize(
+        lambda values: labels.loss(_root(values)),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[_LOGARITHMS, (None, None), _LOGARITHMS],
+        options=_PRECISE,
+    )
+    root = _root(best.x)
+    return _Prior(labels.given(root @ root.T).mean, root @ root.T)
+
+
+def _root(values: Floats) -> Floats:
+    """Return the triangular root (2, 2) of a spread from its three values, of which two are logarithms."""
+    return np.array([[np.exp(values[0]), 0.0], [values[1], np.exp(values[2])]])
+
+
+class _Given(NamedTuple):
+    """What quadratics say if the spread is known."""
+
+    mean: Floats  # (2,), the likeliest
+    loss: float  # minus the log of the marginal likelihood
+    squares: Floats  # (2, 2), expected, of the distances of all labels from the mean
+
+
+class _Quadratics:
+    """The log-loss of labels as quadratics of their lines, and one label more, whose line is known.
 
     A quadratic with matrix H and best line t is a normal observation of a label's line, of precision
-    H; where cells say nothing of one direction, H has no inverse, and H t is what is known.
+    H. Where cells say nothing of one direction, H has no inverse; but H t is known.
     """
-    matrices = found.curvatures  # (n_labels, 2, 2)
-    known = np.einsum("gij,gj->gi", matrices, found.lines) - found.slopes  # H t, (n_labels, 2)
-    n_labels = len(matrices) + 1  # with the one that is all cells together
-    for _ in range(_MOST_STEPS):
-        before = prior
 
-        # The best mean, given the spread: where labels, as far as they are known, are in balance.
-        precision = np.linalg.inv(prior.spread)
-        variances = np.linalg.inv(matrices + precision)  # (n_labels, 2, 2)
+    def __init__(self, found: _Lines, common: Floats) -> None:
+        self.matrices = found.curvatures  # H, (n_labels, 2, 2)
+        self.known = np.einsum("gij,gj->gi", self.matrices, found.lines) - found.slopes  # H t
+        self.common = common  # (2,)
+        self.n_labels = len(self.matrices) + 1
+
+    def given(self, spread: Floats) -> _Given:
+        """Integrate the lines of labels out."""
+        precision = np.linalg.inv(spread)
+        variances, determinants = _inverses(self.matrices + precision)  # of lines, given the mean
+
+        # The best mean: where labels, as far as they are known, are in balance.
         pulls = precision @ variances  # (n_labels, 2, 2)
         weights = precision - pulls @ precision
-        balance = np.einsum("gij,gj->i", pulls, known) + precision @ common
+        balance = np.einsum("gij,gj->i", pulls, self.known) + precision @ self.common
         mean = np.linalg.solve(weights.sum(axis=0) + precision, balance)
 
-        # The expected squares of the distances from it.
-        lines = np.einsum("gij,gj->gi", variances, known + precision @ mean)
-        distances = np.vstack([lines, common]) - mean  # (n_labels, 2)
+        # The lines expected then, and the squares of their distances from it.
+        both = self.known + precision @ mean  # (n_labels, 2)
+        lines = np.einsum("gij,gj->gi", variances, both)
+        distances = np.vstack([lines, self.common]) - mean  # (n_labels + 1, 2)
+        own = distances[-1]
         squares = variances.sum(axis=0) + distances.T @ distances + _LEAST_VARIANCE * np.eye(2)
-        prior = _Prior(mean, squares / n_labels)
-        if prior.is_close_to(before):
-            break
-    return prior
+
+        # The likelihood: a normal integral for each label, and the density of the one more.
+        log_size = float(np.linalg.slogdet(spread)[1])
+        of_labels = (np.log(determinants) + log_size + mean @ precision @ mean).sum()
+        of_labels -= (both * lines).sum()
+        of_one = log_size + own @ precision @ own + _LEAST_VARIANCE * np.trace(precision)
+        return _Given(mean, float(of_labels + of_one) / 2, squares)
+
+    def loss(self, root: Floats) -> tuple[float, Floats]:
+        """Return the loss per label of a spread with this root, and its derivatives by the values of the root."""
+        spread = root @ root.T
+        precision = np.linalg.inv(spread)
+        given = self.given(spread)
+        by_spread = precision @ (self.n_labels * spread - given.squares) @ precision / 2
+        by_root = 2 * by_spread @ root
+        slopes = [by_root[0, 0] * root[0, 0], by_root[1, 0], by_root[1, 1] * root[1, 1]]
+        return given.loss / self.n_labels, np.array(slopes) / self.n_labels
+
+
+def _inverses(matrices: Floats) -> tuple[Floats, Floats]:
+    """Return the inverses (n, 2, 2) of symmetric matrices, and their determinants (n,)."""
+    aa, ab, bb = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
+    determinants = aa * bb - ab * ab
+    adjugates = np.stack([bb, -ab, -ab, aa], axis=-1).reshape(-1, 2, 2)
+    return adjugates / determinants[:, np.newaxis, np.newaxis], determinants
