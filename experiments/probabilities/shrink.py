@@ -7,8 +7,9 @@ wrong: by label, isotonic calibration would have a log-loss of infinity nearly e
 
     python experiments/probabilities/shrink.py FOLDER [--samples 3] [--json FILE]
 
-FOLDER has the score files (`.npz`, as `thresholds compare` takes). What is fixed in the hierarchical fit was chosen on
-the first half of the files below, before the second half was looked at.
+FOLDER has the score files (`.npz`, as `thresholds compare` takes). The one constant of the hierarchical fit was set
+before any was looked at. The form of the isotonic curves was chosen on the first half of them, and confirmed on the
+second.
 """
 
 import argparse

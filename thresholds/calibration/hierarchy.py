@@ -11,8 +11,9 @@ the mean and the spread (a 2 x 2 covariance), are fitted to the same cells (empi
    integrated out (Laplace's approximation).
 3. Both are repeated until neither moves.
 
-Of few labels the spread would be a guess, and of one it would be 0. So one label more is counted, whose curve is the
-one of all cells together, and which adds a variance of `_LEAST_VARIANCE` in either direction, where x has variance 1.
+Of few labels the spread would be a guess, and of one it would be 0. So one label more is counted, whose line is known:
+that of all cells together, give or take a variance of `_LEAST_VARIANCE` in either direction, where x has mean 0 and
+variance 1.
 
 Targets of truth are Platt's, smoothed by one cell of all labels together: with a spread of 0 the curves would be the
 pooled one. Morris 1983, "Parametric empirical Bayes inference: theory and applications", section 1; Gelman et al. 2013,
@@ -105,7 +106,6 @@ def fit_leaning_lines(
 
     A label without any cell gets the intercept -inf: probability 0.
     """
-    # What is fitted to. Labels whose x are all left out say nothing about the others.
     counts = np.isfinite(x)
     known = np.diff(np.append(0, counts.cumsum())[cells.starts]) > 0  # (n_labels,)
     targets, start = _targets(cells, counts, row_weight)
@@ -114,19 +114,10 @@ def fit_leaning_lines(
         x *= 0  # values that are all equal
     data = _Data(cells._replace(scores=x), targets, row_weight)
 
-    # The line of all cells together, and those of labels, which start from it.
+    # The line of all cells together, those of labels, and level ones where they would fall.
     together = data._replace(cells=data.cells.pooled())
     common = together.pull(np.array([[0.0, start]]), None, None).lines[0]  # (2,)
-    prior = _Prior(common, _LEAST_VARIANCE * np.eye(2))
-    lines = np.tile(common, (known.size, 1))  # (n_labels, 2)
-    for _ in range(_MOST_ROUNDS):
-        found = data.pull(lines, prior, n_jobs, progress)
-        lines = found.lines
-        before = prior
-        prior = _likeliest(_Lines(*(part[known] for part in found)), common, before)
-        if prior.is_close_to(before):
-            break
-    lines = data.pull(lines, prior, n_jobs, progress).lines
+    lines, prior = _settle(data, common, known, n_jobs, progress)
     if rising and (lines[:, 0] < 0).any():
         silent = data._replace(cells=data.cells._replace(scores=0 * x))
         level = silent.pull(lines, prior, n_jobs).lines * [0, 1]
@@ -139,6 +130,22 @@ def fit_leaning_lines(
         curves[0], curves[1], curves[2] = scale, centre, lines[:, 0] / deviation
     curves[3] = np.where(np.diff(cells.starts) > 0, lines[:, 1], -np.inf)
     return curves
+
+
+def _settle(
+    data: _Data, common: Floats, known: Booleans, n_jobs: int | None, progress: bool
+) -> tuple[Floats, _Prior]:
+    """Return the lines (n_labels, 2) of labels, and where they lie; those that are not `known` have no say in that."""
+    lines = np.tile(common, (known.size, 1))
+    prior = _Prior(common, _LEAST_VARIANCE * np.eye(2))
+    for _ in range(_MOST_ROUNDS):
+        found = data.pull(lines, prior, n_jobs, progress)
+        lines = found.lines
+        before = prior
+        prior = _likeliest(_Lines(*(part[known] for part in found)), common, before)
+        if prior.is_close_to(before):
+            break
+    return data.pull(lines, prior, n_jobs, progress).lines, prior
 
 
 def _targets(
