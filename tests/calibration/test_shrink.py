@@ -158,6 +158,19 @@ def test_it_calibrates_new_rows_as_well_as_the_better_of_the_others(deviation: f
     assert losses["shrink"] < 1.003 * min(losses.values())
 
 
+def test_isotonic_labels_with_many_positives_and_forms_of_their_own_do_better_alone() -> None:
+    """The limit of `by="shrink"`: a form of all labels together, here of steps at different scores."""
+    rng = np.random.default_rng(18)
+    x = rng.random((8000, 5))
+    truth = (rng.random(x.shape) < 0.05 + 0.6 * (x > [0.1, 0.3, 0.5, 0.7, 0.9])).astype(np.uint8)
+    for n, better, worse in ((60, "shrink", "label"), (4000, "label", "shrink")):
+        losses = {
+            by: loss(truth[4000:], calibrate(truth[:n], x[:n], by=by).transform(x[4000:]).clip(1e-6, 1 - 1e-6))  # type: ignore[arg-type]
+            for by in (better, worse)
+        }
+        assert losses[better] < 0.97 * losses[worse], n
+
+
 @each_method
 def test_a_label_without_positives_is_less_probable_the_more_negatives_it_has(method: Any) -> None:
     truth, x = draw(400, lines_of(20, 0.5, 9), seed=9)

@@ -280,7 +280,7 @@ def calibrate(
         Its `transform` gives probabilities, never NaN.
         1. Cells of one label and of equal score get the same probability. A higher score never gets a lower one by
            "isotonic"; by "platt" it does where the label's positives score lower than the rest.
-        2. A label without positives gets what labels of its scores get elsewhere, less so the more negatives it has
+        2. A label without positives gets the curve of the others, lowered the more, the more negatives it has
            ("shrink"). By itself it gets 0 ("isotonic"), or about 1 / (number of cells + 2) ("platt").
         3. A label whose cells are all masked gets 0.
 
@@ -293,7 +293,9 @@ def calibrate(
     -----
     Isotonic probabilities of the data of the fit hold the empirical optimum with `by="label"`: the best F-beta of a
     label, F, is that of predicting p >= F / (1 + b^2) (Lipton et al. 2013, corollary 5.2, in its empirical form). That
-    holds for the data of the fit alone; on new rows "shrink" decides better unless labels have hundreds of positives.
+    is about the data of the fit alone. On new rows "shrink" is better on average (docs/probabilities.md), but however
+    many positives a label has, its isotonic curve keeps the form that all labels have together: "label" suits labels
+    with many positives whose forms differ.
 
     How "shrink" is fitted, in short: given the mean and the covariance of (a, b) over labels, those of each label are
     the mode of their posterior; given these, mean and covariance have the highest marginal likelihood (Laplace's
