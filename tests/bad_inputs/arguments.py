@@ -485,7 +485,7 @@ LABEL_FREE_OPTIONS = [
         ["sigmoid", "Platt", None, True, 0, TWO, TwoLines()],
         "method is .*, expected",
     ),
-    *every({"calibrate": calibrate}, "pooled", BAD_FLAGS),
+    *each({"calibrate": calibrate}, "by", ["labels", True, None, 0, TWO, TwoLines()], "by is .*, expected"),
     *each(
         {"fit_regions": fit_regions},
         "posterior",

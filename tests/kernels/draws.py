@@ -348,6 +348,14 @@ def of_logistic(rng: Generator, dtype: Any) -> Arguments:
     return starts, x, truth, weights, float(rng.choice([0.0, 1.0]))
 
 
+def of_pulled_lines(rng: Generator, dtype: Any) -> Arguments:
+    starts, x, truth, weights, _ = of_logistic(rng, dtype)
+    x = np.clip(x, -9, 9)
+    x[rng.random(x.size) < 0.05] = np.nan
+    prior = np.array([*rng.normal(size=2), 1.5, -0.2, 0.7]) * rng.integers(0, 2)
+    return starts, x, truth, weights, (0.99, 0.01), rng.normal(size=(2, 3)), prior
+
+
 def of_tally(rng: Generator, dtype: Any) -> Arguments:
     p = probabilities(rng, 700, np.float64)
     weights = weights_of(rng, p.size) if rng.random() < 0.5 else NO_WEIGHTS
@@ -684,6 +692,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "keys._flip": of_keys,
     "keys._flip_back": of_scores,
     "calibration.fit_logistic": of_logistic,
+    "calibration.pull_lines": of_pulled_lines,
     "calibration.tally": of_tally,
     "one_cut.add_means": of_means,
     "one_cut.count_rows": of_row_counts,
