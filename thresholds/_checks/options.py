@@ -84,6 +84,14 @@ def share(value: object, name: str) -> float:
     return number
 
 
+def confidence(value: object) -> float:
+    """Check how often an interval is to hold."""
+    number = real(value, "confidence")
+    if not 0 < number < 1:
+        raise InputError(f"confidence is {number}, expected a number between 0 and 1")
+    return number
+
+
 def positive(value: object, name: str) -> float:
     """Check a positive finite number."""
     number = real(value, name)

@@ -3,18 +3,17 @@
 import argparse
 
 from thresholds._version import __version__
-from thresholds.cli import fit_options
+from thresholds.cli import failing, fit_options
 from thresholds.cli.applying import diff, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
-from thresholds.cli.failing import conditions
 from thresholds.cli.fitting import fit
 from thresholds.data.folds import N_SPLITS
 
 _EPILOG = """\
 examples:
   thresholds compare scores.npz
-  thresholds compare scores.npz --rule rule.json --rule new_rule.json
+  thresholds compare scores.npz --rule rule.json --rule new_rule.json --fail-on macro=-0.005
   thresholds fit scores.npz --average micro -o rule.json
   thresholds fit probabilities.npz --expected --average samples -o rule.json
   thresholds fit scores.npy --truth truth.npy --label-names labels.txt -o rule.json
@@ -121,10 +120,19 @@ def _compare(command: argparse.ArgumentParser) -> None:
         dest="rules",
         action="append",
         metavar="RULE.json",
-        help="a saved rule to judge, several times for several (default: every rule, fitted on the calibration rows)",
+        help="a saved rule to judge, several times for several; the first is the one that others are held against"
+        " (default: every rule, fitted on the calibration rows)",
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
     fit_options.add(command, ("beta", "placement", "n_jobs"))
+    command.add_argument(
+        "--fail-on",
+        type=failing.conditions_on(failing.COMPARE),
+        metavar="NAME=BOUND,...",
+        help="exit with status 3 if a --rule reaches less than the first by more than BOUND and more than chance (the"
+        " whole 95%% interval of the difference lies below 0); NAME is micro, macro, macro_supported (labels with"
+        " positives), weighted or samples: macro=-0.005",
+    )
     _add_file(command)
     command.add_argument("--json", action="store_true", help="print machine-readable results")
 
@@ -173,7 +181,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--fail-on",
-        type=conditions,
+        type=failing.conditions_on(failing.DIAGNOSE),
         metavar="NAME=BOUND,...",
         help="exit with status 3 if more than BOUND labels are backwards, platypus, suspect, overpredicted (whatever"
         " else they are) or unsupported, or if a larger share of all predictions falls on backwards, platypus and"
