@@ -207,7 +207,7 @@ def test_the_gate_fails_on_a_loss_beyond_the_bound_and_beyond_chance(
     assert cli.main([*command, "--fail-on", "macro=-0.005", "--json"]) == 3
     printed_json = json.loads(capsys.readouterr().out)
     assert len(printed_json["broken"]) == 1
-    assert [row["measure"] for row in printed_json["differences"]][0] == "micro"
+    assert printed_json["differences"][0]["measure"] == "micro"
     # Of a loss beyond the bound that may be chance it is only said.
     command = gate(tmp_path, cut=0.48)
     assert cli.main([*command, "--fail-on", "micro=-0.005"]) == 0

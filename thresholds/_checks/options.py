@@ -84,11 +84,11 @@ def share(value: object, name: str) -> float:
     return number
 
 
-def confidence(value: object) -> float:
-    """Check how often an interval is to hold."""
-    number = real(value, "confidence")
+def between(value: object, name: str) -> float:
+    """Check a number between 0 and 1, neither of them."""
+    number = real(value, name)
     if not 0 < number < 1:
-        raise InputError(f"confidence is {number}, expected a number between 0 and 1")
+        raise InputError(f"{name} is {number}, expected a number between 0 and 1")
     return number
 
 

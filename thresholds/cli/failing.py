@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from thresholds.cli.printing import print_error
 
 if TYPE_CHECKING:
+    from thresholds.comparison.differences import RuleDifference
     from thresholds.comparison.result import Comparison
     from thresholds.diagnosis import Diagnosis
 
@@ -32,6 +33,7 @@ Names = Mapping[str, _Kind]
 _COUNTS = ("backwards", "platypus", "suspect", "overpredicted", "unsupported")
 DIAGNOSE: Names = dict.fromkeys(_COUNTS, _LABELS) | {"share": _SHARE}
 COMPARE: Names = dict.fromkeys(("micro", "macro_supported", "macro", "weighted", "samples"), _LOSS)
+DIFF: Names = {"news": _LABELS, "changed": _SHARE}
 
 
 def conditions_on(names: Names) -> Callable[[str], dict[str, float]]:
@@ -66,6 +68,19 @@ def figures(diagnosis: "Diagnosis") -> dict[str, float]:
         "overpredicted": int(diagnosis.overpredicted.sum()),
         "share": diagnosis.flagged_share,
     }
+
+
+def changes(difference: "RuleDifference") -> dict[str, float]:
+    """Return what conditions of `diff` are about: moves that are news, and the share of rows decided differently.
+
+    Left out is what is not known: without the odds of labels, and without scores.
+    """
+    reached: dict[str, float] = {}
+    if difference.n_news is not None:
+        reached["news"] = difference.n_news
+    if difference.rows_changed is not None and difference.n_samples:
+        reached["changed"] = difference.rows_changed / difference.n_samples
+    return reached
 
 
 def broken(bounds: Mapping[str, float] | None, reached: Mapping[str, float]) -> list[str]:

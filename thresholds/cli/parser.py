@@ -22,7 +22,7 @@ examples:
   thresholds predict rule.json new_scores.npz -o decisions.npz
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
-  thresholds diff rule.json new_rule.json new_scores.npz
+  thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
 
 files of scores:
   .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
@@ -111,6 +111,13 @@ def _diff(command: argparse.ArgumentParser) -> None:
         "--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)"
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
+    command.add_argument(
+        "--fail-on",
+        type=failing.conditions_on(failing.DIFF),
+        metavar="NAME=BOUND,...",
+        help="exit with status 3 if more than BOUND thresholds moved by more than chance (news), or if a larger share"
+        " of the rows of SCORES is decided differently (changed): news=0,changed=0.05",
+    )
 
 
 def _compare(command: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
 from thresholds.rule.base import Rule, in_kind, positives_only
-from thresholds.rule.fitted_on import FittedOn, OutOfFold, ScoreRangeWarning
+from thresholds.rule.fitted_on import FittedOn, OddsByScore, OutOfFold, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
     checked_settings,
@@ -53,6 +53,9 @@ class ThresholdRule(Rule):
     out_of_fold : OutOfFold or None
         What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
         were made and their random_state. None once `replace` has changed a threshold.
+    odds : OddsByScore or None
+        How often each label is true by its score, on the rows of the fit, if the rule comes from `cross_fit`: by this
+        `diff_rules` tells whether a threshold has moved for a reason.
     """
 
     thresholds: Floats
@@ -70,6 +73,7 @@ class ThresholdRule(Rule):
     expected: str | None = None
     guard_report: GuardReport | None = field(default=None, repr=False)
     out_of_fold: OutOfFold | None = None
+    odds: OddsByScore | None = None
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -78,6 +82,7 @@ class ThresholdRule(Rule):
         "unsupported",
         "fitted_on",
         "out_of_fold",
+        "odds",
     )
 
     def __post_init__(self) -> None:
@@ -96,6 +101,8 @@ class ThresholdRule(Rule):
             raise InputError(
                 f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}"
             )
+        if self.odds is not None and len(self.odds.at) != thresholds.size:
+            raise InputError(f"odds has {len(self.odds.at)} labels, expected {thresholds.size}")
         self.__setstate__(
             self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
         )
@@ -243,6 +250,7 @@ class ThresholdRule(Rule):
             "unsupported": self.unsupported[places],
             "label_names": names,
             "fitted_on": fitted_on,
+            "odds": None if self.odds is None else self.odds.taken(places),
             "guard_report": None,
         }
         return ThresholdRule(**self._values() | changed)
@@ -272,6 +280,7 @@ class ThresholdRule(Rule):
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
             "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
             "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.to_dict(),
+            "odds": None if self.odds is None else self.odds.to_dict(),
             **written_settings(self),
         }
 
@@ -297,6 +306,7 @@ class ThresholdRule(Rule):
             out_of_fold=None
             if values.get("out_of_fold") is None
             else OutOfFold.from_dict(values["out_of_fold"]),
+            odds=None if values.get("odds") is None else OddsByScore.from_dict(values["odds"]),
             **read_settings(ThresholdRule, values),
         )
 

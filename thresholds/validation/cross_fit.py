@@ -17,6 +17,7 @@ from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
 from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.odds import odds_by_score
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FitArguments,
@@ -235,8 +236,9 @@ def cross_fit(
     out_of_fold = f_measure(together, measured, fit.average, fit.beta, fit.zero_division)
     seed = seed_of_folds(how, random_state)
     assert rule.objective is not None, "fits have one"
+    odds = odds_by_score(problem, rule.thresholds, n_jobs=fit.n_jobs, progress=fit.progress)
     return CrossFit(
-        rule=replace(rule, out_of_fold=OutOfFold(out_of_fold, len(pairs), how, seed)),
+        rule=replace(rule, out_of_fold=OutOfFold(out_of_fold, len(pairs), how, seed), odds=odds),
         in_sample=rule.objective,
         out_of_fold=out_of_fold,
         folds=folds,
