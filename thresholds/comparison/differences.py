@@ -142,7 +142,7 @@ class RuleDifference(Result):
             return []
         if self.n_news is None:
             return [
-                "noise or news is not known: that takes rules of cross_fit, or of the command fit, on scores of one kind"
+                "noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one kind"
             ]
         lines = [
             "news: at the same score the label is now true more or less often, by more than chance (false discovery"
@@ -244,7 +244,7 @@ def diff_rules(
     2 labels in both rules: 1 threshold moved, 1 label new, 0 lost; on 2 rows 3 -> 2 predictions (-33.3 %), and 1 of \
 new labels, 1 row decided differently
     new labels: emu
-    noise or news is not known: that takes rules of cross_fit, or of the command fit, on scores of one kind
+    noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one kind
     <BLANKLINE>
     what changed:
                  old        new  predicted  predicted     rows
@@ -337,7 +337,7 @@ def _news(
 
 
 def _between(old: Floats, new: Floats, odds: OddsByScore) -> Floats:
-    """Return the middle of two thresholds of each label; of one that is infinite the other, else where odds are known."""
+    """Return the middle of both thresholds of each label; of one infinite the other; of two, where odds are known."""
     with np.errstate(invalid="ignore"):
         middle = old / 2 + new / 2
     one = np.where(np.isfinite(old), old, new)
