@@ -59,7 +59,7 @@ def thresholds_of(rates: np.ndarray) -> np.ndarray:
 def main() -> None:
     """Print coverage and width by design and average."""
     print(f"coverage of 95 % intervals over {SAMPLES} samples (half-width / 1.96 standard deviations)\n")
-    print(f"{'':44}" + "".join(f"{name:>16}" for name in AVERAGES))
+    print(f"{'':<58}" + "".join(f"{name:>16}" for name in AVERAGES))
     for n, n_labels, (fewest, most), group_rows in DESIGNS:
         rng = np.random.default_rng(1)
         rates = np.geomspace(fewest, most, n_labels) / n
@@ -86,7 +86,7 @@ def main() -> None:
             width = ((upper - lower) / 2).mean(axis=0) / (1.96 * value.std(axis=0))
             by_groups = "" if group_rows == 1 else f", groups of {group_rows}"
             design = f"{n} rows, {n_labels} labels of {fewest:g}-{most}{by_groups}: {name}"
-            print(f"{design:>44}" + "".join(f"{c:>9.3f} ({w:.2f})" for c, w in zip(covered, width, strict=True)))
+            print(f"{design:<58}" + "".join(f"{c:>9.3f} ({w:.2f})" for c, w in zip(covered, width, strict=True)))
 
 
 def left_out(rule: ThresholdRule, problem: Problem, units: np.ndarray | None) -> LeftOut:

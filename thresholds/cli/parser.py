@@ -8,7 +8,9 @@ from thresholds.cli.applying import diff, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
 from thresholds.cli.fitting import fit
+from thresholds.cli.updating import update
 from thresholds.data.folds import N_SPLITS
+from thresholds.guards.names import GUARD_NAMES
 
 _EPILOG = """\
 examples:
@@ -19,6 +21,7 @@ examples:
   thresholds fit scores.npy --truth truth.npy --label-names labels.txt -o rule.json
   thresholds fit shards/ --score-column scores --truth-column tags --label-names labels.txt -o rule.json
   thresholds fit scores.csv --truth gold.jsonl --key id -o rule.json
+  thresholds update rule.json new_scores.npz -o new_rule.json
   thresholds predict rule.json new_scores.npz -o decisions.npz
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
@@ -80,6 +83,41 @@ def _fit(command: argparse.ArgumentParser) -> None:
         f" (default: {N_SPLITS}, or one for each row)",
     )
     _add_file(command)
+
+
+def _update(command: argparse.ArgumentParser) -> None:
+    """Describe `update`."""
+    command.add_argument("old", metavar="OLD.json", help="a rule that fit saved")
+    command.add_argument(
+        "--guard",
+        choices=[*GUARD_NAMES, "none"],
+        default=argparse.SUPPRESS,
+        help="protection against over-fitting (default: that of the old rule)",
+    )
+    fit_options.add(command, ("max_overprediction", "min_precision", "min_recall", "n_jobs"))
+    command.add_argument(
+        "--alpha",
+        type=float,
+        default=0.1,
+        metavar="X",
+        help="false discovery rate: what share of the moves may be chance (default: 0.1)",
+    )
+    _add_split(command, "the new rows (default: calib_idx, else all but test_idx)")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="RULE.json", help="where to save the updated rule"
+    )
+    command.add_argument(
+        "--cv",
+        type=_count,
+        default=N_SPLITS,
+        metavar="N",
+        help=f"folds to judge thresholds on rows they were not fitted on (default: {N_SPLITS})",
+    )
+    command.add_argument(
+        "--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)"
+    )
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
+    _add_file(command, of_saved_rule=True)
 
 
 def _predict(command: argparse.ArgumentParser) -> None:
@@ -207,8 +245,8 @@ def _add_split(command: argparse.ArgumentParser, about: str) -> None:
     command.add_argument("--split", choices=("calib", "test", "all"), help=about)
 
 
-def _add_file(command: argparse.ArgumentParser) -> None:
-    """Add what the commands that fit have in common."""
+def _add_file(command: argparse.ArgumentParser, *, of_saved_rule: bool = False) -> None:
+    """Add what the commands that fit have in common; a saved rule knows the score of absent entries itself."""
     command.add_argument(
         "file", metavar="FILE", help="a file or folder of scores and truth; see thresholds --help"
     )
@@ -224,13 +262,14 @@ def _add_file(command: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="column that joins scores to --truth (default: by the order of rows)",
     )
-    command.add_argument(
-        "--missing",
-        type=float,
-        default=0.0,
-        metavar="X",
-        help="score of entries absent from CSR scores (default: 0)",
-    )
+    if not of_saved_rule:
+        command.add_argument(
+            "--missing",
+            type=float,
+            default=0.0,
+            metavar="X",
+            help="score of entries absent from CSR scores (default: 0)",
+        )
     command.add_argument(
         "--groups", metavar="KEY", help="array or column with a group for each row, kept together"
     )
@@ -265,6 +304,11 @@ def _count(text: str) -> int:
 _COMMANDS = {
     "demo": (_demo, demo, "all rules side by side on embedded data, and the platypus effect"),
     "fit": (_fit, fit, "fit a rule and save it"),
+    "update": (
+        _update,
+        update,
+        "fit a saved rule on new rows, and move what they show to have moved",
+    ),
     "predict": (_predict, predict, "apply a saved rule to scores"),
     "compare": (
         _compare,

@@ -1,12 +1,9 @@
 """What changed between two rules: thresholds, labels, settings, the decisions on new scores; and what of it is news.
 
 Two samples of one distribution move all thresholds. A threshold that moved is *news* if the odds that its label is true
-have changed where it lies: with the curves that two rules keep of their rows (`fitting/odds.py`),
-
-    z = (log odds of new - log odds of old) / sqrt(sum of their variances),    at the middle of both thresholds,
-
-and z is more than chance with a false discovery rate of `alpha` over all labels that moved (Benjamini & Hochberg 1995).
-The rest is *noise*: the rows of both fits cannot tell.
+have changed where it lies, by the curves that two rules keep of their rows (`change_of_odds` in `fitting/odds.py`),
+with a false discovery rate of `alpha` over all labels that moved (Benjamini & Hochberg 1995). The rest is *noise*: the
+rows of both fits cannot tell.
 """
 
 from collections.abc import Iterator
@@ -19,11 +16,12 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Ints, Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.diagnosis.evidence import rejected
+from thresholds.fitting.odds import change_of_odds
 from thresholds.results import Result, Table, as_plain_values, counted, rows_of
-from thresholds.rule import OddsByScore, ThresholdRule
+from thresholds.rule import ThresholdRule
 
 _SETTINGS = (
     "average",
@@ -321,35 +319,16 @@ def _news(
     p = np.full(moved.size, np.nan)
     ratio = np.full(moved.size, np.nan)
     if old.odds is not None and new.odds is not None and old.odds.of_shares == new.odds.of_shares:
-        before = old.odds.taken(at_old)
-        after = new.odds.taken(at_new)
-        x = _between(
-            before.abscissae(old.thresholds[at_old]), after.abscissae(new.thresholds[at_new]), after
+        change = change_of_odds(
+            old.odds.taken(at_old),
+            new.odds.taken(at_new),
+            old.thresholds[at_old],
+            new.thresholds[at_new],
         )
-        log_odds_before, variance_before = before.read(x)
-        log_odds_after, variance_after = after.read(x)
-        off = log_odds_after - log_odds_before
-        error = np.sqrt(variance_before + variance_after)  # infinite where nothing is known
-        p[moved] = _two_sided(off / error)[moved]
-        ratio[moved & np.isfinite(error)] = np.exp(off)[moved & np.isfinite(error)]
+        p[moved] = change.p_value[moved]
+        ratio[moved] = change.ratio[moved]
         verdict[moved] = np.where(rejected(p, alpha), NEWS, NOISE)[moved]
     return {"verdict": verdict, "p_value": p, "odds_ratio": ratio}
-
-
-def _between(old: Floats, new: Floats, odds: OddsByScore) -> Floats:
-    """Return the middle of both thresholds of each label; of one infinite the other; of two, where odds are known."""
-    with np.errstate(invalid="ignore"):
-        middle = old / 2 + new / 2
-    one = np.where(np.isfinite(old), old, new)
-    one = np.where(np.isfinite(one), one, odds.at)
-    return np.where(np.isfinite(old) & np.isfinite(new), middle, one)
-
-
-def _two_sided(z: Floats) -> Floats:
-    """Return the two-sided p-values of normal deviates."""
-    from scipy.special import ndtr
-
-    return np.asarray(2 * ndtr(-np.abs(z)))
 
 
 def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:

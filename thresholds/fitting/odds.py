@@ -3,7 +3,7 @@
 A logistic curve of truth on score is fitted to each label, with Platt's targets (`calibration/platt.py`). The best
 threshold of a label lies where its probability is F / (1 + b^2) (Lipton et al. 2013, section 5), so a threshold has a
 reason to move where this curve moves. The curve is known far better than the threshold itself, which is the best of
-many; two curves from other rows are compared in `comparison/differences.py`.
+many: so two fits on other rows are held against each other by their curves.
 
 With rows of weight w and probability p, x the score and a one beside it,
 
@@ -79,6 +79,41 @@ def odds_by_score(
         for row, digits in zip(values.tolist(), _DIGITS, strict=True)
     )
     return OddsByScore(of_shares, *rounded)
+
+
+class OddsChange(NamedTuple):
+    """How the odds of truth at one score differ between two fits, one entry a label."""
+
+    ratio: Floats  # those of the new fit over those of the old one; NaN where either knows nothing
+    p_value: Floats  # two-sided; 1 where either knows nothing
+
+
+def change_of_odds(
+    old: OddsByScore, new: OddsByScore, old_thresholds: Floats, new_thresholds: Floats
+) -> OddsChange:
+    """Hold two fits of the same labels, on scores of one kind, against each other, between their thresholds.
+
+    z = (log odds of new - log odds of old) / sqrt(sum of their variances), at the middle of both thresholds.
+    """
+    from scipy.special import ndtr
+
+    x = _middle(old.abscissae(old_thresholds), new.abscissae(new_thresholds), new)
+    log_odds_before, variance_before = old.read(x)
+    log_odds_after, variance_after = new.read(x)
+    off = log_odds_after - log_odds_before
+    error = np.sqrt(variance_before + variance_after)
+    with np.errstate(over="ignore"):
+        ratio = np.where(np.isfinite(error), np.exp(off), np.nan)
+    return OddsChange(ratio, np.asarray(2 * ndtr(-np.abs(off / error))))
+
+
+def _middle(old: Floats, new: Floats, odds: OddsByScore) -> Floats:
+    """Return the middle of both thresholds of each label; of one infinite the other; of two, where odds are known."""
+    with np.errstate(invalid="ignore"):
+        middle = old / 2 + new / 2
+    one = np.where(np.isfinite(old), old, new)
+    one = np.where(np.isfinite(one), one, odds.at)
+    return np.where(np.isfinite(old) & np.isfinite(new), middle, one)
 
 
 class _Bins(NamedTuple):
