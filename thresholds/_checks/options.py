@@ -84,7 +84,7 @@ def share(value: object, name: str) -> float:
     return number
 
 
-def between(value: object, name: str) -> float:
+def inside(value: object, name: str) -> float:
     """Check a number between 0 and 1, neither of them."""
     number = real(value, name)
     if not 0 < number < 1:

@@ -87,7 +87,7 @@ def compare(
     [0.8, 1.0]
     """
     beta = _checks.beta(beta)
-    confidence = None if confidence is None else _checks.between(confidence, "confidence")
+    confidence = None if confidence is None else _checks.inside(confidence, "confidence")
     if rules is None:
         if baseline is not None:
             raise InputError(

@@ -256,7 +256,7 @@ new labels, 1 row decided differently
                 f"{name} is of type {type(rule).__name__}, expected a ThresholdRule, whose thresholds can be compared"
             )
 
-    alpha = _checks.between(alpha, "alpha")
+    alpha = _checks.inside(alpha, "alpha")
 
     # Labels that both have, and those that one has alone.
     at_old, at_new = _matched(old, new)  # (n_common,) each

@@ -204,7 +204,7 @@ def update_rule(
     ['emu']
     """
     _refuse_other_rules(old)
-    alpha = _checks.between(alpha, "alpha")
+    alpha = _checks.inside(alpha, "alpha")
     given = {
         "guard": guard,
         "max_overprediction": max_overprediction,
