@@ -102,7 +102,10 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "OutOfFold": lambda: thresholds.cross_fit(*_data(), cv=2, random_state=0).rule.out_of_fold,
     "Repair": lambda: _diagnosis().repair(_rule().replace(dict.fromkeys(NAMES, 0.0)), "cap"),
     "RuleDifference": _difference,
+    "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_data(), cv=2),
+    "Verdicts": lambda: _diagnosis().verdicts,
 }
+OF_LABELS = ("AveragesReport", "CrossFit", "GuardReport", "MostPredicted", "Repair", "RuleDifference", "Verdicts")
 FRAME_ROWS = {
     "AveragesReport": N_LABELS + 6,
     "BatchEffect": 3 * N_LABELS,
@@ -156,10 +159,11 @@ def test_a_result_says_in_brief_what_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", MAKERS)
 def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
     result = result_of(name)
-    shown = [result.to_text(k).count("<b>label ") for k in (0, 1, 2, 1000)]
+    shown = [sum("<b>label " in line for line in result.to_text(k).splitlines()) for k in (0, 1, 2, 1000)]
     assert shown == sorted(shown)
-    if name in ("AveragesReport", "CrossFit", "Diagnosis", "GuardReport", "MostPredicted", "Repair", "RuleDifference"):
-        assert [count - shown[0] for count in shown[:3]] == [0, 1, 2]
+    tables = {"Diagnosis": 2, **dict.fromkeys(OF_LABELS, 1)}
+    if name in tables:
+        assert [count - shown[0] for count in shown[:3]] == [0, tables[name], 2 * tables[name]]
         assert shown[3] > 2
     with pytest.raises(thresholds.InputError, match=r"^k is -1, expected a whole number"):
         result.to_text(-1)
@@ -176,6 +180,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
         ("MostPredicted", "... 38 more"),
         ("Repair", "the 2 largest changes"),
         ("RuleDifference", "the 2 largest of 3 changes"),
+        ("Verdicts", "... 38 more"),
     ],
 )
 def test_a_text_says_how_many_rows_are_left_out(name: str, words: str) -> None:

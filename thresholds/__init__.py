@@ -31,6 +31,7 @@ _HOME = {
     "ThresholdRule": "rule",
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
+    "Verdicts": "diagnosis",
     "batch_effect": "fitting.batches",
     "calibrate": "calibration",
     "compare": "comparison.compare",
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from thresholds.data.label_lists import to_label_lists as to_label_lists
     from thresholds.diagnosis import Diagnosis as Diagnosis
     from thresholds.diagnosis import ExpectedDiagnosis as ExpectedDiagnosis
+    from thresholds.diagnosis import Verdicts as Verdicts
     from thresholds.diagnosis import diagnose as diagnose
     from thresholds.diagnosis import diagnose_expected as diagnose_expected
     from thresholds.expectation.value import expected_f as expected_f

@@ -53,7 +53,7 @@ Floats = npt.NDArray[np.float64]
 N_LABELS = 400
 MIN_AUROC, OVERPREDICTION = 0.7, 3.0
 DIAGNOSED, FIGURES = "diagnose: platypus", ("false", "false, AUROC >= .7", "found", "flagged")
-STATES = ("backwards", "platypus", "suspect", "unsupported", "overpredicted", "ok")
+STATES = ("backwards", "platypus", "suspect", "unsupported", "overpredicted", "restrained")
 OF_BACKWARDS = ("false", "any false", "found")
 FOUND = {3000: 0.5, 20_000: 0.75}  # by number of rows, the least of the found
 

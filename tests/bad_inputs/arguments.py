@@ -190,9 +190,17 @@ def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **give
     return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
 
 
-def diff_rules(old: object = RULE, new: object = RULE, y_score: object = S) -> object:
+def diff_rules(old: object = RULE, new: object = RULE, y_score: object = S, **given: object) -> object:
     """What changed between two rules."""
-    return thresholds.diff_rules(old, new, y_score)
+    return thresholds.diff_rules(old, new, y_score, **given)
+
+
+FITTED = thresholds.fit_empirical(Y, S, label_names=NAMES)
+
+
+def update_rule(y_true: object = Y, y_score: object = S, old: object = FITTED, **given: object) -> object:
+    """A rule on new rows."""
+    return thresholds.update_rule(old, y_true, y_score, **{"cv": 2} | given)
 
 
 def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
@@ -245,6 +253,7 @@ SCORES = {
     "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
     "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
+    "update_rule": lambda y_score: update_rule(y_score=y_score, label_names=NAMES),
 }
 CHANCES = {
     "fit_expected": lambda probabilities: fit_expected(probabilities, label_names=NAMES),
@@ -275,6 +284,7 @@ TRUTH = {
     "diagnose": lambda y_true: diagnose(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
+    "update_rule": lambda y_true: update_rule(y_true, label_names=NAMES),
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
 PREDICTIONS = {
@@ -708,6 +718,16 @@ LABEL_FREE_ARGUMENTS = [
         [{}, [INSTANCE], INSTANCE, {"a": None}, {"a": PLATT}, {1: INSTANCE}, {"a": [INSTANCE]}, "macro"],
         "rules (is|has) .*, expected",
     ),
+    *each(
+        {"compare": compare},
+        "baseline",
+        ["other", 3, True, TWO],
+        "baseline is .*, expected the name of a rule: '?instance",
+    ),
+    BadInput(
+        "compare: baseline", lambda: thresholds.compare(None, Y, S, baseline="a"), "baseline is 'a' without rules"
+    ),
+    *each({"update_rule": update_rule}, "old", [None, TOP, RULE, INSTANCE, CALIBRATED], "old is .*, expected (a|one)"),
     *each({"diff_rules": diff_rules}, "old", [None, TOP, [0.5], "rule.json"], "old is of type .*, expected a Thresh"),
     *each({"diff_rules": diff_rules}, "new", [None, REGION, INSTANCE, CALIBRATED], "new is of type .*, expected a Thr"),
     *each({"diff_rules": diff_rules}, "new", [fixed(n_labels=3)], "new has 3 labels, expected 2 as old has, since"),
@@ -719,14 +739,23 @@ BAD_SHARES: Values = [
     ([0, 1, 0.0, 1.0, -0.1, 1.5, nan, inf, True, HUGE], "is .*, expected a number"),
     (["0.05", None, [0.05], 1j, MATRIX], "is .*, expected a number"),
 ]
+BAD_SKILLS: Values = [
+    ([1, 1.0, -0.1, 1.5, nan, inf, HUGE], "is .*, expected a number"),
+    (["0.05", None, True, [0.05], 1j, MATRIX], "is .*, expected a number"),
+]
 BAD_BOUNDS: Values = [
     ([0, -1, nan, inf, HUGE], "is .*, expected a (positive finite )?number"),
     (["3", None, True, [3], MATRIX], "is .*, expected a number"),
 ]
 NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
 DIAGNOSES = [
-    *every({"diagnose": diagnose}, "alpha", BAD_SHARES),
+    *every({"diagnose": diagnose, "diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
+    *each(
+        {"compare": compare}, "confidence", [0, 1, -0.1, nan, "0.95", [0.9], True], "confidence is .*, expected a num"
+    ),
     *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
+    *every({"diagnose": diagnose}, "min_f", BAD_SHARES),
+    *every({"diagnose": diagnose}, "min_skill", BAD_SKILLS),
     *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
     *every({"diagnose": diagnose}, "n_jobs", BAD_JOBS),
     *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
@@ -741,7 +770,12 @@ DIAGNOSES = [
     *each({"repair": repair}, "rule", [rule(label_names=("dog", "cow"))], "rule lacks the label 'cat' and has the"),
     *each({"repair": repair}, "action", ["remove", None, True, 0, TWO], "action is .*, expected 'never' or 'cap'"),
     *each({"repair": repair}, "states", [(), "platypus", 3, {"platypus": 1}], "states is .*, expected some of 'backw"),
-    *each({"repair": repair}, "states", [("ok",), ("platypus", None), [["suspect"]]], "states is .*, expected 'backw"),
+    *each(
+        {"repair": repair},
+        "states",
+        [("restrained",), ("platypus", None), [["suspect"]]],
+        "states is .*, expected 'backw",
+    ),
     *each(
         {"most_predicted": lambda k: diagnose().most_predicted(k)}, "k", [0, *WHOLE], "k is .*, expected a whole num"
     ),

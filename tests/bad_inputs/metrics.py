@@ -14,6 +14,7 @@ from tests.bad_inputs.arguments import (
     BAD_FLAGS,
     BAD_JOBS,
     BAD_MISSING,
+    BAD_SHARES,
     BAD_TWO_NAMES,
     BAD_WEIGHTS,
     BETAS_OF_NOTHING,
@@ -371,6 +372,26 @@ OPTIONS = [
     *each(FLOAT32, "missing", [1e39, -1e39], r"missing is -?1e\+39, expected a score of dtype float32, or -inf"),
 ]
 
+# Bounds of F from counts
+
+INTERVAL = {"f_interval": partial(metrics.f_interval, tp=1, predicted=2, positives=2)}
+NO_COUNTS = [-1, nan, inf, [1, -1], [[nan]]]
+SHAPES = r"tp, predicted and positives have the shapes \[\(3,\), \(2,\), \(\)\], expected such as broadcast"
+BOUNDS = [
+    *(
+        row
+        for name in ("tp", "predicted", "positives")
+        for row in (
+            *each(INTERVAL, name, NO_COUNTS, f"{name} has negative or infinite values or NaN, expected counts"),
+            *each(INTERVAL, name, ["3", None, 1j], f"{name} has .*, expected real numbers"),
+        )
+    ),
+    *each(INTERVAL, "tp", [3, [0, 3]], "tp is more than predicted or positives somewhere, expected at most as many"),
+    BadInput("f_interval: shapes", lambda: metrics.f_interval([1, 1, 1], [2, 2], 2), SHAPES),
+    *every(INTERVAL, "beta", BETAS_OF_NOTHING),
+    *every(INTERVAL, "confidence", BAD_SHARES),
+]
+
 # Counts that do not add up
 
 COUNTS = {y: metrics.confusion_counts(y, y) for y in ((0, 1), (1, 2), (0, 1, 2))}
@@ -394,4 +415,4 @@ SUMS = [
     )
 ]
 
-BAD_METRICS = [*OF_MATRICES, *OF_CLASSES, *LABELS, *POS_LABEL, *AVERAGE, *OPTIONS, *SUMS]
+BAD_METRICS = [*OF_MATRICES, *OF_CLASSES, *LABELS, *POS_LABEL, *AVERAGE, *OPTIONS, *BOUNDS, *SUMS]

@@ -602,7 +602,13 @@ def test_diff_refuses_what_cannot_be_compared(tmp_path: Path, capsys: pytest.Cap
 
 # diagnose
 
-STATES = {"noise": "platypus", "rare": "suspect", "often": "overpredicted", "none": "unsupported", "good": "ok"}
+STATES = {
+    "noise": "platypus",
+    "rare": "suspect",
+    "often": "overpredicted",
+    "none": "unsupported",
+    "good": "restrained",
+}
 
 
 def strict_json(text: str) -> Any:
@@ -658,11 +664,11 @@ def test_top_says_how_many_labels_are_listed(top: int, tmp_path: Path, capsys: p
 
 def test_diagnose_json_equals_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, rule = planted(tmp_path / "s.npz"), tmp_path / "rule.json"
-    options = ["--alpha", "0.01", "--min-auroc", "0.8", "--overprediction", "2"]
+    options = ["--alpha", "0.01", "--min-auroc", "0.8", "--overprediction", "2", "--min-f", "0.3", "--min-skill", "0.1"]
     assert run("diagnose", path, "--rule", rule, *options, "--json") == 0
     printed = strict_json(capsys.readouterr().out)
     data = np.load(path)
-    settings = {"alpha": 0.01, "min_auroc": 0.8, "overprediction": 2.0}
+    settings = {"alpha": 0.01, "min_auroc": 0.8, "overprediction": 2.0, "min_f": 0.3, "min_skill": 0.1}
     expected = thresholds.diagnose(
         data["y_true"], data["y_score"], thresholds.load_rule(rule), random_state=0, **settings
     )
@@ -674,6 +680,8 @@ def test_diagnose_json_equals_the_library(tmp_path: Path, capsys: pytest.Capture
             "inf" if value == float("inf") else value for value in values
         ], name
     assert (printed["platypus"], printed["broken"], printed["repair"]) == (1, [], None)
+    assert {name: printed[name] for name in expected.verdicts.counts} == expected.verdicts.counts
+    assert not printed["fitted_on_these_rows"]
 
 
 @pytest.mark.parametrize(
@@ -685,6 +693,8 @@ def test_diagnose_json_equals_the_library(tmp_path: Path, capsys: pytest.Capture
         ("overpredicted=2", ["overpredicted is 3, expected at most 2"]),
         ("unsupported=0, platypus=1", ["unsupported is 1, expected at most 0"]),
         ("backwards=0", []),
+        ("weak=4,unproven=4,missed=4,useless=4", []),
+        ("useless=0,platypus=1", ["useless is 1, expected at most 0"]),
         ("share=0.5,platypus=0", ["share is 0.", "platypus is 1, expected at most 0"]),
     ],
 )
@@ -700,6 +710,21 @@ def test_fail_on(given: str, broken: list[str], tmp_path: Path, capsys: pytest.C
         assert line.startswith(f"thresholds: failed: {said}")
     assert run("diagnose", path, "--rule", rule, "--fail-on", given, "--json") == (3 if broken else 0)
     assert len(strict_json(capsys.readouterr().out)["broken"]) == len(broken)
+
+
+def test_a_rule_that_was_fitted_on_the_judged_rows_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rule = planted(tmp_path / "s.npz"), tmp_path / "rule.json"
+    remark = "judged on 800 rows that the rule was fitted on, so that it will do worse on others"
+    assert run("diagnose", path, "--rule", rule) == 0
+    assert remark not in capsys.readouterr().out
+    assert run("fit", path, "--output", rule) == 0
+    capsys.readouterr()
+    assert run("diagnose", path, "--rule", rule, "--split", "all") == 0
+    assert remark in capsys.readouterr().out
+    assert run("diagnose", path, "--rule", rule, "--split", "all", "--json") == 0
+    assert strict_json(capsys.readouterr().out)["fitted_on_these_rows"]
 
 
 def test_the_share_is_that_of_predictions_on_flagged_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -727,6 +752,8 @@ def test_the_share_is_that_of_predictions_on_flagged_labels(tmp_path: Path, caps
         ("share=nan", "share has the bound 'nan', expected a number from 0 to 1"),
         ("share=30%", "share has the bound '30%', expected a number from 0 to 1"),
         ("share=1,share=0", "share is given twice"),
+        ("usable=0", "'usable=0' is no condition, expected NAME=BOUND"),
+        ("missed=0.5", "missed has the bound '0.5', expected a whole number of labels"),
     ],
 )
 def test_conditions_that_cannot_be_read_are_wrong_usage(

@@ -211,9 +211,9 @@ def test_rejections_are_those_of_scipy() -> None:
         (4, True, True, False, "suspect"),
         (0, True, False, False, "suspect"),
         (0, False, False, False, "unsupported"),
-        (4, False, False, False, "ok"),
-        (20, False, False, True, "ok"),
-        (20, False, True, False, "ok"),
+        (4, False, False, False, "restrained"),
+        (20, False, False, True, "restrained"),
+        (20, False, True, False, "restrained"),
     ],
 )
 def test_states_by_the_table(positives: int, over: bool, informative: bool, uninformative: bool, state: str) -> None:
@@ -249,7 +249,7 @@ def test_tiny_awkward_scores(chunk: int) -> None:
     for case in [*small_cases(120, seed=20130717)][chunk::4]:
         rule = fit_empirical(case.y_true, case.y_score, beta=case.beta)
         found = diagnose(case.y_true, case.y_score, rule)
-        assert_as_defined(found, case.y_true, case.y_score, rule.predict(case.y_score))
+        assert_as_defined(found, case.y_true, case.y_score, rule.predict(case.y_score), beta=case.beta)
 
 
 def test_one_chance_or_the_other_decides() -> None:
@@ -369,8 +369,8 @@ def test_labels_of_one_class_and_single_rows() -> None:
             found = diagnose(truth[rows], scores[rows], rule)
             assert_as_defined(found, truth[rows], scores[rows], rule.predict(scores[rows]))
             assert np.isnan(found.table["auroc"]).all()
-    assert diagnose(truth, scores, FixedRule(inf, 2)).state.tolist() == ["ok", "unsupported"]
-    assert diagnose(truth, scores, FixedRule(0.95, 2)).state.tolist() == ["ok", "suspect"]
+    assert diagnose(truth, scores, FixedRule(inf, 2)).state.tolist() == ["restrained", "unsupported"]
+    assert diagnose(truth, scores, FixedRule(0.95, 2)).state.tolist() == ["restrained", "suspect"]
     assert diagnose(truth[:, 0], scores[:, 0], FixedRule(0.5, 1)).n_labels == 1
 
 
@@ -410,7 +410,7 @@ def five_labels() -> tuple[Array, Array, thresholds.ThresholdRule]:
         (column([500, 700], 1000), 0.2, "suspect"),
         (column([], 1000), inf, "unsupported"),
         (column(range(1, 300, 3), 1000), 0.4, "overpredicted"),  # among the highest, predicted too often
-        (column(range(1, 100), 1000), 0.85, "ok"),
+        (column(range(1, 100), 1000), 0.85, "restrained"),
         (column([], 1000), 0.99, "suspect"),
         (column(range(1, 4), 1000), 0.9, "suspect"),  # informative, but of three positives
     ]
@@ -439,7 +439,7 @@ def test_the_bound_of_overprediction_is_strict() -> None:
         found = diagnose(truth, scores, thresholds.ThresholdRule([cut]))
         assert found.table["overprediction"][0] == (3.1 if over else 3)
         assert found.overpredicted.tolist() == [over]
-        assert found.state.tolist() == ["overpredicted" if over else "ok"]
+        assert found.state.tolist() == ["overpredicted" if over else "restrained"]
 
 
 def test_rules_without_thresholds_have_none_in_the_table() -> None:
@@ -464,7 +464,7 @@ def test_nothing_is_flagged_where_nothing_is_predicted() -> None:
     for seed, cut in product(range(3), (inf,)):
         truth, scores = draw(seed)
         found = diagnose(truth, scores, FixedRule(cut, truth.shape[1]))
-        assert set(found.state.tolist()) <= {"ok", "unsupported", "backwards"}
+        assert set(found.state.tolist()) <= {"restrained", "unsupported", "backwards"}
 
 
 def test_the_table_has_its_columns_in_order() -> None:
@@ -472,7 +472,8 @@ def test_the_table_has_its_columns_in_order() -> None:
     found = diagnose(truth, scores, rule)
     columns = "name n_positives base_rate threshold predicted_positive predicted_rate overprediction precision recall f"
     more = "f_predict_all lift best_f auroc p_informative p_uninformative p_backwards informative state reason"
-    assert found.table.dtype.names == tuple(f"{columns} {more}".split())
+    of_verdict = "verdict f_low f_high bar positives_needed sentence"
+    assert found.table.dtype.names == tuple(f"{columns} {more} {of_verdict}".split())
     frame = found.to_frame()
     assert list(frame.columns) == list(found.table.dtype.names)
     assert frame["name"].tolist() == list(rule.label_names)
@@ -490,13 +491,15 @@ def test_a_seed_changes_nothing() -> None:
 # What is said
 
 
-def test_the_text_says_states_first() -> None:
+def test_the_text_says_verdicts_first_and_then_states() -> None:
     truth, scores, rule = five_labels()
-    lines = str(diagnose(truth, scores, rule)).splitlines()
-    assert lines[0].startswith("7 labels judged on 1,000 rows")
+    found = diagnose(truth, scores, rule)
+    verdicts = found.verdicts.to_text(8)
+    assert str(found).startswith(f"{verdicts}\n\nOver-predicted is more than 3 times as often as true")
+    lines = str(found).removeprefix(f"{verdicts}\n\n").splitlines()
     assert lines[2].split() == ["state", "labels", "predictions", "share"]
     predicted = rule.predict(scores).sum(axis=0)
-    counts = {"platypus": 1, "suspect": 3, "unsupported": 1, "overpredicted": 1, "ok": 1}
+    counts = {"platypus": 1, "suspect": 3, "unsupported": 1, "overpredicted": 1, "restrained": 1}
     for line, (state, n) in zip(lines[4:], counts.items(), strict=False):
         ours = predicted[[name.startswith(state) for name in rule.label_names]].sum()
         share = f"{ours / predicted.sum():.1%}"
@@ -591,7 +594,7 @@ def test_platypuses_are_never_predicted_again() -> None:
     assert mended.rule.thresholds.tolist() == [inf, *rule.thresholds[1:]]
     assert mended.rule.objective is None
     assert mended.rule.label_names == rule.label_names
-    assert diagnose(truth, scores, mended.rule).state.tolist() == ["ok", *found.state[1:]]
+    assert diagnose(truth, scores, mended.rule).state.tolist() == ["restrained", *found.state[1:]]
     again, changes = found.repair(rule, "never", states=("suspect", "platypus"))
     assert np.isinf(again.thresholds).tolist() == [True, True, True, False, False, True, True]
     assert changes["name"].tolist() == ["platypus 0", "suspect 1", "suspect 5", "suspect 6"]
@@ -724,7 +727,7 @@ def test_each_state_that_a_model_may_believe() -> None:
     p[:100, 2] = 0.5
     rule = thresholds.ThresholdRule([0.0005, 0.5, 0.005, 0.5, 0.0], label_names=["a", "b", "<c>", "d", "e"])
     found = believed(p, rule)
-    assert found.state.tolist() == ["platypus", "ok", "overpredicted", "unsupported", "unsupported"]
+    assert found.state.tolist() == ["platypus", "restrained", "overpredicted", "unsupported", "unsupported"]
     assert found.table["overprediction"].tolist()[4] == inf
     assert np.isnan(found.table["resolution"][3])
     assert found.table["resolution"][0] == pytest.approx(0, abs=1e-12)
@@ -735,7 +738,7 @@ def test_each_state_that_a_model_may_believe() -> None:
     lines = str(found).splitlines()
     assert lines[0].startswith("5 labels on 1,000 rows without labels: this reflects the model's own belief only")
     assert [line.split()[:2] for line in lines[4:]] == [
-        ["platypus", "1"], ["unsupported", "2"], ["overpredicted", "1"], ["ok", "1"]
+        ["platypus", "1"], ["unsupported", "2"], ["overpredicted", "1"], ["restrained", "1"]
     ]  # fmt: skip
     assert "<td>platypus</td><td>1</td>" in found._repr_html_()
     assert list(found.to_frame().columns) == list(found.table.dtype.names)
@@ -797,7 +800,7 @@ def test_expected_predictions_at_the_bound_are_not_over_it() -> None:
     p = np.array([[0.5], [0.25], [0.25], [0.0]])
     found = thresholds.diagnose_expected(p, thresholds.ThresholdRule([0.25]))
     assert found.table["overprediction"].tolist() == [3.0]
-    assert found.state.tolist() == ["ok"]
+    assert found.state.tolist() == ["restrained"]
 
 
 def test_where_the_exact_test_takes_too_long_a_bound_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -865,7 +868,7 @@ def test_negated_scores_are_said_to_be_so_before_all_else() -> None:
             "12 of 12 labels with at least 5 positives rank backwards: y_score looks negated (higher should mean more"
             " likely)"
         )
-        assert str(found).startswith(said)
+        assert str(found).startswith(f"{said}\n\n12 labels judged on")
         assert said in found._repr_html_()
     assert not diagnose(truth, -scores, fit_empirical(truth, -scores)).backwards.any()
 
@@ -873,9 +876,9 @@ def test_negated_scores_are_said_to_be_so_before_all_else() -> None:
 def test_labels_that_rank_backwards_are_told_from_others() -> None:
     truth, scores = backwards(2, 12)
     found = diagnose(truth, scores, fit_empirical(truth, scores))
-    assert found.state.tolist() == ["backwards"] * 2 + ["ok"] * 10
-    lines = str(found).splitlines()
-    assert lines[0].startswith("12 labels judged")
+    assert found.state.tolist() == ["backwards"] * 2 + ["restrained"] * 10
+    assert str(found).startswith("12 labels judged")
+    lines = str(found).split("\n\nOver-predicted")[1].splitlines()
     assert lines[4].split()[:3] == ["backwards", "2", "16.7%"]
     assert found.table["reason"][0].startswith("18.5 times as often as true; AUROC 0.0168")
     assert "below 1/2 (p < 1e-15): negated scores would rank better" in found.table["reason"][0]
@@ -917,13 +920,15 @@ def test_many_negated_rows() -> None:
 
 def test_neither_a_few_positives_nor_a_few_negatives_show_it() -> None:
     """Four rows at the very bottom may be errors of the truth; the fifth settles it."""
-    for positives, state in (([997, 998, 999, 1000], "ok"), ([996, 997, 998, 999, 1000], "backwards")):
+    for positives, state in (([997, 998, 999, 1000], "restrained"), ([996, 997, 998, 999, 1000], "backwards")):
         truth, scores = column(positives, 1000)
         found = diagnose(truth, scores, FixedRule(inf, 1))
         assert found.state.tolist() == [state]
-        assert np.isnan(found.table["p_backwards"][0]) == (state == "ok")
+        assert np.isnan(found.table["p_backwards"][0]) == (state == "restrained")
         assert diagnose(1 - truth, -scores, FixedRule(-inf, 1)).state.tolist() == [state], "as many negatives, on top"
-        assert diagnose(1 - truth, scores, FixedRule(-inf, 1)).state.tolist() == ["ok"], "the same, ranked right"
+        assert diagnose(1 - truth, scores, FixedRule(-inf, 1)).state.tolist() == ["restrained"], (
+            "the same, ranked right"
+        )
 
 
 @pytest.mark.parametrize(("n_positives", "p"), [(5, 0.0465), (7, 0.0081), (10, 0.0004)])
@@ -945,7 +950,7 @@ def test_scores_that_know_some_positives_are_not_backwards() -> None:
     table = diagnose(truth, scores, FixedRule(inf, 1)).table
     assert table["auroc"][0] < 0.5
     assert table["informative"][0]
-    assert table["state"][0] == "ok"
+    assert table["state"][0] == "restrained"
 
 
 def test_labels_that_rank_backwards_are_never_predicted_again() -> None:

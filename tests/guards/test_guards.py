@@ -616,7 +616,7 @@ def test_a_label_that_ranks_backwards_among_others_is_left_to_the_diagnosis() ->
     scores = rng.standard_normal(truth.shape) + 3 * truth * [-1, 1, 1, 1, 1, 1]
     rule = fit_empirical(truth, scores, guard="shrink")
     assert not rule.guard_report.fell_back.any()
-    assert thresholds.diagnose(truth, scores, rule).state.tolist() == ["backwards", *5 * ["ok"]]
+    assert thresholds.diagnose(truth, scores, rule).state.tolist() == ["backwards", *5 * ["restrained"]]
 
 
 def test_labels_that_are_known_keep_the_guard_where_most_are_not() -> None:

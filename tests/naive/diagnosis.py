@@ -19,7 +19,7 @@ from tests.naive.exhaustive import Array, plain
 DECIDED_BY_RANKS = 1e-12  # p_rank up to which p_max_f is left at 1
 ENOUGH = 5  # positives, and negatives, for the test against a least AUROC
 NAN = math.nan
-STATES = ("backwards", "platypus", "suspect", "unsupported", "overpredicted", "ok")
+STATES = ("backwards", "platypus", "suspect", "unsupported", "overpredicted", "restrained")
 Row = dict[str, float | bool | str]
 
 
@@ -237,7 +237,7 @@ def state_of(
         return "suspect"
     if positives == 0:
         return "unsupported"
-    return "overpredicted" if overpredicted else "ok"
+    return "overpredicted" if overpredicted else "restrained"
 
 
 def is_overpredicted(predicted: float, positives: float, bound: float) -> bool:
@@ -245,11 +245,17 @@ def is_overpredicted(predicted: float, positives: float, bound: float) -> bool:
     return predicted > 0 if positives == 0 else float(predicted) / float(positives) > bound
 
 
-def counted(truth: Array, decided: Array) -> Row:
+def f_beta(tp: int, predicted: int, positives: int, beta: float) -> float:
+    """(1 + B) TP / (B P + C), B = beta^2."""
+    b = Fraction(beta) ** 2
+    return ratio((1 + b) * tp, b * positives + predicted)
+
+
+def counted(truth: Array, decided: Array, beta: float = 1.0) -> Row:
     """The columns that counts of decisions give."""
     n, positives, predicted = len(truth), int(np.sum(truth)), int(np.sum(decided))
     tp = int(np.sum((np.asarray(truth) == 1) & (np.asarray(decided) == 1)))
-    f, of_all = ratio(2 * tp, positives + predicted), ratio(2 * positives, positives + n)
+    f, of_all = f_beta(tp, predicted, positives, beta), f_beta(positives, n, positives, beta)
     return {
         "n_positives": positives,
         "base_rate": positives / n,
@@ -296,10 +302,11 @@ def diagnosis(
     alpha: float = 0.05,
     min_auroc: float = 0.7,
     overprediction: float = 3.0,
+    beta: float = 1.0,
 ) -> list[Row]:
-    """One row a label, with all columns of the table but name, threshold and reason."""
+    """One row a label, with all columns of the table but name, threshold, reason and those of the verdict."""
     labels = zip(y_true.T, y_score.T, y_pred.T, strict=True)
-    rows = [counted(truth, decided) | tested(truth, scores, min_auroc) for truth, scores, decided in labels]
+    rows = [counted(truth, decided, beta) | tested(truth, scores, min_auroc) for truth, scores, decided in labels]
     return [row | more for row, more in zip(rows, concluded(rows, alpha, overprediction), strict=True)]
 
 
@@ -338,5 +345,5 @@ def expected_row(chances: Array, decided: Array, overprediction: float) -> Row:
         "overprediction": math.inf if k and not mu else ratio(k, mu),
         "lift": f / of_all if of_all else NAN,
         "resolution": ratio(spread, b * (1 - b)),
-        "state": "platypus" if believed else "unsupported" if mu == 0 else "overpredicted" if over else "ok",
+        "state": "platypus" if believed else "unsupported" if mu == 0 else "overpredicted" if over else "restrained",
     }

@@ -52,7 +52,7 @@ from thresholds._checks.options import (
     zero_division,
 )
 from thresholds._checks.outcomes import draws, joint_probabilities, number_of_powers, power_sums
-from thresholds._checks.plain import plain
+from thresholds._checks.plain import numbers, plain
 from thresholds._checks.strict_json import read_json
 from thresholds._checks.tensors import from_tensor, like_tensor
 from thresholds.errors import InputError, shown
@@ -89,6 +89,7 @@ __all__ = [
     "named",
     "names_of_labels",
     "number_of_powers",
+    "numbers",
     "one_name_each",
     "option",
     "pair",

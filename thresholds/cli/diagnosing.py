@@ -1,4 +1,4 @@
-"""The command `diagnose`: labels that a rule predicts far too often."""
+"""The command `diagnose`: which labels may be relied on, and which a rule predicts far too often."""
 
 import argparse
 import sys
@@ -27,7 +27,7 @@ class _Case(NamedTuple):
 
 
 def diagnose(options: argparse.Namespace) -> None:
-    """Print which labels a rule predicts far too often, and why."""
+    """Print which labels may be relied on, which a rule predicts far too often, and why."""
     from thresholds.diagnosis import diagnose
     from thresholds.rule import load_rule
 
@@ -51,6 +51,8 @@ def diagnose(options: argparse.Namespace) -> None:
         alpha=options.alpha,
         min_auroc=options.min_auroc,
         overprediction=options.overprediction,
+        min_f=options.min_f,
+        min_skill=options.min_skill,
         n_jobs=fit_options.read_all(options)["n_jobs"],
         progress=sys.stderr.isatty(),
     )
@@ -134,7 +136,8 @@ def _as_json(
     broken: list[str],
 ) -> str:
     """Return the same as JSON, with all labels."""
-    names = ("alpha", "min_auroc", "overprediction", "n_samples", "n_labels")
+    asked = ("alpha", "min_auroc", "overprediction", "min_f", "min_skill")
+    names = (*asked, "n_samples", "n_labels")
     return printing.as_json(
         {
             "file": case.data.name,
@@ -143,6 +146,7 @@ def _as_json(
             "rows": case.about,
             "notes": list(case.data.notes),
             **{name: getattr(diagnosis, name) for name in names},
+            "fitted_on_these_rows": diagnosis.verdicts.on_own_rows,
             **failing.figures(diagnosis),
             "labels": objects_of(diagnosis.table),
             "repair": None if repair is None else objects_of(repair.changes),

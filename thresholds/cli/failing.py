@@ -30,8 +30,9 @@ _LOSS = _Kind("a number from -1 to 0", -1, 0)
 
 Names = Mapping[str, _Kind]
 
-_COUNTS = ("backwards", "platypus", "suspect", "overpredicted", "unsupported")
-DIAGNOSE: Names = dict.fromkeys(_COUNTS, _LABELS) | {"share": _SHARE}
+_STATES = ("backwards", "platypus", "suspect", "overpredicted", "unsupported")
+_VERDICTS = ("weak", "unproven", "missed", "useless")
+DIAGNOSE: Names = dict.fromkeys((*_STATES, *_VERDICTS), _LABELS) | {"share": _SHARE}
 COMPARE: Names = dict.fromkeys(("micro", "macro_supported", "macro", "weighted", "samples"), _LOSS)
 DIFF: Names = {"news": _LABELS, "changed": _SHARE}
 
@@ -60,14 +61,18 @@ def conditions_on(names: Names) -> Callable[[str], dict[str, float]]:
 def figures(diagnosis: "Diagnosis") -> dict[str, float]:
     """Return what conditions of `diagnose` are about.
 
-    Numbers of labels, those over-predicted whatever their state, the others by state; and the share of all predictions
-    that fall on backwards, platypus and suspect labels.
+    Numbers of labels, those over-predicted whatever their state, the others by state or by verdict; and the share of
+    all predictions that fall on backwards, platypus and suspect labels.
     """
-    counts = {name: int((diagnosis.state == name).sum()) for name in _COUNTS}
-    return counts | {
-        "overpredicted": int(diagnosis.overpredicted.sum()),
-        "share": diagnosis.flagged_share,
-    }
+    states = {name: int((diagnosis.state == name).sum()) for name in _STATES}
+    return (
+        states
+        | diagnosis.verdicts.counts
+        | {
+            "overpredicted": int(diagnosis.overpredicted.sum()),
+            "share": diagnosis.flagged_share,
+        }
+    )
 
 
 def changes(difference: "RuleDifference") -> dict[str, float]:

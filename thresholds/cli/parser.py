@@ -194,7 +194,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         type=float,
         default=0.05,
         metavar="X",
-        help="false discovery rate of each of the three tests (default: 0.05)",
+        help="false discovery rate of each test (default: 0.05)",
     )
     command.add_argument(
         "--min-auroc",
@@ -209,6 +209,20 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         default=3.0,
         metavar="X",
         help="a label is over-predicted on more than X times its positives (default: 3)",
+    )
+    command.add_argument(
+        "--min-f",
+        type=float,
+        default=0.5,
+        metavar="X",
+        help="F from which a label may be usable (default: 0.5)",
+    )
+    command.add_argument(
+        "--min-skill",
+        type=float,
+        default=0.25,
+        metavar="X",
+        help="how far above marking every row, as a share of the way to no mistake, it must be, too (default: 0.25)",
     )
     command.add_argument(
         "--top", type=_count, default=8, metavar="K", help="labels that are listed (default: 8)"
@@ -228,9 +242,9 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         "--fail-on",
         type=failing.conditions_on(failing.DIAGNOSE),
         metavar="NAME=BOUND,...",
-        help="exit with status 3 if more than BOUND labels are backwards, platypus, suspect, overpredicted (whatever"
-        " else they are) or unsupported, or if a larger share of all predictions falls on backwards, platypus and"
-        " suspect labels: platypus=0,share=0.3",
+        help="exit with status 3 if more than BOUND labels are weak, unproven, missed or useless, or are backwards,"
+        " platypus, suspect, overpredicted (whatever else they are) or unsupported, or if a larger share of all"
+        " predictions falls on backwards, platypus and suspect labels: useless=0,platypus=0,share=0.3",
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)
@@ -315,6 +329,10 @@ _COMMANDS = {
         compare,
         "judge saved rules, or every rule, fitted on the calibration rows, on the test rows",
     ),
-    "diagnose": (_diagnose, diagnose, "find labels that a rule predicts far too often"),
+    "diagnose": (
+        _diagnose,
+        diagnose,
+        "say which labels may be relied on, and which a rule predicts far too often",
+    ),
     "diff": (_diff, diff, "what changed between two saved rules"),
 }

@@ -16,14 +16,15 @@ from thresholds.comparison.result import DIFFERENCES, OFTEN, Comparison, Differe
 from thresholds.comparison.usual_rules import fit_all
 from thresholds.data.folds import SEED, STRATIFIED, group_numbers, multilabel_folds
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import Criteria, Evidence, evidence_of
-from thresholds.diagnosis.states import are_backwards, states_of
+from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
+from thresholds.diagnosis.own_rows import was_fitted_on
+from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.jackknife import LeftOut, difference_of, leave_out
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.results import counted, names_of
-from thresholds.rule import FittedOn, InstanceRule, Rule, ThresholdRule
+from thresholds.rule import InstanceRule, Rule, ThresholdRule
 
 
 def compare(
@@ -114,9 +115,12 @@ def compare(
                 f"{name} is given with rules, expected {default}: it is for rules that are fitted here"
             )
     _refuse_no_rules(rules)
-    baseline = _checks.option(
-        next(iter(rules)) if baseline is None else baseline, "baseline", tuple(rules)
-    )
+    if baseline is None:
+        baseline = next(iter(rules))
+    if not isinstance(baseline, str) or baseline not in rules:
+        raise InputError(
+            f"baseline is {_checks.shown(baseline)}, expected the name of a rule: {_checks.listed(rules)}"
+        )
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     groups = _checks.aligned_rows(groups, "groups", **beside)
@@ -184,7 +188,11 @@ def _judged(
         }
         differences = _differences(left_out, baseline, confidence)
 
-    fitted_here = _fitted_on(problem, gold.positives, rules)
+    fitted_here = tuple(
+        name
+        for name, rule in rules.items()
+        if was_fitted_on(rule, problem, gold.positives, f"rule {name!r}")
+    )
     return Comparison(
         measures=tuple(measures),
         beta=beta,
@@ -267,23 +275,6 @@ def _fit_and_compare(
     return replace(
         judged, rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {halves}"
     )
-
-
-def _fitted_on(problem: Problem, positives: Ints, rules: Mapping[str, Rule]) -> tuple[str, ...]:
-    """Name the rules that were fitted on these very rows: as many, with the same positives and scores."""
-    names = []
-    for name, rule in rules.items():
-        if not isinstance(rule, ThresholdRule) or rule.fitted_on is None:
-            continue
-        # The same labels may have been in another order there.
-        order = _checks.places(
-            problem.label_names, rule.label_names, "y_score", f"those of rule {name!r}"
-        )
-        scores = _checks.in_order(problem.scores, order)
-        here = FittedOn.of(scores, rule.missing, positives if order is None else positives[order])
-        if replace(here, version=rule.fitted_on.version) == rule.fitted_on:
-            names.append(name)
-    return tuple(names)
 
 
 def about_given_rules(rows: str, fitted_here: tuple[str, ...]) -> str:

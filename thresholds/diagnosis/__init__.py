@@ -1,8 +1,16 @@
-"""Which labels should I not trust, and what would mend them?"""
+"""Which labels may I trust, which not, and what would mend them?"""
 
 from thresholds.diagnosis.repair import Repair
 from thresholds.diagnosis.result import Diagnosis
 from thresholds.diagnosis.states import diagnose
+from thresholds.diagnosis.verdicts import Verdicts
 from thresholds.diagnosis.without_labels import ExpectedDiagnosis, diagnose_expected
 
-__all__ = ["Diagnosis", "ExpectedDiagnosis", "Repair", "diagnose", "diagnose_expected"]
+__all__ = [
+    "Diagnosis",
+    "ExpectedDiagnosis",
+    "Repair",
+    "Verdicts",
+    "diagnose",
+    "diagnose_expected",
+]

@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from thresholds.results import Table, counted
 
+NOT_OVER = "restrained"  # the state that says nothing else of a label
+
 
 def by_state(table: npt.NDArray[Any], meanings: Mapping[str, str]) -> Table:
     """Lay out the columns `state` and `predicted_positive` of a table; `meanings` gives the states in order."""

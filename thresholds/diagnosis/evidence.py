@@ -55,6 +55,8 @@ class Criteria(NamedTuple):
     alpha: float = 0.05
     min_auroc: float = 0.7
     overprediction: float = 3.0
+    min_f: float = 0.5
+    min_skill: float = 0.25
 
 
 class Evidence(NamedTuple):
@@ -68,6 +70,8 @@ class Evidence(NamedTuple):
     cap_score: Floats  # of the lowest cut that predicts at most a given multiple of the positives; +inf for none
     cap_lower: Floats  # the next lower score, NaN without one
     cap_predicted: Ints
+    top_tp: Ints  # true positives and predictions of the lowest cut that predicts at most as many rows as are positive
+    top_predicted: Ints
 
 
 class _Ranks(NamedTuple):
@@ -117,6 +121,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     tp, predicted, cap, cap_predicted = best_cuts(
         offsets, hit, weight, positives, criteria.overprediction
     )
+    _, _, top, top_predicted = best_cuts(offsets, hit, weight, positives, 1.0)
     p_higher = _p_of_ranks(ranks, positives, n)
     p_lower = _p_of_ranks(ranks.reversed(n), positives, n)
 
@@ -142,7 +147,15 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
         cap_score=np.where(cap >= 0, scores[cap], np.inf),
         cap_lower=scores[below_cap],
         cap_predicted=cap_predicted,
+        top_tp=_hits_down_to(top, offsets, hit),
+        top_predicted=top_predicted,
     )
+
+
+def _hits_down_to(cut: Ints, offsets: Ints, hits: Ints) -> Ints:
+    """Add up the positives of each label's tie groups from the top down to the cut, -1 for none."""
+    so_far = np.append(0, np.cumsum(hits))
+    return np.where(cut >= 0, so_far[cut + 1] - so_far[offsets[:-1]], 0)
 
 
 def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
@@ -254,3 +267,10 @@ def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:
     if small_enough.size:
         marks[order[: small_enough[-1] + 1]] = True
     return marks
+
+
+def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool_]:
+    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
+    return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(
+        evidence.p_informative, criteria.alpha
+    )

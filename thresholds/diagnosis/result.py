@@ -9,16 +9,18 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints
-from thresholds.diagnosis.by_state import by_state, first_names, platypuses_in_brief
+from thresholds.diagnosis.by_state import NOT_OVER, by_state, first_names, platypuses_in_brief
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
+from thresholds.diagnosis.verdicts import Verdicts
 from thresholds.results import Result, Table, as_plain_values, counted, n_more
 from thresholds.rule import ThresholdRule
 
 COLUMNS = (
     "name", "n_positives", "base_rate", "threshold", "predicted_positive", "predicted_rate", "overprediction",
     "precision", "recall", "f", "f_predict_all", "lift", "best_f", "auroc", "p_informative", "p_uninformative",
-    "p_backwards", "informative", "state", "reason",
+    "p_backwards", "informative", "state", "reason", "verdict", "f_low", "f_high", "bar", "positives_needed",
+    "sentence",
 )  # fmt: skip
 
 _MEANINGS = {
@@ -27,7 +29,7 @@ _MEANINGS = {
     "suspect": "over-predicted; undetermined here, or fewer than 5 positives",
     "unsupported": "no positives here, and not predicted",
     "overpredicted": "over-predicted, though the scores know something of it",
-    "ok": "",
+    NOT_OVER: "not over-predicted, which says nothing of how good it is",
 }
 FLAGGED = ("backwards", "platypus", "suspect")
 STATES = tuple(_MEANINGS)  # in the order in which they apply
@@ -35,17 +37,19 @@ STATES = tuple(_MEANINGS)  # in the order in which they apply
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagnosis(Result):
-    """Labels by state; `str` and HTML sum up, `table` has one row a label.
+    """Labels by verdict and by state; `str` and HTML sum up, `table` has one row a label.
 
     Attributes
     ----------
     table : structured array (n_labels,): `table["auroc"]` is a column, `table[3]` a row
         name, n_positives, base_rate, threshold (NaN for rules without one for each label), predicted_positive,
-        predicted_rate, overprediction (predictions over positives, inf without positives), precision, recall, f (F1),
-        f_predict_all (2 b / (1 + b) for base rate b), lift (f / f_predict_all), best_f (the highest F1 that any
-        threshold has on these rows), auroc, p_informative, p_uninformative, p_backwards, informative, state, reason.
-        0/0 is NaN.
-    alpha, min_auroc, overprediction : as asked for
+        predicted_rate, overprediction (predictions over positives, inf without positives), precision, recall, f
+        (F-beta of the rule's beta, F1 if it has none), f_predict_all ((1 + B) b / (B b + 1) for base rate b and B =
+        beta^2), lift (f / f_predict_all), best_f (the highest F1 that any threshold has on these rows), auroc,
+        p_informative, p_uninformative, p_backwards, informative, state, reason; and verdict, f_low, f_high, bar,
+        positives_needed, sentence as in `verdicts.table`. 0/0 is NaN.
+    verdicts : Verdicts, whether each label may be relied on
+    alpha, min_auroc, overprediction, min_f, min_skill : as asked for
     n_samples : rows judged on
     label_names : tuple of str, or None
     caps, cap_predicted : (n_labels,) the thresholds of the lowest cuts that predict at most `overprediction` times the
@@ -55,9 +59,12 @@ class Diagnosis(Result):
     _shown = 8
 
     table: Dense
+    verdicts: Verdicts
     alpha: float
     min_auroc: float
     overprediction: float
+    min_f: float
+    min_skill: float
     n_samples: int
     label_names: tuple[str, ...] | None
     caps: Floats
@@ -72,6 +79,11 @@ class Diagnosis(Result):
     def state(self) -> npt.NDArray[np.str_]:
         """The state of each label."""
         return np.asarray(self.table["state"])
+
+    @property
+    def verdict(self) -> npt.NDArray[np.str_]:
+        """The verdict on each label."""
+        return self.verdicts.verdict
 
     @property
     def backwards(self) -> Booleans:
@@ -149,7 +161,16 @@ class Diagnosis(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        names = ("alpha", "min_auroc", "overprediction", "n_samples", "n_labels", "flagged_share")
+        names = (
+            "alpha",
+            "min_auroc",
+            "overprediction",
+            "min_f",
+            "min_skill",
+            "n_samples",
+            "n_labels",
+            "flagged_share",
+        )
         return {name: as_plain_values(getattr(self, name)) for name in names} | {
             "labels": as_plain_values(self.table)
         }
@@ -170,8 +191,13 @@ class Diagnosis(Result):
         return self.table
 
     def _tables(self, k: int) -> Iterator[str | Table]:
-        """Sum up by state, then list the k most predicted of the flagged labels: backwards, platypus, suspect."""
-        yield self._about()
+        """Sum up by verdict, then by state, and list the k most predicted of the flagged labels."""
+        if are_many(int(self.backwards.sum()), self._n_tested):
+            yield backwards_in_brief(int(self.backwards.sum()), self._n_tested)
+        yield from self.verdicts.parts(k)
+        yield (
+            f"Over-predicted is more than {self.overprediction:g} times as often as true, whatever the verdict"
+        )
         # A line for labels that rank backwards only if there are any.
         absent = () if self.backwards.any() else ("backwards",)
         yield by_state(
@@ -180,26 +206,17 @@ class Diagnosis(Result):
         if k and self._is_flagged.any():
             yield self._most_predicted_flagged(k)
 
-    def _about(self) -> str:
-        """Say what was judged; if most labels rank backwards, that first."""
-        backwards = int(self.backwards.sum())
-        tested = self._n_tested
-        first = f"{backwards_in_brief(backwards, tested)}. " if are_many(backwards, tested) else ""
-        return (
-            f"{first}{self.n_labels:,} labels judged on {self.n_samples:,} rows; over-predicted is more than"
-            f" {self.overprediction:g} times as often as true, false discovery rate {self.alpha:g}"
-        )
-
     def _most_predicted_flagged(self, k: int) -> Table:
         """Lay out the k most predicted of the flagged labels."""
         flagged = self.table[self._is_flagged]
         place = np.array([FLAGGED.index(state) for state in flagged["state"]], np.int64)
         order = np.lexsort((-flagged["predicted_positive"], place))[:k]
         n_flagged = f"of {flagged.size:,} flagged"
+        of = f"F{self.verdicts.beta:g}"
         least = f"AUROC >= {self.min_auroc:g}"
         head = [
             ("most predicted", "", "predicted", "true", "", "", "p-value of", "p-value of"),
-            (n_flagged, "state", "on", "on", "F1", "AUROC", "chance", least),
+            (n_flagged, "state", "on", "on", of, "AUROC", "chance", least),
         ]
         body = [
             (
@@ -233,7 +250,7 @@ class MostPredicted(Result):
                 f"{row['predicted_positive']:,}",
                 "" if np.isnan(row["best_f"]) else f"{row['best_f']:.4f}",
                 _number(row["threshold"]),
-                "" if row["state"] == "ok" else str(row["state"]),
+                "" if row["state"] == NOT_OVER else str(row["state"]),
             )
             for row in self.table[:k]
         ]
@@ -249,7 +266,7 @@ def reason(columns: Mapping[str, Dense], j: int, min_auroc: float) -> str:
     # States that no test decides.
     if state == "unsupported":
         return "no positives"
-    if state in ("overpredicted", "ok"):
+    if state in ("overpredicted", NOT_OVER):
         return often
     if positives == 0:
         return "predicted, but never true here"

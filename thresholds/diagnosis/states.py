@@ -8,10 +8,20 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
+from thresholds.calibration import CalibratedRule
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of, rejected
+from thresholds.diagnosis.evidence import (
+    FEWEST,
+    Criteria,
+    Evidence,
+    are_backwards,
+    evidence_of,
+    rejected,
+)
+from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
-from thresholds.metrics.counts import ConfusionCounts
+from thresholds.diagnosis.verdicts import Verdicts, verdicts_of
+from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.judging import judge
 from thresholds.results import names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
@@ -26,14 +36,28 @@ def diagnose(
     alpha: float = 0.05,
     min_auroc: float = 0.7,
     overprediction: float = 3.0,
+    min_f: float = 0.5,
+    min_skill: float = 0.25,
     random_state: int | None = 0,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> Diagnosis:
-    """Tell which labels a rule predicts far too often although the scores know little of them.
+    """Tell which labels of a rule may be relied on, and which it predicts far too often.
 
-    Predicting a label nearly always is what maximises its F1 where the scores know nothing (Lipton et al. 2013,
-    section 6, the "platypus"). A label is
+    Each label gets a verdict, from the decisions about these rows. The first that applies:
+
+    1. "usable": its F is shown to be at least a bar, the higher of `min_f` and one above marking every row.
+    2. "useless": its AUROC is shown to be below `min_auroc`, and it is not informative, or it ranks backwards.
+    3. "missed": it is informative, and the cut that predicts as many rows as are positive is shown to have a higher F
+       than the rule's decisions.
+    4. "weak": its F is shown to be below the bar.
+    5. "unproven": nothing is shown. `positives_needed` says how many positives would probably be enough.
+
+    F is F-beta of the rule's beta, F1 if it has none. Formulas are in `thresholds.diagnosis.verdicts`.
+
+    Beside the verdict each label has a state, which says whether it is predicted too often. To predict a label nearly
+    always is what maximises its F1 where the scores know nothing (Lipton et al. 2013, section 6, the "platypus"). A
+    label is
 
     - over-predicted: predicted more than `overprediction` times as often as it is true;
     - informative: its positives are shown to score higher than chance would have it;
@@ -48,13 +72,13 @@ def diagnose(
        fewer than 5 positives, too few to test AUROC, even if informative.
     4. "unsupported": no positives on these rows, and not predicted.
     5. "overpredicted": over-predicted, but not without reason.
-    6. "ok".
+    6. "restrained", which says nothing of how good it is.
 
     Parameters
     ----------
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
-        Best rows that the rule was not fitted on, but the states allow for the choice of thresholds: evidence is about
-        scores and truth, not about the rule.
+        Rows that the rule was not fitted on. On those of its fit verdicts flatter it, and say so. The states allow for
+        the choice of thresholds: evidence is about scores and truth, not about the rule.
         Rows count as independent. Of repeats, and of groups such as images of one patient, give one each, else
         p-values are too small.
     rule : any rule; absent entries of a sparse `y_score` get its `missing`
@@ -65,6 +89,12 @@ def diagnose(
         Where scores are lists of the top few, cutting them off lowers the AUROC itself, and more flags are about
         labels that complete scores would know: ask for less there.
     overprediction : positive, predictions over positives from which a label is over-predicted
+    min_f : in (0, 1), the F from which a label may be usable
+        At an F1 of 1/2, of the rows that are marked or should be, one in three is marked rightly: of 100 marked 50 are
+        right, and as many are missed, or fewer of the one and more of the other. Below, whoever checks the marks
+        throws out more than they keep, or misses more than they find.
+    min_skill : in [0, 1), how far above marking every row: a share of the way from the F of that to 1
+        To mark every row has an F1 of 2 b / (1 + b) for base rate b, .57 for b = .4, whatever the scores are.
     random_state : accepted so that every call can be seeded; nothing is drawn
     n_jobs : threads; -1 for all cores the process may use, None for one
     progress : show a progress bar on stderr if it takes longer than a second
@@ -120,15 +150,20 @@ def diagnose(
     >>> y_true = rng.random((2000, 2)) < [0.2, 0.02]
     >>> y_score = rng.normal(size=(2000, 2)) + [2, 0] * y_true  # nothing is known of the second label
     >>> rule = thresholds.ThresholdRule([1.3, -1.0], label_names=["cat", "platypus"])
-    >>> thresholds.diagnose(y_true, y_score, rule).state.tolist()
-    ['ok', 'platypus']
+    >>> diagnosis = thresholds.diagnose(y_true, y_score, rule)
+    >>> diagnosis.verdict.tolist()
+    ['usable', 'useless']
+    >>> diagnosis.state.tolist()
+    ['restrained', 'platypus']
     """
     if not isinstance(rule, Rule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
     criteria = Criteria(
-        alpha=_inside(alpha, "alpha"),
-        min_auroc=_inside(min_auroc, "min_auroc"),
+        alpha=_checks.inside(alpha, "alpha"),
+        min_auroc=_checks.inside(min_auroc, "min_auroc"),
         overprediction=_checks.positive(overprediction, "overprediction"),
+        min_f=_checks.inside(min_f, "min_f"),
+        min_skill=_min_skill(min_skill),
     )
     if random_state is not None:
         _checks.count(random_state, "random_state", 0)
@@ -145,9 +180,19 @@ def diagnose(
 def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
     counts = judge(rule, problem).by_label
+    names = names_of(problem.label_names, problem.n_labels)
+    verdicts = verdicts_of(
+        counts,
+        problem.n_samples,
+        evidence,
+        criteria,
+        names,
+        beta=_beta_of(rule),
+        on_own_rows=was_fitted_on(rule, problem, counts.positives),
+    )
     placement: Placement = getattr(rule, "placement", None) or "low"
-    columns = _figures(counts, problem.n_samples, evidence) | {
-        "name": names_of(problem.label_names, problem.n_labels),
+    columns = _figures(counts, problem.n_samples, evidence, verdicts) | {
+        "name": names,
         "threshold": rule.thresholds
         if isinstance(rule, ThresholdRule)
         else np.full(problem.n_labels, np.nan),
@@ -159,6 +204,7 @@ def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteri
     )
     return Diagnosis(
         table=rows_of({name: columns[name] for name in COLUMNS}),
+        verdicts=verdicts,
         **criteria._asdict(),
         n_samples=problem.n_samples,
         label_names=problem.label_names,
@@ -187,20 +233,18 @@ def states_of(
     return np.select(conditions, STATES[:-1], STATES[-1])
 
 
-def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool_]:
-    """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
-    return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(
-        evidence.p_informative, criteria.alpha
-    )
-
-
-def _figures(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, npt.NDArray[Any]]:
+def _figures(
+    counts: ConfusionCounts, n: int, evidence: Evidence, verdicts: Verdicts
+) -> dict[str, npt.NDArray[Any]]:
     """Return the figures of each label; 0/0 is NaN."""
     _, predicted, positives = counts.sums
+    f_predict_all = f_of_counts(
+        positives, np.full_like(positives, n), positives, verdicts.beta, np.nan
+    )
+    of_verdicts = ("verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
+    f = verdicts.table["f"]
     with np.errstate(divide="ignore", invalid="ignore"):
-        f_predict_all = 2 * positives / (positives + n)
-        f = counts.f_score()
-        return {
+        return {name: verdicts.table[name] for name in of_verdicts} | {
             "n_positives": positives,
             "base_rate": positives / n,
             "predicted_positive": predicted,
@@ -219,9 +263,15 @@ def _figures(counts: ConfusionCounts, n: int, evidence: Evidence) -> dict[str, n
         }
 
 
-def _inside(value: object, name: str) -> float:
-    """Check a number between 0 and 1, neither of them."""
-    number = _checks.real(value, name)
-    if not 0 < number < 1:
-        raise InputError(f"{name} is {number}, expected a number between 0 and 1")
+def _beta_of(rule: Rule) -> float:
+    """Return the beta that a rule was fitted for; 1 for rules that have none."""
+    of_scores = rule.rule if isinstance(rule, CalibratedRule) else rule
+    return float(getattr(of_scores, "beta", 1.0))
+
+
+def _min_skill(value: object) -> float:
+    """Check a share of the way from marking every row to no mistake, below all of it."""
+    number = _checks.real(value, "min_skill")
+    if not 0 <= number < 1:
+        raise InputError(f"min_skill is {number}, expected a number from 0 to below 1")
     return number

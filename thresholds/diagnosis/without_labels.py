@@ -12,7 +12,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import to_dense
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
-from thresholds.diagnosis.by_state import by_state, platypuses_in_brief
+from thresholds.diagnosis.by_state import NOT_OVER, by_state, platypuses_in_brief
 from thresholds.results import Result, Table, as_plain_values, names_of, rows_of
 from thresholds.rule import Rule
 
@@ -20,7 +20,7 @@ _MEANINGS = {
     "platypus": "over-predicted, and hardly better than predicting it everywhere",
     "unsupported": "impossible here",
     "overpredicted": "over-predicted",
-    "ok": "",
+    NOT_OVER: "",
 }
 
 
@@ -94,8 +94,8 @@ def diagnose_expected(
         expected F1 = 2 m / (mu + k),   that of predicting all = 2 mu / (mu + n),   overprediction = k / mu
 
     The first of these states applies: "platypus", over-predicted and with an expected F1 below twice that of predicting
-    all; "unsupported", mu = 0; "overpredicted", k > `overprediction` mu; "ok". There is no error control: that the
-    model believes its scores to be of use does not make them so. With labels, use `diagnose`.
+    all; "unsupported", mu = 0; "overpredicted", k > `overprediction` mu; "restrained". There is no error
+    control: that the model believes its scores to be of use does not make them so. With labels, use `diagnose`.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def diagnose_expected(
     >>> p = np.full((1000, 2), 0.001)
     >>> p[:100, 0] = 0.9
     >>> thresholds.diagnose_expected(p, thresholds.fit_expected(p)).state.tolist()
-    ['ok', 'platypus']
+    ['restrained', 'platypus']
     """
     if not isinstance(rule, Rule) or isinstance(rule, CalibratedRule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule for probabilities")
@@ -169,5 +169,5 @@ def diagnose_expected(
     # The first that applies.
     over = ratio > overprediction
     conditions = [over & (f < 2 * f_predict_all), positives == 0, over]
-    columns["state"] = np.select(conditions, ["platypus", "unsupported", "overpredicted"], "ok")
+    columns["state"] = np.select(conditions, ["platypus", "unsupported", "overpredicted"], NOT_OVER)
     return ExpectedDiagnosis(rows_of(columns), overprediction, n_samples)

@@ -14,6 +14,7 @@ from thresholds.metrics.accuracy import (
     skill_score,
 )
 from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.intervals import f_interval
 from thresholds.metrics.ranking import auroc, macro_auroc
 from thresholds.metrics.report import AveragesReport, averages_report
 from thresholds.metrics.scores import (
@@ -36,6 +37,7 @@ __all__ = [
     "averages_report",
     "confusion_counts",
     "f1_score",
+    "f_interval",
     "fbeta_score",
     "jaccard_score",
     "macro_auroc",

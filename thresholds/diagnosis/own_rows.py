@@ -1,0 +1,22 @@
+"""Was a rule fitted on the very rows that it is judged on?"""
+
+from dataclasses import replace
+
+from thresholds import _checks
+from thresholds._arrays.types import Numbers
+from thresholds.data.problem import Problem
+from thresholds.rule import FittedOn, Rule, ThresholdRule
+
+
+def was_fitted_on(rule: Rule, problem: Problem, positives: Numbers, name: str = "rule") -> bool:
+    """Whether a rule was fitted on these rows: as many, with the same positives and scores.
+
+    False also for rules that do not say what they were fitted on. `name` is what an error about labels calls the rule.
+    """
+    if not isinstance(rule, ThresholdRule) or rule.fitted_on is None:
+        return False
+    # The same labels may have been in another order there.
+    order = _checks.places(problem.label_names, rule.label_names, "y_score", f"those of {name}")
+    scores = _checks.in_order(problem.scores, order)
+    here = FittedOn.of(scores, rule.missing, positives if order is None else positives[order])
+    return replace(here, version=rule.fitted_on.version) == rule.fitted_on

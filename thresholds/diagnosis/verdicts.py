@@ -1,0 +1,233 @@
+"""Which labels may be relied on: a verdict for each, from decisions about rows that the rule was not fitted on.
+
+The first that applies:
+
+- usable: F-beta of the decisions is shown to be at least a bar.
+- useless: AUROC is shown to be below `min_auroc`, and the scores are not shown to know the label, or they rank it
+  backwards.
+- missed: the scores are shown to know the label, and to reach more at another cut than the rule does.
+- weak: F-beta is shown to be below the bar.
+- unproven: none of these is shown.
+
+"Shown" means rejected by a test, with Benjamini and Hochberg's procedure over all labels (`evidence.rejected`). What
+the bar is, and how F is tested against it and at another cut, is in `bars`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._arrays.types import Dense
+from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
+from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, rejected
+from thresholds.diagnosis.sentences import MEANINGS, TO_DO, sentence
+from thresholds.metrics.counts import ConfusionCounts, f_of_counts
+from thresholds.metrics.intervals import score_interval, wilson
+from thresholds.results import Result, Table, counted, n_more, rows_of
+
+VERDICTS = tuple(MEANINGS)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdicts(Result):
+    """Which labels may be relied on; `str` and HTML sum up by verdict, `table` has one row a label.
+
+    Attributes
+    ----------
+    table : structured array (n_labels,)
+        name, verdict, n_positives, predicted_positive, tp (true positives), precision and recall with their bounds
+        (precision_low, precision_high, recall_low, recall_high), f (F-beta), f_low, f_high, bar (the F that "usable"
+        asks for), p_usable and p_weak (of the tests of F against the bar), top_predicted, top_tp and top_f (what the
+        cut reaches that marks as many rows as are positive), p_missed, positives_needed (how many would be enough for
+        a verdict on an "unproven" label, inf if not even 1,000, or 10 times as many as here; NaN for the others),
+        sentence. 0/0 is NaN; bounds of it are 0 and 1.
+    alpha, min_f, min_skill, min_auroc : as asked for; bounds have the confidence 1 - alpha, each for itself
+    beta : of the F
+    n_samples : rows judged on
+    on_own_rows : whether the rule was fitted on these rows, so that all this flatters it
+    """
+
+    _shown = 10
+
+    table: Dense
+    alpha: float
+    min_f: float
+    min_skill: float
+    min_auroc: float
+    beta: float
+    n_samples: int
+    on_own_rows: bool = False
+
+    @property
+    def verdict(self) -> npt.NDArray[np.str_]:
+        """The verdict on each label."""
+        return np.asarray(self.table["verdict"])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many labels have each verdict."""
+        return {verdict: int(np.count_nonzero(self.verdict == verdict)) for verdict in VERDICTS}
+
+    def in_brief(self) -> str:
+        """Say in a line how many labels have each verdict."""
+        each = ", ".join(f"{number:,} {verdict}" for verdict, number in self.counts.items())
+        on_own_rows = "; on rows that the rule was fitted on, so fewer are usable on others"
+        return (
+            f"{counted(self.table.size, 'label')}: {each}{on_own_rows if self.on_own_rows else ''}"
+        )
+
+    def _records(self) -> Dense:
+        """Return the table."""
+        return self.table
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Sum up, and give the sentences of some labels."""
+        return self.parts(k)
+
+    def parts(self, k: int) -> Iterator[str | Table]:
+        """Sum up by verdict, and give the sentences of k labels: what is shown, also within other results."""
+        yield self._about()
+        yield self._by_verdict()
+        if k:
+            yield self._sentences(k)
+
+    def _about(self) -> str:
+        """Say what was judged, and what is asked of a label."""
+        on_own_rows = ""
+        if self.on_own_rows:
+            on_own_rows = " that the rule was fitted on, so that it will do worse on others"
+        return (
+            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}; usable is an"
+            f" F{self.beta:g} shown to be at least {self.min_f:g}, and {self.min_skill:.0%} of the way from marking"
+            f" every row to no mistake; false discovery rate {self.alpha:g}"
+        )
+
+    def _by_verdict(self) -> Table:
+        """Lay out labels and their share of all predictions by verdict, and what to do."""
+        predicted = self.table["predicted_positive"]
+        n_predicted = max(predicted.sum(), 1)
+        body = []
+        for verdict, number in self.counts.items():
+            if number:
+                share = predicted[self.verdict == verdict].sum() / n_predicted
+                shares = (f"{number / self.table.size:.1%}", f"{share:.1%}")
+                body.append((verdict, f"{number:,}", *shares, MEANINGS[verdict], TO_DO[verdict]))
+        head = [("verdict", "labels", "", "of predictions", "", "what to do")]
+        return Table(head, body, left=(0, 4, 5))
+
+    def _sentences(self, k: int) -> Table:
+        """Give k sentences, as many of each verdict, those first of labels that are predicted or true most."""
+        place = np.array([VERDICTS.index(verdict) for verdict in self.verdict])  # (n_labels,)
+        weight = self.table["predicted_positive"] + self.table["n_positives"]
+        order = np.lexsort((-weight, place))
+
+        # The rank of each label within its verdict: the first of each, then the second of each, and so on.
+        firsts = np.searchsorted(place[order], place[order])
+        rank = np.empty_like(place)
+        rank[order] = np.arange(place.size) - firsts
+        chosen = np.lexsort((place, rank))[:k]
+        chosen = chosen[np.lexsort((rank[chosen], place[chosen]))]
+        body = [(str(row["verdict"]), str(row["sentence"])) for row in self.table[chosen]]
+        return Table(
+            [("verdict", "what it means")], body, left=(0, 1), note=n_more(self.table.size, k)
+        )
+
+
+def verdicts_of(
+    counts: ConfusionCounts,
+    n_samples: int,
+    evidence: Evidence,
+    criteria: Criteria,
+    names: npt.NDArray[Any],
+    *,
+    beta: float = 1.0,
+    on_own_rows: bool = False,
+) -> Verdicts:
+    """Give the verdict on each label.
+
+    Parameters
+    ----------
+    counts : decisions by label, without weights, best about rows that the deciding rule was not fitted on: held out, or
+        out of fold
+    n_samples : rows that were counted
+    evidence : of the same rows, from `evidence_of`
+    criteria : what is asked for
+    names : (n_labels,) as `results.names_of` gives them
+    beta : of the F that the rule is judged by
+    on_own_rows : whether the rule was fitted on these rows
+    """
+    # What the rule marks, and what the cut does that marks as many rows as are positive.
+    tp, predicted, positives = counts.sums
+    rule = Marked(*counts.sums.astype(np.float64))
+    top = Marked(
+        evidence.top_tp.astype(np.float64),
+        evidence.top_predicted.astype(np.float64),
+        rule.positives,
+    )
+
+    # F against the bar, and against the other cut.
+    p_usable, p_weak = p_of_bar(rule, n_samples, criteria, beta)
+    p_of_top = p_missed(rule, top, beta)
+
+    # What is shown, and the first that applies.
+    informative = rejected(evidence.p_informative, criteria.alpha)
+    uninformative = rejected(evidence.p_uninformative, criteria.alpha)
+    backwards = are_backwards(evidence, criteria)
+    shown = {
+        "usable": rejected(p_usable, criteria.alpha),
+        "useless": (uninformative & ~informative) | backwards,
+        "missed": rejected(p_of_top, criteria.alpha) & informative,
+        "weak": rejected(p_weak, criteria.alpha),
+    }
+    verdict = np.select(list(shown.values()), list(shown), "unproven")
+
+    # Bounds, and what would be enough.
+    confidence = 1 - criteria.alpha
+    precision_low, precision_high = wilson(rule.tp, rule.predicted, confidence)
+    recall_low, recall_high = wilson(rule.tp, rule.positives, confidence)
+    f_low, f_high = score_interval(*rule, beta, confidence)
+    needed = positives_needed(rule, n_samples, p_usable, p_weak, criteria, beta)
+    columns = {
+        "name": names,
+        "verdict": verdict,
+        "n_positives": positives,
+        "predicted_positive": predicted,
+        "tp": tp,
+        "precision": counts.precision(),
+        "precision_low": precision_low,
+        "precision_high": precision_high,
+        "recall": counts.recall(),
+        "recall_low": recall_low,
+        "recall_high": recall_high,
+        "f": f_of_counts(*rule, beta, np.nan),
+        "f_low": f_low,
+        "f_high": f_high,
+        "bar": bar_of(rule.positives / n_samples, criteria, beta),
+        "p_usable": p_usable,
+        "p_weak": p_weak,
+        "top_predicted": evidence.top_predicted,
+        "top_tp": evidence.top_tp,
+        "top_f": f_of_counts(*top, beta, np.nan),
+        "p_missed": p_of_top,
+        "positives_needed": np.where(verdict == "unproven", needed, np.nan),
+    }
+    rows = rows_of(columns)
+    columns["sentence"] = np.array(
+        [
+            sentence(rows[j], is_backwards=backwards[j], on_own_rows=on_own_rows)
+            for j in range(rows.size)
+        ]
+    )
+    return Verdicts(
+        table=rows_of(columns),
+        alpha=criteria.alpha,
+        min_f=criteria.min_f,
+        min_skill=criteria.min_skill,
+        min_auroc=criteria.min_auroc,
+        beta=beta,
+        n_samples=n_samples,
+        on_own_rows=on_own_rows,
+    )
