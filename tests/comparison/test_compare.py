@@ -84,6 +84,14 @@ def test_differences_are_those_of_the_measures() -> None:
     assert str(found.differences[0]).startswith("new - old: micro ")
 
 
+def test_macro_is_told_once_where_all_labels_have_positives() -> None:
+    rules = {"old": thresholds.FixedRule(0.5, 4), "new": thresholds.FixedRule(0.6, 4)}
+    assert "macro, labels with positives" not in str(thresholds.compare(rules, TRUTH, SCORES))
+    without = TRUTH.copy()
+    without[:, 3] = 0
+    assert "macro, labels with positives" in str(thresholds.compare(rules, without, SCORES))
+
+
 def test_another_baseline_turns_the_difference_round() -> None:
     rules = {"old": thresholds.FixedRule(0.5, 4), "new": thresholds.FixedRule(0.6, 4)}
     forth = thresholds.compare(rules, TRUTH, SCORES).differences

@@ -94,7 +94,7 @@ def test_settings_are_those_of_the_old_rule() -> None:
     for name in ("average", "beta", "zero_division", "placement", "guard", "missing", "per_label"):
         assert getattr(found.rule, name) == getattr(old, name), name
     assert found.rule.guard == "shrink, max_overprediction=2.0"
-    assert update_rule(old, *week(1), guard=None).rule.guard is None
+    assert update_rule(old, *week(1), guard=None).rule.guard == "kept thresholds"
     assert update_rule(old, *week(1), max_overprediction=3.0).rule.guard == "shrink, max_overprediction=3.0"
     micro = update_rule(cross_fit(*data, "micro").rule, *week(1)).rule
     assert micro.average == "micro"
@@ -107,6 +107,14 @@ def test_an_update_can_be_updated_and_saved(tmp_path: Path) -> None:
     again = update_rule(thresholds.load_rule(path), *week(2, shift=1.0))
     assert again.n_moved <= 2
     assert again.rule.odds is not None
+
+
+def test_kept_thresholds_are_no_in_sample_optimum() -> None:
+    old = cross_fit(*week(0), guard=None).rule
+    found = update_rule(old, *week(1))
+    assert "guard kept thresholds" in str(found.rule)
+    assert update_rule(found.rule, *week(2)).rule.guard == "kept thresholds"
+    assert update_rule(old, *week(1, n=1600)).rule.guard is None
 
 
 # Labels
@@ -258,6 +266,6 @@ def test_the_command_line_updates_a_saved_rule(tmp_path: Path, capsys: pytest.Ca
     values = json.loads(capsys.readouterr().out)
     assert values["alpha"] == 0.2
     assert len(values["labels"]) == N_LABELS
-    assert thresholds.load_rule(new).guard is None
+    assert thresholds.load_rule(new).guard == "kept thresholds"
     assert cli.main(["update", old, scores, "-o", scores]) == 1
     assert "which is read, expected another output" in capsys.readouterr().err

@@ -166,10 +166,13 @@ class Comparison(Result):
 
     def _differences_of_rules(self, k: int) -> Table:
         """Lay out by how much k rules differ from the baseline, one line for each measure."""
-        rules = list(dict.fromkeys(difference.rule for difference in self.differences))
+        # Both macros are one where all labels have positives.
+        left_out = "macro_supported" if self.n_supported == self.n_labels else None
+        shown = [row for row in self.differences if row.measure != left_out]
+        rules = list(dict.fromkeys(row.rule for row in shown))
         body = []
         for rule in rules[:k]:
-            of_rule = [difference for difference in self.differences if difference.rule == rule]
+            of_rule = [row for row in shown if row.rule == rule]
             names = [rule] + [""] * (len(of_rule) - 1)
             body += [
                 (name, _MEASURED[difference.measure], *difference.cells())

@@ -90,18 +90,21 @@ def leave_out(
         top, bottom = _terms(average, all_counts, beta)
         totals[average] = (top.sum(), bottom.sum())
 
-    # What of them goes when a unit is left out, and the weighted F of its rows.
+    # What of them goes when a unit is left out, and the weighted F of its rows; blocks hold whole units.
     lost = {average: np.zeros((2, n_units)) for average in _OVER_LABELS}
     f_of_unit = np.zeros(n_units)
     decided = Decisions(rule, problem)
     for rows in _whole_units(problem, units):
         cells = _cells_of(problem.truth[rows], decided.about(rows), weights[rows])
+        first = units[rows[0]]
+        unit = units[rows] - first  # (n_rows,) rising
+        here = slice(first, first + unit[-1] + 1)
+        n_here = here.stop - here.start
         f_of_rows = _f_of_rows(cells, rows.size, weights[rows], beta)
-        np.add.at(f_of_unit, units[rows], f_of_rows)
-        if groups is None:
-            cells = cells._replace(unit=rows[cells.unit])
-        else:
-            cells = _added_up(cells._replace(unit=units[rows][cells.unit]), problem.n_labels)
+        f_of_unit[here] = np.bincount(unit, f_of_rows, n_here)
+        cells = cells._replace(unit=unit[cells.unit])
+        if groups is not None:
+            cells = _added_up(cells, problem.n_labels)
         with_unit = all_counts[:, cells.label]  # (3, n_cells)
         without_unit = np.maximum(with_unit - cells.counts, 0)
         for average in _OVER_LABELS:
@@ -109,7 +112,7 @@ def leave_out(
                 _terms(average, with_unit, beta), _terms(average, without_unit, beta), strict=True
             )
             for k, (before, after) in enumerate(terms):
-                lost[average][k] += np.bincount(cells.unit, before - after, n_units)
+                lost[average][k, here] = np.bincount(cells.unit, before - after, n_here)
 
     # The averages without each unit.
     present = weight_of_unit > 0  # (n_units,)

@@ -73,7 +73,7 @@ class ThresholdRule(Rule):
     expected: str | None = None
     guard_report: GuardReport | None = field(default=None, repr=False)
     out_of_fold: OutOfFold | None = None
-    odds: OddsByScore | None = None
+    odds: OddsByScore | None = field(default=None, repr=False)
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"

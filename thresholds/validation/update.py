@@ -40,6 +40,7 @@ _SHOWN = 20
 _NAMES_SHOWN = 5
 # Rows, for fresh thresholds to take the place of the old ones without a test.
 _TIMES_AS_MANY = 2
+_KEPT = "kept thresholds"  # what guards a rule without a guard, some of whose thresholds are old
 _LIMITS = ("max_overprediction", "min_precision", "min_recall")
 
 
@@ -305,6 +306,8 @@ def _guard_of(old: ThresholdRule) -> dict[str, Any]:
         name, _, value = part.partition("=")
         if part in GUARDS:
             options["guard"] = part
+        elif part == _KEPT:
+            continue
         elif name in _LIMITS:
             options[name] = float(value)
         else:
@@ -391,9 +394,11 @@ def _updated(
     """Return the fresh rule with other thresholds, and what these reach."""
     known = fresh.out_of_fold
     assert known is not None, "cross-fitting gives it"
+    is_mixed = not np.array_equal(thresholds, fresh.thresholds)
     rule = replace(
         fresh,
         thresholds=thresholds,
+        guard=_KEPT if fresh.guard is None and is_mixed else fresh.guard,
         guard_report=None,
         out_of_fold=OutOfFold(out_of_fold, known.n_folds, known.how, known.random_state),
     )
