@@ -25,6 +25,7 @@ _HOME = {
     "RegionRule": "rule",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
+    "RuleUpdate": "validation.update",
     "ScoreRangeWarning": "rule",
     "Shrink": "guards.shrink",
     "ThresholdRule": "rule",
@@ -49,6 +50,7 @@ _HOME = {
     "multilabel_folds": "data.folds",
     "predict_by_batch": "fitting.batches",
     "to_label_lists": "data.label_lists",
+    "update_rule": "validation.update",
 }
 
 __all__ = sorted([*_HOME, "metrics", "sklearn"])
@@ -96,6 +98,8 @@ if TYPE_CHECKING:
     from thresholds.rule import load_rule as load_rule
     from thresholds.validation.cross_fit import CrossFit as CrossFit
     from thresholds.validation.cross_fit import cross_fit as cross_fit
+    from thresholds.validation.update import RuleUpdate as RuleUpdate
+    from thresholds.validation.update import update_rule as update_rule
 
 
 def __getattr__(name: str) -> Any:
