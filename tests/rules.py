@@ -130,12 +130,13 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     "fitted regions": lambda: regions(label_names=["á", "b", "c", "d"], n_bins=9),
     "fitted regions, micro": lambda: regions("micro", beta=1 / 3, zero_division=1.0, posterior="isotonic"),
     "isotonic": lambda: calibrated(
-        "isotonic", fitted(label_names=["a", "b", "c", "d"]), label_names=["d", "c", "b", "a"]
+        "isotonic", fitted(label_names=["a", "b", "c", "d"]), by="label", label_names=["d", "c", "b", "a"]
     ),
-    "isotonic, pooled": lambda: calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, pooled=True, missing=-0.5),
+    "isotonic, drawn": lambda: calibrated("isotonic", InstanceRule(), label_names=["a", "b", "c", "d"]),
+    "isotonic, pooled": lambda: calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, by="pooled", missing=-0.5),
     "platt": lambda: calibrated("platt", InstanceRule(), label_names=["á", "b", "c", "\x01"]),
     "platt, of scores": lambda: calibrated("platt", ThresholdRule([1 / 3, 0.0, inf, -inf]), 1e300, missing=-inf),
-    "platt, pooled": lambda: calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), pooled=True),
+    "platt, pooled": lambda: calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), by="pooled"),
 }
 
 

@@ -102,6 +102,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "OutOfFold": lambda: thresholds.cross_fit(*_data(), cv=2, random_state=0).rule.out_of_fold,
     "Repair": lambda: _diagnosis().repair(_rule().replace(dict.fromkeys(NAMES, 0.0)), "cap"),
     "RuleDifference": _difference,
+    "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_data(), cv=2),
     "Verdicts": lambda: _diagnosis().verdicts,
 }
 OF_LABELS = ("AveragesReport", "CrossFit", "GuardReport", "MostPredicted", "Repair", "RuleDifference", "Verdicts")

@@ -22,9 +22,11 @@ _HOME = {
     "GuardReport": "rule",
     "InputError": "errors",
     "InstanceRule": "rule",
+    "Pool": "guards.pool",
     "RegionRule": "rule",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
+    "RuleUpdate": "validation.update",
     "ScoreRangeWarning": "rule",
     "Shrink": "guards.shrink",
     "ThresholdRule": "rule",
@@ -49,6 +51,7 @@ _HOME = {
     "multilabel_folds": "data.folds",
     "predict_by_batch": "fitting.batches",
     "to_label_lists": "data.label_lists",
+    "update_rule": "validation.update",
 }
 
 __all__ = sorted([*_HOME, "metrics", "sklearn"])
@@ -84,6 +87,7 @@ if TYPE_CHECKING:
     from thresholds.fitting.expected import fit_expected as fit_expected
     from thresholds.fitting.regions import fit_regions as fit_regions
     from thresholds.fitting.top_k import fit_top_k as fit_top_k
+    from thresholds.guards.pool import Pool as Pool
     from thresholds.guards.shrink import Shrink as Shrink
     from thresholds.metrics import UndefinedMetricWarning as UndefinedMetricWarning
     from thresholds.rule import FixedRule as FixedRule
@@ -96,6 +100,8 @@ if TYPE_CHECKING:
     from thresholds.rule import load_rule as load_rule
     from thresholds.validation.cross_fit import CrossFit as CrossFit
     from thresholds.validation.cross_fit import cross_fit as cross_fit
+    from thresholds.validation.update import RuleUpdate as RuleUpdate
+    from thresholds.validation.update import update_rule as update_rule
 
 
 def __getattr__(name: str) -> Any:

@@ -33,7 +33,9 @@ def demonstration() -> str:
     calibration, test, _ = data.halves()
     rules = fit_all(data.y_true[calibration], data.y_score[calibration])
     truth, scores = data.y_true[test], data.y_score[test]
-    judged = replace(compare(rules, truth, scores), rows="")  # The line above says which.
+    judged = replace(
+        compare(rules, truth, scores, confidence=None), rows=""
+    )  # The line above says which.
     return (
         f"Handwritten digits: {scores.shape[1]} labels of an image, scored by a weak model that never saw the image.\n"
         f"Thresholds fitted on {len(calibration)} images, judged on {len(test)} others.\n\n"

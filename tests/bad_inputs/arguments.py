@@ -190,9 +190,17 @@ def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **give
     return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
 
 
-def diff_rules(old: object = RULE, new: object = RULE, y_score: object = S) -> object:
+def diff_rules(old: object = RULE, new: object = RULE, y_score: object = S, **given: object) -> object:
     """What changed between two rules."""
-    return thresholds.diff_rules(old, new, y_score)
+    return thresholds.diff_rules(old, new, y_score, **given)
+
+
+FITTED = thresholds.fit_empirical(Y, S, label_names=NAMES)
+
+
+def update_rule(y_true: object = Y, y_score: object = S, old: object = FITTED, **given: object) -> object:
+    """A rule on new rows."""
+    return thresholds.update_rule(old, y_true, y_score, **{"cv": 2} | given)
 
 
 def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
@@ -245,6 +253,7 @@ SCORES = {
     "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
     "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
+    "update_rule": lambda y_score: update_rule(y_score=y_score, label_names=NAMES),
 }
 CHANCES = {
     "fit_expected": lambda probabilities: fit_expected(probabilities, label_names=NAMES),
@@ -275,6 +284,7 @@ TRUTH = {
     "diagnose": lambda y_true: diagnose(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
+    "update_rule": lambda y_true: update_rule(y_true, label_names=NAMES),
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
 PREDICTIONS = {
@@ -485,7 +495,7 @@ LABEL_FREE_OPTIONS = [
         ["sigmoid", "Platt", None, True, 0, TWO, TwoLines()],
         "method is .*, expected",
     ),
-    *every({"calibrate": calibrate}, "pooled", BAD_FLAGS),
+    *each({"calibrate": calibrate}, "by", ["labels", True, None, 0, TWO, TwoLines()], "by is .*, expected"),
     *each(
         {"fit_regions": fit_regions},
         "posterior",
@@ -708,6 +718,16 @@ LABEL_FREE_ARGUMENTS = [
         [{}, [INSTANCE], INSTANCE, {"a": None}, {"a": PLATT}, {1: INSTANCE}, {"a": [INSTANCE]}, "macro"],
         "rules (is|has) .*, expected",
     ),
+    *each(
+        {"compare": compare},
+        "baseline",
+        ["other", 3, True, TWO],
+        "baseline is .*, expected the name of a rule: '?instance",
+    ),
+    BadInput(
+        "compare: baseline", lambda: thresholds.compare(None, Y, S, baseline="a"), "baseline is 'a' without rules"
+    ),
+    *each({"update_rule": update_rule}, "old", [None, TOP, RULE, INSTANCE, CALIBRATED], "old is .*, expected (a|one)"),
     *each({"diff_rules": diff_rules}, "old", [None, TOP, [0.5], "rule.json"], "old is of type .*, expected a Thresh"),
     *each({"diff_rules": diff_rules}, "new", [None, REGION, INSTANCE, CALIBRATED], "new is of type .*, expected a Thr"),
     *each({"diff_rules": diff_rules}, "new", [fixed(n_labels=3)], "new has 3 labels, expected 2 as old has, since"),
@@ -729,7 +749,10 @@ BAD_BOUNDS: Values = [
 ]
 NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
 DIAGNOSES = [
-    *every({"diagnose": diagnose}, "alpha", BAD_SHARES),
+    *every({"diagnose": diagnose, "diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
+    *each(
+        {"compare": compare}, "confidence", [0, 1, -0.1, nan, "0.95", [0.9], True], "confidence is .*, expected a num"
+    ),
     *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
     *every({"diagnose": diagnose}, "min_f", BAD_SHARES),
     *every({"diagnose": diagnose}, "min_skill", BAD_SKILLS),

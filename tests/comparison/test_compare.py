@@ -9,6 +9,8 @@ import pytest
 
 import thresholds
 from thresholds import InputError, cli
+from thresholds.cli import failing
+from thresholds.comparison.result import DIFFERENCES
 from thresholds.comparison.usual_rules import fit_all
 
 RNG = np.random.default_rng(8)
@@ -59,7 +61,6 @@ def test_rules_fitted_on_the_judged_rows_are_named() -> None:
 def test_what_is_for_rules_that_are_fitted_is_refused_with_others() -> None:
     rules = {"fixed": thresholds.FixedRule(0.5, 4)}
     given = (
-        ("groups", np.arange(200), None),
         ("label_names", NAMES, None),
         ("missing", -1.0, 0.0),
         ("random_state", 3, 0),
@@ -67,6 +68,56 @@ def test_what_is_for_rules_that_are_fitted_is_refused_with_others() -> None:
     for name, value, default in given:
         with pytest.raises(InputError, match=f"^{name} is given with rules, expected {default}"):
             thresholds.compare(rules, TRUTH, SCORES, **{name: value})
+
+
+def test_differences_are_those_of_the_measures() -> None:
+    rules = {"old": thresholds.FixedRule(0.5, 4), "new": thresholds.FixedRule(0.6, 4), "third": thresholds.TopKRule(1)}
+    found = thresholds.compare(rules, TRUTH, SCORES, beta=2.0)
+    measured = {row.rule: row for row in found.measures}
+    assert [row.rule for row in found.differences] == ["new"] * 5 + ["third"] * 5
+    for row in found.differences:
+        expected = getattr(measured[row.rule], row.measure) - getattr(measured["old"], row.measure)
+        assert row.difference == pytest.approx(expected, abs=1e-14)
+        assert row.lower < row.difference < row.upper
+    assert (found.confidence, found.paired_by) == (0.95, "row")
+    assert "how much more than old, on the same rows, with the 95 % interval:" in str(found)
+    assert str(found.differences[0]).startswith("new - old: micro ")
+
+
+def test_macro_is_told_once_where_all_labels_have_positives() -> None:
+    rules = {"old": thresholds.FixedRule(0.5, 4), "new": thresholds.FixedRule(0.6, 4)}
+    assert "macro, labels with positives" not in str(thresholds.compare(rules, TRUTH, SCORES))
+    without = TRUTH.copy()
+    without[:, 3] = 0
+    assert "macro, labels with positives" in str(thresholds.compare(rules, without, SCORES))
+
+
+def test_another_baseline_turns_the_difference_round() -> None:
+    rules = {"old": thresholds.FixedRule(0.5, 4), "new": thresholds.FixedRule(0.6, 4)}
+    forth = thresholds.compare(rules, TRUTH, SCORES).differences
+    back = thresholds.compare(rules, TRUTH, SCORES, baseline="new").differences
+    assert [(row.rule, row.baseline) for row in back] == [("old", "new")] * 5
+    for one, other in zip(forth, back, strict=True):
+        assert (other.difference, other.lower, other.upper) == pytest.approx((-one.difference, -one.upper, -one.lower))
+
+
+def test_intervals_of_groups_are_those_of_other_groups() -> None:
+    # Ten copies of each row are ten times the rows, but no more groups.
+    rules = {"old": thresholds.FixedRule(0.5, 4), "new": thresholds.FixedRule(0.7, 4)}
+    once = thresholds.compare(rules, TRUTH, SCORES)
+    copies = np.repeat(np.arange(200), 10)
+    grouped = thresholds.compare(rules, TRUTH[copies], SCORES[copies], groups=copies)
+    assert grouped.paired_by == "group"
+    for one, other in zip(once.differences, grouped.differences, strict=True):
+        assert (other.lower, other.upper) == pytest.approx((one.lower, one.upper))
+
+
+def test_one_rule_and_the_usual_ones_have_no_differences() -> None:
+    one = {"fixed": thresholds.FixedRule(0.5, 4)}
+    assert thresholds.compare(one, TRUTH, SCORES).differences == ()
+    assert thresholds.compare(None, TRUTH, SCORES).differences == ()
+    two = one | {"other": thresholds.FixedRule(0.6, 4)}
+    assert thresholds.compare(two, TRUTH, SCORES, confidence=None).differences == ()
 
 
 def test_a_rule_of_another_number_of_labels_is_named() -> None:
@@ -140,3 +191,58 @@ def test_the_command_line_refuses_what_does_not_go_together(
     monkeypatch.chdir(tmp_path)
     assert cli.main(["compare", "scores.npz", *more]) == 1
     assert said in capsys.readouterr().err
+
+
+def gate(folder: Path, cut: float) -> list[str]:
+    """The command that holds a fixed rule against one that cuts at .5."""
+    np.savez(folder / "scores.npz", y_true=TRUTH, y_score=SCORES, group=np.arange(200) // 2)
+    thresholds.FixedRule(0.5, 4).save(folder / "old.json")
+    thresholds.FixedRule(cut, 4).save(folder / "new.json")
+    rules = ["--rule", str(folder / "old.json"), "--rule", str(folder / "new.json")]
+    return ["compare", str(folder / "scores.npz"), *rules]
+
+
+def test_the_gate_fails_on_a_loss_beyond_the_bound_and_beyond_chance(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = gate(tmp_path, cut=0.9)
+    assert cli.main([*command, "--fail-on", "macro=-0.005,micro=-0.9"]) == 3
+    printed = capsys.readouterr()
+    assert printed.err.startswith("thresholds: failed: ")
+    assert printed.err.rstrip().endswith("expected at least -0.005")
+    assert printed.err.count("\n") == 1
+    assert "how much more than" in printed.out
+    assert cli.main([*command, "--fail-on", "macro=-0.005", "--json"]) == 3
+    printed_json = json.loads(capsys.readouterr().out)
+    assert len(printed_json["broken"]) == 1
+    assert printed_json["differences"][0]["measure"] == "micro"
+    # Of a loss beyond the bound that may be chance it is only said.
+    command = gate(tmp_path, cut=0.48)
+    assert cli.main([*command, "--fail-on", "micro=-0.005"]) == 0
+    assert "is below -0.005, but may be chance on these rows: not failed" in capsys.readouterr().out
+    assert cli.main([*command, "--fail-on", "micro=-0.02"]) == 0
+    assert "not failed" not in capsys.readouterr().out
+    assert cli.main([*command, "--groups", "group"]) == 0
+    assert "on the same groups" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("macro=0.005", "macro has the bound '0.005', expected a number from -1 to 0"),
+        ("macro=some", "macro has the bound 'some', expected a number from -1 to 0"),
+        ("platypus=0", "'platypus=0' is no condition, expected NAME=BOUND, NAME in micro, macro_supported, macro"),
+        ("macro=-1,macro=0", "macro is given twice"),
+    ],
+)
+def test_bounds_of_the_gate_that_cannot_be_read(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["compare", "s.npz", "--rule", "a", "--rule", "b", "--fail-on", given])
+    assert f"argument --fail-on: {said}" in capsys.readouterr().err
+
+
+def test_the_gate_needs_two_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = gate(tmp_path, cut=0.6)
+    assert cli.main([*command[:4], "--fail-on", "macro=0"]) == 1
+    assert "--fail-on is given with 1 --rule, expected two or more" in capsys.readouterr().err
+    assert set(failing.COMPARE) == set(DIFFERENCES)

@@ -1,6 +1,7 @@
 """What changed between two rules: labels, thresholds, settings, decisions."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy import sparse
 
 import thresholds
 from tests.rules import AWKWARD, fitted
-from thresholds import ThresholdRule, diff_rules
+from thresholds import ThresholdRule, cli, diff_rules
 
 inf = float("inf")
 OLD = ThresholdRule([0.5, 0.2, 0.7], label_names=("cat", "dog", "yak"))
@@ -114,8 +115,8 @@ def test_the_largest_changes_come_first() -> None:
 def test_the_table_is_cut_at_top() -> None:
     old, new = ThresholdRule(np.linspace(0, 0.5, 30)), ThresholdRule(np.full(30, 0.5))
     assert "the 20 largest of 29 changes:" in str(diff_rules(old, new))
-    assert len(diff_rules(old, new).to_text(3).splitlines()) == 9
-    assert len(diff_rules(old, new).to_text(0).splitlines()) == 1
+    assert len(diff_rules(old, new).to_text(3).splitlines()) == 10
+    assert len(diff_rules(old, new).to_text(0).splitlines()) == 2
     assert "what changed:" in diff_rules(old, new).to_text(29)
     with pytest.raises(thresholds.InputError, match=r"^k is -1, expected a whole number"):
         diff_rules(old, new).to_text(-1)
@@ -148,7 +149,7 @@ def test_sparse_scores_change_nothing(kind: type, missing: float) -> None:
     filled = sparse.csr_array((dense[stored], np.nonzero(stored)), shape=dense.shape)
     old, new = (ThresholdRule(rule.thresholds, label_names=rule.label_names, missing=missing) for rule in (OLD, NEW))
     one, other = diff_rules(old, new, kind(filled)), diff_rules(old, new, dense)
-    np.testing.assert_array_equal(one.table, other.table)
+    assert str(one.table.tolist()) == str(other.table.tolist())
     np.testing.assert_array_equal(one.predicted_new, other.predicted_new)
     assert one.rows_changed == other.rows_changed == by_hand(old, new, dense)["differs"]
 
@@ -221,3 +222,104 @@ def test_scores_out_of_the_range_of_the_old_rule_are_told() -> None:
     old, new = (thresholds.fit_empirical(truth, scores + shift) for shift in (0.0, 100.0))
     with pytest.warns(thresholds.ScoreRangeWarning):
         thresholds.diff_rules(old, new, scores + 100.0)
+
+
+# Noise and news
+
+
+def sample(seed: int, shift: float = 0.0, n_labels: int = 30) -> thresholds.ThresholdRule:
+    """A rule fitted on 600 rows; the scores of every third label lie higher by `shift`."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random((600, n_labels)) < np.geomspace(0.01, 0.4, n_labels)
+    scores = rng.normal(size=truth.shape) + 1.8 * truth + shift * (np.arange(n_labels) % 3 == 0)
+    return thresholds.cross_fit(truth, scores).rule
+
+
+def test_two_samples_of_one_distribution_have_no_news() -> None:
+    for seed in range(4):
+        found = diff_rules(sample(2 * seed), sample(2 * seed + 1))
+        assert found.table["moved"].all()
+        assert found.n_news == 0
+        assert "30 thresholds moved (0 news, 30 noise)" in str(found)
+
+
+def test_labels_whose_scores_have_moved_are_news_and_come_first() -> None:
+    found = diff_rules(sample(0), sample(1, shift=1.0))
+    is_news = found.table["verdict"] == "news"
+    positives = 600 * np.geomspace(0.01, 0.4, 30)
+    assert is_news[::3][positives[::3] >= 60].all()
+    assert is_news[np.arange(30) % 3 > 0].sum() <= 2
+    assert found.n_news == is_news.sum()
+    assert is_news[found.largest[: found.n_news]].all()
+    # Higher scores of the same rows: at the same score the label is true less often.
+    assert (found.table["odds_ratio"][::3] < 1).all()
+    assert (found.table["p_value"][is_news] < 0.05).all()
+    lines = str(found).splitlines()
+    assert lines[1].startswith("news: at the same score the label is now true more or less often")
+    assert [line.split()[1] for line in lines if line.split()[1:2] == ["news"]] == ["news"] * found.n_news
+    assert diff_rules(sample(0), sample(1, shift=1.0), alpha=1e-6).n_news < found.n_news
+
+
+def test_what_has_not_moved_is_neither_noise_nor_news() -> None:
+    rule = sample(0)
+    found = diff_rules(rule, rule.replace({3: 0.5}))
+    assert found.table["verdict"].tolist() == [""] * 3 + ["noise"] + [""] * 26
+    assert np.isnan(found.table["p_value"][0])
+    assert found.n_news == 0
+
+
+def test_news_is_not_known_of_rules_that_keep_no_odds_or_of_scores_of_another_kind() -> None:
+    rule = sample(0)
+    rng = np.random.default_rng(1)
+    truth = rng.random((200, 30)) < 0.2
+    shares = thresholds.cross_fit(truth, rng.random((200, 30))).rule
+    for other in (ThresholdRule(np.zeros(30)), shares):
+        found = diff_rules(rule, other)
+        assert found.n_news is None
+        assert set(found.table["verdict"]) == {"unknown"}
+        assert "noise or news is not known" in str(found)
+        assert "noise" not in str(found).splitlines()[0]
+
+
+def test_a_threshold_from_never_is_judged_where_the_other_lies() -> None:
+    rule = sample(0)
+    found = diff_rules(rule.replace({29: inf}), sample(1))
+    assert found.table["verdict"][29] == "noise"
+    found = diff_rules(rule.replace({29: inf}), rule.replace({29: -inf}))
+    assert found.table["verdict"][29] == "noise"
+
+
+def test_settings_move_thresholds_too() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random((300, 3)) < 0.3
+    scores = rng.normal(size=truth.shape) + truth
+    old, new = (thresholds.cross_fit(truth, scores, average).rule for average in ("macro", "micro"))
+    found = diff_rules(old, new)
+    assert found.n_news == 0
+    assert "settings differ: thresholds move for that, too, whatever the rows say" in str(found)
+
+
+def test_the_command_line_fails_on_news_and_on_rows_decided_differently(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, same, moved = (str(tmp_path / f"{name}.json") for name in ("old", "same", "moved"))
+    sample(0).save(old)
+    sample(1).save(same)
+    sample(1, shift=1.0).save(moved)
+    scores = str(tmp_path / "scores.npy")
+    np.save(scores, np.random.default_rng(2).normal(size=(100, 30)))
+    assert cli.main(["diff", old, same, "--fail-on", "news=0"]) == 0
+    assert capsys.readouterr().err == ""
+    assert cli.main(["diff", old, moved, "--fail-on", "news=0"]) == 3
+    assert "thresholds: failed: news is " in capsys.readouterr().err
+    assert cli.main(["diff", old, same, scores, "--fail-on", "news=0,changed=0.01", "--json"]) == 3
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["n_news"] == 0
+    assert [line.split()[0] for line in printed["broken"]] == ["changed"]
+    assert cli.main(["diff", old, same, scores, "--fail-on", "changed=1"]) == 0
+    capsys.readouterr()
+    assert cli.main(["diff", old, same, "--fail-on", "changed=0.1"]) == 1
+    assert "--fail-on has changed without a file of scores" in capsys.readouterr().err
+    ThresholdRule(np.zeros(30)).save(moved)
+    assert cli.main(["diff", old, moved, "--fail-on", "news=0"]) == 1
+    assert "--fail-on has news, which is not known of these rules" in capsys.readouterr().err

@@ -270,6 +270,38 @@ def test_joint_and_shared_thresholds_are_shown_as_they_were_measured() -> None:
     assert [line.strip("| ").split(" | ") for line in shown] == [line.split() for line in lines]
 
 
+def test_intervals_of_differences_hold_as_often_as_is_said() -> None:
+    text = (ROOT / "experiments" / "gate" / "intervals.txt").read_text()
+    covered = [float(share) for share in re.findall(r"([01]\.\d{3}) \(", text)]
+    assert len(covered) == 18 * 5
+    assert f"held the true difference in {100 * min(covered):.0f} % of the samples or more" in in_one_line(GUARDS_PAGE)
+
+
+def test_news_is_as_rare_and_as_sure_as_is_said() -> None:
+    lines = (ROOT / "experiments" / "gate" / "news.txt").read_text().splitlines()[5:]
+    simulated = [line for line in lines if "rows" in line]
+    real = [line for line in lines if "rows" not in line]
+    same = [re.search(r"(\d+) of (\d+)", line).groups() for line in lines]
+    assert {news for news, _ in same[: len(simulated)]} == {"0"}
+    news, labels = (sum(int(pair[k]) for pair in same[len(simulated) :]) for k in (0, 1))
+    flat = in_one_line(GUARDS_PAGE)
+    assert f"in {5 * len(real)} pairs of halves of seven real sets {news} of {labels:,} were" in flat
+    found = [[int(share) for share in re.findall(r"(\d+)%", line)][-2:] for line in simulated if line[:5] == "1000,"]
+    for_some, for_many = ([row[k] for row in found] for k in (0, 1))
+    assert f"for {min(for_many)} to {max(for_many)} % of the labels with 100 positives or more" in flat
+    assert f"for {min(for_some)} to {max(for_some)} % of those with 30 to 100" in flat
+
+
+def test_updates_are_shown_as_they_were_measured() -> None:
+    lines = (ROOT / "experiments" / "gate" / "update.txt").read_text().splitlines()[3:]
+    shown = GUARDS_PAGE[GUARDS_PAGE.index("| rows of the old fit, new rows |") :].splitlines()[2 : 2 + len(lines)]
+    for line, row in zip(lines, shown, strict=True):
+        drift, old, fresh, updated, _, _, moved, others = line[16:].split()
+        assert [cell.strip() for cell in row.strip("|").split("|")] == [
+            line[:16].strip(), drift, old, fresh, updated, moved, others
+        ]  # fmt: skip
+
+
 def test_out_of_fold_figures_are_shown_as_they_were_measured() -> None:
     text = (ROOT / "experiments" / "guards" / "out_of_fold.txt").read_text()
     shown = cells_of(GUARDS_PAGE, "| macro-F1 minus that on the other half")

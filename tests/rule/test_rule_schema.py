@@ -21,6 +21,7 @@ KINDS = {
     "fitted regions": "region_rule",
     "fitted instance": "instance_rule",
     "isotonic": "calibrated_rule",
+    "isotonic, drawn": "calibrated_rule",
     "platt": "calibrated_rule",
 }
 

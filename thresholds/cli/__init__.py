@@ -1,6 +1,6 @@
 """How is all of it used from the command line? Here it is parsed, called, printed.
 
-Exit status: 0 done, 1 bad input (one line on stderr), 2 wrong usage, 3 a condition of `diagnose --fail-on` is broken.
+Exit status: 0 done, 1 bad input (one line on stderr), 2 wrong usage, 3 a condition of `--fail-on` is broken.
 A stream that is closed from the start is not missed: nobody wants what would be printed there.
 """
 

@@ -10,9 +10,10 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
-from thresholds.cli import printing, reading
+from thresholds.cli import failing, printing, reading
 
 if TYPE_CHECKING:
+    from thresholds.comparison.differences import RuleDifference
     from thresholds.files import Decided, Source
     from thresholds.rule import Rule
 
@@ -136,8 +137,27 @@ def diff(options: argparse.Namespace) -> None:
         file_name = data.name
         notes = list(data.notes)
     difference = diff_rules(old, new, scores)
+    broken = _broken(options, difference)
+    options.status = failing.STATUS if broken else 0
     if options.json:
         about = {"old": options.old, "new": options.new, "file": file_name, "notes": notes}
-        print(printing.as_json(about | difference.to_dict()))
+        print(printing.as_json(about | difference.to_dict() | {"broken": broken}))
     else:
         print("\n".join([*notes, difference.to_text(options.top)]))
+    failing.report(broken)
+
+
+def _broken(options: argparse.Namespace, difference: "RuleDifference") -> list[str]:
+    """Say which conditions do not hold, and refuse those about what is not known."""
+    reached = failing.changes(difference)
+    for name in options.fail_on or {}:
+        if name in reached:
+            continue
+        if name == "changed":
+            raise InputError(
+                "--fail-on has changed without a file of scores, whose rows are decided"
+            )
+        raise InputError(
+            "--fail-on has news, which is not known of these rules: fit both with folds, on scores of one kind"
+        )
+    return failing.broken(options.fail_on, reached)

@@ -6,29 +6,40 @@ from typing import TYPE_CHECKING, Any
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._checks import InputError
-from thresholds.cli import fit_options, printing, reading
+from thresholds.cli import failing, fit_options, printing, reading
+from thresholds.results import counted
 
 if TYPE_CHECKING:
     from thresholds.comparison.result import Comparison
     from thresholds.files import LabelledFile
 
-_OF_FIT = {"missing": 0.0, "groups": None}  # with what they usually are
+_OF_FIT = {"missing": 0.0}  # with what they usually are
 
 
 def compare(options: argparse.Namespace) -> None:
     """Print rules side by side, judged on the test rows."""
+    n_rules = 0 if options.rules is None else len(options.rules)
+    if options.fail_on is not None and n_rules < 2:
+        raise InputError(
+            f"--fail-on is given with {counted(n_rules, '--rule')}, expected two or more: the first is the one that the"
+            " others are held against"
+        )
     data = reading.labelled(options)
     if options.rules is None:
         result, about = _usual_rules(options, data)
     else:
         result, about = _saved_rules(options, data)
+    lost = failing.losses(options.fail_on, result)
+    options.status = failing.STATUS if lost.broken else 0
     if options.json:
         file: dict[str, Any] = {
             "file": data.name,
             "score_key": data.score_key,
             "notes": list(data.notes),
         }
-        print(printing.as_json(file | about | result.to_dict()))
+        verdict = {"broken": lost.broken, "unproven": lost.unproven}
+        print(printing.as_json(file | about | result.to_dict() | verdict))
+        failing.report(lost.broken)
         return
     print(f"{reading.title(data)}\n{result.rows}")
     if is_sparse(data.y_score):
@@ -40,6 +51,9 @@ def compare(options: argparse.Namespace) -> None:
         print(
             "\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out"
         )
+    if lost.unproven:
+        print("\n" + "\n".join(lost.unproven))
+    failing.report(lost.broken)
 
 
 def _usual_rules(
@@ -62,7 +76,9 @@ def _usual_rules(
         **fit_options.read(options),
     )
     settings = fit_options.read_all(options)
-    result = compare(rules, data.y_true[test], data.y_score[test], beta=settings["beta"])
+    result = compare(
+        rules, data.y_true[test], data.y_score[test], beta=settings["beta"], confidence=None
+    )
     rows = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
     about = {
         "placement": settings["placement"],
@@ -91,7 +107,9 @@ def _saved_rules(
     rows, which = reading.judging_rows(data, options.split)
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
-    result = compare(rules, truth, scores, beta=fit_options.read_all(options)["beta"])
+    groups = None if data.groups is None else data.groups[rows]
+    beta = fit_options.read_all(options)["beta"]
+    result = compare(rules, truth, scores, beta=beta, groups=groups)
     about = {"split": which, "n_judged": len(rows)}
     return replace(result, rows=about_given_rules(which, result.fitted_here)), about
 

@@ -3,27 +3,29 @@
 import argparse
 
 from thresholds._version import __version__
-from thresholds.cli import fit_options
+from thresholds.cli import failing, fit_options
 from thresholds.cli.applying import diff, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
-from thresholds.cli.failing import conditions
 from thresholds.cli.fitting import fit
+from thresholds.cli.updating import update
 from thresholds.data.folds import N_SPLITS
+from thresholds.guards.names import GUARD_NAMES
 
 _EPILOG = """\
 examples:
   thresholds compare scores.npz
-  thresholds compare scores.npz --rule rule.json --rule new_rule.json
+  thresholds compare scores.npz --rule rule.json --rule new_rule.json --fail-on macro=-0.005
   thresholds fit scores.npz --average micro -o rule.json
   thresholds fit probabilities.npz --expected --average samples -o rule.json
   thresholds fit scores.npy --truth truth.npy --label-names labels.txt -o rule.json
   thresholds fit shards/ --score-column scores --truth-column tags --label-names labels.txt -o rule.json
   thresholds fit scores.csv --truth gold.jsonl --key id -o rule.json
+  thresholds update rule.json new_scores.npz -o new_rule.json
   thresholds predict rule.json new_scores.npz -o decisions.npz
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
-  thresholds diff rule.json new_rule.json new_scores.npz
+  thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
 
 files of scores:
   .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
@@ -90,6 +92,41 @@ def _fit(command: argparse.ArgumentParser) -> None:
     _add_file(command)
 
 
+def _update(command: argparse.ArgumentParser) -> None:
+    """Describe `update`."""
+    command.add_argument("old", metavar="OLD.json", help="a rule that fit saved")
+    command.add_argument(
+        "--guard",
+        choices=[*GUARD_NAMES, "none"],
+        default=argparse.SUPPRESS,
+        help="protection against over-fitting (default: that of the old rule)",
+    )
+    fit_options.add(command, ("max_overprediction", "min_precision", "min_recall", "n_jobs"))
+    command.add_argument(
+        "--alpha",
+        type=float,
+        default=0.1,
+        metavar="X",
+        help="false discovery rate: what share of the moves may be chance (default: 0.1)",
+    )
+    _add_split(command, "the new rows (default: calib_idx, else all but test_idx)")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="RULE.json", help="where to save the updated rule"
+    )
+    command.add_argument(
+        "--cv",
+        type=_count,
+        default=N_SPLITS,
+        metavar="N",
+        help=f"folds to judge thresholds on rows they were not fitted on (default: {N_SPLITS})",
+    )
+    command.add_argument(
+        "--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)"
+    )
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
+    _add_file(command, of_saved_rule=True)
+
+
 def _predict(command: argparse.ArgumentParser) -> None:
     """Describe `predict`."""
     command.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
@@ -119,6 +156,13 @@ def _diff(command: argparse.ArgumentParser) -> None:
         "--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)"
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
+    command.add_argument(
+        "--fail-on",
+        type=failing.conditions_on(failing.DIFF),
+        metavar="NAME=BOUND,...",
+        help="exit with status 3 if more than BOUND thresholds moved by more than chance (news), or if a larger share"
+        " of the rows of SCORES is decided differently (changed): news=0,changed=0.05",
+    )
 
 
 def _compare(command: argparse.ArgumentParser) -> None:
@@ -128,10 +172,19 @@ def _compare(command: argparse.ArgumentParser) -> None:
         dest="rules",
         action="append",
         metavar="RULE.json",
-        help="a saved rule to judge, several times for several (default: every rule, fitted on the calibration rows)",
+        help="a saved rule to judge, several times for several; the first is the one that others are held against"
+        " (default: every rule, fitted on the calibration rows)",
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
     fit_options.add(command, ("beta", "placement", "n_jobs"))
+    command.add_argument(
+        "--fail-on",
+        type=failing.conditions_on(failing.COMPARE),
+        metavar="NAME=BOUND,...",
+        help="exit with status 3 if a --rule reaches less than the first by more than BOUND and more than chance (the"
+        " whole 95%% interval of the difference lies below 0); NAME is micro, macro, macro_supported (labels with"
+        " positives), weighted or samples: macro=-0.005",
+    )
     _add_file(command)
     command.add_argument("--json", action="store_true", help="print machine-readable results")
 
@@ -194,7 +247,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--fail-on",
-        type=conditions,
+        type=failing.conditions_on(failing.DIAGNOSE),
         metavar="NAME=BOUND,...",
         help="exit with status 3 if more than BOUND labels are weak, unproven, missed or useless, or are backwards,"
         " platypus, suspect, overpredicted (whatever else they are) or unsupported, or if a larger share of all"
@@ -213,8 +266,8 @@ def _add_split(command: argparse.ArgumentParser, about: str) -> None:
     command.add_argument("--split", choices=("calib", "test", "all"), help=about)
 
 
-def _add_file(command: argparse.ArgumentParser) -> None:
-    """Add what the commands that fit have in common."""
+def _add_file(command: argparse.ArgumentParser, *, of_saved_rule: bool = False) -> None:
+    """Add what the commands that fit have in common; a saved rule knows the score of absent entries itself."""
     command.add_argument(
         "file", metavar="FILE", help="a file or folder of scores and truth; see thresholds --help"
     )
@@ -230,13 +283,14 @@ def _add_file(command: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="column that joins scores to --truth (default: by the order of rows)",
     )
-    command.add_argument(
-        "--missing",
-        type=float,
-        default=0.0,
-        metavar="X",
-        help="score of entries absent from CSR scores (default: 0)",
-    )
+    if not of_saved_rule:
+        command.add_argument(
+            "--missing",
+            type=float,
+            default=0.0,
+            metavar="X",
+            help="score of entries absent from CSR scores (default: 0)",
+        )
     command.add_argument(
         "--groups", metavar="KEY", help="array or column with a group for each row, kept together"
     )
@@ -271,6 +325,11 @@ def _count(text: str) -> int:
 _COMMANDS = {
     "demo": (_demo, demo, "all rules side by side on embedded data, and the platypus effect"),
     "fit": (_fit, fit, "fit a rule and save it"),
+    "update": (
+        _update,
+        update,
+        "fit a saved rule on new rows, and move what they show to have moved",
+    ),
     "predict": (_predict, predict, "apply a saved rule to scores"),
     "compare": (
         _compare,

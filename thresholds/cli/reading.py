@@ -76,7 +76,8 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
 
     source = opened(options, rule)
     data = gather_labelled(source, progress(source, "reading"))
-    Problem.of(data.y_true, data.y_score, label_names=data.label_names, missing=options.missing)
+    missing = getattr(options, "missing", 0.0)  # Not every command asks for it.
+    Problem.of(data.y_true, data.y_score, label_names=data.label_names, missing=missing)
     return data
 
 

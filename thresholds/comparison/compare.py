@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
-from thresholds.comparison.result import OFTEN, Comparison, Measures
+from thresholds.comparison.result import DIFFERENCES, OFTEN, Comparison, Difference, Measures
 from thresholds.comparison.usual_rules import fit_all
 from thresholds.data.folds import SEED, STRATIFIED, group_numbers, multilabel_folds
 from thresholds.data.problem import Problem
@@ -21,7 +21,8 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.jackknife import LeftOut, difference_of, leave_out
+from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.results import counted, names_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 
@@ -37,6 +38,8 @@ def compare(
     random_state: int | None = SEED,
     missing: float = 0.0,
     label_names: object = None,
+    baseline: str | None = None,
+    confidence: float | None = 0.95,
 ) -> Comparison:
     """Judge rules side by side on the same rows: rules that are given, or the usual ones, fitted on half of the rows.
 
@@ -53,8 +56,12 @@ def compare(
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
     beta : weight of recall in the F-measures
     sample_weight : (n_samples,) non-negative, or None
-    groups, random_state : as in `multilabel_folds`, which makes the halves; without `rules`
+    groups : (n_samples,) names or numbers, or None
+        Rows of a group stay in one half. Of rules that are given, intervals are those for other groups.
+    random_state : as in `multilabel_folds`, which makes the halves; without `rules`
     missing, label_names : as in `fit_empirical`; without `rules`, which have their own
+    baseline : the name of the rule that the others are held against; None is the first; with `rules`
+    confidence : of the intervals of differences between the rules that are given; None for no differences
 
     Returns
     -------
@@ -65,6 +72,13 @@ def compare(
     InputError
         For bad arrays, and for rules of another number of labels or of labels of other names.
 
+    Notes
+    -----
+    `differences` are those of micro, macro, weighted and samples F, in `result.differences`, with intervals: rows are
+    paired, and each is left out once (the jackknife; Efron & Stein 1981). They hold for many rare labels, where a
+    bootstrap of macro-F1 does not. In simulations 95 % intervals held the true difference in 92 to 100 % of the samples
+    (`experiments/gate/intervals.py`). They know nothing of how well the rules were fitted.
+
     Examples
     --------
     >>> import thresholds
@@ -73,7 +87,13 @@ def compare(
     >>> [round(row.micro, 2) for row in result.measures]
     [0.8, 1.0]
     """
+    beta = _checks.beta(beta)
+    confidence = None if confidence is None else _checks.inside(confidence, "confidence")
     if rules is None:
+        if baseline is not None:
+            raise InputError(
+                f"baseline is {_checks.shown(baseline)} without rules, expected None: it is for rules that are given"
+            )
         beside = {"y_score": y_score, "y_true": y_true}
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
         groups = _checks.aligned_rows(groups, "groups", **beside)
@@ -85,7 +105,6 @@ def compare(
         )
         return _fit_and_compare(problem, sample_weight, beta, groups, random_state)
     only_for_fits = (  # with their defaults
-        ("groups", groups, None),
         ("label_names", label_names, None),
         ("random_state", random_state, SEED),
         ("missing", missing, 0.0),
@@ -96,10 +115,15 @@ def compare(
                 f"{name} is given with rules, expected {default}: it is for rules that are fitted here"
             )
     _refuse_no_rules(rules)
-    beta = _checks.beta(beta)
-    sample_weight = _checks.aligned_rows(
-        sample_weight, "sample_weight", y_score=y_score, y_true=y_true
-    )
+    if baseline is None:
+        baseline = next(iter(rules))
+    if not isinstance(baseline, str) or baseline not in rules:
+        raise InputError(
+            f"baseline is {_checks.shown(baseline)}, expected the name of a rule: {_checks.listed(rules)}"
+        )
+    beside = {"y_score": y_score, "y_true": y_true}
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
+    groups = _checks.aligned_rows(groups, "groups", **beside)
     y_true, y_score, names = _checks.aligned(
         y_true, "y_true", y_score, "y_score", _common_names(rules)
     )
@@ -107,7 +131,9 @@ def compare(
     for name, rule in rules.items():
         if rule.n_labels is not None:
             _checks.label_count(problem.scores.shape, rule.n_labels, f"rule {name!r}")
-    return _judged(rules, problem, beta)
+    # (n_samples,) or None
+    numbers = None if groups is None else group_numbers(groups, problem.n_samples)
+    return _judged(rules, problem, beta, numbers, baseline, confidence)
 
 
 def _refuse_no_rules(rules: object) -> None:
@@ -123,7 +149,14 @@ def _refuse_no_rules(rules: object) -> None:
             )
 
 
-def _judged(rules: Mapping[str, Rule], problem: Problem, beta: float) -> Comparison:
+def _judged(
+    rules: Mapping[str, Rule],
+    problem: Problem,
+    beta: float,
+    groups: Ints | None,
+    baseline: str,
+    confidence: float | None,
+) -> Comparison:
     """Judge rules of the same labels."""
     gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
     is_often = gold.positives > OFTEN * gold.total  # (n_labels,)
@@ -138,16 +171,30 @@ def _judged(rules: Mapping[str, Rule], problem: Problem, beta: float) -> Compari
     backwards = are_backwards(evidence_of_labels, Criteria())  # (n_labels,)
     names = names_of(problem.label_names, problem.n_labels)
 
+    # What each rule reaches, and how much more than the baseline.
+    counts = {}
+    measures = []
+    for name, rule in rules.items():
+        rule.validate(problem.scores)
+        rule.warn_if_out_of_range(problem.scores)
+        judged = judge(rule, problem)
+        counts[name] = judged.by_label
+        measures.append(_measure(name, rule, judged, problem, beta, measured_scores, evidence))
+    differences: tuple[Difference, ...] = ()
+    if confidence is not None and len(rules) > 1:
+        left_out = {
+            name: leave_out(rule, problem, counts[name], beta, groups)
+            for name, rule in rules.items()
+        }
+        differences = _differences(left_out, baseline, confidence)
+
     fitted_here = tuple(
         name
         for name, rule in rules.items()
         if was_fitted_on(rule, problem, gold.positives, f"rule {name!r}")
     )
     return Comparison(
-        measures=tuple(
-            _measure(name, rule, problem, beta, measured_scores, evidence)
-            for name, rule in rules.items()
-        ),
+        measures=tuple(measures),
         beta=beta,
         n_samples=problem.n_samples,
         n_labels=problem.n_labels,
@@ -158,6 +205,26 @@ def _judged(rules: Mapping[str, Rule], problem: Problem, beta: float) -> Compari
         backwards=tuple(names[backwards].tolist()),
         rows=about_given_rules(counted(problem.n_samples, "row"), fitted_here),
         fitted_here=fitted_here,
+        differences=differences,
+        confidence=confidence if differences else None,
+        paired_by="row" if groups is None else "group",
+    )
+
+
+def _differences(
+    left_out: Mapping[str, LeftOut], baseline: str, confidence: float
+) -> tuple[Difference, ...]:
+    """Return how much more each rule reaches than the baseline, by measure."""
+    return tuple(
+        Difference(
+            name,
+            baseline,
+            measure,
+            *difference_of(rule, left_out[baseline], measure, confidence),
+        )
+        for name, rule in left_out.items()
+        if name != baseline
+        for measure in DIFFERENCES
     )
 
 
@@ -201,7 +268,7 @@ def _fit_and_compare(
 
     # The second half.
     truth, scores, row_weights = half(1)
-    judged = compare(rules, truth, scores, beta=beta, sample_weight=row_weights)
+    judged = compare(rules, truth, scores, beta=beta, sample_weight=row_weights, confidence=None)
     by_groups = "" if groups is None else " of groups"
     seed = "" if random_state is None else f", seed {random_state}"
     halves = f"halves {STRATIFIED}{by_groups}{seed}"
@@ -233,17 +300,14 @@ def _common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
 def _measure(
     name: str,
     rule: Rule,
+    judged: Judged,
     problem: Problem,
     beta: float,
     measured_scores: Callable[[], CalibrationMeasures],
     evidence: Callable[[float], Evidence],
 ) -> Measures:
     """Judge one rule; `measured_scores` takes scores for probabilities, `evidence` says what they know of labels."""
-    rule.validate(problem.scores)
-    rule.warn_if_out_of_range(problem.scores)
-
     # What it reaches.
-    judged = judge(rule, problem)
     by_label = judged.by_label
     supported = by_label.take(by_label.positives > 0)
     is_often = by_label.predicted > OFTEN * by_label.total  # (n_labels,)

@@ -1,4 +1,10 @@
-"""What changed between two rules: thresholds, labels, settings, and the decisions on new scores."""
+"""What changed between two rules: thresholds, labels, settings, the decisions on new scores; and what of it is news.
+
+Two samples of one distribution move all thresholds. A threshold that moved is *news* if the odds that its label is true
+have changed where it lies, by the curves that two rules keep of their rows (`change_of_odds` in `fitting/odds.py`),
+with a false discovery rate of `alpha` over all labels that moved (Benjamini & Hochberg 1995). The rest is *noise*: the
+rows of both fits cannot tell.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,6 +18,8 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
+from thresholds.diagnosis.evidence import rejected
+from thresholds.fitting.odds import change_of_odds
 from thresholds.results import Result, Table, as_plain_values, counted, rows_of
 from thresholds.rule import ThresholdRule
 
@@ -25,6 +33,10 @@ _SETTINGS = (
     "zero_division",
     "missing",
 )
+NEWS = "news"
+NOISE = "noise"
+UNKNOWN = "unknown"
+
 _NAMES_SHOWN = 5  # of new labels, and of lost ones
 
 
@@ -35,8 +47,11 @@ class RuleDifference(Result):
     Attributes
     ----------
     table : structured array, one row for each label of both rules, in the order of the new rule
-        name, old_position, new_position, old_threshold, new_threshold, moved (whether these differ); with scores also
-        predicted_before, predicted_after (rows that each rule predicts) and rows_changed (rows decided differently).
+        name, old_position, new_position, old_threshold, new_threshold, moved (whether these differ); verdict ("news",
+        "noise", "unknown" where a rule knows no odds, "" where nothing moved), p_value of its test and odds_ratio (odds
+        that the label is true by the rows of the new rule, over those by the old one's, at the same score; NaN where
+        unknown); with scores also predicted_before, predicted_after (rows that each rule predicts) and rows_changed
+        (rows decided differently).
     new, lost : tuples of names, the labels that only the new rule, or only the old one, has
     settings : dict of name to (old, new)
         What differs of average, beta, per_label, guard, expected, placement, zero_division and missing, and the number
@@ -44,6 +59,7 @@ class RuleDifference(Result):
     n_samples : int or None, the rows of the scores
     rows_changed : int or None, the rows in which the decision about some label of both rules differs
     predicted_new : int64 (n_new,) or None, rows predicted for each of the new labels
+    alpha : the false discovery rate of what is called news
     """
 
     _shown = 20
@@ -55,10 +71,17 @@ class RuleDifference(Result):
     n_samples: int | None = None
     rows_changed: int | None = None
     predicted_new: Ints | None = None
+    alpha: float = 0.05
+
+    @property
+    def n_news(self) -> int | None:
+        """How many thresholds moved for a reason; None where that is not known of any that moved."""
+        verdict = self.table["verdict"]
+        return None if (verdict == UNKNOWN).any() else int(np.count_nonzero(verdict == NEWS))
 
     @property
     def largest(self) -> Ints:
-        """Rows of the table whose threshold or decisions changed, the largest change first.
+        """Rows of the table whose threshold or decisions changed, news first, then the largest change.
 
         By rows decided differently where there are scores, then by the difference of the thresholds, then by position.
         """
@@ -67,7 +90,7 @@ class RuleDifference(Result):
             distance = np.abs(table["new_threshold"] - table["old_threshold"])
         distance[~table["moved"]] = 0.0
         rows = np.zeros(table.size, np.int64) if self.n_samples is None else table["rows_changed"]
-        order = np.lexsort((-distance, -rows))
+        order = np.lexsort((-distance, -rows, table["verdict"] != NEWS))
         return order[(table["moved"] | (rows > 0))[order]]
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,6 +98,8 @@ class RuleDifference(Result):
         values = {
             "n_labels": self.table.size,
             "n_moved": self._n_moved,
+            "n_news": self.n_news,
+            "alpha": self.alpha,
             "n_samples": self.n_samples,
             "rows_changed": self.rows_changed,
             "settings": self.settings,
@@ -104,14 +129,34 @@ class RuleDifference(Result):
                 n_more = len(names) - len(shown)
                 more = f" and {n_more} more" if n_more else ""
                 lines.append(f"{word} labels: {', '.join(shown)}{more}")
+        lines += self._about_news()
         yield "\n".join(lines)
         if k and self.largest.size:
             yield self._largest_changes(k)
 
+    def _about_news(self) -> list[str]:
+        """Say what news is, or why it is not known."""
+        if not self._n_moved:
+            return []
+        if self.n_news is None:
+            return [
+                "noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one kind"
+            ]
+        lines = [
+            "news: at the same score the label is now true more or less often, by more than chance (false discovery"
+            f" rate {100 * self.alpha:g} %); noise: the rows of both fits cannot tell"
+        ]
+        if set(self.settings) - {"n_samples"}:
+            lines.append("settings differ: thresholds move for that, too, whatever the rows say")
+        return lines
+
     def _summary(self) -> str:
         """Say how much changed, in one line."""
+        moved = f"{counted(self._n_moved, 'threshold')} moved"
+        if self._n_moved and self.n_news is not None:
+            moved += f" ({self.n_news:,} news, {self._n_moved - self.n_news:,} noise)"
         summary = (
-            f"{counted(self.table.size, 'label')} in both rules: {counted(self._n_moved, 'threshold')} moved,"
+            f"{counted(self.table.size, 'label')} in both rules: {moved},"
             f" {counted(len(self.new), 'label')} new, {len(self.lost):,} lost"
         )
         if self.n_samples is None or self.predicted_new is None:
@@ -128,6 +173,10 @@ class RuleDifference(Result):
         """Lay the k largest changes out."""
         names = ["old_threshold", "new_threshold"]
         columns = [("", "label"), ("old", "threshold"), ("new", "threshold")]
+        is_known = self.n_news is not None
+        if is_known:
+            columns.insert(1, ("noise", "or news"))
+            columns.append(("odds at", "that score"))
         has_scores = self.n_samples is not None
         if has_scores:
             names += ["predicted_before", "predicted_after", "rows_changed"]
@@ -139,7 +188,15 @@ class RuleDifference(Result):
             ]
         body = []
         for row in self.table[self.largest[:k]]:
-            cells = [str(row["name"]), *(_written(row[name]) for name in names)]
+            written = [_written(row[name]) for name in names]
+            if is_known:
+                written = [
+                    str(row["verdict"]),
+                    *written[:2],
+                    _times(row["odds_ratio"]),
+                    *written[2:],
+                ]
+            cells = [str(row["name"]), *written]
             if has_scores:
                 cells.append(_change(int(row["predicted_before"]), int(row["predicted_after"])))
             body.append(tuple(cells))
@@ -148,7 +205,9 @@ class RuleDifference(Result):
         return Table([*zip(*columns, strict=True)], body, title=title)
 
 
-def diff_rules(old: ThresholdRule, new: ThresholdRule, y_score: object = None) -> RuleDifference:
+def diff_rules(
+    old: ThresholdRule, new: ThresholdRule, y_score: object = None, *, alpha: float = 0.05
+) -> RuleDifference:
     """Say what changed between two rules, and with scores also what that does to decisions.
 
     Labels are matched by name where both rules have names, by position otherwise.
@@ -158,6 +217,7 @@ def diff_rules(old: ThresholdRule, new: ThresholdRule, y_score: object = None) -
     old, new : ThresholdRule
     y_score : (n_samples, n_labels) real scores with the columns of `new`, dense or scipy.sparse, or None
         The old rule decides on the columns of its own labels; those it alone has are left out.
+    alpha : false discovery rate of what is called news, above 0 and below 1
 
     Returns
     -------
@@ -182,6 +242,7 @@ def diff_rules(old: ThresholdRule, new: ThresholdRule, y_score: object = None) -
     2 labels in both rules: 1 threshold moved, 1 label new, 0 lost; on 2 rows 3 -> 2 predictions (-33.3 %), and 1 of \
 new labels, 1 row decided differently
     new labels: emu
+    noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one kind
     <BLANKLINE>
     what changed:
                  old        new  predicted  predicted     rows
@@ -194,6 +255,8 @@ new labels, 1 row decided differently
             raise InputError(
                 f"{name} is of type {type(rule).__name__}, expected a ThresholdRule, whose thresholds can be compared"
             )
+
+    alpha = _checks.inside(alpha, "alpha")
 
     # Labels that both have, and those that one has alone.
     at_old, at_new = _matched(old, new)  # (n_common,) each
@@ -210,12 +273,14 @@ new labels, 1 row decided differently
         "old_threshold": old_thresholds,
         "new_threshold": new_thresholds,
         "moved": old_thresholds != new_thresholds,
+        **_news(old, new, at_old, at_new, alpha),
     }
     difference = RuleDifference(
         table=rows_of(columns),
         new=tuple(names[j] for j in new_alone),
         lost=tuple(_names(old)[j] for j in old_alone),
         settings=_changed_settings(old, new),
+        alpha=alpha,
     )
     if y_score is None:
         return difference
@@ -243,6 +308,27 @@ class _Decided(NamedTuple):
     after: Ints  # rows predicted, for each label of the new rule
     changed: Ints  # rows decided differently, for each label of both rules
     rows_changed: int
+
+
+def _news(
+    old: ThresholdRule, new: ThresholdRule, at_old: Ints, at_new: Ints, alpha: float
+) -> dict[str, npt.NDArray[Any]]:
+    """Return verdict, p-value and odds ratio of each label of both rules."""
+    moved = old.thresholds[at_old] != new.thresholds[at_new]  # (n_common,)
+    verdict = np.where(moved, UNKNOWN, "")
+    p = np.full(moved.size, np.nan)
+    ratio = np.full(moved.size, np.nan)
+    if old.odds is not None and new.odds is not None and old.odds.of_shares == new.odds.of_shares:
+        change = change_of_odds(
+            old.odds.taken(at_old),
+            new.odds.taken(at_new),
+            old.thresholds[at_old],
+            new.thresholds[at_new],
+        )
+        p[moved] = change.p_value[moved]
+        ratio[moved] = change.ratio[moved]
+        verdict[moved] = np.where(rejected(p, alpha), NEWS, NOISE)[moved]
+    return {"verdict": verdict, "p_value": p, "odds_ratio": ratio}
 
 
 def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:
@@ -305,6 +391,11 @@ def _rows_of_fit(rule: ThresholdRule) -> int | None:
 def _names(rule: ThresholdRule) -> tuple[str, ...]:
     """Name the labels of a rule, by position where it has no names."""
     return rule.label_names or tuple(map(str, range(rule.n_labels)))
+
+
+def _times(ratio: float) -> str:
+    """Write a ratio of odds."""
+    return "" if np.isnan(ratio) else f"x {ratio:.2g}"
 
 
 def _written(number: Any) -> str:

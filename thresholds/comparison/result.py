@@ -1,4 +1,4 @@
-"""What a comparison found: rules by measures."""
+"""What a comparison found: rules by measures, and how much one reaches more than another."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +11,16 @@ from thresholds.diagnosis.result import backwards_in_brief
 from thresholds.results import Result, Table, n_more, records_of
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
+
+# Measures whose differences are told, with what the table calls them.
+_MEASURED = {
+    "micro": "micro",
+    "macro_supported": "macro, labels with positives",
+    "macro": "macro, all labels",
+    "weighted": "weighted",
+    "samples": "samples",
+}
+DIFFERENCES = tuple(_MEASURED)
 
 _NAMES_SHOWN = 3  # of labels that rank backwards, in the text
 
@@ -46,6 +56,31 @@ class Measures:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much more F one rule reaches than another on the same rows, and what that may be on other rows.
+
+    The interval has the mean difference over samples of as many rows in it, in as many cases as its confidence says. It
+    is found by leaving out one row (or group) at a time: see `metrics/jackknife.py`.
+    """
+
+    rule: str
+    baseline: str
+    measure: str  # an attribute of `Measures`: micro, macro_supported, macro, weighted or samples
+    difference: float  # F of the rule minus that of the baseline
+    lower: float  # NaN, as is `upper`, where a single row or group is judged
+    upper: float
+
+    def __str__(self) -> str:
+        """Say how much more, or less, it is."""
+        difference, lower, upper = self.cells()
+        return f"{self.rule} - {self.baseline}: {self.measure} {difference} ({lower} to {upper})"
+
+    def cells(self) -> tuple[str, str, str]:
+        """Return what a table shows: the difference, and the ends of its interval."""
+        return f"{self.difference:+.4f}", f"{self.lower:+.4f}", f"{self.upper:+.4f}"
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """Rules by measures.
@@ -62,6 +97,10 @@ class Comparison(Result):
     backwards : tuple of str, those that do, as `diagnose` calls them, whatever the rule: names, or positions
     rows : which rows rules were fitted on, and which they are judged on, in words
     fitted_here : tuple of str, rules fitted on the very rows they are judged on, whose figures are too high
+    differences : tuple of Difference, of each rule but the baseline, by measure
+        Empty for a single rule, and for the usual ones.
+    confidence : that of their intervals; None without
+    paired_by : "row", or "group" where rows of a group are left out together
     """
 
     measures: tuple[Measures, ...]
@@ -75,6 +114,9 @@ class Comparison(Result):
     backwards: tuple[str, ...] = ()
     rows: str = ""
     fitted_here: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    confidence: float | None = None
+    paired_by: str = "row"
 
     @property
     def labels_backwards(self) -> int:
@@ -95,6 +137,8 @@ class Comparison(Result):
             names = first_names(self.backwards, _NAMES_SHOWN)
             yield backwards_in_brief(self.labels_backwards, self.labels_tested, names)
         yield self._measures_of_rules(k)
+        if self.differences:
+            yield self._differences_of_rules(k)
         if self.rows:
             yield self.rows
 
@@ -119,3 +163,25 @@ class Comparison(Result):
         head = [*zip(*columns, strict=True)]
         body = [row.cells()[: len(columns)] for row in self.measures[:k]]
         return Table(head, body, note=n_more(len(self.measures), k))
+
+    def _differences_of_rules(self, k: int) -> Table:
+        """Lay out by how much k rules differ from the baseline, one line for each measure."""
+        # Both macros are one where all labels have positives.
+        left_out = "macro_supported" if self.n_supported == self.n_labels else None
+        shown = [row for row in self.differences if row.measure != left_out]
+        rules = list(dict.fromkeys(row.rule for row in shown))
+        body = []
+        for rule in rules[:k]:
+            of_rule = [row for row in shown if row.rule == rule]
+            names = [rule] + [""] * (len(of_rule) - 1)
+            body += [
+                (name, _MEASURED[difference.measure], *difference.cells())
+                for name, difference in zip(names, of_rule, strict=True)
+            ]
+        assert self.confidence is not None, "differences have intervals"
+        title = (
+            f"how much more than {self.differences[0].baseline}, on the same {self.paired_by}s, with the"
+            f" {100 * self.confidence:g} % interval:"
+        )
+        head = ("", f"F{self.beta:g}", "more", "from", "to")
+        return Table([head], body, left=(0, 1), title=title, note=n_more(len(rules), k))

@@ -157,16 +157,16 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     report = None
     if not options.per_label:
         cuts = _shared(problem, options)
-    elif options.average == "micro":
-        cuts = _joint_micro(problem, options)
-    elif guard is None:
-        cuts = _each_label(problem, options)
-    else:
+    elif guard is not None:
         guarded = _guarded(problem, options)
         cuts = guarded.cuts
         report = guarded.report(
             problem, guard, options.beta, options.zero_division, options.placement
         )
+    elif options.average == "micro":
+        cuts = _joint_micro(problem, options)
+    else:
+        cuts = _each_label(problem, options)
 
     # Place each threshold in the gap below its cut; a guard has placed its own.
     rule = ThresholdRule(

@@ -50,7 +50,7 @@ def fit_pooled_curve(
     [0, 1] enter by their log odds, others as they are; those that are `missing` get the share of
     positives among them.
     """
-    probable = _are_probable(problem)
+    probable = are_probable(problem)
     pieces = _count(problem, items_of, probable, n_jobs)
     total = np.sum([piece.total for piece in pieces], axis=0)
     positive = np.sum([piece.positive for piece in pieces], axis=0)
@@ -121,7 +121,7 @@ def _narrow(scores: Dense) -> Dense:
     return to_keys(np.array(scores, order="C"))
 
 
-def _are_probable(problem: Problem) -> bool:
+def are_probable(problem: Problem) -> bool:
     """Whether all scores lie in [0, 1], those apart that are missing or masked."""
     scores = problem.scores
     blocks = [scores.data] if is_sparse(scores) else (scores[rows] for rows in problem.row_blocks())

@@ -9,12 +9,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.types import Ints, Matrix
 from thresholds.data.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_both_ways, stacked
 
 if TYPE_CHECKING:
     from thresholds.rule import Rule
+
+
+class Decisions:
+    """What a rule decides about rows of a problem, its labels in the order of the problem's."""
+
+    def __init__(self, rule: "Rule", problem: Problem) -> None:
+        self._rule = rule
+        self._scores = problem.scores
+        self._order = _checks.places(
+            problem.label_names, rule.label_names, "y_score", "the labels of the rule"
+        )
+        self._back = None if self._order is None else np.argsort(self._order)  # (n_labels,)
+        self._dense = rule.needs_dense(problem.scores)
+
+    def about(self, rows: slice | Ints) -> Matrix:
+        """Decide some rows: (n_rows, n_labels)."""
+        scores = _checks.in_order(self._scores[rows], self._order)
+        decided = self._rule.decide(scores, dense=self._dense)
+        return _checks.in_order(decided, self._back)
 
 
 class Judged(NamedTuple):
@@ -26,18 +46,11 @@ class Judged(NamedTuple):
 
 def judge(rule: "Rule", problem: Problem) -> Judged:
     """Count the decisions of a rule on all rows; it finds its labels by name."""
-    order = _checks.places(
-        problem.label_names, rule.label_names, "y_score", "the labels of the rule"
-    )
-    back = None if order is None else np.argsort(order)  # (n_labels,)
-    dense = rule.needs_dense(problem.scores)
+    decided = Decisions(rule, problem)
     by_label = None
     by_sample = []
     for rows in problem.row_blocks():
-        # (n_rows, n_labels), in the order of the rule's labels
-        scores = _checks.in_order(problem.scores[rows], order)
-        decided = rule.decide(scores, dense=dense)
-        predicted = _checks.in_order(decided, back)
+        predicted = decided.about(rows)  # (n_rows, n_labels)
         weights = None if problem.sample_weight is None else problem.sample_weight[rows]
         by_label, rows_of_block = count_both_ways(
             problem.truth[rows], predicted, weights, before=by_label

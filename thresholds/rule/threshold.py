@@ -25,8 +25,9 @@ from thresholds.rule.saving import (
     written_settings,
 )
 
-if TYPE_CHECKING:  # Rules that are loaded and applied without it need not import it.
+if TYPE_CHECKING:  # Rules that are loaded and applied without them need not import them.
     from thresholds.rule.made_by import MadeBy
+    from thresholds.rule.odds import OddsByScore
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +58,9 @@ class ThresholdRule(Rule):
         What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
         were made, their random_state, and by_label (n_samples; tp, predicted and positives of each label). None once
         `replace` has changed a threshold.
+    odds : OddsByScore or None
+        How often each label is true by its score, on the rows of the fit, if the rule comes from `cross_fit`: by this
+        `diff_rules` tells whether a threshold has moved for a reason.
     made_by : MadeBy or None
         What made the rule: function and options (those that are not its defaults); on the command line also file,
         scores, truth, rows, logits and date.
@@ -78,6 +82,7 @@ class ThresholdRule(Rule):
     guard_report: GuardReport | None = field(default=None, repr=False)
     out_of_fold: OutOfFold | None = None
     made_by: "MadeBy | None" = None
+    odds: "OddsByScore | None" = field(default=None, repr=False)
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -87,6 +92,7 @@ class ThresholdRule(Rule):
         "fitted_on",
         "out_of_fold",
         "made_by",
+        "odds",
     )
 
     def __post_init__(self) -> None:
@@ -108,6 +114,8 @@ class ThresholdRule(Rule):
         by_label = None if self.out_of_fold is None else self.out_of_fold.by_label
         if by_label is not None and len(by_label.tp) != thresholds.size:
             raise InputError(f"tp has {len(by_label.tp)} values, expected {thresholds.size}")
+        if self.odds is not None and len(self.odds.at) != thresholds.size:
+            raise InputError(f"odds has {len(self.odds.at)} labels, expected {thresholds.size}")
         self.__setstate__(
             self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
         )
@@ -256,6 +264,7 @@ class ThresholdRule(Rule):
             "label_names": names,
             "fitted_on": fitted_on,
             "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.taken(places),
+            "odds": None if self.odds is None else self.odds.taken(places),
             "guard_report": None,
         }
         return ThresholdRule(**self._values() | changed)
@@ -286,6 +295,7 @@ class ThresholdRule(Rule):
             "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
             "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.to_dict(),
             "made_by": None if self.made_by is None else self.made_by.to_dict(),
+            "odds": None if self.odds is None else self.odds.to_dict(),
             **written_settings(self),
         }
 
@@ -312,6 +322,7 @@ class ThresholdRule(Rule):
             if values.get("out_of_fold") is None
             else OutOfFold.from_dict(values["out_of_fold"]),
             made_by=_made_by(values.get("made_by")),
+            odds=_odds(values.get("odds")),
             **read_settings(ThresholdRule, values),
         )
 
@@ -388,6 +399,15 @@ def _made_by(values: Mapping[str, Any] | None) -> "MadeBy | None":
     from thresholds.rule.made_by import MadeBy
 
     return MadeBy.from_dict(values)
+
+
+def _odds(values: Mapping[str, Any] | None) -> "OddsByScore | None":
+    """Read how often labels are true by their scores, if a rule knows that."""
+    if values is None:
+        return None
+    from thresholds.rule.odds import OddsByScore
+
+    return OddsByScore.from_dict(values)
 
 
 def _some(names: tuple[str, ...] | None) -> str:

@@ -20,6 +20,7 @@ from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.odds import odds_by_score
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
     FitArguments,
@@ -267,8 +268,9 @@ def cross_fit(
         _in_weights(held_out.by_label, sample_weight, problem.n_samples),
     )
     assert rule.objective is not None, "fits have one"
+    odds = odds_by_score(problem, rule.thresholds, n_jobs=fit.n_jobs, progress=fit.progress)
     return CrossFit(
-        rule=replace(rule, out_of_fold=kept),
+        rule=replace(rule, out_of_fold=kept, odds=odds),
         in_sample=rule.objective,
         out_of_fold=out_of_fold,
         folds=folds,

@@ -1,0 +1,98 @@
+"""Are the intervals of `compare` right? How often the 95 % interval of a difference of two rules holds the true one.
+
+The true difference is the mean over samples of as many rows. Samples are drawn from labels of known base rates, whose
+positives score higher by 1.5 standard deviations; most labels are rare. Run
+
+    python experiments/gate/intervals.py | tee experiments/gate/intervals.txt
+"""
+
+import numpy as np
+
+from thresholds import ThresholdRule
+from thresholds.data.problem import Problem
+from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out
+from thresholds.metrics.judging import judge
+
+SHIFT = 1.5  # of the scores of positives
+SAMPLES = 400
+
+# Rows, labels, positives a label (rarest and commonest, evenly spaced in logarithms), rows of a group.
+DESIGNS = (
+    (300, 20, (1, 100), 1),
+    (1000, 100, (1, 200), 1),
+    (1000, 1000, (1, 5), 1),
+    (1000, 1000, (0.2, 2), 1),
+    (3000, 3000, (1, 5), 1),
+    (3000, 100, (1, 300), 10),
+)
+# How the second rule differs from the first: thresholds of labels higher by a normal draw of that mean and spread.
+CHANGES = {"alike": (0.0, 0.3), "another": (0.5, 0.0), "one label": (0.0, 0.0)}
+
+
+def sample(rng: np.random.Generator, n: int, rates: np.ndarray, group_rows: int) -> tuple[Problem, np.ndarray]:
+    """Draw rows; those of a group share a third of the variance of what makes labels true, and of scores."""
+    groups = np.arange(n) // group_rows
+    shared = 0.0 if group_rows == 1 else 1 / 3
+
+    def noise() -> np.ndarray:
+        of_groups = rng.standard_normal((groups.max() + 1, rates.size), np.float32)[groups]
+        own = rng.standard_normal((n, rates.size), np.float32)
+        return np.sqrt(shared) * of_groups + np.sqrt(1 - shared) * own
+
+    from scipy.special import ndtri
+
+    truth = noise() > -ndtri(rates).astype(np.float32)
+    scores = noise() + SHIFT * truth
+    return Problem.of(truth, scores), groups
+
+
+def thresholds_of(rates: np.ndarray) -> np.ndarray:
+    """Return thresholds that are about the best for F1 of normal scores."""
+    grid = np.linspace(-2, 6, 400)[:, None]
+    from scipy.special import ndtr
+
+    hits = rates * ndtr(SHIFT - grid)
+    alarms = (1 - rates) * ndtr(-grid)
+    return grid[np.argmax(2 * hits / (rates + hits + alarms), axis=0), 0]
+
+
+def main() -> None:
+    """Print coverage and width by design and average."""
+    print(f"coverage of 95 % intervals over {SAMPLES} samples (half-width / 1.96 standard deviations)\n")
+    print(f"{'':<58}" + "".join(f"{name:>16}" for name in AVERAGES))
+    for n, n_labels, (fewest, most), group_rows in DESIGNS:
+        rng = np.random.default_rng(1)
+        rates = np.geomspace(fewest, most, n_labels) / n
+        cuts = thresholds_of(rates)
+        first = ThresholdRule(cuts)
+        others = {}
+        for name, (mean, spread) in CHANGES.items():
+            moved = mean + spread * rng.standard_normal(n_labels)
+            if name == "one label":
+                moved[-1] = 0.5
+            others[name] = ThresholdRule(cuts + moved)
+        found: dict[str, list[list[tuple[float, float, float]]]] = {name: [] for name in others}
+        for _ in range(SAMPLES):
+            problem, groups = sample(rng, n, rates, group_rows)
+            units = None if group_rows == 1 else groups
+            baseline = left_out(first, problem, units)
+            for name, rule in others.items():
+                left = left_out(rule, problem, units)
+                found[name].append([difference_of(left, baseline, average, 0.95) for average in AVERAGES])
+        for name, rows in found.items():
+            value, lower, upper = np.array(rows).transpose(2, 0, 1)  # (samples, averages) each
+            true = value.mean(axis=0)
+            covered = ((lower <= true) & (true <= upper)).mean(axis=0)
+            width = ((upper - lower) / 2).mean(axis=0) / (1.96 * value.std(axis=0))
+            by_groups = "" if group_rows == 1 else f", groups of {group_rows}"
+            design = f"{n} rows, {n_labels} labels of {fewest:g}-{most}{by_groups}: {name}"
+            print(f"{design:<58}" + "".join(f"{c:>9.3f} ({w:.2f})" for c, w in zip(covered, width, strict=True)))
+
+
+def left_out(rule: ThresholdRule, problem: Problem, units: np.ndarray | None) -> LeftOut:
+    """Leave rows, or groups, out."""
+    return leave_out(rule, problem, judge(rule, problem).by_label, 1.0, units)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Differences of two rules: each row, or group, is left out once, and the interval holds what other samples show."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tests.naive import jackknife as naive
+from thresholds import FixedRule, ThresholdRule
+from thresholds.data.problem import Problem
+from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out
+from thresholds.metrics.judging import judge
+
+N = 24
+RATES = [0.5, 0.3, 0.1, 0.04, 0.0]
+RULE = ThresholdRule([0.5, 0.7, 0.3, 0.95, 0.99])
+
+
+def drawn(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return (rng.random((N, 5)) < RATES).astype(np.uint8), np.round(rng.random((N, 5)), 2)
+
+
+def left_out(rule: ThresholdRule, problem: Problem, groups: np.ndarray | None = None, beta: float = 1.0) -> LeftOut:
+    return leave_out(rule, problem, judge(rule, problem).by_label, beta, groups)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(1).integers(0, 3, N)])
+@pytest.mark.parametrize("groups", [None, np.random.default_rng(2).permutation(np.arange(N) % 7)])
+@pytest.mark.parametrize("beta", [1, 2])
+def test_averages_without_each_unit_equal_the_twin(
+    kind: type, weights: np.ndarray | None, groups: np.ndarray | None, beta: int
+) -> None:
+    truth, scores = drawn()
+    found = left_out(RULE, Problem.of(kind(truth), kind(scores), sample_weight=weights), groups, beta)
+    predicted = (scores >= RULE.thresholds).astype(int)
+    units = np.arange(N) if groups is None else groups
+    row_weights = np.ones(N, int) if weights is None else weights
+    cells = truth.tolist(), predicted.tolist(), row_weights.tolist()
+    on_all = naive.averages(*cells, beta)
+    present = [unit for unit in np.unique(units) if row_weights[units == unit].any()]
+    expected = [naive.without(set(np.flatnonzero(units == unit).tolist()), *cells, beta) for unit in present]
+    for average in AVERAGES:
+        assert found.on_all[average] == pytest.approx(float(on_all[average]), abs=1e-14)
+        np.testing.assert_allclose(found.without[average], [float(row[average]) for row in expected], atol=1e-14)
+
+
+def test_blocks_of_rows_and_whole_groups_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, scores = drawn()
+    groups = np.random.default_rng(2).integers(0, 5, N)
+    problem = Problem.of(truth, scores)
+    whole = left_out(RULE, problem, groups)
+    monkeypatch.setattr("thresholds._arrays.blocks._BLOCK_ROWS", 3)
+    pieces = left_out(RULE, problem, groups)
+    for average in AVERAGES:
+        np.testing.assert_allclose(pieces.without[average], whole.without[average], atol=1e-14)
+
+
+def test_samples_f_has_the_interval_of_a_mean_of_paired_differences() -> None:
+    # Its jackknife is the standard error of a mean; two rows more, and degrees of freedom, make it somewhat wider.
+    rng = np.random.default_rng(3)
+    truth = rng.random((3000, 6)) < 0.3
+    scores = rng.normal(size=truth.shape) + truth
+    rules = [ThresholdRule(np.full(6, cut)) for cut in (0.3, 0.8)]
+    found = difference_of(*(left_out(rule, Problem.of(truth, scores)) for rule in rules), "samples", 0.95)
+    f = []
+    for rule in rules:
+        predicted = rule.predict(scores)
+        f.append(2 * (truth & predicted).sum(axis=1) / np.maximum(truth.sum(axis=1) + predicted.sum(axis=1), 1))
+    each = f[0] - f[1]
+    half = 1.96 * each.std(ddof=1) / np.sqrt(each.size)
+    assert found.value == pytest.approx(each.mean())
+    assert (found.upper - found.lower) / 2 == pytest.approx(half, rel=0.01)
+    assert (found.upper + found.lower) / 2 == pytest.approx(found.value)
+
+
+def test_rules_that_decide_alike_may_differ_on_other_rows() -> None:
+    truth, scores = drawn()
+    problem = Problem.of(truth, scores)
+    same = difference_of(left_out(RULE, problem), left_out(RULE, problem), "macro", 0.95)
+    assert same.value == 0
+    assert same.lower < 0 < same.upper
+    wider = difference_of(left_out(RULE, problem), left_out(RULE, problem), "macro", 0.99)
+    assert wider.upper > same.upper
+
+
+def test_one_row_tells_nothing_of_others() -> None:
+    problem = Problem.of([[1, 0]], [[0.9, 0.2]])
+    rules = FixedRule(0.5, 2), FixedRule(0.95, 2)
+    found = difference_of(*(left_out(rule, problem) for rule in rules), "micro", 0.95)
+    assert found.value == 1
+    assert np.isnan(found.lower)
+    assert np.isnan(found.upper)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_intervals_hold_for_labels_of_two_positives(average: str) -> None:
+    # 100 samples: 95 % intervals hold the mean difference in 90 or more (in 87 or fewer with probability .002).
+    rng = np.random.default_rng(4)
+    n, rates = 200, np.full(150, 0.01)
+    rules = [ThresholdRule(np.full(rates.size, cut)) for cut in (2.5, 2.9)]
+    found = []
+    for _ in range(100):
+        truth = rng.random((n, rates.size)) < rates
+        problem = Problem.of(truth, rng.normal(size=truth.shape) + 2 * truth)
+        found.append(difference_of(*(left_out(rule, problem) for rule in rules), average, 0.95))
+    value, lower, upper = np.array(found).T
+    assert np.sum((lower <= value.mean()) & (value.mean() <= upper)) >= 88
+    # And they are no wider than need be.
+    assert np.mean(upper - lower) / 2 < 1.5 * 1.96 * value.std()

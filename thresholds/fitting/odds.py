@@ -1,0 +1,241 @@
+"""How often is each label true at a score near its threshold, and how well is that known?
+
+A logistic curve of truth on score is fitted to each label, with Platt's targets (`calibration/platt.py`). The best
+threshold of a label lies where its probability is F / (1 + b^2) (Lipton et al. 2013, section 5), so a threshold has a
+reason to move where this curve moves. The curve is known far better than the threshold itself, which is the best of
+many: so two fits on other rows are held against each other by their curves.
+
+With rows of weight w and probability p, x the score and a one beside it,
+
+    I = sum w p (1 - p) x x^T,    M = sum w (truth - p)^2 x x^T,    k = sum w^2 / sum w,
+
+the covariance of slope and intercept is k I^-1 if the curve is right, and k I^-1 M I^-1 whether it is or not (White
+1982, "Maximum likelihood estimation of misspecified models"; too small for a few positives; k by Kish 1965). Taken is
+the one that is larger at the threshold.
+
+The scores of a label are sorted, and those of neighbouring ranks taken together: single ones at the top, further down
+as many as 1/64 of those above. So the curves cost little beside the sort.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._kernels.calibration import fit_logistic
+from thresholds._kernels.evidence import group_by_ties
+from thresholds._kernels.keys import to_scores
+from thresholds._kernels.sorting import sorted_groups
+from thresholds.calibration.cells import log_odds
+from thresholds.data.problem import Problem
+from thresholds.data.tiles import map_tiles
+from thresholds.guards.pooled_curve import are_probable
+from thresholds.rule.odds import OddsByScore
+
+# Digits that are kept of at, level, slope and their errors: enough for figures that have errors, and for scores that
+# lie far from 0.
+_DIGITS = (9, 6, 6, 6, 6)
+_SINGLE = 64  # ranks from the top that stay single; below, one in so many ends a bin
+_MOST_UNITS = 1e300  # that the weight 1 may count
+_LEAST_DETERMINANT = 1e-9  # relative to the product of the diagonal: below, the slope is not known
+
+_UNKNOWN = np.array([[0.0], [0.0], [0.0], [np.inf], [np.inf]])  # at, level, slope and their errors
+
+
+class _Covariances(NamedTuple):
+    """Of slope and intercept, one entry a label."""
+
+    slope: Floats
+    both: Floats
+    intercept: Floats
+
+    def at(self, x: Floats) -> Floats:
+        """Return the variance of the curve at x."""
+        return self.slope * x * x + 2 * self.both * x + self.intercept
+
+
+def odds_by_score(
+    problem: Problem, thresholds: Floats, *, n_jobs: int | None = -1, progress: bool = False
+) -> OddsByScore:
+    """Fit the curves of all labels; `thresholds` (n_labels,) say where they are to be known best."""
+    of_shares = are_probable(problem)
+    # Infinite thresholds, and shares of 0 and 1, lie nowhere.
+    at = log_odds(np.clip(thresholds, 0.0, 1.0)) if of_shares else thresholds  # (n_labels,)
+    ends = _ends_of_bins(problem.n_samples)
+    weights = problem.row_weights * problem.unit  # (n_samples,)
+    of_rows = float((weights * weights).sum() / weights.sum())
+    smoothing = min(1 / problem.unit, _MOST_UNITS)
+
+    def fit(first: int, last: int) -> Floats:
+        bins = _bins_of(problem, first, last, of_shares, ends)
+        return _fit(bins, smoothing, problem.unit, of_rows, at[first:last])
+
+    # (5, n_labels)
+    values = np.concatenate(map_tiles(problem, fit, n_jobs=n_jobs, progress=progress), axis=1)
+    rounded = (
+        tuple(float(f"{value:.{digits}g}") for value in row)
+        for row, digits in zip(values.tolist(), _DIGITS, strict=True)
+    )
+    return OddsByScore(of_shares, *rounded)
+
+
+class OddsChange(NamedTuple):
+    """How the odds of truth at one score differ between two fits, one entry a label."""
+
+    ratio: Floats  # those of the new fit over those of the old one; NaN where either knows nothing
+    p_value: Floats  # two-sided; 1 where either knows nothing
+
+
+def change_of_odds(
+    old: OddsByScore, new: OddsByScore, old_thresholds: Floats, new_thresholds: Floats
+) -> OddsChange:
+    """Hold two fits of the same labels, on scores of one kind, against each other, between their thresholds.
+
+    z = (log odds of new - log odds of old) / sqrt(sum of their variances), at the middle of both thresholds.
+    """
+    from scipy.special import ndtr
+
+    x = _middle(old.abscissae(old_thresholds), new.abscissae(new_thresholds), new)
+    log_odds_before, variance_before = old.read(x)
+    log_odds_after, variance_after = new.read(x)
+    off = log_odds_after - log_odds_before
+    error = np.sqrt(variance_before + variance_after)
+    with np.errstate(over="ignore"):
+        ratio = np.where(np.isfinite(error), np.exp(off), np.nan)
+    return OddsChange(ratio, np.asarray(2 * ndtr(-np.abs(off / error))))
+
+
+def _middle(old: Floats, new: Floats, odds: OddsByScore) -> Floats:
+    """Return the middle of both thresholds of each label; of one infinite the other; of two, where odds are known."""
+    with np.errstate(invalid="ignore"):
+        middle = old / 2 + new / 2
+    one = np.where(np.isfinite(old), old, new)
+    one = np.where(np.isfinite(one), one, odds.at)
+    return np.where(np.isfinite(old) & np.isfinite(new), middle, one)
+
+
+class _Bins(NamedTuple):
+    """Scores of neighbouring ranks taken together, label after label."""
+
+    starts: Ints  # (n_labels + 1,)
+    x: Floats  # (n_bins,) means of what curves are a function of
+    positive: Ints  # (n_bins,) weights
+    total: Ints  # (n_bins,)
+
+
+def _ends_of_bins(n: int) -> Ints:
+    """Return the ranks, from the top, with which bins begin."""
+    ends = [0]
+    while ends[-1] < n:
+        ends.append(ends[-1] + 1 + ends[-1] // _SINGLE)
+    return np.array(ends[:-1])
+
+
+def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ends: Ints) -> _Bins:
+    """Sort the scores of a tile of labels, and take those of neighbouring ranks together."""
+    starts, keys, hits, weights = problem.label_items(first, last)
+    offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
+    scores = to_scores(key).astype(np.float64)  # (n_groups,), ties being one group
+
+    # Neither absent nor masked scores lie on a curve.
+    on_curve = np.isfinite(scores)  # (n_groups,)
+    if is_sparse(problem.scores):
+        on_curve &= scores != problem.missing
+    offsets = np.append(0, on_curve.cumsum())[offsets]
+    scores = scores[on_curve]
+    hit = hit[on_curve]
+    weight = weight[on_curve]
+    if of_shares:
+        # 0 and 1 count as the numbers next to them, as in Platt calibration.
+        kind = problem.dtype.type
+        least, most = np.nextafter(kind(0), kind(1)), np.nextafter(kind(1), kind(0))
+        scores = log_odds(np.clip(scores, float(least), float(most)))
+
+    # Bins of each label.
+    begins = [
+        start + ends[: np.searchsorted(ends, stop - start)] for start, stop in pairwise(offsets)
+    ]
+    bin_starts = np.append(0, np.cumsum([label.size for label in begins]))
+    at = np.concatenate(begins)  # (n_bins,)
+    if at.size == 0:
+        return _Bins(bin_starts, np.empty(0), at, at)
+    total = np.add.reduceat(weight, at)
+    # Means of shares of weight, so that nothing overflows.
+    share = weight / np.repeat(total, np.diff(np.append(at, weight.size)))
+    return _Bins(bin_starts, np.add.reduceat(scores * share, at), np.add.reduceat(hit, at), total)
+
+
+def _fit(bins: _Bins, smoothing: float, unit: float, of_rows: float, at: Floats) -> Floats:
+    """Return at, level, slope, and the errors of level and slope, of each label: (5, n_labels)."""
+    from scipy.special import expit
+
+    # Each bin is two cells: its positives, and its negatives.
+    n_labels = bins.starts.size - 1
+    label = np.repeat(np.arange(n_labels), np.diff(bins.starts))  # (n_bins,)
+    curves = fit_logistic(
+        2 * bins.starts,
+        np.repeat(bins.x, 2),
+        np.tile(np.array([1, 0], np.uint8), label.size),
+        np.stack([bins.positive, bins.total - bins.positive], axis=1).reshape(-1),
+        smoothing,
+    )
+    scale, centre, slope, intercept = curves  # (n_labels,) each
+    x = bins.x / scale[label] - centre[label]
+    p = expit(slope[label] * x + intercept[label])
+    positive = bins.positive * unit
+    negative = (bins.total - bins.positive) * unit
+
+    def moments(of_bins: Floats) -> _Covariances:
+        squares, products, sums = (
+            np.bincount(label, part, n_labels).astype(np.float64)
+            for part in (of_bins * x * x, of_bins * x, of_bins)
+        )
+        return _Covariances(squares, products, sums)
+
+    # Both covariances, and that which is larger at the threshold.
+    inverse, is_known = _inverse(moments((positive + negative) * p * (1 - p)))
+    robust = _between(inverse, moments(positive * (1 - p) ** 2 + negative * p**2))
+    here = np.where(np.isfinite(at), at / scale - centre, 0.0)  # (n_labels,)
+    is_right = inverse.at(here) >= robust.at(here)
+    slope_variance, both, intercept_variance = (
+        of_rows * np.where(is_right, one, other) for one, other in zip(inverse, robust, strict=True)
+    )
+
+    # In the terms of the scores, about the point where slope and level have nothing in common.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        point = -both / slope_variance
+        level_variance = intercept_variance + both * point
+    values = np.stack(
+        [
+            (point + centre) * scale,
+            slope * point + intercept,
+            slope / scale,
+            np.sqrt(np.maximum(level_variance, 0.0)),
+            np.sqrt(slope_variance) / scale,
+        ]
+    )
+    values[:, ~(is_known & np.isfinite(values).all(axis=0))] = _UNKNOWN
+    return values
+
+
+def _inverse(matrix: _Covariances) -> tuple[_Covariances, Booleans]:
+    """Invert symmetric matrices of two rows, and tell which have an inverse."""
+    square = matrix.slope * matrix.intercept
+    determinant = square - matrix.both**2
+    is_regular = determinant > _LEAST_DETERMINANT * square
+    divisor = np.where(is_regular, determinant, 1.0)
+    parts = (matrix.intercept / divisor, -matrix.both / divisor, matrix.slope / divisor)
+    return _Covariances(*parts), is_regular
+
+
+def _between(outer: _Covariances, inner: _Covariances) -> _Covariances:
+    """Return outer inner outer, of symmetric matrices of two rows."""
+    a, b, c = outer
+    d, e, f = inner
+    first = (a * d + b * e, a * e + b * f)  # the first row of outer inner
+    second = (b * d + c * e, b * e + c * f)
+    return _Covariances(
+        first[0] * a + first[1] * b, first[0] * b + first[1] * c, second[0] * b + second[1] * c
+    )

@@ -1,0 +1,410 @@
+"""A rule for new rows that keeps every threshold of the old rule but those that have a reason to move.
+
+A fresh fit on this week's rows moves all thresholds, most of them by chance. A threshold moves here for one of three
+reasons, tested on the new rows:
+
+* **F.** Out of fold, the fresh threshold reaches more F than the old one (`gain.py`).
+* **Odds.** At the same score the label is true more or less often than on the rows of the old fit (`fitting/odds.py`).
+* **Rows.** The new rows are at least twice as many as those of the old fit. Then fresh thresholds are better known,
+  and all are taken.
+
+Of the first two the smaller p-value, doubled (Bonferroni), is held to a false discovery rate of `alpha` over labels
+(Benjamini & Hochberg 1995).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._arrays.types import Floats, Ints
+from thresholds._checks import Average, InputError
+from thresholds.data.folds import N_SPLITS, SEED
+from thresholds.data.problem import Problem
+from thresholds.diagnosis.evidence import rejected
+from thresholds.fitting.odds import change_of_odds
+from thresholds.fitting.options import FitArguments
+from thresholds.guards.options import GUARDS, Guard
+from thresholds.metrics.judging import f_measure, judge
+from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.rule import OutOfFold, ThresholdRule
+from thresholds.validation.cross_fit import cross_fit
+from thresholds.validation.gain import BothCounts, p_of_gain, rows_of_weight
+
+ALPHA = 0.1  # of the labels that move, a tenth may move by chance: such a move costs little F
+
+_SHOWN = 20
+_NAMES_SHOWN = 5
+# Rows, for fresh thresholds to take the place of the old ones without a test.
+_TIMES_AS_MANY = 2
+_KEPT = "kept thresholds"  # what guards a rule without a guard, some of whose thresholds are old
+_LIMITS = ("max_overprediction", "min_precision", "min_recall")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleUpdate(Result):
+    """A rule of which only the thresholds that have a reason have moved.
+
+    Attributes
+    ----------
+    rule : ThresholdRule, labels in the order of the new rows
+        Its `out_of_fold` is `updated`; of the labels that moved, the folds' thresholds count.
+    table : structured array, one row a label: name, threshold (of the rule), old_threshold (NaN for a new label),
+        fresh_threshold, moved, reason ("F", "odds", "rows", "new" or ""), p_value (the smaller of two, doubled; NaN for
+        a new label, and where both thresholds decide all rows alike)
+    lost : tuple of str, labels of the old rule that the new rows do not have
+    old, fresh, updated : F of the rule's average on the new rows, over the labels that they have, out of fold: of the
+        old thresholds (new labels: fresh ones), of fresh ones, and of those of the update. The last is somewhat too
+        high, as the same rows say what moves.
+    alpha : false discovery rate of what moves
+    """
+
+    _shown = _SHOWN
+
+    rule: ThresholdRule
+    table: npt.NDArray[Any]
+    lost: tuple[str, ...]
+    old: float
+    fresh: float
+    updated: float
+    alpha: float
+
+    @property
+    def n_moved(self) -> int:
+        """How many thresholds moved, those of new labels apart."""
+        return int(np.count_nonzero(self.table["moved"]))
+
+    def _records(self) -> npt.NDArray[Any]:
+        """Return the table."""
+        return self.table
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Sum up, and list k of the labels that moved, the surest first."""
+        reason = self.table["reason"]
+        is_new = reason == "new"
+        n_new = int(np.count_nonzero(is_new))
+        kept = self.table.size - self.n_moved - n_new
+        by_reason = [
+            f"{np.count_nonzero(reason == name):,} {words}"
+            for name, words in _REASONS.items()
+            if (reason == name).any()
+        ]
+        moved = f"{counted(self.n_moved, 'threshold')} moved"
+        if by_reason:
+            moved += f" ({', '.join(by_reason)})"
+        average = f"{self.rule.average} F{self.rule.beta:g}"
+        lines = [
+            f"{moved}, {kept:,} kept, {counted(n_new, 'label')} new, {len(self.lost):,} lost",
+            f"{average} on the new rows, out of fold: old thresholds {self.old:.4f}, fresh ones {self.fresh:.4f},"
+            f" updated {self.updated:.4f}",
+        ]
+        names = {"new": tuple(self.table["name"][is_new].tolist()), "lost": self.lost}
+        for word, labels in names.items():
+            if labels:
+                more = (
+                    f" and {len(labels) - _NAMES_SHOWN:,} more"
+                    if len(labels) > _NAMES_SHOWN
+                    else ""
+                )
+                lines.append(f"{word} labels: {', '.join(labels[:_NAMES_SHOWN])}{more}")
+        yield "\n".join(lines)
+        if k and self.n_moved:
+            yield self._moved_labels(k)
+
+    def _moved_labels(self, k: int) -> Table:
+        """Lay out k of the labels that moved, those with the smallest p-values first."""
+        rows = self.table[self.table["moved"]]
+        rows = rows[np.argsort(rows["p_value"], kind="stable")]
+        body = [
+            (
+                str(row["name"]),
+                f"{row['old_threshold']:.6g}",
+                f"{row['threshold']:.6g}",
+                str(row["reason"]),
+                f"{row['p_value']:.2g}",
+            )
+            for row in rows[:k]
+        ]
+        head = [("moved", "old", "new", "reason", "p-value")]
+        return Table(head, body, left=(0, 3), note=n_more(rows.size, k))
+
+
+_REASONS = {
+    "F": "with more F",
+    "odds": "with other odds",
+    "rows": "as there are so many more rows",
+}
+
+
+def update_rule(
+    old: ThresholdRule,
+    y_true: object,
+    y_score: object,
+    *,
+    alpha: float = ALPHA,
+    cv: object = N_SPLITS,
+    groups: object = None,
+    random_state: int | None = SEED,
+    sample_weight: object = None,
+    label_names: object = None,
+    guard: Guard | Literal["old"] = "old",
+    max_overprediction: float | None = None,
+    min_precision: float | None = None,
+    min_recall: float | None = None,
+    keep_sparse: bool = False,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> RuleUpdate:
+    """Fit on new rows, but keep each threshold of the old rule that the new rows do not show to be out of date.
+
+    A threshold moves to the fresh one if that reaches more F out of fold, or if at the same score the label is now true
+    more or less often (a test of each, with error control over labels). Where nothing has changed nearly all stay, and
+    F on other rows is that of the old rule. From at least twice as many rows as the old rule was fitted on, all fresh
+    thresholds are taken: they are better known.
+
+    Parameters
+    ----------
+    old : ThresholdRule with a threshold for each label, fitted on labels
+        Its average, beta, zero_division, placement and missing are those of the update. Labels go by name where both
+        have names: those that only the new rows have get fresh thresholds, those they lack are left out. Without names
+        on either side they go by position.
+    y_true, y_score, sample_weight, label_names : as in `fit_empirical`; rows that `old` was not fitted on
+    alpha : false discovery rate of what moves, between 0 and 1
+    cv, groups, random_state : the folds, as in `cross_fit`
+    guard : "old" for that of the old rule, or as in `fit_empirical`
+    max_overprediction, min_precision, min_recall : as in `fit_empirical`; with guard "old" those of the old rule
+    keep_sparse, n_jobs, progress : as in `fit_empirical`
+
+    Returns
+    -------
+    RuleUpdate
+
+    Raises
+    ------
+    InputError
+        As `cross_fit`; for a rule that was not fitted on labels, has one threshold for all, or has a guard whose
+        options its file names but does not keep.
+
+    References
+    ----------
+    Lipton et al. 2013, section 5. Benjamini & Hochberg 1995, "Controlling the false discovery rate".
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> rng = np.random.default_rng(0)
+    >>> def week(shift):
+    ...     y_true = rng.random((2000, 3)) < 0.2
+    ...     return y_true, rng.normal(size=(2000, 3)) + 2 * y_true + [0, 0, shift]
+    >>> rule = thresholds.cross_fit(*week(0), label_names=["cat", "dog", "emu"]).rule
+    >>> found = thresholds.update_rule(rule, *week(1))
+    >>> found.table["name"][found.table["moved"]].tolist()
+    ['emu']
+    """
+    _refuse_other_rules(old)
+    alpha = _checks.inside(alpha, "alpha")
+    given = {
+        "guard": guard,
+        "max_overprediction": max_overprediction,
+        "min_precision": min_precision,
+        "min_recall": min_recall,
+    }
+    options = {
+        "beta": old.beta,
+        "zero_division": old.zero_division,
+        "placement": old.placement,
+        "keep_sparse": keep_sparse,
+        "n_jobs": n_jobs,
+        "progress": progress,
+        **(given if guard != "old" else _guard_of(old) | _set(given)),
+    }
+
+    # Put rows and labels in the order of the scores; labels without names have those of the old rule.
+    beside = {"y_score": y_score, "y_true": y_true}
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
+    groups = _checks.aligned_rows(groups, "groups", **beside)
+    cv = _checks.aligned_rows(cv, "cv", **beside)
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
+    problem = Problem.of(
+        y_true, y_score, sample_weight=sample_weight, missing=old.missing, label_names=names
+    )
+    common = _matched(old, problem)
+    if names is None and old.label_names is not None:
+        names = old.label_names
+
+    # A fresh rule, and what the folds' thresholds, and the old ones, decide of the rows of each fold.
+    found = cross_fit(
+        y_true,
+        y_score,
+        cast(Average, old.average),
+        cv=cv,
+        groups=groups,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        missing=old.missing,
+        label_names=names,
+        **cast(FitArguments, options),
+    )
+    fresh = found.rule
+    before = np.full(problem.n_labels, np.nan)  # thresholds of the old rule, NaN for new labels
+    before[common.in_new] = old.thresholds[common.in_old]
+    counts = BothCounts.of(problem, found, before)
+
+    # Take the fresh threshold where there is a reason.
+    p_gain = p_of_gain(counts, fresh, rows_of_weight(problem))
+    p, reason = _reasons(old, fresh, common, p_gain, alpha)
+    takes_fresh = reason != ""  # (n_labels,)
+    updated = np.where(takes_fresh, fresh.thresholds, before)
+
+    is_new = np.isnan(before)
+    reached = counts.f(takes_fresh, fresh)
+    return RuleUpdate(
+        rule=_updated(fresh, updated, problem, reached),
+        table=rows_of(
+            {
+                "name": names_of(names, problem.n_labels),
+                "threshold": updated,
+                "old_threshold": before,
+                "fresh_threshold": fresh.thresholds,
+                "moved": takes_fresh & ~is_new,
+                "reason": reason,
+                "p_value": p,
+            }
+        ),
+        lost=common.lost,
+        old=counts.f(is_new, fresh),
+        fresh=counts.f(np.ones(problem.n_labels, np.bool_), fresh),
+        updated=reached,
+        alpha=alpha,
+    )
+
+
+def _refuse_other_rules(old: object) -> None:
+    """Refuse rules whose thresholds cannot be fitted anew one by one."""
+    if not isinstance(old, ThresholdRule):
+        raise InputError(f"old is of type {type(old).__name__}, expected a ThresholdRule")
+    found = None
+    if old.average is None:
+        found = "a rule that was not fitted"
+    elif old.expected is not None:
+        found = "a rule fitted on probabilities alone"
+    elif not old.per_label:
+        found = "a rule with one threshold for all labels"
+    if found is not None:
+        raise InputError(
+            f"old is {found}, expected one fitted on labels, with a threshold for each"
+        )
+
+
+def _guard_of(old: ThresholdRule) -> dict[str, Any]:
+    """Read the guard and the limits of a fit from what a rule is called by."""
+    options: dict[str, Any] = {"guard": None}
+    for part in [] if old.guard is None else old.guard.split(", "):
+        name, _, value = part.partition("=")
+        if part in GUARDS:
+            options["guard"] = part
+        elif part == _KEPT:
+            continue
+        elif name in _LIMITS:
+            options[name] = float(value)
+        else:
+            raise InputError(
+                f"old has guard {old.guard!r}, whose options are not kept, expected guard, and limits, as in its fit"
+            )
+    return options
+
+
+def _set(limits: dict[str, Any]) -> dict[str, Any]:
+    """Return the limits that are given."""
+    return {name: value for name, value in limits.items() if name in _LIMITS and value is not None}
+
+
+class _Common(NamedTuple):
+    """The labels that the new rows and the old rule have, by position, and those that are lost."""
+
+    in_new: Ints  # (n_common,)
+    in_old: Ints  # (n_common,)
+    lost: tuple[str, ...]
+
+
+def _matched(old: ThresholdRule, problem: Problem) -> _Common:
+    """Match labels by name where both have names, else by position."""
+    names = problem.label_names
+    if names is None or old.label_names is None:
+        _checks.label_count(problem.scores.shape, old.n_labels, "old rule")
+        everywhere = np.arange(old.n_labels)
+        return _Common(everywhere, everywhere, ())
+    place = {name: k for k, name in enumerate(old.label_names)}
+    in_new = [j for j, name in enumerate(names) if name in place]
+    if not in_new:
+        raise InputError("y_score has none of the labels of old, expected some of them")
+    kept = set(names)
+    lost = tuple(name for name in old.label_names if name not in kept)
+    return _Common(np.array(in_new), np.array([place[names[j]] for j in in_new]), lost)
+
+
+def _reasons(
+    old: ThresholdRule, fresh: ThresholdRule, common: _Common, p_gain: Floats, alpha: float
+) -> tuple[Floats, npt.NDArray[np.str_]]:
+    """Return the p-value of each label, and why its threshold moves: "new" labels have none, "" stays."""
+    n = fresh.n_labels
+    before = np.full(n, np.nan)  # NaN for new labels
+    before[common.in_new] = old.thresholds[common.in_old]
+    is_new = np.isnan(before)
+    differs = ~is_new & (before != fresh.thresholds)
+
+    # The smaller of two p-values, doubled; NaN where there is nothing to test.
+    p_odds = np.full(n, np.nan)
+    p_odds[common.in_new] = _p_of_odds(old, fresh, common)
+    p = np.minimum(1.0, 2 * np.fmin(p_gain, p_odds))
+    p[~differs] = np.nan
+    is_shown = rejected(p, alpha)
+
+    is_odds = np.nan_to_num(p_odds, nan=1.0) < np.nan_to_num(p_gain, nan=1.0)
+    reasons = [is_new, is_shown & is_odds, is_shown, differs & _rests_on_more(old, fresh)]
+    return p, np.select(reasons, ["new", "odds", "F", "rows"], "")
+
+
+def _p_of_odds(old: ThresholdRule, fresh: ThresholdRule, common: _Common) -> Floats:
+    """Return the p-values of other odds, of common labels; NaN where the old rule keeps none."""
+    if old.odds is None or fresh.odds is None or old.odds.of_shares != fresh.odds.of_shares:
+        return np.full(common.in_new.size, np.nan)
+    change = change_of_odds(
+        old.odds.taken(common.in_old),
+        fresh.odds.taken(common.in_new),
+        old.thresholds[common.in_old],
+        fresh.thresholds[common.in_new],
+    )
+    return change.p_value
+
+
+def _rests_on_more(old: ThresholdRule, fresh: ThresholdRule) -> bool:
+    """Tell whether the fresh rule was fitted on many more rows, if that is known."""
+    if old.fitted_on is None or fresh.fitted_on is None:
+        return False
+    return fresh.fitted_on.n_samples >= _TIMES_AS_MANY * old.fitted_on.n_samples
+
+
+def _updated(
+    fresh: ThresholdRule, thresholds: Floats, problem: Problem, out_of_fold: float
+) -> ThresholdRule:
+    """Return the fresh rule with other thresholds, and what these reach."""
+    known = fresh.out_of_fold
+    assert known is not None, "cross-fitting gives it"
+    is_mixed = not np.array_equal(thresholds, fresh.thresholds)
+    rule = replace(
+        fresh,
+        thresholds=thresholds,
+        guard=_KEPT if fresh.guard is None and is_mixed else fresh.guard,
+        guard_report=None,
+        out_of_fold=OutOfFold(out_of_fold, known.n_folds, known.how, known.random_state),
+    )
+    judged = judge(rule, problem)
+    assert rule.average is not None, "fits have one"
+    objective = f_measure(
+        judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
+    )
+    return replace(rule, objective=objective)
