@@ -274,7 +274,11 @@ def test_intervals_of_differences_hold_as_often_as_is_said() -> None:
     text = (ROOT / "experiments" / "gate" / "intervals.txt").read_text()
     covered = [float(share) for share in re.findall(r"([01]\.\d{3}) \(", text)]
     assert len(covered) == 18 * 5
-    assert f"held the true difference in {100 * min(covered):.0f} % of the samples or more" in in_one_line(GUARDS_PAGE)
+    agree = [float(share) for share in re.findall(r" ([01]\.\d{3})(?! \()", text)]
+    assert len(agree) == 7 * 5
+    flat = in_one_line(GUARDS_PAGE)
+    assert f"held the true difference in {100 * min(covered):.0f} % of the samples or more" in flat
+    assert f"agreed within them in {100 * min(agree):.0f} to {100 * max(agree):.0f} %" in flat
 
 
 def test_news_is_as_rare_and_as_sure_as_is_said() -> None:
