@@ -3,7 +3,8 @@
 The true difference is the mean over samples of as many rows. Samples are drawn from labels of known base rates, whose
 positives score higher by 1.5 standard deviations; most labels are rare. On real files (fitted on their calibration
 rows, guard "shrink" against none) the truth is not known, but the differences on two halves of the test rows must not
-be further apart than the root of the sum of their squared half-widths. Run
+be further apart than the root of the sum of their squared half-widths. Last, the mean macro-F1 of bootstrap samples
+stands beside that of the sample they are drawn from. Run
 
     python experiments/gate/intervals.py FOLDER_OF_NPZ | tee experiments/gate/intervals.txt
 """
@@ -18,7 +19,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out
-from thresholds.metrics.judging import judge
+from thresholds.metrics.judging import f_measure, judge
 
 SHIFT = 1.5  # of the scores of positives
 SAMPLES = 400
@@ -123,6 +124,21 @@ def main(folder: str | None) -> None:
     for name in REAL if folder is not None else ():
         agree = on_halves(Path(folder or "") / f"{name}.npz")
         print(f"{name:<58}" + "".join(f"{share:>9.3f}       " for share in agree).rstrip())
+
+    print("\nmacro-F1 of a sample, and the mean of 200 bootstrap samples of it")
+    for n, n_labels, (fewest, most), group_rows in DESIGNS[1:4]:
+        rng = np.random.default_rng(1)
+        rates = np.geomspace(fewest, most, n_labels) / n
+        problem, _ = sample(rng, n, rates, group_rows)
+        rule = ThresholdRule(thresholds_of(rates))
+        drawn = [macro(rule, problem.at_rows(rng.integers(0, n, n))) for _ in range(200)]
+        design = f"{n} rows, {n_labels} labels of {fewest:g}-{most}"
+        print(f"{design:<58}{macro(rule, problem):>9.3f}{np.mean(drawn):>9.3f}")
+
+
+def macro(rule: ThresholdRule, problem: Problem) -> float:
+    """Return macro-F1 over all labels."""
+    return f_measure(judge(rule, problem), None, "macro", 1.0, 0.0)
 
 
 def left_out(rule: ThresholdRule, problem: Problem, units: np.ndarray | None) -> LeftOut:

@@ -274,11 +274,14 @@ def test_intervals_of_differences_hold_as_often_as_is_said() -> None:
     text = (ROOT / "experiments" / "gate" / "intervals.txt").read_text()
     covered = [float(share) for share in re.findall(r"([01]\.\d{3}) \(", text)]
     assert len(covered) == 18 * 5
-    agree = [float(share) for share in re.findall(r" ([01]\.\d{3})(?! \()", text)]
+    real, bootstrap = text.split("real files: ")[1].split("macro-F1 of a sample")
+    agree = [float(share) for share in re.findall(r"([01]\.\d{3})", real)]
     assert len(agree) == 7 * 5
     flat = in_one_line(GUARDS_PAGE)
     assert f"held the true difference in {100 * min(covered):.0f} % of the samples or more" in flat
     assert f"agreed within them in {100 * min(agree):.0f} to {100 * max(agree):.0f} %" in flat
+    of_sample, of_bootstrap = bootstrap.split()[-2:]
+    assert f"with macro-F1 {of_sample[1:]} have one of {of_bootstrap[1:]}" in flat
 
 
 def test_news_is_as_rare_and_as_sure_as_is_said() -> None:
