@@ -198,8 +198,9 @@ for k, factor in enumerate(factors):
 # that takes scores for probabilities. In the picture, what over-confident scores promise rises while what they reach
 # falls: at a factor of 2 they promise far more than can be had. Scores that are not confident enough (left) reach less
 # than they promise, too. Platt calibration undoes this distortion whatever the factor is, since it is of the form that
-# Platt's two parameters describe; others may take `"isotonic"`, which needs more positives. Its price is seen at a
-# factor of 1, where nothing is wrong: parameters fitted on few rows lose a little.
+# Platt's two parameters describe; others may take `"isotonic"`, a rising curve of any form. At a factor of 1, where
+# nothing is wrong, it costs next to nothing: the parameters of all labels are drawn towards each other, and here they
+# are alike.
 #
 # With labelled rows at hand there is another way: `fit_empirical` looks at the order of scores only, and needs no
 # calibration. Where labels are scarce it over-fits, which is what [notebook 4](4_winners_curse_and_guards.ipynb) is

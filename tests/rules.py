@@ -18,7 +18,7 @@ from thresholds import (
     fit_empirical,
     fit_expected,
 )
-from thresholds.rule import FittedOn, OutOfFold, Rule
+from thresholds.rule import FittedOn, LabelCounts, OutOfFold, Rule
 
 inf = float("inf")
 TINY = float(np.finfo(np.float64).smallest_subnormal)
@@ -33,7 +33,13 @@ AWKWARD = ThresholdRule(
     missing=-inf,
     placement="mid",
     fitted_on=FittedOn(3, (1.0, 2**-62) + (0.0,) * 8, "float32", (-1e-310, 0.1, 0.1, 0.2), "0.1.0"),
-    out_of_fold=OutOfFold(1 / 3, 5, "naïve", 7),
+    out_of_fold=OutOfFold(
+        1 / 3,
+        5,
+        "naïve",
+        7,
+        LabelCounts(10.5, (0.1 + 0.2, TINY) + (0,) * 8, (1 / 3, TINY) + (10,) * 8, (0.5, 2**-62) + (0.0,) * 8),
+    ),
 )
 
 
@@ -72,6 +78,11 @@ def fitted(average: str = "macro", **options: object) -> ThresholdRule:
     return fit_empirical(*draw(), average, **options)
 
 
+def crossed(average: str = "macro", **options: object) -> ThresholdRule:
+    """A rule of `cross_fit` on the same scores."""
+    return thresholds.cross_fit(*draw(), average, cv=3, random_state=0, **options).rule
+
+
 def regions(average: str = "macro", **options: object) -> RegionRule:
     """Regions of the same scores."""
     return thresholds.fit_regions(*draw(), average, **options)
@@ -100,6 +111,8 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     "samples": lambda: fitted("samples", per_label=False, sample_weight=np.linspace(0, 1, 80)),
     "guarded": lambda: fitted(guard=thresholds.Shrink(siblings=False, unsupported="never"), max_overprediction=2),
     "guarded, weighted": lambda: fitted("weighted", guard="shrink"),
+    "cross-fitted": lambda: crossed(label_names=["a", "b", "c", "d"]),
+    "cross-fitted, weighted": lambda: crossed("micro", sample_weight=np.linspace(0, 1, 80)),
     "replaced": lambda: AWKWARD.replace({"cat": 1e-320, 1: -inf}),
     "top k": lambda: TopKRule(3),
     "fitted top k": lambda: thresholds.fit_top_k(
@@ -117,12 +130,13 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     "fitted regions": lambda: regions(label_names=["á", "b", "c", "d"], n_bins=9),
     "fitted regions, micro": lambda: regions("micro", beta=1 / 3, zero_division=1.0, posterior="isotonic"),
     "isotonic": lambda: calibrated(
-        "isotonic", fitted(label_names=["a", "b", "c", "d"]), label_names=["d", "c", "b", "a"]
+        "isotonic", fitted(label_names=["a", "b", "c", "d"]), by="label", label_names=["d", "c", "b", "a"]
     ),
-    "isotonic, pooled": lambda: calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, pooled=True, missing=-0.5),
+    "isotonic, drawn": lambda: calibrated("isotonic", InstanceRule(), label_names=["a", "b", "c", "d"]),
+    "isotonic, pooled": lambda: calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, by="pooled", missing=-0.5),
     "platt": lambda: calibrated("platt", InstanceRule(), label_names=["á", "b", "c", "\x01"]),
     "platt, of scores": lambda: calibrated("platt", ThresholdRule([1 / 3, 0.0, inf, -inf]), 1e300, missing=-inf),
-    "platt, pooled": lambda: calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), pooled=True),
+    "platt, pooled": lambda: calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), by="pooled"),
 }
 
 

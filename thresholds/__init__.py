@@ -22,6 +22,7 @@ _HOME = {
     "GuardReport": "rule",
     "InputError": "errors",
     "InstanceRule": "rule",
+    "Pool": "guards.pool",
     "RegionRule": "rule",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from thresholds.fitting.expected import fit_expected as fit_expected
     from thresholds.fitting.regions import fit_regions as fit_regions
     from thresholds.fitting.top_k import fit_top_k as fit_top_k
+    from thresholds.guards.pool import Pool as Pool
     from thresholds.guards.shrink import Shrink as Shrink
     from thresholds.metrics import UndefinedMetricWarning as UndefinedMetricWarning
     from thresholds.rule import FixedRule as FixedRule

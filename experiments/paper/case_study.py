@@ -121,7 +121,7 @@ def case_of(data: LabelledFile) -> Case:
     truth = tuple(dense(data.y_true[rows]) for rows in halves)
     stored = tuple(data.y_score[rows] for rows in halves)
     scores = tuple(map(dense, stored))
-    p = tuple(map(calibrate(truth[0], scores[0], "platt").transform, scores))
+    p = tuple(map(calibrate(truth[0], scores[0], "platt", "label").transform, scores))
     of_scores = {
         "macro": fit_empirical(truth[0], scores[0], label_names=data.label_names),
         "micro": fit_empirical(truth[0], scores[0], "micro"),
@@ -161,7 +161,7 @@ def most_predicted(case: Case) -> list[dict[str, Any]]:
 def calibrated_half(case: Case) -> Judged:
     """Replace fitted thresholds by half of the F1 they reach, on scores calibrated in two ways."""
     truth, p = case.truth, case.probabilities
-    steps = calibrate(truth[0], case.scores[0], "isotonic").transform(case.scores[0])
+    steps = calibrate(truth[0], case.scores[0], "isotonic", "label").transform(case.scores[0])
     best = f1_of(truth[0], case.decided["macro"][0])
     exact = f1_of(truth[0], (steps >= best / 2) & (best > 0)) == best
     rule = fit_empirical(truth[0], p[0])

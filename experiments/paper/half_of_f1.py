@@ -166,14 +166,14 @@ def on_real_scores(options: Options) -> tuple[list[Claim], dict[str, list[Label]
         if not enough.size:
             continue
         name = f"{data.name} {data.score_key or ''}".strip()
-        on_other = calibrate(truth[other], scores[other], method="platt").transform(scores[fit])
+        on_other = calibrate(truth[other], scores[other], "platt", "label").transform(scores[fit])
         for calibrated, used in ((False, scores[fit]), (True, on_other)):
             rule = fit_empirical(truth[fit], used, placement="mid")
             reached = f1_score(truth[fit], rule.predict(used), average=None)
             of_half = f1_score(truth[fit], used >= reached / 2, average=None)
             found = zip(rule.thresholds.tolist(), reached.tolist(), of_half.tolist(), strict=True)
             labels += [Label(name, calibrated, *of_label) for of_label in found]
-        isotonic = calibrate(truth[fit], scores[fit]).transform(scores[fit])
+        isotonic = calibrate(truth[fit], scores[fit], by="label").transform(scores[fit])
         by_half = isotonic >= reached_by_best(truth[fit], scores[fit]) / 2 - 1e-12
         best = f1_score(truth[fit], fit_empirical(truth[fit], scores[fit]).predict(scores[fit]), average=None)
         exact += int(np.isclose(f1_score(truth[fit], by_half, average=None), best, rtol=1e-12).sum())

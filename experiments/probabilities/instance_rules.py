@@ -2,7 +2,8 @@
 
 For each score file (`.npz`, as `thresholds compare` takes), rules are fitted on its calibration rows and judged on its
 test rows: the best threshold for all labels, the joint micro thresholds, and the sets of highest expected F1 of each
-row, from the scores as they are and after calibration by label and pooled over labels.
+row, from the scores as they are and after calibration: by label, pooled over labels, and by label but drawn towards the
+pooled curve.
 
     python experiments/probabilities/instance_rules.py FILE.npz [FILE.npz ...] [--score-key KEY] [--json FILE]
 """
@@ -19,10 +20,12 @@ from thresholds.metrics import f1_score
 from thresholds.results import as_text
 
 CALIBRATIONS = {
-    "isotonic": ("isotonic", False),
-    "isotonic, pooled": ("isotonic", True),
-    "Platt": ("platt", False),
-    "Platt, pooled": ("platt", True),
+    "isotonic, by label": ("isotonic", "label"),
+    "isotonic, pooled": ("isotonic", "pooled"),
+    "isotonic": ("isotonic", "shrink"),
+    "Platt, by label": ("platt", "label"),
+    "Platt, pooled": ("platt", "pooled"),
+    "Platt": ("platt", "shrink"),
 }
 
 
@@ -35,8 +38,8 @@ def rules_of(data: LabelledFile) -> dict[str, Any]:
         "micro": fit_empirical(truth, scores, "micro", keep_sparse=True),
         "as they are": InstanceRule(),
     }
-    for name, (method, pooled) in CALIBRATIONS.items():
-        rules[name] = CalibratedRule(calibrate(truth, scores, method, pooled), InstanceRule())  # type: ignore[arg-type]
+    for name, (method, by) in CALIBRATIONS.items():
+        rules[name] = CalibratedRule(calibrate(truth, scores, method, by), InstanceRule())  # type: ignore[arg-type]
     return rules
 
 

@@ -495,7 +495,7 @@ LABEL_FREE_OPTIONS = [
         ["sigmoid", "Platt", None, True, 0, TWO, TwoLines()],
         "method is .*, expected",
     ),
-    *every({"calibrate": calibrate}, "pooled", BAD_FLAGS),
+    *each({"calibrate": calibrate}, "by", ["labels", True, None, 0, TWO, TwoLines()], "by is .*, expected"),
     *each(
         {"fit_regions": fit_regions},
         "posterior",
@@ -819,7 +819,11 @@ CROSS_FITS = [
     *every(CROSS_FIT, "missing", BAD_MISSING),
     *every(CROSS_FIT, "n_jobs", BAD_JOBS),
     *every(CROSS_FIT, "label_names", BAD_TWO_NAMES),
-    *(row for option in ("per_label", "keep_sparse") for row in every(CROSS_FIT, option, BAD_FLAGS)),
+    *(
+        row
+        for option in ("per_label", "keep_sparse", "verdicts", "alternatives")
+        for row in every(CROSS_FIT, option, BAD_FLAGS)
+    ),
     *each(CROSS_FIT, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
     *each(CROSS_FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
     *each(CROSS_FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),

@@ -74,11 +74,11 @@ each_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 @each_part
 @each_method
-@pytest.mark.parametrize("pooled", [False, True])
-def test_scores_are_calibrated_then_decided(pooled: bool, method: str, part: InstanceRule | ThresholdRule) -> None:
+@pytest.mark.parametrize("by", ["label", "pooled", "shrink"])
+def test_scores_are_calibrated_then_decided(by: str, method: str, part: InstanceRule | ThresholdRule) -> None:
     truth, scores = draw(300, 5, seed=1)
     for given in (scores, 10 * scores - 4, scores.astype(np.float32)):
-        calibrator = calibrate(truth, given, method, pooled)
+        calibrator = calibrate(truth, given, method, by)
         decided = CalibratedRule(calibrator, part).predict(given)
         assert decided.dtype == np.uint8
         np.testing.assert_array_equal(decided, part.predict(calibrator.transform(given)))
@@ -185,13 +185,11 @@ def test_a_rule_is_frozen_and_can_be_pickled() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("by", ["label", "pooled", "shrink"])
 @pytest.mark.parametrize("part", [InstanceRule(1 / 3), ThresholdRule([0.1, inf, 0.3])])
-def test_a_saved_rule_decides_alike(
-    part: InstanceRule | ThresholdRule, pooled: bool, method: str, tmp_path: Path
-) -> None:
+def test_a_saved_rule_decides_alike(part: InstanceRule | ThresholdRule, by: str, method: str, tmp_path: Path) -> None:
     truth, scores = draw(60, 3, seed=9)
-    rule = CalibratedRule(calibrate(truth, listed(scores, 0.3), method, pooled), part)
+    rule = CalibratedRule(calibrate(truth, listed(scores, 0.3), method, by), part)
     rule.save(tmp_path / "rule.json")
     loaded = thresholds.load_rule(tmp_path / "rule.json")
     assert isinstance(loaded, CalibratedRule)
@@ -207,7 +205,7 @@ def test_a_saved_rule_decides_alike(
 
 def test_a_saved_rule_that_was_spoilt_is_refused(tmp_path: Path) -> None:
     truth, scores = draw(60, 2, seed=9)
-    values = CalibratedRule(calibrate(truth, scores), ThresholdRule([0.5, 0.5])).to_dict()
+    values = CalibratedRule(calibrate(truth, scores, by="label"), ThresholdRule([0.5, 0.5])).to_dict()
     knots = values["calibrator"]["curves"][0]
     spoilt = {
         "absent has 1.5|absent is 1.5": {"absent": [1.5, 0.5]},
@@ -372,7 +370,7 @@ def expected_rule(
     truth: Array, scores: Array, average: str, beta: float, weights: Array | None, zero_division: float = 0.0
 ) -> tuple[ThresholdRule, Floats, Calibrator]:
     """The rule that knows calibrated probabilities alone, and these."""
-    calibrator = calibrate(truth, scores, sample_weight=weights)
+    calibrator = calibrate(truth, scores, by="label", sample_weight=weights)
     p = calibrator.transform(scores, dense=True) if sparse.issparse(scores) else calibrator.transform(scores)
     rule = fit_expected(p, average, beta=beta, sample_weight=weights, zero_division=zero_division)
     return rule, p, calibrator
@@ -559,7 +557,7 @@ def test_wide_lists_are_compared_without_filling_them_in() -> None:
     scores = sparse.csr_array((rng.random(n * 20), (rows, columns)), shape=(n, m))
     hits = (rng.random(scores.nnz) < scores.data).astype(np.uint8)
     truth = sparse.csr_array((hits, scores.indices, scores.indptr), shape=scores.shape)
-    calibrator = thresholds.calibrate(truth, scores, "platt", pooled=True)
+    calibrator = thresholds.calibrate(truth, scores, "platt", "pooled")
     rules = {"platt": thresholds.CalibratedRule(calibrator, thresholds.InstanceRule())}
     thresholds.compare(rules, truth, scores)
     tracemalloc.start()

@@ -140,6 +140,15 @@ def test_f_is_that_of_the_beta() -> None:
     assert diagnose(truth, scores, calibrated).verdicts.beta == 2.0
 
 
+@pytest.mark.parametrize("b", [1e-100, 1e-3, 1e3, 1e100])
+def test_extreme_betas(b: float) -> None:
+    found = verdicts([*CASES.values()], beta=b)
+    for name in ("f_low", "f_high", "bar"):
+        assert ((found.table[name] >= 0) & (found.table[name] <= 1)).all(), name
+    # For recall alone nothing is better than to mark every row.
+    assert found.verdict[:2].tolist() == (["usable", "weak"] if b < 1 else ["weak", "weak"])
+
+
 # Against the definitions
 
 

@@ -11,7 +11,7 @@ import thresholds
 from tests.naive import odds as naive
 from thresholds.data.problem import Problem
 from thresholds.fitting.odds import odds_by_score
-from thresholds.rule import OddsByScore
+from thresholds.rule.odds import OddsByScore
 
 RNG = np.random.default_rng(5)
 TRUTH = (RNG.random((60, 3)) < [0.5, 0.3, 0.1]).astype(np.uint8)

@@ -103,8 +103,23 @@ def rows_of_the_page() -> dict[str, list[float]]:
 
 def test_the_page_counts_the_files_where_rows_by_themselves_do_best() -> None:
     rows = rows_of_the_page()
-    better = sum(platt > max(shared, micro) for shared, micro, _, _, platt, _ in rows.values())
+    better = sum(figures[-1] > max(figures[:2]) for figures in rows.values())
     assert f"On {better} of {len(rows)} score files of public data" in PAGE
+
+
+def test_the_page_shows_the_means_of_the_experiment_on_whose_curve_it_is() -> None:
+    """The figures of the page, F1 of rows and log-loss, are the first six of a line of the committed results."""
+    table = PAGE.split("| | rows | sets |")[1].split("\n\n")[0]
+    shown = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in table.splitlines()[2:]]
+    results = Path(__file__).parents[2] / "experiments" / "probabilities" / "shrink.txt"
+    lines = [line.split() for line in results.read_text().split("\n\n")[0].splitlines()[4:]]
+    assert [[line[0].lower(), *line[1:]] for line in shown] == [
+        [*line[:3], *(figure.removeprefix("0") for figure in line[3:9])] for line in lines
+    ]
+    for *_, label, pooled, shrink in (map(float, line[3:6]) for line in shown):
+        assert shrink > max(label, pooled)
+    for *_, label, pooled, shrink in (map(float, line[6:9]) for line in shown):
+        assert shrink < min(label, pooled)
 
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
@@ -141,5 +156,6 @@ def test_the_page_on_probabilities_shows_what_the_experiment_prints(row: str) ->
         pytest.skip(f"{path.name} is not here: the real scores are not part of the project")
     experiment = runpy.run_path(str(Path(__file__).parents[2] / "experiments" / "probabilities" / "instance_rules.py"))
     found = experiment["judge"](path, None)
-    columns = ("one threshold", "micro", "as they are", "isotonic", "Platt", "Platt, pooled")
+    ways = ("isotonic, by label", "isotonic", "Platt, by label", "Platt, pooled", "Platt")
+    columns = ("one threshold", "micro", "as they are", *ways)
     assert rows_of_the_page()[row] == [round(found[column], 3) for column in columns]

@@ -393,16 +393,16 @@ def test_a_guard_is_a_class_with_one_method() -> None:
 
 def test_auto_guards_what_a_guard_is_for() -> None:
     problem = PROBLEMS[0]
-    for average in ("macro", "weighted"):
+    for average, guard in (("macro", "shrink"), ("weighted", "shrink"), ("micro", "pool")):
         rule = fit_empirical(problem.y_true, problem.y_score, average, guard="auto")
-        assert rule.guard == "shrink"
-        check_same(rule, fit_empirical(problem.y_true, problem.y_score, average, guard="shrink"))
+        assert rule.guard == guard
+        check_same(rule, fit_empirical(problem.y_true, problem.y_score, average, guard=guard))
         check_claim(Problem("", problem.y_true, problem.y_score), rule, average)
-    for average, per_label in [("micro", True), *((a, False) for a in ("macro", "weighted", "micro", "samples"))]:
-        rule = fit_empirical(problem.y_true, problem.y_score, average, per_label=per_label, guard="auto")
+    for average in ("macro", "weighted", "micro", "samples"):
+        rule = fit_empirical(problem.y_true, problem.y_score, average, per_label=False, guard="auto")
         assert rule.guard is None
         assert rule.guard_report is None
-        check_same(rule, fit_empirical(problem.y_true, problem.y_score, average, per_label=per_label))
+        check_same(rule, fit_empirical(problem.y_true, problem.y_score, average, per_label=False))
 
 
 def test_without_a_guard_nothing_has_changed() -> None:

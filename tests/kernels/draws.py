@@ -348,6 +348,14 @@ def of_logistic(rng: Generator, dtype: Any) -> Arguments:
     return starts, x, truth, weights, float(rng.choice([0.0, 1.0]))
 
 
+def of_pulled_lines(rng: Generator, dtype: Any) -> Arguments:
+    starts, x, truth, weights, _ = of_logistic(rng, dtype)
+    x = np.clip(x, -9, 9)
+    x[rng.random(x.size) < 0.05] = np.nan
+    prior = np.array([*rng.normal(size=2), 1.5, -0.2, 0.7]) * rng.integers(0, 2)
+    return starts, x, truth, weights, (0.99, 0.01), rng.normal(size=(2, 3)), prior
+
+
 def of_tally(rng: Generator, dtype: Any) -> Arguments:
     p = probabilities(rng, 700, np.float64)
     weights = weights_of(rng, p.size) if rng.random() < 0.5 else NO_WEIGHTS
@@ -513,6 +521,28 @@ def of_counts_at_keys(rng: Generator, dtype: Any) -> Arguments:
     if rng.random() < 0.5:
         return starts, found, hits, weights, at
     return starts, found, cells(rng, found.size), NO_WEIGHTS, at
+
+
+def of_counts_at_cuts(rng: Generator, dtype: Any) -> Arguments:
+    starts, found, hits, weights = items(rng, dtype)
+    cuts = np.unique(rng.choice(found, rng.integers(1, 10)))
+    if rng.random() < 0.5:
+        return starts, found, hits, weights, cuts
+    return starts, found, cells(rng, found.size), NO_WEIGHTS, cuts
+
+
+def of_pooled_depths(rng: Generator, dtype: Any) -> Arguments:
+    """Counts that rise from cut to cut, the first of which predicts nothing."""
+    n_labels, n_cuts, n_priors = rng.integers(1, 6), rng.integers(2, 30), rng.integers(1, 4)
+    n_tp, n_fp = np.zeros((2, n_labels, n_cuts))
+    n_tp[:, 1:] = rng.poisson(rng.choice([0.1, 3]), (n_labels, n_cuts - 1))
+    n_fp[:, 1:] = rng.poisson(rng.choice([0.1, 300]), (n_labels, n_cuts - 1))
+    tp = n_tp.cumsum(axis=1)
+    predicted = tp + n_fp.cumsum(axis=1)
+    depth = rng.uniform(0.01, 1, n_cuts).cumsum()
+    prior = rng.choice([0, 1, 100]) * rng.normal(size=(n_priors, n_cuts))
+    counts = (tp.astype(np.float32), predicted.astype(np.float32))
+    return *counts, depth, np.gradient(depth), prior, rng.uniform(0, 0.5), int(rng.integers(1, 6))
 
 
 # refining
@@ -684,6 +714,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "keys._flip": of_keys,
     "keys._flip_back": of_scores,
     "calibration.fit_logistic": of_logistic,
+    "calibration.pull_lines": of_pulled_lines,
     "calibration.tally": of_tally,
     "one_cut.add_means": of_means,
     "one_cut.count_rows": of_row_counts,
@@ -697,8 +728,10 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "counting.collect": of_collected,
     "counting.collect_few": of_few_collected,
     "guards.count_bins": of_bins,
+    "guards.counts_at_cuts": of_counts_at_cuts,
     "guards.expected_f_at_ratios": of_binned_ratios,
     "guards.f_at_ratios": of_ratios,
+    "guards.pooled_depths": of_pooled_depths,
     "guards.keys_at_ranks": of_keys_at_ranks,
     "guards.count_at_keys": of_counts_at_keys,
     "refine.extremes": of_extremes,

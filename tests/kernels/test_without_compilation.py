@@ -225,9 +225,9 @@ def of_sparse() -> Any:
 
 def isotonic() -> Any:
     truth, scores = many_positives()
-    probabilities = thresholds.calibrate(truth, scores).transform(scores)
-    np.testing.assert_allclose(probabilities.sum(0), truth.sum(0))
-    return (probabilities,)
+    own, drawn = (thresholds.calibrate(truth, scores, by=by).transform(scores) for by in ("label", "shrink"))
+    np.testing.assert_allclose(own.sum(0), truth.sum(0))
+    return own, drawn
 
 
 def platt() -> Any:

@@ -4,8 +4,9 @@ Slow and obvious: every curve is read off cumulated sums, level by level, in flo
 row of weight w counts as w rows; a row of weight 0 is absent. Scores are dense; a sparse matrix is filled with
 `missing` by the caller.
 
-The guard moves each label's cut to a rank between those that its own F, the F of labels of similar frequency and the
-F that pooled probabilities promise would choose. Limits follow below.
+The guard "shrink" moves each label's cut to a rank between those that its own F, the F of labels of similar frequency
+and the F that pooled probabilities promise would choose; "pool", for micro F, draws it towards one cut of all labels,
+and leaves out rows one by one to find how far. Limits follow below.
 """
 
 import math
@@ -358,6 +359,116 @@ def lowest_cut(cells: Cells, j: int, missing: float, keep_sparse: bool) -> float
     column = cells.scores[:, j]
     shown = column[column > (missing if keep_sparse else -math.inf)]
     return float(shown.min()) if (shown != missing).any() else NEVER
+
+
+# The guard for micro F
+
+STRENGTHS = (0.0, 2.5, 10.0, 40.0, 160.0, 640.0)
+SHARPNESSES = (1.0, 2.0, 4.0, 8.0, 16.0)
+ROUNDS = 3
+MOST_POSITIVES = 4096
+CUTS_PER_OCTAVE = 12
+
+
+def cuts_of_positives(cells: Cells, missing: float = 0.0, keep_sparse: bool = False) -> list[float]:
+    """Scores of positives from the highest down, at most 4,096, the lowest in each twelfth of an octave of cells."""
+    lowest = missing if keep_sparse else -math.inf
+    truth, weights = (
+        cells.truth,
+        np.broadcast_to(np.array(cells.exact_weights, object)[:, np.newaxis], cells.truth.shape),
+    )
+    is_one = (truth > 0) & (cells.scores > lowest) & (cells.scores != missing)
+    total = sum(weights[is_one], Fraction(0))
+    share = {}
+    for score in sorted(set(cells.scores[is_one].tolist()), reverse=True):
+        tp = sum(weights[is_one & (cells.scores >= score)], Fraction(0))
+        share[math.ceil(MOST_POSITIVES * tp / total)] = score
+    place = {}
+    for score in sorted(set(share.values()), reverse=True):
+        n_cells = max(float((cells.weights @ (cells.scores >= score)).sum()), 1.0)
+        place[math.floor(CUTS_PER_OCTAVE * math.log2(n_cells))] = score
+    return list(place.values())
+
+
+def counts_at(cells: Cells, cuts: list[float]) -> tuple[Floats, Floats, Floats]:
+    """True positives and predictions of each label at each cut, never first, and ln of the predictions of all."""
+    levels = [math.inf, *cuts]
+    predicted = np.array([cells.weights @ (cells.scores >= level) for level in levels]).T
+    tp = np.array([cells.weights @ ((cells.scores >= level) * cells.truth) for level in levels]).T
+    depth = np.log(np.maximum(predicted.sum(axis=0), 1))
+    depth[0] = math.log(0.5)
+    return tp, predicted, depth
+
+
+def mean_depth(gain: Floats, depth: Floats, sharpness: float) -> float:
+    """Mean of u under width exp(sharpness gain), the width being half the distance between the neighbours."""
+    ends = np.concatenate([depth[:1], (depth[1:] + depth[:-1]) / 2, depth[-1:]])
+    width = np.diff(ends)
+    width[[0, -1]] *= 2
+    q = width * np.exp(sharpness * (gain - gain.max()))
+    return float(q @ depth / q.sum())
+
+
+def decided_by_others(
+    tp: Floats, predicted: Floats, prior: Floats, depth: Floats, ratio: float, sharpness: float
+) -> tuple[float, float]:
+    """True positives and predictions of a label whose rows are decided by the others, cell by cell between two cuts."""
+    hits, decided = 0.0, 0.0
+    for k in range(1, depth.size):
+        below = np.arange(depth.size) >= k
+        n_tp = tp[k] - tp[k - 1]
+        n_fp = predicted[k] - predicted[k - 1] - n_tp
+        for amount, truth in ((n_tp, 1), (n_fp, 0)):
+            others = (tp - truth * below) - ratio * (predicted - below) + prior
+            share = (mean_depth(others, depth, sharpness) - depth[k - 1]) / (depth[k] - depth[k - 1])
+            decided += amount * min(max(share, 0.0), 1.0)
+            hits += truth * amount * min(max(share, 0.0), 1.0)
+    return hits, decided
+
+
+def pooled_depths(tp: Floats, predicted: Floats, depth: Floats, positives: float, b: float) -> Floats:
+    """The u of each label: the mean over strengths and sharpnesses, by what they reach on rows left out."""
+    labels, total_tp, total_predicted = range(len(tp)), tp.sum(axis=0), predicted.sum(axis=0)
+    ratio = float((total_tp / (b * positives + total_predicted)).max())
+    for _ in range(ROUNDS):
+        means, numerators, denominators = [], [], []
+        for strength in sorted({min(strength, positives) for strength in STRENGTHS}):
+            prior = strength * (total_tp - ratio * total_predicted) / positives
+            for sharpness in SHARPNESSES:
+                gains = tp - ratio * predicted + prior
+                found = [decided_by_others(tp[j], predicted[j], prior, depth, ratio, sharpness) for j in labels]
+                means.append([mean_depth(gains[j], depth, sharpness) for j in labels])
+                numerators.append((1 + b) * sum(hits for hits, _ in found))
+                denominators.append(b * positives + sum(decided for _, decided in found))
+        f = np.array(numerators) / np.array(denominators)
+        weight = np.exp(np.array(numerators) - f.max() * np.array(denominators))
+        ratio = float(weight @ f / weight.sum() / (1 + b))
+    return np.asarray(weight @ np.array(means) / weight.sum())
+
+
+def pool(
+    y_true: Array,
+    y_score: Array,
+    *,
+    beta: float = 1.0,
+    sample_weight: Array | None = None,
+    missing: float = 0.0,
+    keep_sparse: bool = False,
+) -> list[float] | None:
+    """The thresholds of the guard "pool"; None where there is nothing to cut at."""
+    cells = Cells.of(y_true, y_score, sample_weight)
+    cuts = cuts_of_positives(cells, missing, keep_sparse)
+    if not cuts:
+        return None
+    tp, predicted, depth = counts_at(cells, cuts)
+    thresholds = []
+    for u in pooled_depths(tp, predicted, depth, float(cells.positives.sum()), beta**2):
+        k = max(sum(depth[1:] <= u) - 1, 0)  # the cut above, of `cuts`
+        upper, lower = cuts[k], cuts[min(k + 1, len(cuts) - 1)]
+        share = 0.0 if upper == lower else max((u - depth[1 + k]) / (depth[2 + k] - depth[1 + k]), 0.0)
+        t = min(rounded_up((1 - share) * upper + share * lower, cells.dtype), upper)
+        thresholds.append(min(not_subnormal(t, cells.dtype), upper) + 0.0)
+    return thresholds
 
 
 # Limits of one label

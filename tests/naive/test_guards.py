@@ -283,3 +283,53 @@ def test_limits_above_a_bound_and_with_weights() -> None:
     assert twin.limited_cut(LADDER_TRUTH, LADDER, twin.Limits(min_precision=0.95), sample_weight=weights) == 0.9
     masked = np.array([1, 1, 0]), np.array([0.5, -inf, -inf])
     assert twin.limited_cut(*masked, twin.Limits(min_recall=1.0)) == -inf
+
+
+# The guard for micro F
+
+
+def test_cuts_lie_at_scores_of_positives_one_in_a_twelfth_of_an_octave() -> None:
+    truth = np.array([[1, 0], [0, 1], [1, 0], [1, 1]])
+    scores = np.array([[0.9, 0.8], [0.95, 0.5], [0.5, -inf], [0.0, -inf]])
+    assert twin.cuts_of_positives(cells(truth, scores)) == [0.9, 0.5], "not at `missing`, nor where scores are masked"
+    assert twin.cuts_of_positives(cells(truth, scores), missing=0.5) == [0.9, 0.0]
+    assert twin.cuts_of_positives(cells(truth, scores), missing=0.5, keep_sparse=True) == [0.9]
+    many = np.arange(300.0, 0, -1)
+    assert twin.cuts_of_positives(cells(np.ones(300), many))[-2:] == [14.0, 1.0], "2 ** (98 / 12) is 287.4"
+
+
+def test_counts_begin_with_never() -> None:
+    tp, predicted, depth = twin.counts_at(cells([1, 1, 0], [0.9, 0.5, 0.7]), [0.9, 0.5])
+    assert tp.tolist() == [[0, 1, 2]]
+    assert predicted.tolist() == [[0, 1, 3]]
+    np.testing.assert_allclose(depth, [math.log(0.5), 0, math.log(3)])
+
+
+def test_mean_depth() -> None:
+    depth = np.array([0.0, 1.0, 3.0])  # widths 1, 3/2, 2
+    assert twin.mean_depth(np.zeros(3), depth, 4.0) == pytest.approx((1.5 * 1 + 2 * 3) / 4.5)
+    gain = np.array([0.0, math.log(2), 0.0])
+    assert twin.mean_depth(gain, depth, 1.0) == pytest.approx((3 * 1 + 2 * 3) / 6)
+    assert twin.mean_depth(gain, depth, 2.0) == pytest.approx((6 * 1 + 2 * 3) / 9)
+
+
+def test_a_row_is_decided_by_the_others() -> None:
+    """One positive at u = 1, one negative at u = 2: alone, each would be somewhere else."""
+    tp, predicted, depth = np.array([0.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 2.0])
+    ratio, no_prior = 0.5, np.zeros(3)
+    # Without the positive the gains are 0, 0, -.5; without the negative 0, .5, .5. Widths are 1.
+    low, high = math.exp(-0.5), math.exp(0.5)
+    without_positive = (1 + 2 * low) / (2 + low)
+    without_negative = (high + 2 * high) / (1 + 2 * high)
+    hits, decided = twin.decided_by_others(tp, predicted, no_prior, depth, ratio, 1.0)
+    assert hits == pytest.approx(min(without_positive, 1))
+    assert decided == pytest.approx(hits + without_negative - 1)
+
+
+def test_a_strong_prior_gives_all_labels_one_threshold() -> None:
+    rng = np.random.default_rng(0)
+    tp = np.concatenate([np.zeros((5, 1)), (rng.random((5, 20)) < np.linspace(0.9, 0, 20)).cumsum(axis=1)], axis=1)
+    predicted = np.tile(np.arange(21.0), (5, 1))
+    depth = np.append(math.log(0.5), np.log(5 * np.arange(1, 21)))
+    spread = [np.ptp(twin.pooled_depths(tp * k, predicted * k, depth, tp[:, -1].sum() * k, 1.0)) for k in (1, 100)]
+    assert spread[0] < spread[1], "with a hundred times as many rows each label has its own"

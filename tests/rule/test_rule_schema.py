@@ -16,10 +16,12 @@ SCHEMA = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read
 VALUES = [None, True, False, 0, 1, -1, 1.5, "", "a", "-inf", "a\0", [], [0], [-1], [None], [True], ["a", "a"], {}]
 KINDS = {
     "macro": "threshold_rule",
+    "cross-fitted": "threshold_rule",
     "fitted top k": "top_k_rule",
     "fitted regions": "region_rule",
     "fitted instance": "instance_rule",
     "isotonic": "calibrated_rule",
+    "isotonic, drawn": "calibrated_rule",
     "platt": "calibrated_rule",
 }
 
@@ -62,6 +64,8 @@ def beyond_a_schema(said: str) -> bool:
         "expected positions below",
         "names, expected",
         "values, expected",
+        "expected counts from 0 to",
+        "expected no more than these",
         "as label_names has",
         " rise",
         "as the calibrator is",

@@ -230,5 +230,5 @@ def test_a_calibrator_is_shown_in_brief() -> None:
     calibrator = thresholds.calibrate(rng.random(p.shape) < p, p, "platt", label_names=names)
     shown = repr(calibrator)
     assert len(shown) < 1000
-    assert shown.startswith("Calibrator(method='platt', pooled=False, label_names=('label 0', ")
+    assert shown.startswith("Calibrator(method='platt', by='shrink', label_names=('label 0', ")
     assert f"after=CalibrationMeasures(log_loss={calibrator.after.log_loss!r}, " in shown

@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.metrics import accuracy_score, f1_score, make_scorer
+from sklearn.metrics import accuracy_score, f1_score, make_scorer, precision_score, recall_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -207,6 +207,29 @@ def test_the_split_is_made_once(cv: Any) -> None:
     found = fitted(Recording(), NUMBERED, TWO, cv=cv, refit=False, random_state=None)
     assert not set(found.estimator_.rows_) & set(found.cv_results_["rows"])
     assert len(found.estimator_.rows_) == 30
+
+
+def test_the_report_on_labels_is_about_decisions_out_of_fold() -> None:
+    found = fitted(y=pd.DataFrame(Y, columns=NAMES))
+    scores, folds = found.cv_results_["y_score"], found.cv_results_["folds"]
+    decided = scores >= found.cv_results_["fold_thresholds"][folds]
+    table = found.label_report_.to_frame().set_index("name")
+    assert table.index.tolist() == NAMES
+    assert table["n_positives"].tolist() == Y.sum(axis=0).tolist()
+    assert table["predicted_positive"].tolist() == decided.sum(axis=0).tolist()
+    for name, measure in (("precision", precision_score), ("recall", recall_score), ("f", f1_score)):
+        assert table[name].tolist() == pytest.approx(measure(Y, decided, average=None), abs=1e-12)
+    assert table["threshold"].tolist() == found.thresholds_.tolist()
+    assert set(table["verdict"]) <= set(found.label_report_.verdicts.counts)
+    assert all(name in sentence for name, sentence in table["sentence"].items())
+
+
+def test_there_is_no_report_on_labels_with_weights_or_on_a_single_row() -> None:
+    with config_context(enable_metadata_routing=True):
+        weighted = OneVsRestClassifier(LogisticRegression().set_fit_request(sample_weight=True))
+        meta = MultilabelThresholdClassifierCV(weighted, cv=3).fit(X, Y, sample_weight=np.arange(len(X)))
+    assert meta.label_report_ is None
+    assert fitted(cv=[(np.arange(1, 150), [0])]).label_report_ is None
 
 
 def test_a_single_part_is_cross_fitted_over_folds_of_its_own() -> None:

@@ -511,7 +511,7 @@ def test_what_comes_back() -> None:
 )
 def test_words(options: Options, start: str, how: str) -> None:
     found = cross_fit(Y, S, random_state=0, **options)
-    first, second = str(found).splitlines()
+    first, second, verdicts = str(found).splitlines()
     assert first == (
         f"{start}in-sample {found.in_sample:.4f}, out of fold {found.out_of_fold:.4f} ({how}), optimism"
         f" {found.optimism:.4f}"
@@ -526,6 +526,144 @@ def test_words(options: Options, start: str, how: str) -> None:
     else:
         low, high = found.fold_thresholds.min(), found.fold_thresholds.max()
         assert second == f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
+    assert verdicts == found.verdicts.in_brief()
+
+
+# Which labels may be relied on
+
+
+def counted_by_hand(y_true: Array, decided: Array) -> list[list[int]]:
+    """True positives, predictions and positives of each label."""
+    return [(y_true & decided).sum(axis=0).tolist(), decided.sum(axis=0).tolist(), y_true.sum(axis=0).tolist()]
+
+
+@each_average
+def test_labels_are_diagnosed_by_the_decisions_out_of_fold(of: Options) -> None:
+    found = cross_fit(Y, S, cv=FOLDS, label_names=list("abcde"), **of)
+    decided, _ = held_out(Y, S, FOLDS, **of)
+    table = found.diagnosis.table
+    columns = [found.verdicts.table["tp"], table["predicted_positive"], table["n_positives"]]
+    assert [column.tolist() for column in columns] == counted_by_hand(Y, decided)
+    np.testing.assert_array_equal(table["threshold"], found.rule.thresholds)
+    assert table["name"].tolist() == list("abcde")
+    same_scores = diagnose(Y, S, found.rule).table
+    for name in ("auroc", "p_informative", "p_uninformative", "best_f"):
+        np.testing.assert_array_equal(table[name], same_scores[name])
+    assert not found.verdicts.on_own_rows
+    assert found.verdicts.beta == found.rule.beta
+
+
+def test_rows_that_no_fold_judges_say_nothing_of_labels() -> None:
+    judged = np.arange(N) % 3 > 0
+    folds = np.where(judged, FOLDS, -1)
+    found = cross_fit(Y, S, cv=pairs_of(folds))
+    decided, _ = held_out(Y, S, folds, guard="auto")
+    assert found.verdicts.n_samples == judged.sum()
+    counts = [found.verdicts.table[name].tolist() for name in ("tp", "predicted_positive", "n_positives")]
+    assert counts == counted_by_hand(Y[judged], decided[judged])
+    expected = diagnose(Y[judged], S[judged], found.rule).table["auroc"]
+    np.testing.assert_array_equal(found.diagnosis.table["auroc"], expected)
+
+
+def test_a_label_that_is_known_is_usable_and_one_that_is_not_is_not() -> None:
+    rng = np.random.default_rng(2)
+    truth = (rng.random((600, 2)) < 0.2).astype(np.uint8)
+    found = cross_fit(truth, rng.normal(size=truth.shape) + [6, 0] * truth)
+    assert found.verdicts.verdict.tolist() == ["usable", "useless"]
+    assert "2 labels: 1 usable" in str(found)
+
+
+def test_with_weights_nothing_is_said_of_labels() -> None:
+    """The tests are about rows, each of which counts once."""
+    found = cross_fit(Y, S, cv=FOLDS, sample_weight=weights("whole"))
+    assert found.diagnosis is found.verdicts is None
+    assert len(str(found).splitlines()) == 2
+
+
+def test_verdicts_can_be_left_out() -> None:
+    found = cross_fit(Y, S, cv=FOLDS, verdicts=False)
+    assert found.diagnosis is found.verdicts is None
+    assert found.rule.out_of_fold == cross_fit(Y, S, cv=FOLDS).rule.out_of_fold
+
+
+# Alternatives
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"average": "macro", "guard": "auto"}, [{"per_label": False, "guard": "auto"}]),
+        ({"average": "weighted", "guard": None}, [{"per_label": False}, {"guard": "auto"}]),
+        ({"average": "macro", "guard": None, "min_recall": 0.3}, [{"guard": "auto"}]),
+        ({"average": "macro", "guard": "shrink", "min_recall": 0.3}, []),
+        ({"average": "macro", "guard": None, "per_label": False}, []),
+        ({"average": "samples", "guard": "auto", "per_label": False}, []),
+    ],
+    ids=str,
+)
+@each_setting
+def test_alternatives_are_cross_fitted_over_the_same_folds(
+    options: Options, expected: list[Options], given: Options
+) -> None:
+    found = cross_fit(Y, S, cv=FOLDS, alternatives=True, **options, **given)
+    assert [dict(other.options) for other in found.alternatives] == expected
+    for other in found.alternatives:
+        alone = cross_fit(Y, S, cv=FOLDS, **options | given | dict(other.options))
+        assert other.out_of_fold == alone.out_of_fold
+        assert other.gain == other.out_of_fold - found.out_of_fold
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@each_setting
+def test_the_standard_error_of_a_gain_is_that_of_leaving_out_folds(average: str, given: Options) -> None:
+    options = {"average": average, "guard": None} | given
+    found = cross_fit(Y, S, cv=FOLDS, alternatives=True, **options)
+    separate, _ = held_out(Y, S, FOLDS, **options)
+    shared, _ = held_out(Y, S, FOLDS, per_label=False, **options)
+    gains = []
+    for k in range(4):
+        rest = np.not_equal(FOLDS, k)
+        of_rest = {name: value[rest] if name == "sample_weight" else value for name, value in given.items()}
+        gains.append(
+            scikit_learn(Y[rest], shared[rest], average, of_rest)
+            - scikit_learn(Y[rest], separate[rest], average, of_rest)
+        )
+    error = math.sqrt(3 / 4 * sum((gain - np.mean(gains)) ** 2 for gain in gains))
+    assert found.alternatives[0].standard_error == pytest.approx(error, rel=1e-9, abs=1e-15)
+
+
+def test_an_alternative_that_is_better_is_named() -> None:
+    """On few rows one threshold of comparable scores does better than many."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random((80, 40)) < 0.05).astype(np.uint8)
+    scores = rng.normal(size=truth.shape) + 2 * truth
+    found = cross_fit(truth, scores, "micro", guard=None, alternatives=True)
+    shared = found.alternatives[0]
+    assert found.better is shared
+    assert shared.gain > norm.isf(0.05) * shared.standard_error > 0
+    assert str(found).splitlines()[2] == (
+        f"one threshold for all labels reaches {shared.out_of_fold:.4f} out of fold, {shared.gain:.4f} more (standard"
+        f" error {shared.standard_error:.4f})"
+    )
+    back = cross_fit(truth, scores, "micro", guard=None, alternatives=False)
+    assert (back.better, back.alternatives) == (None, ())
+
+
+def test_an_alternative_that_is_worse_is_not_named() -> None:
+    rng = np.random.default_rng(0)
+    truth = (rng.random((2000, 4)) < 0.2).astype(np.uint8)
+    scores = np.array([1, 10, 100, 1000]) * (rng.normal(size=truth.shape) + 2 * truth)
+    found = cross_fit(truth, scores, "micro", guard=None, alternatives=True)
+    assert found.alternatives[0].gain < 0
+    assert found.better is None
+    assert "less (standard error" in found.alternatives[0].in_words()
+    assert "one threshold for all labels" not in str(found)
+
+
+def test_a_single_fold_has_no_standard_error() -> None:
+    found = cross_fit(Y, S, "micro", cv=[(np.arange(40), np.arange(40, N))], guard=None, alternatives=True)
+    assert math.isnan(found.alternatives[0].standard_error)
+    assert found.better is None
 
 
 # What it is for
@@ -697,6 +835,77 @@ def test_the_rule_keeps_the_figure_out_of_fold(tmp_path: Path) -> None:
     assert cross_fit(Y, S, random_state=np.int64(3)).rule.out_of_fold.to_dict()["random_state"] == 3
     assert fit_empirical(Y, S).out_of_fold is None
     assert "out of fold" not in str(fit_empirical(Y, S))
+
+
+@each_setting
+def test_the_rule_keeps_the_counts_of_each_label_out_of_fold(given: Options, tmp_path: Path) -> None:
+    """Of the rows that are judged alone, weights as they are."""
+    judged = np.arange(N) % 3 > 0
+    folds = np.where(judged, FOLDS, -1)
+    found = cross_fit(Y, S, cv=pairs_of(folds), **given)
+    decided, _ = held_out(Y, S, folds, guard="auto", **given)
+    w = judged * (np.ones(N) if given.get("sample_weight") is None else given["sample_weight"])
+    kept = found.rule.out_of_fold.by_label
+    assert kept.n_samples == pytest.approx(w.sum(), rel=1e-12)
+    for counts, cells in ((kept.tp, Y & decided), (kept.predicted, decided), (kept.positives, Y)):
+        np.testing.assert_allclose(counts, w @ cells, rtol=1e-12)
+    found.rule.save(tmp_path / "rule.json")
+    assert load_rule(tmp_path / "rule.json").out_of_fold == found.rule.out_of_fold
+
+
+def test_counts_without_weights_are_whole_numbers() -> None:
+    kept = cross_fit(Y, S, cv=FOLDS).rule.out_of_fold.by_label
+    assert kept.n_samples == N
+    assert kept.positives == tuple(Y.sum(axis=0).tolist())
+    assert {type(count) for counts in (kept.tp, kept.predicted, kept.positives) for count in counts} == {int}
+
+
+def test_a_file_of_before_has_no_counts_out_of_fold(tmp_path: Path) -> None:
+    rule = cross_fit(Y, S, cv=FOLDS).rule
+    values = rule.to_dict()
+    del values["out_of_fold"]["by_label"]
+    (tmp_path / "rule.json").write_text(json.dumps(values))
+    loaded = load_rule(tmp_path / "rule.json")
+    assert loaded.out_of_fold == dataclasses.replace(rule.out_of_fold, by_label=None)
+
+
+def test_counts_out_of_fold_stay_with_their_labels() -> None:
+    rule = cross_fit(Y, S, cv=FOLDS).rule
+    places = np.array([3, 0, 4, 1, 2])
+    moved = rule.reordered(places).out_of_fold
+    by_label = rule.out_of_fold.by_label
+    assert moved.by_label.tp == tuple(by_label.tp[k] for k in places)
+    assert moved.by_label.predicted == tuple(by_label.predicted[k] for k in places)
+    assert moved.by_label.positives == tuple(by_label.positives[k] for k in places)
+    assert moved.f == rule.out_of_fold.f
+    unknown = dataclasses.replace(rule.out_of_fold, by_label=None)
+    assert dataclasses.replace(rule, out_of_fold=unknown).reordered(places).out_of_fold == unknown
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("n_samples", 0, "n_samples is 0.0, expected a positive finite number"),
+        ("tp", [1, 2, 3, 4], r"predicted has 5 values, expected 4"),
+        ("predicted", [-1] * 5, r"predicted has -1, expected counts from 0 to 72"),
+        ("predicted", [73] * 5, r"predicted has 73, expected counts from 0 to 72"),
+        ("positives", ["1"] * 5, r"positives is '1', expected"),
+        ("tp", [72] * 5, r"tp has 72 with predicted \d+ and positives \d+, expected no more than these"),
+        ("tp", 3, r"tp is 3, expected a list"),
+    ],
+)
+def test_a_file_with_bad_counts_out_of_fold_is_refused(name: str, value: object, message: str, tmp_path: Path) -> None:
+    values = cross_fit(Y, S, cv=FOLDS).rule.to_dict()
+    values["out_of_fold"]["by_label"][name] = value
+    (tmp_path / "rule.json").write_text(json.dumps(values))
+    with pytest.raises(InputError, match=message):
+        load_rule(tmp_path / "rule.json")
+
+
+def test_counts_of_another_number_of_labels_are_refused() -> None:
+    kept = cross_fit(Y[:, :3], S[:, :3], cv=FOLDS).rule.out_of_fold
+    with pytest.raises(InputError, match=r"^tp has 3 values, expected 5$"):
+        dataclasses.replace(fit_empirical(Y, S), out_of_fold=kept)
 
 
 def test_changed_thresholds_have_no_figure_out_of_fold() -> None:

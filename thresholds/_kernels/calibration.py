@@ -13,12 +13,17 @@ from thresholds._kernels._jit import kernel
 
 # Loss; its first, then its second derivatives.
 Slopes = tuple[float, float, float, float, float, float]
+# A line a x + b; the first derivatives of its loss by a and b, then the second ones.
+Line = tuple[float, float, float, float, float, float, float]
+# Where a and b are expected, then the precision of that: of a and a, a and b, b and b.
+Prior = tuple[float, float, float, float, float]
 
 _MOST_STEPS = 100
 _SHORTEST_STEP = 1e-10  # that is tried, as a part of Newton's
 _LEAST_GAIN = 1e-10  # A Newton step that promises less, relative to the loss, is the last.
 _RIDGE = 1e-12  # relative to the second derivatives, which may not have an inverse
 _LEAST_SHARE = 1e-4  # of the promised gain that a step must keep
+_NO_PRIOR = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @kernel
@@ -62,44 +67,66 @@ def _newton(
     x: Floats,
     truth: Bytes,
     weights: Ints,
-    high: float,
-    low: float,
-    b: float,
-) -> tuple[float, float]:
-    """Return a and b of least log-loss, from a = 0: Newton's method."""
-    a = 0.0
+    targets: tuple[float, float],
+    line: tuple[float, float],
+    prior: Prior,
+) -> Line:
+    """Return a and b of least log-loss, and its derivatives there: Newton's method from `line`.
+
+    What is least is the loss plus half of (d_a, d_b) precision (d_a, d_b)', where d is the distance
+    from the mean of the prior; the derivatives are those of the loss alone. `targets` are those of
+    positives and of negatives.
+    """
+    high, low = targets
+    a, b = line
+    mean_a, mean_b, own_aa, own_ab, own_bb = prior
     loss, by_a, by_b, by_aa, by_ab, by_bb = _loss_and_slopes(x, truth, weights, high, low, a, b)
     for _ in range(_MOST_STEPS):
-        # The step that solves the two equations, and the gain that it promises.
+        # The two equations; their matrix may not have an inverse.
+        off_a, off_b = a - mean_a, b - mean_b
+        total = loss + _half_square(off_a, off_b, own_aa, own_ab, own_bb)
+        slope_a = by_a + own_aa * off_a + own_ab * off_b
+        slope_b = by_b + own_ab * off_a + own_bb * off_b
         ridge = _RIDGE * (by_aa + by_bb)
-        by_aa, by_bb = by_aa + ridge, by_bb + ridge
-        determinant = by_aa * by_bb - by_ab * by_ab
+        all_aa, all_ab, all_bb = by_aa + ridge + own_aa, by_ab + own_ab, by_bb + ridge + own_bb
+        determinant = all_aa * all_bb - all_ab * all_ab
         if not determinant > 0:
             break
-        step_a = (by_ab * by_b - by_bb * by_a) / determinant
-        step_b = (by_ab * by_a - by_aa * by_b) / determinant
-        promised = -(by_a * step_a + by_b * step_b)
-        if promised <= _LEAST_GAIN * loss:
-            return a + step_a, b + step_b
+
+        # The step that solves them, and the gain that it promises.
+        step_a = (all_ab * slope_b - all_bb * slope_a) / determinant
+        step_b = (all_ab * slope_a - all_aa * slope_b) / determinant
+        promised = -(slope_a * step_a + slope_b * step_b)
+        if promised <= _LEAST_GAIN * total:
+            a, b = a + step_a, b + step_b
+            by_a += by_aa * step_a + by_ab * step_b
+            by_b += by_ab * step_a + by_bb * step_b
+            break
 
         # The step is halved until the loss falls.
         size = 1.0
         while size >= _SHORTEST_STEP:
-            at = _loss_and_slopes(
-                x, truth, weights, high, low, a + size * step_a, b + size * step_b
-            )
-            if at[0] < loss - _LEAST_SHARE * size * promised:
+            next_a, next_b = a + size * step_a, b + size * step_b
+            at = _loss_and_slopes(x, truth, weights, high, low, next_a, next_b)
+            squares = _half_square(next_a - mean_a, next_b - mean_b, own_aa, own_ab, own_bb)
+            if at[0] + squares < total - _LEAST_SHARE * size * promised:
                 break
             size /= 2
         if size < _SHORTEST_STEP:
             break
         a, b = a + size * step_a, b + size * step_b
         loss, by_a, by_b, by_aa, by_ab, by_bb = at
-    return a, b
+    return a, b, by_a, by_b, by_aa, by_ab, by_bb
 
 
 @kernel
-def _standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
+def _half_square(a: float, b: float, by_aa: float, by_ab: float, by_bb: float) -> float:
+    """Return half of the square of (a, b) in the measure of a matrix."""
+    return 0.5 * (by_aa * a * a + 2 * by_ab * a * b + by_bb * b * b)
+
+
+@kernel
+def standardise(x: Floats, weights: Ints) -> tuple[float, float, float]:
     """Replace finite values by (x / scale - centre) / spread, in place, and return the three.
 
     The spread is 0 if all are equal. The scale is a power of two, so that nothing is lost, and
@@ -180,10 +207,11 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
         low = smoothing / (negative + 2 * smoothing)
 
         # The curve; of values that are all equal a constant, the mean of the targets.
-        scale, centre, spread = _standardise(values, own)
+        scale, centre, spread = standardise(values, own)
         if spread > 0:
             start = math.log((positive + smoothing) / (negative + smoothing))
-            a, curves[3, g] = _newton(values, value_truth, own, high, low, start)
+            line = _newton(values, value_truth, own, (high, low), (0.0, start), _NO_PRIOR)
+            a, curves[3, g] = line[0], line[1]
             if a != 0:
                 curves[0, g], curves[1, g], curves[2, g] = scale, centre, a / spread
         elif positive + negative > 0:
@@ -191,6 +219,33 @@ def fit_logistic(starts: Ints, x: Floats, truth: Bytes, weights: Ints, smoothing
             no = positive * smoothing / (positive + 2 * smoothing) + negative * (1 - low)
             curves[3, g] = math.log(yes / no)
     return curves
+
+
+@kernel
+def pull_lines(
+    starts: Ints,
+    x: Floats,
+    truth: Bytes,
+    weights: Ints,
+    targets: tuple[float, float],
+    lines: Floats,
+    prior: Floats,
+) -> Floats:
+    """Fit truth ~ sigmoid(a x + b) to each group of cells, pulled towards a common line.
+
+    `lines` (2, n_groups) are a and b to start from; `prior` (5,) is the mean of a and of b, and the
+    precision, in the unit of the weights, of a and a, a and b, b and b. `targets` are those of
+    positives and of negatives. Returns a, b and the derivatives of the loss there by a, b, a and a, a
+    and b, b and b, (7, n_groups). Values that are not finite are left out.
+    """
+    pulled = np.zeros((7, starts.size - 1))
+    about = (prior[0], prior[1], prior[2], prior[3], prior[4])
+    for g in range(starts.size - 1):
+        first, last = starts[g], starts[g + 1]
+        own = weights if weights.size == 0 else weights[first:last]
+        start = (lines[0, g], lines[1, g])
+        pulled[:, g] = _newton(x[first:last], truth[first:last], own, targets, start, about)
+    return pulled
 
 
 @kernel

@@ -9,11 +9,12 @@ long. Probabilities are folded at 1/2, so that bins are as fine towards 1 as tow
 1e-6.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints, Keys, Weights
+from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys, Weights
 from thresholds._kernels._jit import kernel
 
 _DIGIT_BITS = 11
@@ -174,6 +175,106 @@ def count_at_keys(
         counts[2, j] = tied
         counts[3, j] = tp_tied
     return counts
+
+
+@kernel
+def counts_at_cuts(
+    starts: Ints,
+    keys: Keys,
+    positive_weights: Weights,
+    weights: Ints,
+    cuts: Keys,
+) -> Ints:
+    """Return true positives and weight of each label at or above each cut, (2, n_labels, n_cuts); cuts rise."""
+    n_labels = starts.size - 1
+    counts = np.zeros((2, n_labels, cuts.size), np.int64)
+    for j in range(n_labels):
+        for i in range(starts[j], starts[j + 1]):
+            # The number of cuts at or below the score, without a branch that depends on it.
+            n, rest = np.int64(0), np.int64(cuts.size)
+            while rest > 0:
+                half = (rest + 1) // 2
+                n += half if cuts[n + half - 1] <= keys[i] else 0
+                rest -= half
+            if n > 0:
+                counts[0, j, n - 1] += positive_weights[i]
+                counts[1, j, n - 1] += 1 if weights.size == 0 else weights[i]
+
+        # What lies between two cuts becomes what lies above the lower one.
+        for k in range(cuts.size - 1, 0, -1):
+            counts[0, j, k - 1] += counts[0, j, k]
+            counts[1, j, k - 1] += counts[1, j, k]
+    return counts
+
+
+@kernel
+def pooled_depths(
+    tp: AnyFloats,
+    predicted: AnyFloats,
+    depth: Floats,
+    width: Floats,
+    prior: Floats,
+    ratio: float,
+    n_sharpnesses: int,
+) -> tuple[Floats, Floats]:
+    """Return each label's mean depth under exp(sharpness (tp - ratio predicted + prior)), (n_labels, n_pairs).
+
+    Depths rise with the cuts; sharpnesses are 1, 2, 4 and so on, the pairs those of a prior (n_priors,
+    n_cuts) and a sharpness. The other result, (2, n_pairs), has the tp and predictions of all rows if
+    each is decided by the mean that it has without itself.
+    """
+    n_labels, n_cuts = tp.shape
+    n_pairs = prior.shape[0] * n_sharpnesses
+    means = np.empty((n_labels, n_pairs))
+    left_out = np.zeros((2, n_pairs))
+    density = np.empty(n_cuts)
+    for j in range(n_labels):
+        for p in range(prior.shape[0]):
+            # exp of the gain, 1 at its highest.
+            highest = -np.inf
+            for k in range(n_cuts):
+                density[k] = float(tp[j, k]) - ratio * float(predicted[j, k]) + prior[p, k]
+                highest = max(highest, density[k])
+            for k in range(n_cuts):
+                density[k] = math.exp(density[k] - highest)
+
+            for s in range(n_sharpnesses):
+                # Twice as sharp is squared.
+                total, moment = 0.0, 0.0
+                for k in range(n_cuts):
+                    if s > 0:
+                        density[k] *= density[k]
+                    total += width[k] * density[k]
+                    moment += width[k] * density[k] * depth[k]
+                pair = p * n_sharpnesses + s
+                means[j, pair] = moment / total
+
+                # Leave out the cells between two cuts, from the lowest up: without a positive the lower
+                # cuts are less likely, without a negative more.
+                sharpness = 2.0**s
+                without_positive = math.exp(-sharpness * (1.0 - ratio))
+                without_negative = math.exp(sharpness * ratio)
+                total_below, moment_below = 0.0, 0.0
+                for k in range(n_cuts - 1, 0, -1):
+                    total_below += width[k] * density[k]
+                    moment_below += width[k] * density[k] * depth[k]
+                    n_tp = float(tp[j, k]) - float(tp[j, k - 1])
+                    n_fp = float(predicted[j, k]) - float(predicted[j, k - 1]) - n_tp
+                    gap = depth[k] - depth[k - 1]
+                    if n_tp > 0:
+                        mean = (moment - moment_below + without_positive * moment_below) / (
+                            total - total_below + without_positive * total_below
+                        )
+                        share = min(max((mean - depth[k - 1]) / gap, 0.0), 1.0)
+                        left_out[0, pair] += n_tp * share
+                        left_out[1, pair] += n_tp * share
+                    if n_fp > 0:
+                        mean = (moment - moment_below + without_negative * moment_below) / (
+                            total - total_below + without_negative * total_below
+                        )
+                        share = min(max((mean - depth[k - 1]) / gap, 0.0), 1.0)
+                        left_out[1, pair] += n_fp * share
+    return means, left_out
 
 
 # Bins: the upper bits of a float32.

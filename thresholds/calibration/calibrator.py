@@ -13,16 +13,25 @@ from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Dense, Floats, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
-from thresholds.calibration.cells import cells_of
+from thresholds.calibration.cells import Cells, cells_of
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
-from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves
+from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, weight_of_row
+from thresholds.calibration.stretched import StretchedCurves, fit_stretched
 from thresholds.data.problem import Problem
 from thresholds.rule.base import in_brief, in_kind
 
 Method = Literal["isotonic", "platt"]
+By = Literal["shrink", "label", "pooled"]
 METHODS: tuple[Method, ...] = ("isotonic", "platt")
+BYS: tuple[By, ...] = ("shrink", "label", "pooled")
+
+_CURVES: dict[By, str] = {
+    "shrink": "one curve for each of {} labels, drawn towards that of all",
+    "label": "one curve for each of {} labels",
+    "pooled": "one curve for all {} labels",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +41,8 @@ class Calibrator:
     Attributes
     ----------
     method : "isotonic" or "platt"
-    pooled : whether all labels share one curve
+    by : "shrink", "label" or "pooled": whether curves are drawn towards a common one, stand alone, or are one
+        Of a single label "shrink" is "label".
     label_names : tuple of str, or None
     missing : the score of an entry that a sparse matrix leaves out
     absent : float64 (n_labels,), the probability of such an entry
@@ -41,7 +51,7 @@ class Calibrator:
     """
 
     method: Method
-    pooled: bool
+    by: By
     label_names: tuple[str, ...] | None
     missing: float
     absent: Floats
@@ -123,7 +133,7 @@ class Calibrator:
         >>> from scipy import sparse
         >>> from thresholds.calibration import calibrate
         >>> scores = sparse.csr_array([[0.9, 0.0], [0.0, 0.8], [0.0, 0.7], [0.6, 0.0]])
-        >>> calibrator = calibrate([[1, 0], [0, 1], [1, 0], [1, 0]], scores)
+        >>> calibrator = calibrate([[1, 0], [0, 1], [1, 0], [1, 0]], scores, by="label")
         >>> calibrator.absent
         array([0.5, 0. ])
         >>> calibrator.tail(scores, powers=2)
@@ -150,8 +160,7 @@ class Calibrator:
 
     def __str__(self) -> str:
         """Say what was fitted, and what it did to log-loss and reliability."""
-        curves = "one curve for all" if self.pooled else "one curve for each of"
-        lines = [f"{self.method} calibration, {curves} {self.n_labels} labels"]
+        lines = [f"{self.method} calibration, {_CURVES[self.by].format(self.n_labels)}"]
         for name, word in (("log_loss", "log-loss"), ("reliability", "reliability")):
             before = getattr(self.before, name)
             after = getattr(self.after, name)
@@ -228,7 +237,7 @@ def calibrate(
     y_true: object,
     y_score: object,
     method: Method = "isotonic",
-    pooled: bool = False,
+    by: By = "shrink",
     *,
     sample_weight: object = None,
     missing: float = 0.0,
@@ -244,19 +253,23 @@ def calibrate(
     y_score : same shape, real scores of any scale, dense or scipy.sparse
         `-inf` marks a masked cell: left out of the fit, with probability 0.
     method :
-        "isotonic" (default): the rising curve of least squares, which needs many positives. On this data the
-        probability of a score is exactly the share of positives (by weight) in its block, so that cells of equal score
-        get the same.
-        "platt": sigmoid(a x + b), for labels with few positives. x is the logit of the score if all scores lie in
-        [0, 1], else the score. a and b have maximum likelihood with Platt's smoothed targets.
-    pooled :
-        False (default): a curve for each label.
-        True: one curve for all labels, fitted to all cells together.
+        "isotonic" (default): a rising curve of any form, that of least squares.
+        "platt": sigmoid(a x + b). x is the logit of the score if all scores lie in [0, 1], else the score. a and b
+        have maximum likelihood with Platt's smoothed targets.
+    by :
+        "shrink" (default): a curve for each label, drawn towards that of all labels, the more so the fewer positives
+        the label has, and the more alike labels are. "platt": a and b have a normal distribution over labels, which is
+        fitted to the same cells. "isotonic": the curve of all labels, whose logit is stretched by a >= 0 and shifted by
+        b in the same way, for each label.
+        "label": a curve for each label, from its own cells alone, which takes many positives. "isotonic": on this data
+        the probability of a score is exactly the share of positives (by weight) in its block.
+        "pooled": one curve for all labels, fitted to all cells together.
     sample_weight : (n_samples,) non-negative; a weight of 2 counts like the row twice, 0 like no row
     missing : score of the entries that a sparse `y_score` leaves out
         Cells of exactly this score, stored or not, dense or sparse, are a group of their own.
         "isotonic": as are all cells of equal score.
-        "platt": they get the share of positives among them, and are no part of the curve.
+        "platt": they get the share of positives among them, and are no part of the curve. With "shrink", that share is
+        drawn towards the one of all labels.
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
@@ -265,8 +278,11 @@ def calibrate(
     -------
     Calibrator
         Its `transform` gives probabilities, never NaN.
-        1. A label without positives gets 0 ("isotonic"), or about 1 / (number of cells + 2) ("platt").
-        2. A label whose cells are all masked gets 0.
+        1. Cells of one label and of equal score get the same probability. A higher score never gets a lower one by
+           "isotonic"; by "platt" it does where the label's positives score lower than the rest.
+        2. A label without positives gets the curve of the others, lowered the more, the more negatives it has
+           ("shrink"). By itself it gets 0 ("isotonic"), or about 1 / (number of cells + 2) ("platt").
+        3. A label whose cells are all masked gets 0.
 
     Raises
     ------
@@ -275,8 +291,15 @@ def calibrate(
 
     Notes
     -----
-    Isotonic probabilities of the data of the fit hold the empirical optimum: the best F-beta of a label, F, is that of
-    predicting p >= F / (1 + b^2) (Lipton et al. 2013, corollary 5.2, in its empirical form).
+    Isotonic probabilities of the data of the fit hold the empirical optimum with `by="label"`: the best F-beta of a
+    label, F, is that of predicting p >= F / (1 + b^2) (Lipton et al. 2013, corollary 5.2, in its empirical form). That
+    is about the data of the fit alone. On new rows "shrink" is better on average (docs/probabilities.md), but however
+    many positives a label has, its isotonic curve keeps the form that all labels have together: "label" suits labels
+    with many positives whose forms differ.
+
+    How "shrink" is fitted, in short: given the mean and the covariance of (a, b) over labels, those of each label are
+    the mode of their posterior; given these, mean and covariance have the highest marginal likelihood (Laplace's
+    approximation), where one label more, with the curve of all cells together, keeps the covariance from 0.
 
     In "platt", exact 0 (where it is not `missing`) and 1 have the logit of the numbers next to them in the dtype of
     the scores.
@@ -285,21 +308,22 @@ def calibrate(
     ----------
     Zadrozny and Elkan 2002, "Transforming classifier scores into accurate multiclass probability estimates"; Platt
     1999, "Probabilistic outputs for support vector machines"; Lin, Lin and Weng 2007, "A note on Platt's
-    probabilistic outputs for support vector machines".
+    probabilistic outputs for support vector machines"; Morris 1983, "Parametric empirical Bayes inference: theory and
+    applications", section 1.
 
     Examples
     --------
     >>> from thresholds.calibration import calibrate
     >>> y_true = [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> y_score = [[0.9, 0.2], [0.6, 0.1], [0.7, 0.4], [0.1, 0.3]]
-    >>> calibrate(y_true, y_score).transform(y_score)
+    >>> calibrate(y_true, y_score, by="label").transform(y_score)
     array([[1. , 0. ],
            [0.5, 0. ],
            [0.5, 1. ],
            [0. , 0. ]])
     """
     _checks.option(method, "method", METHODS)
-    pooled = _checks.option(pooled, "pooled", (True, False))
+    _checks.option(by, "by", BYS)
     problem = Problem.of(
         y_true,
         y_score,
@@ -310,16 +334,10 @@ def calibrate(
     )
     cells = cells_of(problem, n_jobs)
 
-    # The curves, of all cells together or of each label.
-    groups = cells.pooled() if pooled else cells
-    by_group: IsotonicCurves | LogisticCurves
-    if method == "isotonic":
-        by_group = fit_isotonic(groups, n_jobs, progress)
-    else:
-        by_group = fit_logistic_curves(
-            groups, problem.missing, problem.scores.dtype, problem.unit, n_jobs, progress
-        )
-    curves = Curves(by_group, pooled)
+    # A single label has no others to lean on.
+    if by == "shrink" and problem.n_labels == 1:
+        by = "label"
+    curves = Curves(_fit(problem, cells, method, by, n_jobs, progress), pooled=by == "pooled")
 
     # What they do to these cells, and to an absent one of each label.
     are_shares = bool(np.all((cells.scores >= 0) & (cells.scores <= 1)))
@@ -328,11 +346,37 @@ def calibrate(
     absent = curves.of_cells(one_each, np.full(problem.n_labels, problem.missing))  # (n_labels,)
     return Calibrator(
         method=method,
-        pooled=pooled,
+        by=by,
         label_names=problem.label_names,
         missing=problem.missing,
         absent=absent,
         before=measure(cells, n_jobs) if are_shares else UNKNOWN,
         after=measure(cells._replace(scores=probabilities), n_jobs),
         _curves=curves,
+    )
+
+
+def _fit(
+    problem: Problem,
+    cells: Cells,
+    method: Method,
+    by: By,
+    n_jobs: int | None,
+    progress: bool,
+) -> IsotonicCurves | LogisticCurves | StretchedCurves:
+    """Fit curves to the cells of a problem: of all cells together or of each label."""
+    groups = cells.pooled() if by == "pooled" else cells
+    leaning = by == "shrink"
+    if method == "isotonic" and leaning:
+        return fit_stretched(cells, weight_of_row(problem.unit), n_jobs, progress)
+    if method == "isotonic":
+        return fit_isotonic(groups, n_jobs, progress)
+    return fit_logistic_curves(
+        groups,
+        problem.missing,
+        problem.scores.dtype,
+        problem.unit,
+        n_jobs,
+        progress,
+        leaning=leaning,
     )

@@ -8,14 +8,15 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds.calibration.cells import map_labels
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.platt import LogisticCurves
+from thresholds.calibration.stretched import StretchedCurves
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Curves:
     """Fitted curves; `-inf` has probability 0."""
 
-    by_group: IsotonicCurves | LogisticCurves
-    pooled: bool
+    by_group: IsotonicCurves | LogisticCurves | StretchedCurves
+    pooled: bool  # one curve for all labels
 
     @property
     def of_shares(self) -> bool:

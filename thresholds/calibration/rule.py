@@ -36,7 +36,7 @@ class CalibratedRule(Rule):
     >>> rule = thresholds.CalibratedRule(thresholds.calibrate(truth, scores, "platt"), thresholds.InstanceRule())
     >>> rule.predict([[1.5, -2.5], [-2.5, 0.3]])
     array([[1, 0],
-           [1, 1]], dtype=uint8)
+           [0, 1]], dtype=uint8)
     """
 
     calibrator: Calibrator

@@ -11,15 +11,17 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
-from thresholds.calibration.calibrator import METHODS, Calibrator
+from thresholds.calibration.calibrator import BYS, METHODS, By, Calibrator
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import CalibrationMeasures
 from thresholds.calibration.platt import LogisticCurves
+from thresholds.calibration.stretched import StretchedCurves
 from thresholds.rule.saving import from_json, refuse_unknown, to_json
 
-_FIELDS = ("method", "pooled", "label_names", "missing", "absent", "before", "after", "curves")
+_FIELDS = ("method", "label_names", "missing", "absent", "before", "after", "curves")
 _KNOTS = ("scores", "probabilities")
+_STRETCH = ("slope", "intercept")
 _LINE = ("scale", "centre", "slope", "intercept")  # the rows of `LogisticCurves.curves`
 
 
@@ -27,7 +29,7 @@ def to_values(calibrator: Calibrator) -> dict[str, Any]:
     """Return a calibrator as plain values."""
     values = {
         "method": calibrator.method,
-        "pooled": calibrator.pooled,
+        "by": calibrator.by,
         "label_names": None if calibrator.label_names is None else list(calibrator.label_names),
         "missing": to_json(calibrator.missing),
         "absent": calibrator.absent.tolist(),
@@ -37,6 +39,9 @@ def to_values(calibrator: Calibrator) -> dict[str, Any]:
     curves = calibrator._curves.by_group
     if isinstance(curves, IsotonicCurves):
         return values | {"curves": _written_knots(curves)}
+    if isinstance(curves, StretchedCurves):
+        lines = _written_stretches(curves)
+        return values | {"curves": _written_knots(curves.common), "stretches": lines}
     return values | {
         "curves": _written_lines(curves),
         "limits": None if curves.limits is None else list(curves.limits),
@@ -47,8 +52,10 @@ def from_values(values: object) -> Calibrator:
     """Build a calibrator from what `to_values` gave, checked as what comes from a file must be."""
     values = _an_object(values, "calibrator")
     method = _checks.option(values["method"], "method", METHODS)
-    refuse_unknown(values, _FIELDS if method == "isotonic" else (*_FIELDS, "limits"))
-    pooled = _checks.option(values["pooled"], "pooled", (True, False))
+    by = _read_by(values)
+    is_stretched = method == "isotonic" and by == "shrink"
+    own = ["limits"] if method == "platt" else ["stretches"] if is_stretched else []
+    refuse_unknown(values, (*_FIELDS, "pooled" if "pooled" in values else "by", *own))
     absent = _numbers(values["absent"], "absent", _checks.share)  # (n_labels,)
     if not absent.size:
         raise InputError("absent is [], expected a probability for each label")
@@ -59,24 +66,34 @@ def from_values(values: object) -> Calibrator:
     missing = _checks.missing(from_json(values["missing"]), np.dtype(np.float64))
 
     groups = [_an_object(group, "curves") for group in _checks.a_list(values["curves"], "curves")]
-    n_groups = 1 if pooled else absent.size
+    n_groups = 1 if by == "pooled" or is_stretched else absent.size
     if len(groups) != n_groups:
         raise InputError(f"curves has {len(groups)} values, expected {n_groups}")
-    curves = (
-        _read_knots(groups)
-        if method == "isotonic"
-        else _read_lines(groups, values["limits"], missing)
-    )
+    curves: IsotonicCurves | LogisticCurves | StretchedCurves
+    if is_stretched:
+        curves = StretchedCurves(_read_knots(groups), _read_stretches(values, absent.size))
+    elif method == "isotonic":
+        curves = _read_knots(groups)
+    else:
+        curves = _read_lines(groups, values["limits"], missing)
     return Calibrator(
         method=method,
-        pooled=pooled,
+        by=by,
         label_names=names,
         missing=missing,
         absent=absent,
         before=_read_measures(values["before"], "before"),
         after=_read_measures(values["after"], "after"),
-        _curves=Curves(curves, pooled),
+        _curves=Curves(curves, pooled=by == "pooled"),
     )
+
+
+def _read_by(values: Mapping[str, Any]) -> By:
+    """Return whose curves they are; in older files `pooled` says it."""
+    if "pooled" not in values:
+        by: By = _checks.option(values["by"], "by", BYS)
+        return by
+    return "pooled" if _checks.option(values["pooled"], "pooled", (True, False)) else "label"
 
 
 def _written_knots(curves: IsotonicCurves) -> list[dict[str, list[float]]]:
@@ -114,6 +131,34 @@ def _read_knots(groups: list[Mapping[str, Any]]) -> IsotonicCurves:
     return IsotonicCurves(offsets, np.concatenate(scores), np.concatenate(probabilities))
 
 
+def _written_stretches(curves: StretchedCurves) -> list[dict[str, Any]]:
+    """Return the slope and the intercept of each label."""
+    return [
+        {"slope": slope, "intercept": to_json(intercept)}
+        for slope, intercept in curves.lines.T.tolist()
+    ]
+
+
+def _read_stretches(values: Mapping[str, Any], n_labels: int) -> Floats:
+    """Return the slope and the intercept (2, n_labels) of each label."""
+    lines = []
+    for line in _checks.a_list(values["stretches"], "stretches"):
+        line = _an_object(line, "stretches")
+        refuse_unknown(line, _STRETCH)
+        slope = _checks.finite(line["slope"], "slope")
+        if slope < 0:
+            raise InputError(f"slope is {slope}, expected a number of at least 0")
+        lines.append((slope, _read_intercept(line["intercept"])))
+    if len(lines) != n_labels:
+        raise InputError(f"stretches has {len(lines)} values, expected {n_labels}")
+    return np.array(lines).T
+
+
+def _read_intercept(value: object) -> float:
+    """Return an intercept; -inf stands for a label that is never probable."""
+    return -math.inf if value == "-inf" else _checks.finite(value, "intercept")
+
+
 def _written_lines(curves: LogisticCurves) -> list[dict[str, Any]]:
     """Return the parameters of each group, and the probability of its cells that are `missing`."""
     columns = zip(*curves.curves.tolist(), curves.at_missing.tolist(), strict=True)
@@ -134,13 +179,12 @@ def _read_lines(groups: list[Mapping[str, Any]], limits: object, missing: float)
     lines, at_missing = [], []
     for group in groups:
         refuse_unknown(group, (*_LINE, "missing"))
-        intercept = group["intercept"]
         lines.append(
             (
                 _checks.positive(group["scale"], "scale"),
                 _checks.finite(group["centre"], "centre"),
                 _checks.finite(group["slope"], "slope"),
-                -math.inf if intercept == "-inf" else _checks.finite(intercept, "intercept"),
+                _read_intercept(group["intercept"]),
             )
         )
         at_missing.append(_checks.share(group["missing"], "missing"))

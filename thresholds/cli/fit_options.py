@@ -39,9 +39,9 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
             continue
         settings["help"] = about["help"]
         if default is not None:
-            settings["help"] += f" (default: {_as_word(default)})"
+            settings["help"] += f" (default: {as_word(default)})"
         if about["choices"]:
-            choices = [_as_word(choice) for choice in about["choices"]]
+            choices = [as_word(choice) for choice in about["choices"]]
             command.add_argument(flag(name), choices=choices, **settings)
         elif name == "n_jobs":
             command.add_argument(flag(name), type=int, metavar="N", **settings)
@@ -76,7 +76,7 @@ def refuse_unused(
         raise InputError(f"{flag(name)} is {value} with {beside}, which has no use for it")
 
 
-def _as_word(value: object) -> str:
+def as_word(value: object) -> str:
     """Return a value as it is written on the command line."""
     if value is None:
         return _NONE

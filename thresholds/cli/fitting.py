@@ -2,91 +2,74 @@
 
 import argparse
 import inspect
-import shlex
+import os
 import sys
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
-from thresholds.cli import fit_options, printing, reading
+from thresholds.cli import fit_options, fit_report, reading
+from thresholds.cli.fit_report import Fitted
 from thresholds.data.folds import N_SPLITS
-from thresholds.results import counted
 
 if TYPE_CHECKING:
+    from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis
     from thresholds.files import LabelledFile
     from thresholds.rule import Rule, ThresholdRule
+    from thresholds.validation.cross_fit import CrossFit
 
 # Options of a fit on labels alone, with what they usually are.
-_OF_LABELS = {"missing": 0.0, "cv": None, "groups": None}
+_OF_LABELS = {"missing": 0.0, "cv": None, "groups": None, "alternatives": False}
+
+# Cells, rows times labels, up to which other rules are tried without being asked for: with more of them it takes long,
+# and a threshold for each label is seldom worse than a shared one.
+_FEW = 4_000_000
 
 
 def fit(options: argparse.Namespace) -> None:
     """Fit a rule on rows of a file and save it."""
-    if options.expected:
-        _on_expectation(options)
-    else:
-        _on_labels(options)
+    fitted = _on_expectation(options) if options.expected else _on_labels(options)
+
+    # All text is made before the rule is saved, and only then printed.
+    write = fit_report.as_json if options.json else fit_report.as_text
+    text = write(fitted, options)
+    _with_source(fitted, options).save(options.output)
+    print(text)
 
 
-def _on_labels(options: argparse.Namespace) -> None:
-    """Fit a rule on labels, and say what to expect of it on other rows."""
+def _on_labels(options: argparse.Namespace) -> Fitted:
+    """Fit a rule on labels, and find out what to expect of it on other rows."""
     if options.exact:
         raise InputError("--exact is given without --expected, expected both")
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
-    rule, about_folds = _fitted(options, data, rows, truth, scores)
-
-    # What to say of it.
-    lines = [f"{reading.title(data)}\nfitted on {which}\n{rule}", about_folds]
-    if rule.guard_report is not None:
-        lines.append(str(rule.guard_report).splitlines()[0])
-    n_unsupported = int(rule.unsupported.sum())
-    if n_unsupported:
-        lines.append(f"{counted(n_unsupported, 'label')} without positives in these rows")
-    warning = _warning(_diagnosed(truth, scores, rule), options, labelled=True)
-    printing.saved(rule, options.output, lines, warning)
+    rule, found = _fitted(options, data, rows, truth, scores)
+    diagnosis = _diagnosed(truth, scores, rule) if found is None else found.diagnosis
+    return Fitted(data, which, rule, found, diagnosis)
 
 
-def _diagnosed(truth: Matrix | None, scores: Matrix, rule: "Rule") -> str:
-    """Name the labels to look at, on the rows of the fit: by labels if there are any, else by the model's belief."""
+def _diagnosed(
+    truth: Matrix | None, scores: Matrix, rule: "Rule"
+) -> "Diagnosis | ExpectedDiagnosis | None":
+    """Diagnose a rule on the rows of the fit: by labels if there are any, else by the model's belief."""
     from thresholds.diagnosis import diagnose, diagnose_expected
     from thresholds.rule import ThresholdRule
 
     if not isinstance(rule, ThresholdRule):
-        return ""
+        return None
     if truth is None:
-        return diagnose_expected(scores, rule).in_brief()
-    return diagnose(truth, scores, rule, progress=sys.stderr.isatty()).in_brief()
-
-
-def _warning(diagnosis: str, options: argparse.Namespace, labelled: bool) -> list[str]:
-    """Say what is to be looked at, and how: by a command that reads the same scores and truth."""
-    if not diagnosis:
-        return []
-    if not labelled:
-        return [diagnosis, "for more: thresholds.diagnose_expected, in Python"]
-    command = ["thresholds", "diagnose", options.file, "--rule", options.output]
-    for option, value in (
-        ("--score-column", options.score_key),
-        ("--truth", options.truth),
-        ("--truth-column", options.truth_column),
-        ("--key", options.key),
-        ("--label-names", options.label_names),
-    ):
-        if value is not None:
-            command += [option, value]
-    if options.logits:
-        command.append("--logits")
-    return [diagnosis, f"for more: {shlex.join(map(str, command))}"]
+        return diagnose_expected(scores, rule)
+    return diagnose(truth, scores, rule, progress=sys.stderr.isatty())
 
 
 def _fitted(
     options: argparse.Namespace, data: "LabelledFile", rows: "Ints", truth: Matrix, scores: Matrix
-) -> tuple["ThresholdRule", str]:
-    """Fit a rule on all rows, and cross-fit it unless told not to; say over which folds."""
+) -> tuple["ThresholdRule", "CrossFit | None"]:
+    """Fit a rule on all rows, and cross-fit it unless told not to."""
     groups = None if data.groups is None else data.groups[rows]
     n_units = len(rows) if groups is None else len(set(groups.tolist()))
     n_folds = _n_folds(options.cv, n_units)
@@ -94,14 +77,19 @@ def _fitted(
     if n_folds == 0:
         from thresholds.fitting.empirical import fit_empirical
 
-        rule = fit_empirical(truth, scores, **about_data, **fit_options.read_all(options))
-        return rule, "not cross-fitted"
+        return fit_empirical(truth, scores, **about_data, **fit_options.read_all(options)), None
     from thresholds.validation.cross_fit import cross_fit
 
-    result = cross_fit(
-        truth, scores, cv=n_folds, groups=groups, **about_data, **fit_options.read(options)
+    found = cross_fit(
+        truth,
+        scores,
+        cv=n_folds,
+        groups=groups,
+        alternatives=options.alternatives or scores.shape[0] * scores.shape[1] <= _FEW,
+        **about_data,
+        **fit_options.read(options),
     )
-    return result.rule, result.about_folds()
+    return found.rule, found
 
 
 def _n_folds(wanted: int | None, n_units: int) -> int:
@@ -113,7 +101,7 @@ def _n_folds(wanted: int | None, n_units: int) -> int:
     return min(N_SPLITS, n_units)
 
 
-def _on_expectation(options: argparse.Namespace) -> None:
+def _on_expectation(options: argparse.Namespace) -> Fitted:
     """Find a rule for probabilities; labels, where there are any, only tell how good these are."""
     from thresholds import _checks
     from thresholds.calibration import measure_calibration
@@ -131,16 +119,27 @@ def _on_expectation(options: argparse.Namespace) -> None:
     settings = {name: value for name, value in fit_options.read(options).items() if name in used}
     rule = fit_expected(scores, exact=options.exact, label_names=data.label_names, **settings)
 
-    # What to say of it.
+    # How good the probabilities are, where labels tell.
     truth = None if data.y_true is None else reading.taken(data.y_true, rows)
-    lines = [f"{reading.title(data)}\nfitted on {which}, taken for probabilities\n{rule}"]
-    if truth is not None:
-        measured = measure_calibration(truth, scores)
-        absent = "; absent entries count as 0" if is_sparse(data.y_score) else ""
-        lines.append(
-            f"on these rows, probabilities add up to {measured.sum_over_positives:.2f} of the positives, calibration"
-            f" slope {measured.slope:.2f} (both 1 if calibrated{absent})"
-        )
+    measured = None if truth is None else measure_calibration(truth, scores)
     diagnosis = _diagnosed(truth, scores, rule)
-    warning = _warning(diagnosis, options, labelled=truth is not None)
-    printing.saved(rule, options.output, lines, warning)
+    return Fitted(data, which, rule, diagnosis=diagnosis, calibration=measured)
+
+
+def _with_source(fitted: Fitted, options: argparse.Namespace) -> "Rule":
+    """Return the rule with a note of what was read, and when."""
+    from thresholds.rule import ThresholdRule
+
+    rule = fitted.rule
+    if not isinstance(rule, ThresholdRule) or rule.made_by is None:
+        return rule
+    made_by = replace(
+        rule.made_by,
+        file=fitted.data.name,
+        scores=fitted.data.score_key,
+        truth=None if options.truth is None else os.path.basename(options.truth),
+        rows=fitted.which,
+        logits=options.logits,
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+    )
+    return replace(rule, made_by=made_by)

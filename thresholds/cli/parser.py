@@ -82,6 +82,13 @@ def _fit(command: argparse.ArgumentParser) -> None:
         help="folds to judge thresholds on rows they were not fitted on; 0 for none"
         f" (default: {N_SPLITS}, or one for each row)",
     )
+    command.add_argument(
+        "--alternatives",
+        action="store_true",
+        help="try a shared threshold, and a guard if there is none, over the same folds, and say if one is better"
+        " (without being asked: up to 4 million cells)",
+    )
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)
 
 

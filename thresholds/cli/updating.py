@@ -28,13 +28,14 @@ def update(options: argparse.Namespace) -> None:
         label_names=data.label_names,
         **fit_options.read(options),
     )
+    # All text is made before the rule is saved, and only then printed.
     if options.json:
         text = _as_json(options, data, found, which)
-        found.rule.save(options.output)
-        print(text)
-        return
-    about = f"{reading.title(data)}\n{options.old}, updated on {which}"
-    printing.saved(found.rule, options.output, [about, found.to_text(options.top)], [])
+    else:
+        about = f"{reading.title(data)}\n{options.old}, updated on {which}"
+        text = f"{about}\n{found.to_text(options.top)}\nsaved as {options.output}"
+    found.rule.save(options.output)
+    print(text)
 
 
 def _as_json(

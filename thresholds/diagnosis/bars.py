@@ -90,7 +90,7 @@ def _p_of_skill(marked: Marked, n: int, criteria: Criteria, beta: float) -> tupl
     mistakes = rows / (1 + right)
     at_bar = np.stack([rows - mistakes, mistakes * missed, mistakes * (1 - missed)])
 
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         z = np.stack([(f - bar) / _error(cells, n, criteria, beta) for cells in (here, at_bar)])
     z = np.nan_to_num(z)  # (2, n_labels)
     return ndtr(-z).max(axis=0), ndtr(z).max(axis=0)

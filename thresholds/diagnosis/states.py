@@ -49,11 +49,11 @@ def diagnose(
     1. "usable": its F is shown to be at least a bar, the higher of `min_f` and one above marking every row.
     2. "useless": its AUROC is shown to be below `min_auroc`, and it is not informative, or it ranks backwards.
     3. "missed": it is informative, and the cut that predicts as many rows as are positive is shown to have a higher F
-       than the rule's decisions.
+       than the rule's decisions, by .1 at least.
     4. "weak": its F is shown to be below the bar.
     5. "unproven": nothing is shown. `positives_needed` says how many positives would probably be enough.
 
-    F is F-beta of the rule's beta, F1 if it has none. Formulas are in `thresholds.diagnosis.verdicts`.
+    F is F-beta of the rule's beta, F1 if it has none. Formulas are in `thresholds.diagnosis.bars`.
 
     Beside the verdict each label has a state, which says whether it is predicted too often. To predict a label nearly
     always is what maximises its F1 where the scores know nothing (Lipton et al. 2013, section 6, the "platypus"). A
@@ -180,6 +180,20 @@ def diagnose(
 def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
     counts = judge(rule, problem).by_label
+    on_own_rows = was_fitted_on(rule, problem, counts.positives)
+    return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
+
+
+def conclude_from(
+    counts: ConfusionCounts,
+    problem: Problem,
+    rule: Rule,
+    evidence: Evidence,
+    criteria: Criteria,
+    *,
+    on_own_rows: bool = False,
+) -> Diagnosis:
+    """Hold decisions against the evidence on the same rows: those of the rule, or its out-of-fold ones; no weights."""
     names = names_of(problem.label_names, problem.n_labels)
     verdicts = verdicts_of(
         counts,
@@ -188,7 +202,7 @@ def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteri
         criteria,
         names,
         beta=_beta_of(rule),
-        on_own_rows=was_fitted_on(rule, problem, counts.positives),
+        on_own_rows=on_own_rows,
     )
     placement: Placement = getattr(rule, "placement", None) or "low"
     columns = _figures(counts, problem.n_samples, evidence, verdicts) | {

@@ -20,6 +20,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
+from thresholds.rule.made_by import MadeBy
 from thresholds.search import staircase
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
@@ -156,16 +157,16 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     report = None
     if not options.per_label:
         cuts = _shared(problem, options)
-    elif options.average == "micro":
-        cuts = _joint_micro(problem, options)
-    elif guard is None:
-        cuts = _each_label(problem, options)
-    else:
+    elif guard is not None:
         guarded = _guarded(problem, options)
         cuts = guarded.cuts
         report = guarded.report(
             problem, guard, options.beta, options.zero_division, options.placement
         )
+    elif options.average == "micro":
+        cuts = _joint_micro(problem, options)
+    else:
+        cuts = _each_label(problem, options)
 
     # Place each threshold in the gap below its cut; a guard has placed its own.
     rule = ThresholdRule(
@@ -181,6 +182,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         placement=options.placement,
         fitted_on=FittedOn.of(problem.scores, problem.missing, cuts.positives * problem.unit),
         guard_report=report,
+        made_by=MadeBy.of(fit_empirical, vars(options)),
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.

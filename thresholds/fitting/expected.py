@@ -21,6 +21,7 @@ from thresholds.expectation.value import refuse_weights, value_of_decisions
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
+from thresholds.rule.made_by import MadeBy
 from thresholds.search.one_cut import best_shared_cut
 
 
@@ -171,6 +172,14 @@ def fit_expected(
     if counts is None:
         counts = counts_above(p, cuts, n_jobs)
 
+    options = {
+        "average": average,
+        "beta": beta,
+        "per_label": per_label,
+        "zero_division": zero_division,
+        "exact": exact,
+    }
+
     # Labels of which nothing is expected are never predicted, unless others share their threshold.
     nothing = counts.sums[2] == 0  # (n_labels,)
     never = nothing & (per_label or nothing.all())
@@ -184,6 +193,7 @@ def fit_expected(
         zero_division=zero_division,
         fitted_on=FittedOn.of(p.matrix, 0.0, counts.positives),
         expected="outcomes" if exact else "counts",
+        made_by=MadeBy.of(fit_expected, options),
     )
 
     # The objective is what is expected of these decisions; counts of labels have been counted already.
@@ -237,4 +247,7 @@ def _fit_on_device(
         zero_division=zero_division,
         fitted_on=FittedOn.of(cells, 0.0, sums[2]),
         expected="counts",
+        made_by=MadeBy.of(
+            fit_expected, {"average": average, "beta": beta, "zero_division": zero_division}
+        ),
     )

@@ -32,7 +32,7 @@ from thresholds.calibration.cells import log_odds
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.pooled_curve import are_probable
-from thresholds.rule import OddsByScore
+from thresholds.rule.odds import OddsByScore
 
 # Digits that are kept of at, level, slope and their errors: enough for figures that have errors, and for scores that
 # lie far from 0.

@@ -53,9 +53,9 @@ def _n_jobs(value: Any, _: str) -> Any:
 
 def _guard(value: Any, _: str) -> Any:
     """Check which guard."""
-    from thresholds.guards.options import chosen_guard
+    from thresholds.guards.options import check_guard
 
-    chosen_guard(value, "macro", per_label=True)
+    check_guard(value)
     return value
 
 
@@ -98,7 +98,7 @@ class FitOptions:
         default=None,
         metadata=_about(
             _guard,
-            "protection against over-fitting; auto draws macro and weighted fits towards what suits similar labels",
+            "protection against over-fitting; auto takes shrink for macro and weighted, pool for micro fits",
             choices=(*GUARD_NAMES, None),
             for_new_rows="auto",
         ),

@@ -17,6 +17,7 @@ from thresholds.search.staircase import Cuts
 
 # Why a label is cut elsewhere
 SHRUNK = "shrunk"
+POOLED = "pooled"
 TIED = "tied scores"
 NO_POSITIVES = "no positives"
 LIMITED = "limits"
@@ -85,6 +86,7 @@ class BaseGuard(ABC):
     """
 
     name: ClassVar[str]  # one of `guards/names.py`
+    averages: ClassVar[tuple[str, ...]] = ("macro", "weighted")  # with a threshold for each label
 
     @abstractmethod
     def fit(

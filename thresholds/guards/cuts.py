@@ -17,6 +17,7 @@ from thresholds.guards.base import NO_POSITIVES, SHRUNK, TIED, GuardedCuts
 from thresholds.search.staircase import Cuts
 
 _ROUNDING = 1e-12  # of ranks, where the unit of weights is no row
+_COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.
 _FIRST = 0.5  # a rank that the highest score has, whatever its weight
 
 
@@ -27,6 +28,17 @@ class Counts(NamedTuple):
     tp_above: Ints
     tied: Ints
     tp_tied: Ints
+
+
+def rows_per_unit_of(problem: Problem) -> float:
+    """Return what the unit of weights is worth in rows.
+
+    Whole numbers count rows. Of others the mean is a row.
+    """
+    weights = problem.row_weights * np.float64(problem.unit)
+    if weights.sum() < _COUNTABLE and not (weights % 1).any():
+        return problem.unit
+    return float(np.count_nonzero(problem.row_weights) / problem.row_weights.sum())
 
 
 def cut_at_ranks(
@@ -106,6 +118,15 @@ def lowest_cut_within(problem: Problem, items: Items, most: Floats) -> Cuts:
     return Cuts(np.where(predicted > 0, upper, np.inf), lower, tp, predicted, np.zeros_like(tp))
 
 
+def representable(score: Floats, upper: Floats, dtype: np.dtype[Any]) -> Floats:
+    """Round scores up in a dtype, no further than `upper`; none is subnormal unless that is."""
+    score = np.minimum(rounded_up(score, dtype).astype(np.float64), upper)
+    tiny = float(np.finfo(dtype).tiny)
+    normal = np.minimum(np.where(score > 0, tiny, 0), upper)
+    is_subnormal = (score != 0) & (np.abs(score) < tiny)
+    return np.asarray(np.where(is_subnormal, normal, score) + 0.0)  # -0.0 becomes 0.0
+
+
 def weight_present(problem: Problem, items: Items) -> Ints:
     """Return the weight (n_labels,) of the cells of each label that are not masked."""
     masked = to_keys(np.array([-np.inf], problem.dtype))[0]
@@ -155,12 +176,7 @@ def _scores_between(
         score = np.where(upper > lower, upper + (ranks - whole) * (lower - upper), upper)
     score = np.where(np.isfinite(score) | (score == upper), score, upper)
 
-    # In the dtype of the scores, and not subnormal unless the upper one is.
-    score = np.minimum(rounded_up(score, dtype).astype(np.float64), upper)
-    tiny = float(np.finfo(dtype).tiny)
-    normal = np.minimum(np.where(score > 0, tiny, 0), upper)
-    is_subnormal = (score != 0) & (np.abs(score) < tiny)
-    return np.asarray(np.where(is_subnormal, normal, score) + 0.0)  # -0.0 becomes 0.0
+    return representable(score, upper, dtype)
 
 
 def _next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:

@@ -2,6 +2,6 @@
 
 from typing import Literal, TypeAlias, get_args
 
-GuardName: TypeAlias = Literal["auto", "shrink"]
+GuardName: TypeAlias = Literal["auto", "shrink", "pool"]
 
 GUARD_NAMES: tuple[GuardName, ...] = get_args(GuardName)

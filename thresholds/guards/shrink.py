@@ -46,7 +46,7 @@ from thresholds._kernels.guards import expected_f_at_ratios, f_at_ratios
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.base import BaseGuard, GuardedCuts, GuardedFit, joined
-from thresholds.guards.cuts import cut_at_ranks
+from thresholds.guards.cuts import cut_at_ranks, rows_per_unit_of
 from thresholds.guards.fall_back import fall_back, is_below_always
 from thresholds.guards.limited import within_limits
 from thresholds.guards.limits import Limits
@@ -63,7 +63,6 @@ _EXTRA_RANKS = 1.0  # .5 to 1.5 do nearly as well, 0 and 2 worse
 _SIZES_PER_BLOCK = 256
 _MOST_SIZES = 2048  # different numbers of positives; more are rounded
 _SIZES_PER_BANDWIDTH = 64  # to these
-_COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.
 _ABOVE_MAX = 0  # a rank
 _NEVER = -1
 
@@ -111,7 +110,7 @@ class Shrink(BaseGuard):
         progress: bool,
     ) -> GuardedFit:
         """Shrink the thresholds of all labels; the average decides whether they fall back."""
-        rows_per_unit = _rows_per_unit(problem)
+        rows_per_unit = rows_per_unit_of(problem)
         # Taking a sparse matrix apart by label costs as much as fitting: once, for 20 bytes an entry.
         items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
         steps = _Steps(problem, items_of, rows_per_unit, beta, limits, placement)
@@ -185,17 +184,6 @@ class _Steps:
             self.limits,
             self.placement,
         )
-
-
-def _rows_per_unit(problem: Problem) -> float:
-    """Return what the unit of weights is worth in rows.
-
-    Whole numbers count rows. Of others the mean is a row.
-    """
-    weights = problem.row_weights * np.float64(problem.unit)
-    if weights.sum() < _COUNTABLE and not (weights % 1).any():
-        return problem.unit
-    return float(np.count_nonzero(problem.row_weights) / problem.row_weights.sum())
 
 
 def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float) -> _Views:

@@ -8,7 +8,12 @@ calibration is a room above this one.
 """
 
 from thresholds.rule.base import Rule
-from thresholds.rule.fitted_on import FittedOn, OddsByScore, OutOfFold, ScoreRangeWarning
+from thresholds.rule.fitted_on import (
+    FittedOn,
+    LabelCounts,
+    OutOfFold,
+    ScoreRangeWarning,
+)
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import load_rule
@@ -21,7 +26,7 @@ __all__ = [
     "FixedRule",
     "GuardReport",
     "InstanceRule",
-    "OddsByScore",
+    "LabelCounts",
     "OutOfFold",
     "RegionRule",
     "Rule",

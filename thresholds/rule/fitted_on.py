@@ -1,7 +1,7 @@
 """What a rule was fitted on, enough to notice scores of another kind, and what it reached on other rows."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds._version import __version__
 from thresholds.results import Result, Table, counted, records_of
 from thresholds.rule.base import in_brief
-from thresholds.rule.saving import from_json, refuse_unknown, to_json
+from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
@@ -103,76 +104,57 @@ class FittedOn:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class OddsByScore:
-    """How often each label is true at a score, on the rows of a fit: a logistic curve, and how well it is known.
+class LabelCounts:
+    """Decisions about rows, counted label by label: numbers of rows, or sums of their weights."""
 
-        log odds of truth at x = level + slope (x - at),    its variance = level_error^2 + slope_error^2 (x - at)^2
-
-    x is the score, or the log odds of scores that all lie in [0, 1]. With the same curve from other rows it tells
-    whether a threshold that has moved has a reason. Errors are standard errors; an infinite one knows nothing.
-    """
-
-    of_shares: bool  # whether x is the log odds of the scores
-    at: tuple[float, ...]  # (n_labels,), as all others
-    level: tuple[float, ...]
-    slope: tuple[float, ...]
-    level_error: tuple[float, ...]
-    slope_error: tuple[float, ...]
+    n_samples: float  # rows that were decided about
+    tp: tuple[float, ...]  # one a label, as the two others
+    predicted: tuple[float, ...]
+    positives: tuple[float, ...]
 
     def __post_init__(self) -> None:
         """Check what may come from a file."""
-        _checks.option(self.of_shares, "of_shares", (True, False))
-        for name in _OF_LABELS:
-            values = getattr(self, name)
-            if len(values) != len(self.at):
+        most = _checks.positive(self.n_samples, "n_samples")
+        for name in ("tp", "predicted", "positives"):
+            counts = getattr(self, name)
+            if len(counts) != len(self.tp):
+                raise InputError(f"{name} has {len(counts)} values, expected {len(self.tp)}")
+            for count in counts:
+                if not 0 <= _checks.finite(count, name) <= most:
+                    raise InputError(f"{name} has {count}, expected counts from 0 to {most:g}")
+        for tp, predicted, positives in zip(self.tp, self.predicted, self.positives, strict=True):
+            if tp > min(predicted, positives):
                 raise InputError(
-                    f"{name} of odds has {len(values)} values, expected {len(self.at)} as at has"
+                    f"tp has {tp} with predicted {predicted} and positives {positives}, expected no"
+                    " more than these"
                 )
-            is_error = name.endswith("error")
-            for number in values:
-                if is_error and not _checks.real(number, name) >= 0:
-                    raise InputError(f"{name} of odds has {number}, expected at least 0")
-                if not is_error:
-                    _checks.finite(number, name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, in the form of `rule.schema.json`: an infinite error is null."""
-        lists = {name: [to_json(value) for value in getattr(self, name)] for name in _OF_LABELS}
-        return {"of_shares": self.of_shares, **lists}
+        """Return plain values, in the form of `rule.schema.json`."""
+        counts = {name: list(getattr(self, name)) for name in ("tp", "predicted", "positives")}
+        return {"n_samples": self.n_samples, **counts}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "OddsByScore":
+    def from_dict(cls, values: Mapping[str, Any]) -> "LabelCounts":
         """Build it from what `to_dict` gave."""
-        refuse_unknown(values, ("of_shares", *_OF_LABELS))
-        lists = {
-            name: tuple(from_json(value) for value in _checks.a_list(values[name], name))
-            for name in _OF_LABELS
-        }
-        return cls(of_shares=values["of_shares"], **lists)
+        refuse_unknown(values, (item.name for item in fields(cls)))
+        names = ("tp", "predicted", "positives")
+        counts = {name: tuple(_checks.a_list(values[name], name)) for name in names}
+        return cls(n_samples=values["n_samples"], **counts)
 
-    def abscissae(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the x of scores, infinite at the ends of [0, 1] and beyond where it is their log odds."""
-        if not self.of_shares:
-            return scores
-        shares = np.clip(scores, 0.0, 1.0)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(shares) - np.log1p(-shares))
+    def reordered(self, places: Ints) -> "LabelCounts":
+        """Return the counts of label `places[j]` at place j."""
+        at = places.tolist()
+        return LabelCounts(
+            n_samples=self.n_samples,
+            tp=tuple(self.tp[k] for k in at),
+            predicted=tuple(self.predicted[k] for k in at),
+            positives=tuple(self.positives[k] for k in at),
+        )
 
-    def read(self, x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the log odds of truth at one x (n_labels,) of each label, and their variances."""
-        away = x - np.array(self.at)
-        log_odds = np.array(self.level) + np.array(self.slope) * away
-        with np.errstate(invalid="ignore"):
-            variance = np.array(self.level_error) ** 2 + (np.array(self.slope_error) * away) ** 2
-        return log_odds, np.nan_to_num(variance, nan=np.inf, posinf=np.inf)
-
-    def taken(self, places: npt.NDArray[Any]) -> "OddsByScore":
-        """Return the curves of some labels, in that order."""
-        lists = (tuple(getattr(self, name)[k] for k in places.tolist()) for name in _OF_LABELS)
-        return OddsByScore(self.of_shares, *lists)
-
-
-_OF_LABELS = tuple(item.name for item in fields(OddsByScore) if item.name != "of_shares")
+    def __repr__(self) -> str:
+        """Return the fields in brief: of each the first few."""
+        return in_brief(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,6 +165,7 @@ class OutOfFold(Result):
     n_folds: int
     how: str  # where the folds come from
     random_state: int | None  # seed of the folds, None also for folds that were given
+    by_label: LabelCounts | None = None  # of the same decisions; None in files of older versions
 
     def __post_init__(self) -> None:
         """Check what may come from a file."""
@@ -200,9 +183,16 @@ class OutOfFold(Result):
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
+    def reordered(self, places: Ints) -> "OutOfFold":
+        """Return the same with label `places[j]` at place j."""
+        by_label = None if self.by_label is None else self.by_label.reordered(places)
+        return replace(self, by_label=by_label)
+
     def _records(self) -> list[dict[str, Any]]:
-        """Return the values, in one row."""
-        return records_of([self])
+        """Return the values that are not of a label, in one row."""
+        (values,) = records_of([self])
+        del values["by_label"]
+        return [values]
 
     def _tables(self, _: int) -> Iterator[str | Table]:
         """Show the figure and the number of folds."""
@@ -211,9 +201,13 @@ class OutOfFold(Result):
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "OutOfFold":
         """Build it from what `to_dict` gave."""
-        names = [item.name for item in fields(cls)]
-        refuse_unknown(values, names)
-        return cls(**{name: values[name] for name in names})
+        names = ("f", "n_folds", "how", "random_state")
+        refuse_unknown(values, (*names, "by_label"))
+        by_label = values.get("by_label")
+        return cls(
+            **{name: values[name] for name in names},
+            by_label=None if by_label is None else LabelCounts.from_dict(by_label),
+        )
 
 
 def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:

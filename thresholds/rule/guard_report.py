@@ -69,6 +69,18 @@ class GuardReport(Result):
         """Whether other rows are predicted than by the in-sample optimum."""
         return np.asarray(self.predicted_before != self.predicted_after)
 
+    def in_figures(self) -> dict[str, Any]:
+        """Return what `to_text(0)` says: numbers of thresholds and predictions, plain values."""
+        fewer = self.moved & (self.predicted_after < self.predicted_before)  # (n_labels,)
+        return {
+            "guard": self.guard,
+            "n_moved": int(np.count_nonzero(self.moved)),
+            "n_to_predict_less": int(np.count_nonzero(fewer)),
+            "n_fell_back": self.n_fell_back,
+            "predicted_before": as_plain_values(self.predicted_before.sum()),
+            "predicted_after": as_plain_values(self.predicted_after.sum()),
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return columns of plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf"."""
         return {name: as_plain_values(column) for name, column in self._records().items()}
@@ -92,10 +104,11 @@ class GuardReport(Result):
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k labels that were moved furthest."""
         moved = self.moved  # (n_labels,)
-        fewer = np.count_nonzero(moved & (self.predicted_after < self.predicted_before))
+        figures = self.in_figures()
         summary = (
-            f"guard {self.guard}: moved {np.count_nonzero(moved):,} of {moved.size:,} thresholds, {fewer:,} to predict"
-            f" less; predicts {self.predicted_after.sum():,.10g} instead of {self.predicted_before.sum():,.10g}"
+            f"guard {self.guard}: moved {figures['n_moved']:,} of {moved.size:,} thresholds,"
+            f" {figures['n_to_predict_less']:,} to predict less; predicts {figures['predicted_after']:,.10g} instead of"
+            f" {figures['predicted_before']:,.10g}"
         )
         if self.n_fell_back:
             fall = "falls" if self.n_fell_back == 1 else "fall"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
 from thresholds.rule.base import Rule, in_kind, positives_only
-from thresholds.rule.fitted_on import FittedOn, OddsByScore, OutOfFold, ScoreRangeWarning
+from thresholds.rule.fitted_on import FittedOn, OutOfFold, ScoreRangeWarning
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
     checked_settings,
@@ -24,6 +24,10 @@ from thresholds.rule.saving import (
     to_json,
     written_settings,
 )
+
+if TYPE_CHECKING:  # Rules that are loaded and applied without them need not import them.
+    from thresholds.rule.made_by import MadeBy
+    from thresholds.rule.odds import OddsByScore
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,10 +56,14 @@ class ThresholdRule(Rule):
     fitted_on : FittedOn or None
     out_of_fold : OutOfFold or None
         What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
-        were made and their random_state. None once `replace` has changed a threshold.
+        were made, their random_state, and by_label (n_samples; tp, predicted and positives of each label). None once
+        `replace` has changed a threshold.
     odds : OddsByScore or None
         How often each label is true by its score, on the rows of the fit, if the rule comes from `cross_fit`: by this
         `diff_rules` tells whether a threshold has moved for a reason.
+    made_by : MadeBy or None
+        What made the rule: function and options (those that are not its defaults); on the command line also file,
+        scores, truth, rows, logits and date.
     """
 
     thresholds: Floats
@@ -73,7 +81,8 @@ class ThresholdRule(Rule):
     expected: str | None = None
     guard_report: GuardReport | None = field(default=None, repr=False)
     out_of_fold: OutOfFold | None = None
-    odds: OddsByScore | None = field(default=None, repr=False)
+    made_by: "MadeBy | None" = None
+    odds: "OddsByScore | None" = field(default=None, repr=False)
     _warned: list[bool] = field(default_factory=list, init=False, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -82,6 +91,7 @@ class ThresholdRule(Rule):
         "unsupported",
         "fitted_on",
         "out_of_fold",
+        "made_by",
         "odds",
     )
 
@@ -101,6 +111,9 @@ class ThresholdRule(Rule):
             raise InputError(
                 f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}"
             )
+        by_label = None if self.out_of_fold is None else self.out_of_fold.by_label
+        if by_label is not None and len(by_label.tp) != thresholds.size:
+            raise InputError(f"tp has {len(by_label.tp)} values, expected {thresholds.size}")
         if self.odds is not None and len(self.odds.at) != thresholds.size:
             raise InputError(f"odds has {len(self.odds.at)} labels, expected {thresholds.size}")
         self.__setstate__(
@@ -250,6 +263,7 @@ class ThresholdRule(Rule):
             "unsupported": self.unsupported[places],
             "label_names": names,
             "fitted_on": fitted_on,
+            "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.reordered(places),
             "odds": None if self.odds is None else self.odds.taken(places),
             "guard_report": None,
         }
@@ -280,6 +294,7 @@ class ThresholdRule(Rule):
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
             "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
             "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.to_dict(),
+            "made_by": None if self.made_by is None else self.made_by.to_dict(),
             "odds": None if self.odds is None else self.odds.to_dict(),
             **written_settings(self),
         }
@@ -306,7 +321,8 @@ class ThresholdRule(Rule):
             out_of_fold=None
             if values.get("out_of_fold") is None
             else OutOfFold.from_dict(values["out_of_fold"]),
-            odds=None if values.get("odds") is None else OddsByScore.from_dict(values["odds"]),
+            made_by=_made_by(values.get("made_by")),
+            odds=_odds(values.get("odds")),
             **read_settings(ThresholdRule, values),
         )
 
@@ -316,9 +332,10 @@ class ThresholdRule(Rule):
             return f"{type(self).__name__}: {self.n_labels} labels, thresholds given, not fitted"
         shape = "one threshold for each of" if self.per_label else "one threshold for all"
         n_never = int(np.isposinf(self.thresholds).sum())
+        source = "" if self.made_by is None else str(self.made_by)
         return (
             f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted):"
-            f" {self._reached()}"
+            f" {self._reached()}" + (f"; {source}" if source else "")
         )
 
     def _reached(self) -> str:
@@ -373,6 +390,24 @@ class FixedRule(ThresholdRule):
             missing=missing,
             per_label=False,
         )
+
+
+def _made_by(values: Mapping[str, Any] | None) -> "MadeBy | None":
+    """Read what made a rule, which older files do not have."""
+    if values is None:
+        return None
+    from thresholds.rule.made_by import MadeBy
+
+    return MadeBy.from_dict(values)
+
+
+def _odds(values: Mapping[str, Any] | None) -> "OddsByScore | None":
+    """Read how often labels are true by their scores, if a rule knows that."""
+    if values is None:
+        return None
+    from thresholds.rule.odds import OddsByScore
+
+    return OddsByScore.from_dict(values)
 
 
 def _some(names: tuple[str, ...] | None) -> str:

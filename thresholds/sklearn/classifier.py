@@ -82,12 +82,15 @@ class MultilabelThresholdClassifierCV(Wrapper):
     ----------
     estimator_ : the fitted classifier
     rule_ : ThresholdRule, which `save`, `diagnose` and `compare` take, and which may be replaced, as by a repaired one
-        `best_score_`, `cross_fitted_score_` and `cv_results_` stay those of the rule that was fitted.
+        `best_score_`, `cross_fitted_score_`, `label_report_` and `cv_results_` stay those of the rule that was fitted.
     thresholds_ : float64 (n_labels,), those of `rule_`; a label is predicted iff score >= threshold
     best_score_ : the F-measure that the rule reaches on the pooled scores, on which it was fitted: too high
     cross_fitted_score_ : the same F-measure with each fold decided by thresholds of the other folds
         What to expect on new rows (`cross_fit`).
         Where a single part is judged, that part is divided into 5 folds for it; NaN if it has a single row.
+    label_report_ : Diagnosis, with `to_frame()`, of the decisions that give `cross_fitted_score_`; one row a label
+        Threshold, positives, precision, recall and F out of fold, AUROC, and whether the label may be relied on: a
+        verdict, with one sentence. None with sample_weight, or for a single row.
     cv_results_ : dict, with `store_cv_results`
         "rows" (n_judged,): the judged ones, rising.
         "y_score" (n_judged, n_labels): the pooled scores.
@@ -301,6 +304,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         self.rule_, found = fit_thresholds(target, pooled, weights, groups, how, seed, options)
         self.best_score_ = self.rule_.objective
         self.cross_fitted_score_ = np.nan if found is None else found.out_of_fold
+        self.label_report_ = None if found is None else found.diagnosis
         if self.store_cv_results:
             self.cv_results_ = {"rows": pooled.rows, "y_score": pooled.scores}
             if found is not None:

@@ -8,7 +8,7 @@ import numpy as np
 from thresholds._arrays.types import Ints, Matrix
 from thresholds.data.folds import seed_of_folds
 from thresholds.fitting.empirical import fit_empirical
-from thresholds.rule import OutOfFold, ThresholdRule
+from thresholds.rule import ThresholdRule
 from thresholds.sklearn.fitting import Fold, is_constant
 from thresholds.sklearn.splits import fold_count
 from thresholds.sklearn.targets import Target
@@ -83,9 +83,9 @@ def fit_thresholds(
     # Over the folds of the scores.
     if pooled.folds.any():
         result = cross_fit(truth, pooled.scores, cv=pooled.folds, **options)
-        n_folds = len(result.fold_thresholds)
-        out_of_fold = OutOfFold(result.out_of_fold, n_folds, how, seed_of_folds(how, seed))
-        rule = replace(result.rule, out_of_fold=out_of_fold)
+        assert result.rule.out_of_fold is not None, "cross_fit has it"
+        kept = replace(result.rule.out_of_fold, how=how, random_state=seed_of_folds(how, seed))
+        rule = replace(result.rule, out_of_fold=kept)
         return rule, replace(result, rule=rule, how=how)
 
     # Over new ones.

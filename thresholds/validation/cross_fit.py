@@ -16,6 +16,9 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
+from thresholds.diagnosis import Diagnosis, Verdicts
+from thresholds.diagnosis.evidence import Criteria, evidence_of
+from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.odds import odds_by_score
 from thresholds.fitting.options import (
@@ -24,10 +27,12 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
-from thresholds.metrics.counts import stacked
-from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.judging import judge
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
-from thresholds.rule import OutOfFold, ThresholdRule
+from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
+from thresholds.validation.alternatives import Alternative, alternatives_to
+from thresholds.validation.held_out import HeldOut, hold_out
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -50,6 +55,11 @@ class CrossFit(Result):
         higher) and highest of the folds' thresholds, and, as scores have no common scale, predicted_most and
         predicted_least: the shares of all rows that the lowest and the highest would predict
     how : where the folds come from
+    alternatives : what other rules reach over the same folds, if asked for: tuples of name, options (those of the fit
+        that differ), out_of_fold, gain (over `out_of_fold` above), standard_error (of the gain, paired by folds) and
+        is_better (whether the gain is shown to be above 0, one-sided at 5 %)
+    diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
+        each label; None with `sample_weight`, as its tests are about rows, each of which counts once
     """
 
     _shown = 0
@@ -61,11 +71,24 @@ class CrossFit(Result):
     fold_thresholds: Floats
     spread: npt.NDArray[Any]
     how: str
+    alternatives: tuple[Alternative, ...] = ()
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def verdicts(self) -> Verdicts | None:
+        """Whether each label may be relied on, by the out-of-fold decisions: `diagnosis.verdicts`."""
+        return None if self.diagnosis is None else self.diagnosis.verdicts
 
     @property
     def optimism(self) -> float:
         """How much higher the objective is in the sample than out of fold."""
         return self.in_sample - self.out_of_fold
+
+    @property
+    def better(self) -> Alternative | None:
+        """The alternative that gains most out of fold, of those whose gain is shown to be above 0; else None."""
+        gaining = [other for other in self.alternatives if other.is_better]
+        return max(gaining, key=lambda other: other.gain, default=None)
 
     @property
     def guard(self) -> str | None:
@@ -85,15 +108,20 @@ class CrossFit(Result):
             f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
             f" {self.out_of_fold:.4f} ({counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
-        yield f"{figures}\n{self._thresholds_apart()}"
+        lines = [figures, self.thresholds_apart()]
+        if self.better is not None:
+            lines.append(self.better.in_words())
+        if self.diagnosis is not None:
+            lines += [self.diagnosis.verdicts.in_brief(), *self.diagnosis.in_brief().splitlines()]
+        yield "\n".join(lines)
         if k and rule.per_label:
             yield self._widest(k)
 
     def about_folds(self) -> str:
         """Return what `str(rule)` does not say: where the folds come from, the optimism, and how they differ."""
-        return f"folds {self.how}, optimism {self.optimism:.4f}\n{self._thresholds_apart()}"
+        return f"folds {self.how}, optimism {self.optimism:.4f}\n{self.thresholds_apart()}"
 
-    def _thresholds_apart(self) -> str:
+    def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
         if not self.rule.per_label:
             low = self.fold_thresholds[:, 0].min()
@@ -144,6 +172,8 @@ def cross_fit(
     sample_weight: object = None,
     missing: float = 0.0,
     label_names: object = None,
+    verdicts: bool = True,
+    alternatives: bool = False,
     **options: Unpack[FitArguments],
 ) -> CrossFit:
     """Fit a rule, and estimate what it reaches on new rows: by cross-fitting.
@@ -156,6 +186,9 @@ def cross_fit(
         `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
     random_state : seed of the folds; the same each time with 0 (default), others with None
+    verdicts : tell which labels may be relied on, at the cost of one more pass over sorted scores
+    alternatives : cross-fit one threshold for all labels, too, and, if there is no guard, with one
+        That takes up to twice as long again, and says whether such a rule would do better on new rows.
     sample_weight, missing, label_names, and the options from `beta` on : as in `fit_empirical`
         "auto" is the default `guard` here, as the rule is meant for new rows.
 
@@ -190,6 +223,8 @@ def cross_fit(
     True
     """
     fit = FitOptions.for_new_rows(average, **options)
+    _checks.option(verdicts, "verdicts", (True, False))
+    _checks.option(alternatives, "alternatives", (True, False))
 
     # Put rows and labels in the order of the scores.
     beside = {"y_score": y_score, "y_true": y_true}
@@ -218,34 +253,51 @@ def cross_fit(
     for k, (_, test) in enumerate(pairs):
         folds[test] = k
 
-    # Fit on all rows, and on those outside each fold.
+    # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
     weights = None if sample_weight is None else np.asarray(sample_weight)
     rule = fit_problem(problem, fit)
-    fold_rules = [fit_problem(_rows_of(problem, train, weights), fit) for train, _ in pairs]
-    thresholds_of_folds = [fold_rule.thresholds for fold_rule in fold_rules]
+    held_out = hold_out(problem, fit, pairs, weights)
+    thresholds_of_folds = [fold_rule.thresholds for fold_rule in held_out.rules]
     fold_thresholds = np.stack(thresholds_of_folds)  # (n_folds, n_labels)
-
-    # Judge each fold by the rule that has not seen it, and count all decisions together.
-    judged = [
-        judge(fold_rule, problem.at_rows(test))
-        for fold_rule, (_, test) in zip(fold_rules, pairs, strict=True)
-    ]
-    by_label = sum((fold.by_label for fold in judged[1:]), judged[0].by_label)
-    together = Judged(by_label, stacked([fold.by_sample for fold in judged]))
-    measured = None if problem.sample_weight is None else problem.sample_weight[judged_rows]
-    out_of_fold = f_measure(together, measured, fit.average, fit.beta, fit.zero_division)
-    seed = seed_of_folds(how, random_state)
+    out_of_fold = held_out.f(fit)
+    kept = OutOfFold(
+        out_of_fold,
+        len(pairs),
+        how,
+        seed_of_folds(how, random_state),
+        _in_weights(held_out.by_label, sample_weight, problem.n_samples),
+    )
     assert rule.objective is not None, "fits have one"
     odds = odds_by_score(problem, rule.thresholds, n_jobs=fit.n_jobs, progress=fit.progress)
     return CrossFit(
-        rule=replace(rule, out_of_fold=OutOfFold(out_of_fold, len(pairs), how, seed), odds=odds),
+        rule=replace(rule, out_of_fold=kept, odds=odds),
         in_sample=rule.objective,
         out_of_fold=out_of_fold,
         folds=folds,
         fold_thresholds=fold_thresholds,
         spread=_spread(problem, rule, fold_thresholds),
         how=how,
+        alternatives=alternatives_to(held_out, problem, fit, pairs, weights)
+        if alternatives
+        else (),
+        diagnosis=_diagnosed(problem, rule, held_out, folds >= 0, fit)
+        if verdicts and sample_weight is None
+        else None,
     )
+
+
+def _diagnosed(
+    problem: Problem,
+    rule: ThresholdRule,
+    held_out: HeldOut,
+    judged: npt.NDArray[np.bool_],
+    options: FitOptions,
+) -> Diagnosis:
+    """Hold the out-of-fold decisions against what the scores know of each label, on the rows that are judged."""
+    rows = problem if judged.all() else problem.at_rows(np.flatnonzero(judged))
+    criteria = Criteria()
+    evidence = evidence_of(rows, criteria, n_jobs=options.n_jobs, progress=options.progress)
+    return conclude_from(held_out.by_label, rows, rule, evidence, criteria)
 
 
 def _refuse_folds_without_weight(
@@ -265,17 +317,17 @@ def _refuse_folds_without_weight(
             )
 
 
-def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
-    """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
-    if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
-        return problem.view_of_rows(rows)
-    return Problem.of(
-        problem.truth[rows],
-        problem.scores[rows],
-        sample_weight=None if weights is None else weights[rows],
-        missing=problem.missing,
-        label_names=problem.label_names,
-        keep_sparse=problem.keep_sparse,
+def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int) -> LabelCounts:
+    """Return counts in the caller's weights; metrics count in a unit of their own."""
+    counts = by_label
+    if sample_weight is not None:
+        _, unit = _checks.weights_of_rows(sample_weight, n_samples)
+        counts = replace(by_label, unit=unit)
+    return LabelCounts(
+        n_samples=counts.total * (counts.unit or 1),
+        tp=tuple(counts.tp.tolist()),
+        predicted=tuple(counts.predicted.tolist()),
+        positives=tuple(counts.positives.tolist()),
     )
 
 

@@ -1,0 +1,248 @@
+"""A logistic curve for each label that leans on those of all labels: a hierarchical fit.
+
+    truth of a cell ~ sigmoid(a x + b),    (a, b) of a label ~ normal(mean, spread)
+
+A label with many positives keeps its own curve; one with few gets nearly that of the others. How much labels differ,
+the mean and the spread (a 2 x 2 covariance), are fitted to the same cells (empirical Bayes):
+
+1. Given both, a and b of each label have the least log-loss plus half the square of (a, b) - mean in the measure of
+   spread^-1 (the mode of the posterior).
+2. Given a quadratic through each label's log-loss there, mean and spread have the highest likelihood, with a and b
+   integrated out (Laplace's approximation).
+3. Both are repeated until neither moves.
+
+Of few labels the spread would be a guess, and of one it would be 0. So one label more is counted, whose line is known:
+that of all cells together, give or take a variance of `_LEAST_VARIANCE` in either direction, where x has mean 0 and
+variance 1.
+
+Targets of truth are Platt's, smoothed by one cell of all labels together: with a spread of 0 the curves would be the
+pooled one. Morris 1983, "Parametric empirical Bayes inference: theory and applications", section 1; Gelman et al. 2013,
+"Bayesian data analysis", chapters 5 and 13.6.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Floats
+from thresholds._kernels.calibration import pull_lines, standardise
+from thresholds.calibration.cells import Cells, map_labels
+
+_LEAST_VARIANCE = 0.1  # that the one label more adds
+_MOST_ROUNDS = 20  # of lines, then mean and spread
+_CLOSE = 1e-7  # A move of mean and spread that is smaller, relative to the spread, is the last.
+_LOGARITHMS = (-20.0, 20.0)  # of deviations, at least and at most
+_PRECISE = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 200}
+
+_NO_PRIOR = np.zeros(5)
+
+
+class _Prior(NamedTuple):
+    """Where the lines of labels lie, before their cells are seen."""
+
+    mean: Floats  # (2,)
+    spread: Floats  # (2, 2)
+
+    def is_close_to(self, other: "_Prior") -> bool:
+        """Whether another one is the same but for what does not matter."""
+        deviation = np.sqrt(np.diag(self.spread))  # (2,)
+        moved = np.abs(self.mean - other.mean) / deviation
+        grown = np.abs(self.spread - other.spread) / np.outer(deviation, deviation)
+        return bool(moved.max() <= _CLOSE and grown.max() <= _CLOSE)
+
+
+class _Lines(NamedTuple):
+    """Lines of labels, and the derivatives of their log-loss there, for rows of weight 1."""
+
+    lines: Floats  # (n_labels, 2)
+    slopes: Floats  # (n_labels, 2)
+    curvatures: Floats  # (n_labels, 2, 2)
+
+
+class _Data(NamedTuple):
+    """What lines are fitted to."""
+
+    cells: Cells  # with x in the place of scores: mean 0, variance 1
+    targets: tuple[float, float]  # of positives and of negatives
+    row_weight: float  # that of a row of weight 1, in the unit of the weights
+
+    def pull(
+        self, lines: Floats, prior: _Prior | None, n_jobs: int | None, progress: bool = False
+    ) -> _Lines:
+        """Fit the lines of groups of cells, from those given; without a prior, from cells alone."""
+        about = _NO_PRIOR  # (5,)
+        if prior is not None:
+            precision = self.row_weight * np.linalg.inv(prior.spread)
+            about = np.append(prior.mean, precision[[0, 0, 1], [0, 1, 1]])
+
+        def pull(first: int, last: int) -> Floats:
+            own = self.cells.group(first, last)
+            start = np.ascontiguousarray(lines[first:last].T)
+            return pull_lines(*own, self.targets, start, about)
+
+        pieces = map_labels(self.cells.starts, pull, n_jobs=n_jobs, progress=progress)
+        found = np.concatenate(pieces, axis=1).T  # (n_groups, 7)
+        derivatives = found[:, [2, 3, 4, 5, 5, 6]] / self.row_weight
+        return _Lines(found[:, :2], derivatives[:, :2], derivatives[:, 2:].reshape(-1, 2, 2))
+
+
+def fit_leaning_lines(
+    cells: Cells,
+    x: Floats,
+    row_weight: float,
+    n_jobs: int | None,
+    progress: bool,
+    *,
+    rising: bool = False,
+) -> Floats:
+    """Fit a line to each label, in the form of `fit_logistic`: scale, centre, slope, intercept, (4, n_labels).
+
+    Parameters
+    ----------
+    x : (n_cells,) what the curves are functions of; cells where it is not finite are left out
+        It is overwritten.
+    row_weight : what the weight 1 counts in the unit of the weights
+    rising : no slope below 0: a label that would have one gets 0, and the intercept that it has if x says nothing
+
+    A label without any cell gets the intercept -inf: probability 0.
+    """
+    counts = np.isfinite(x)
+    known = np.diff(np.append(0, counts.cumsum())[cells.starts]) > 0  # (n_labels,)
+    targets, start = _targets(cells, counts, row_weight)
+    scale, centre, deviation = standardise(x, cells.weights)
+    if deviation == 0:
+        x *= 0  # values that are all equal
+    data = _Data(cells._replace(scores=x), targets, row_weight)
+
+    # The line of all cells together, those of labels, and level ones where they would fall.
+    together = data._replace(cells=data.cells.pooled())
+    common = together.pull(np.array([[0.0, start]]), None, None).lines[0]  # (2,)
+    lines, prior = _settle(data, common, known, n_jobs, progress)
+    if rising and (lines[:, 0] < 0).any():
+        silent = data._replace(cells=data.cells._replace(scores=0 * x))
+        level = silent.pull(lines, prior, n_jobs).lines * [0, 1]
+        lines = np.where(lines[:, :1] < 0, level, lines)
+
+    # In the unit of x; of values that are all equal a constant.
+    curves = np.zeros((4, known.size))
+    curves[0] = 1.0
+    if deviation > 0:
+        curves[0], curves[1], curves[2] = scale, centre, lines[:, 0] / deviation
+    curves[3] = np.where(np.diff(cells.starts) > 0, lines[:, 1], -np.inf)
+    return curves
+
+
+def _settle(
+    data: _Data, common: Floats, known: Booleans, n_jobs: int | None, progress: bool
+) -> tuple[Floats, _Prior]:
+    """Return the lines (n_labels, 2) of labels, and where they lie; those that are not `known` have no say in that."""
+    lines = np.tile(common, (known.size, 1))
+    prior = _Prior(common, _LEAST_VARIANCE * np.eye(2))
+    for _ in range(_MOST_ROUNDS):
+        found = data.pull(lines, prior, n_jobs, progress)
+        lines = found.lines
+        before = prior
+        prior = _likeliest(_Lines(*(part[known] for part in found)), common, before)
+        if prior.is_close_to(before):
+            break
+    return data.pull(lines, prior, n_jobs, progress).lines, prior
+
+
+def _targets(
+    cells: Cells, counts: Booleans, row_weight: float
+) -> tuple[tuple[float, float], float]:
+    """Return the targets of positives and of negatives, and the log odds of those of all cells."""
+    weights = cells.weights if cells.weights.size else np.ones(counts.size, np.int64)
+    positive, negative = (float(weights[counts & (cells.truth == truth)].sum()) for truth in (1, 0))
+    high = (positive + row_weight) / (positive + 2 * row_weight)
+    low = row_weight / (negative + 2 * row_weight)
+    return (high, low), float(np.log((positive + row_weight) / (negative + row_weight)))
+
+
+def _likeliest(found: _Lines, common: Floats, prior: _Prior) -> _Prior:
+    """Return the mean and the spread of highest marginal likelihood, given quadratics through the loss of labels."""
+    from scipy.optimize import minimize
+
+    labels = _Quadratics(found, common)
+    root = np.linalg.cholesky(prior.spread)
+    start = np.array([np.log(root[0, 0]), root[1, 0], np.log(root[1, 1])])
+    best = minimize(
+        lambda values: labels.loss(_root(values)),
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[_LOGARITHMS, (None, None), _LOGARITHMS],
+        options=_PRECISE,
+    )
+    root = _root(best.x)
+    return _Prior(labels.given(root @ root.T).mean, root @ root.T)
+
+
+def _root(values: Floats) -> Floats:
+    """Return the triangular root (2, 2) of a spread from its three values, of which two are logarithms."""
+    return np.array([[np.exp(values[0]), 0.0], [values[1], np.exp(values[2])]])
+
+
+class _Given(NamedTuple):
+    """What quadratics say if the spread is known."""
+
+    mean: Floats  # (2,), the likeliest
+    loss: float  # minus the log of the marginal likelihood
+    squares: Floats  # (2, 2), expected, of the distances of all labels from the mean
+
+
+class _Quadratics:
+    """The log-loss of labels as quadratics of their lines, and one label more, whose line is known.
+
+    A quadratic with matrix H and best line t is a normal observation of a label's line, of precision
+    H. Where cells say nothing of one direction, H has no inverse; but H t is known.
+    """
+
+    def __init__(self, found: _Lines, common: Floats) -> None:
+        self.matrices = found.curvatures  # H, (n_labels, 2, 2)
+        self.known = np.einsum("gij,gj->gi", self.matrices, found.lines) - found.slopes  # H t
+        self.common = common  # (2,)
+        self.n_labels = len(self.matrices) + 1
+
+    def given(self, spread: Floats) -> _Given:
+        """Integrate the lines of labels out."""
+        precision = np.linalg.inv(spread)
+        variances, determinants = _inverses(self.matrices + precision)  # of lines, given the mean
+
+        # The best mean: where labels, as far as they are known, are in balance.
+        pulls = precision @ variances  # (n_labels, 2, 2)
+        weights = precision - pulls @ precision
+        balance = np.einsum("gij,gj->i", pulls, self.known) + precision @ self.common
+        mean = np.linalg.solve(weights.sum(axis=0) + precision, balance)
+
+        # The lines expected then, and the squares of their distances from it.
+        both = self.known + precision @ mean  # (n_labels, 2)
+        lines = np.einsum("gij,gj->gi", variances, both)
+        distances = np.vstack([lines, self.common]) - mean  # (n_labels + 1, 2)
+        own = distances[-1]
+        squares = variances.sum(axis=0) + distances.T @ distances + _LEAST_VARIANCE * np.eye(2)
+
+        # The likelihood: a normal integral for each label, and the density of the one more.
+        log_size = float(np.linalg.slogdet(spread)[1])
+        of_labels = (np.log(determinants) + log_size + mean @ precision @ mean).sum()
+        of_labels -= (both * lines).sum()
+        of_one = log_size + own @ precision @ own + _LEAST_VARIANCE * np.trace(precision)
+        return _Given(mean, float(of_labels + of_one) / 2, squares)
+
+    def loss(self, root: Floats) -> tuple[float, Floats]:
+        """Return the loss per label of a spread with this root, and its derivatives by the values of the root."""
+        spread = root @ root.T
+        precision = np.linalg.inv(spread)
+        given = self.given(spread)
+        by_spread = precision @ (self.n_labels * spread - given.squares) @ precision / 2
+        by_root = 2 * by_spread @ root
+        slopes = [by_root[0, 0] * root[0, 0], by_root[1, 0], by_root[1, 1] * root[1, 1]]
+        return given.loss / self.n_labels, np.array(slopes) / self.n_labels
+
+
+def _inverses(matrices: Floats) -> tuple[Floats, Floats]:
+    """Return the inverses (n, 2, 2) of symmetric matrices, and their determinants (n,)."""
+    aa, ab, bb = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
+    determinants = aa * bb - ab * ab
+    adjugates = np.stack([bb, -ab, -ab, aa], axis=-1).reshape(-1, 2, 2)
+    return adjugates / determinants[:, np.newaxis, np.newaxis], determinants

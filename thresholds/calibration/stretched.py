@@ -1,0 +1,71 @@
+"""Isotonic calibration whose curves lean on each other: the rising curve of all labels, stretched and shifted for each.
+
+    logit p(s) = a logit g(s) + b,    a >= 0
+
+g is the isotonic curve of the cells of all labels together, with one positive more at the lowest score and one negative
+more at the highest, so that no probability is 0 or 1. a and b of a label are those of a logistic curve of its truth on
+logit g(s), and lean on those of all labels (`hierarchy.py`). So all labels together tell the form of the curve, which
+takes many positives, and each tells how often and how steeply it rises, which takes few.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thresholds._arrays.types import Floats, Ints
+from thresholds.calibration.cells import Cells, log_odds
+from thresholds.calibration.hierarchy import fit_leaning_lines
+from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
+
+_FINER_BITS = 10
+_WEIGHT_BITS = 60  # of all weights together
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StretchedCurves:
+    """The curve of all labels, and for each the slope and the intercept on the logit of it."""
+
+    common: IsotonicCurves  # one group
+    lines: Floats  # (2, n_labels): slope and intercept
+
+    def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
+        """Return the probabilities of scores, one label after another, from label `first` on."""
+        from scipy.special import expit
+
+        label = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
+        slope, intercept = self.lines[:, label]
+        return np.asarray(expit(slope * _logits(self.common, scores) + intercept))
+
+
+def fit_stretched(
+    cells: Cells, row_weight: float, n_jobs: int | None, progress: bool
+) -> StretchedCurves:
+    """Fit the common curve, then the line of each label; `row_weight` is the weight 1 in the unit of the weights."""
+    common = fit_isotonic(_smoothed(cells, row_weight), n_jobs, progress)
+    x = _logits(common, cells.scores)
+    scale, centre, slope, intercept = fit_leaning_lines(
+        cells, x, row_weight, n_jobs, progress, rising=True
+    )
+    return StretchedCurves(common, np.array([slope / scale, intercept - slope * centre]))
+
+
+def _logits(common: IsotonicCurves, scores: Floats) -> Floats:
+    """Return the logit of the common curve at scores."""
+    return log_odds(common.at(np.array([0, scores.size]), scores))
+
+
+def _smoothed(cells: Cells, row_weight: float) -> Cells:
+    """Take all labels for one, with a positive more at the lowest score and a negative more at the highest."""
+    ends = [cells.scores.min(), cells.scores.max()] if cells.scores.size else [0.0, 0.0]
+    weights = cells.weights
+    if weights.size:
+        # The weight 1 may be less than a unit, which is made finer then.
+        finer = 1 << max(0, min(_FINER_BITS, _WEIGHT_BITS - int(weights.sum()).bit_length()))
+        own = min(row_weight, float(weights.sum())) * finer
+        weights = np.append(weights * finer, np.full(2, max(round(own), 1)))
+    return Cells(
+        starts=np.array([0, cells.scores.size + 2]),
+        scores=np.append(cells.scores, ends),
+        truth=np.append(cells.truth, np.array([1, 0], np.uint8)),
+        weights=weights,
+    )

@@ -1,0 +1,272 @@
+"""The guard "pool": a threshold for each label, drawn towards one that all labels share, for micro F-beta.
+
+At the highest micro-F a label is to be predicted while that gains more tp a prediction than r =
+F / (1 + B), B = beta^2 (`search/joint_micro.py`). So for each label j and each cut
+
+    G_j(cut) = tp_j(cut) - r predicted_j(cut)
+
+is what the label itself says. What all labels say of one cut is the sum of these, a positive's
+share of it G(cut) = sum over j of G_j(cut) / P, P positives in all. With a strength kappa, worth
+so many positives, and a sharpness lambda
+
+    q_j(cut) ~ width(cut) exp(lambda (G_j(cut) + kappa G(cut)))
+    u_j = sum over cuts of q_j(cut) u(cut),    u = ln of the cells of all labels at or above the cut
+
+and the label's threshold is the score at u_j. kappa = 0 leaves each label to itself, a large kappa
+gives all the cut that suits them together. Cuts are the scores of positives, of all labels, one in
+each twelfth of an octave of cells; the width of a cut is its share of the range of u. So only the
+order of scores counts, not their scale.
+
+kappa and lambda are not set but found, by leaving one row out. Without a positive q_j is
+exp(-lambda (1 - r)) times as high at its score and below, without a negative exp(lambda r) times;
+u_j follows from sums of q_j, and with it the decision on the row that was left out. So tp and
+predictions on rows that no threshold has seen are known for every pair of kappa and lambda:
+
+    F = (1 + B) tp / (B P + predicted),    weight ~ exp((1 + B) tp - F_best (B P + predicted))
+
+The u_j of all pairs are averaged with these weights, and r is that of their mean F; three rounds,
+the first with the r of the best single cut.
+
+The weights are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower
+bounds for statistical estimation". Labels that share what they know, with a strength read off
+the data: empirical Bayes, Efron 2010, "Large-Scale Inference", chapter 1; partial pooling, Gelman
+and Hill 2007, "Data Analysis Using Regression and Multilevel/Hierarchical Models", section 12.2.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from thresholds._arrays import threads
+from thresholds._arrays.blocks import in_pieces
+from thresholds._arrays.dtypes import threshold_dtype
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import AnyFloats, Booleans, Dense, Floats, Ints, Keys
+from thresholds._checks import Placement
+from thresholds._kernels.guards import counts_at_cuts, pooled_depths
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.data.problem import Items, Problem
+from thresholds.data.tiles import map_tiles
+from thresholds.guards.base import NO_POSITIVES, POOLED, BaseGuard, GuardedCuts, GuardedFit, joined
+from thresholds.guards.cuts import count_at, representable, rows_per_unit_of
+from thresholds.guards.limits import Limits
+from thresholds.search.counting.passes import map_useful_steps
+from thresholds.search.joint_micro import Hull, best_joint_cuts
+from thresholds.search.staircase import Cuts
+
+Result = TypeVar("Result")
+
+_STRENGTHS = (
+    0.0,
+    2.5,
+    10.0,
+    40.0,
+    160.0,
+    640.0,
+)  # kappa, in positives; at most as many as there are
+_N_SHARPNESSES = 5  # lambda: 1, 2, 4, 8, 16
+_ROUNDS = 3  # for r
+_CUTS_PER_OCTAVE = 12
+_MOST_POSITIVES = 4096  # whose scores are tried as cuts
+_LABELS_PER_BLOCK = 256  # whatever the number of threads, so that sums do not depend on it
+
+
+@dataclass(frozen=True, slots=True)
+class Pool(BaseGuard):
+    """The guard "pool": each label's threshold is drawn towards one that all labels share.
+
+    It is for micro F. How far they are drawn is found by leaving rows out: nearly all the way where
+    the labels' positives are few, hardly at all where scores cannot be compared over labels, or
+    where each label has enough positives to say for itself.
+    """
+
+    name: ClassVar[str] = "pool"
+    averages: ClassVar[tuple[str, ...]] = ("micro",)
+
+    def fit(
+        self,
+        problem: Problem,
+        limits: Limits,
+        average: str,
+        beta: float,
+        placement: Placement,
+        n_jobs: int | None,
+        progress: bool,
+    ) -> GuardedFit:
+        """Pool the thresholds of all labels; no limits are offered for micro F."""
+        hulls = map_useful_steps(
+            problem, Hull.of, beta, jointly=True, n_jobs=n_jobs, progress=progress
+        )
+        optimum = best_joint_cuts(hulls, beta)
+
+        # Where no positive has a score to cut at there is nothing to learn.
+        # Taking a sparse matrix apart by label costs as much as fitting: once.
+        items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
+        steps = _Steps(problem, items_of, rows_per_unit_of(problem), n_jobs, progress)
+        cuts = steps.cuts()
+        if not cuts.size:
+            return GuardedFit(_as_they_are(optimum, problem, placement), optimum)
+
+        # What each label counts at the cuts, where that puts its threshold, what this predicts.
+        counts = steps.counts(cuts)
+        depth = _depths(counts)
+        positives = optimum.positives * np.float64(steps.rows_per_unit)  # (n_labels,)
+        u = _pooled(counts, depth, positives.sum(), beta, n_jobs)
+        thresholds = _scores_at(u, depth, to_scores(cuts).astype(np.float64), problem)
+        return GuardedFit(steps.decided(thresholds, optimum.positives), optimum)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The steps of the fit that go over the labels, in tiles."""
+
+    problem: Problem
+    items_of: Callable[[int, int], Items]
+    rows_per_unit: float
+    n_jobs: int | None
+    progress: bool
+
+    def cuts(self) -> Keys:
+        """Return the keys to cut at (n_cuts,), from the highest down: scores of positives."""
+        # The scores of all positives from the highest down, each once.
+        parts = self._over_tiles(self._positives)
+        keys = np.concatenate([keys for keys, _ in parts])  # (n_positives,)
+        if not keys.size:
+            return keys
+        order = np.argsort(keys)[::-1]
+        tp = np.concatenate([weights for _, weights in parts])[order].cumsum()
+        last = _is_last(keys[order])
+        keys = keys[order][last]  # (n_scores,)
+        tp = tp[last]
+
+        # At most 4,096 of them, evenly spaced, and what all labels predict there.
+        share = np.ceil(tp / tp[-1] * _MOST_POSITIVES)  # (n_scores,)
+        tried = keys[_is_last(share)]
+        predicted = np.sum([count[1].sum(axis=0) for count in self._counts(tried)], axis=0)
+
+        # The lowest in each twelfth of an octave.
+        rows = np.maximum(predicted * self.rows_per_unit, 1)  # (n_tried,)
+        return np.asarray(tried[_is_last(np.floor(np.log2(rows) * _CUTS_PER_OCTAVE))])
+
+    def counts(self, cuts: Keys) -> AnyFloats:
+        """Count each label's tp and predictions in rows, (2, n_labels, 1 + n_cuts); the first cut is never."""
+        counts = np.zeros((2, self.problem.n_labels, 1 + cuts.size), np.float32)
+        last = 0
+        for tile in self._counts(cuts):
+            first, last = last, last + tile.shape[1]
+            counts[:, first:last, 1:] = tile * self.rows_per_unit
+        return counts
+
+    def decided(self, thresholds: Floats, positives: Ints) -> GuardedCuts:
+        """Count what the thresholds predict."""
+
+        def count(first: int, last: int) -> GuardedCuts:
+            own = thresholds[first:last]
+            above, tp_above, tied, tp_tied = count_at(self.problem, self.items_of(first, last), own)
+            reason = np.where(positives[first:last] > 0, POOLED, NO_POSITIVES)
+            return GuardedCuts(own, tp_above + tp_tied, above + tied, reason)
+
+        return joined(self._over_tiles(count))
+
+    def _positives(self, first: int, last: int) -> tuple[Keys, Ints]:
+        """Return keys and weights of the positives whose scores may be cut at."""
+        _, keys, weights, _ = self.items_of(first, last)
+        masked, missing = to_keys(np.array([-np.inf, self.problem.missing], self.problem.dtype))
+        # What is `missing` is one tie group of many cells, of which the sample says nothing.
+        allowed = (
+            keys > missing if self.problem.keep_sparse else (keys > masked) & (keys != missing)
+        )
+        wanted = (weights > 0) & allowed
+        return keys[wanted], weights[wanted].astype(np.int64)
+
+    def _counts(self, cuts: Keys) -> list[Ints]:
+        """Count tp and weight at each cut, (2, n_labels, n_cuts) for each tile."""
+        rising = np.ascontiguousarray(cuts[::-1])
+
+        def count(first: int, last: int) -> Ints:
+            return counts_at_cuts(*self.items_of(first, last), rising)[..., ::-1]
+
+        return self._over_tiles(count)
+
+    def _over_tiles(self, function: Callable[[int, int], Result]) -> list[Result]:
+        """Apply `function` to the first and last label of each tile."""
+        return map_tiles(self.problem, function, n_jobs=self.n_jobs, progress=self.progress)
+
+
+def _is_last(places: Dense) -> Booleans:
+    """Return which is the last of those at one place; places are in order."""
+    return np.append(places[1:] != places[:-1], True)
+
+
+def _depths(counts: AnyFloats) -> Floats:
+    """Return u of each cut (1 + n_cuts,): ln of the cells that all labels have there, of never ln 1/2."""
+    predicted = counts[1].sum(axis=0, dtype=np.float64)
+    depth = np.log(np.maximum(predicted, 1))
+    depth[0] = np.log(0.5)
+    return np.asarray(depth)
+
+
+def _pooled(
+    counts: AnyFloats,
+    depth: Floats,
+    positives: float,
+    beta: float,
+    n_jobs: int | None,
+) -> Floats:
+    """Return u of each label's threshold, (n_labels,)."""
+    strengths = np.unique(np.minimum(_STRENGTHS, positives))
+    beta2_positives = beta**2 * positives
+    tp, predicted = counts.sum(axis=1, dtype=np.float64)  # (1 + n_cuts,) each, of all labels
+    width = np.gradient(depth)
+    blocks = list(in_pieces(slice(0, counts.shape[1]), _LABELS_PER_BLOCK))
+
+    ratio = (tp / (beta2_positives + predicted)).max()
+    for _ in range(_ROUNDS):
+        # Each pair of strength and sharpness: every label's u, and what is reached on rows left out.
+        prior = strengths[:, np.newaxis] * (tp - ratio * predicted) / positives
+        read = partial(_read_block, counts, depth, width, prior, ratio)
+        parts = threads.run(read, blocks, n_jobs=n_jobs, cells=counts.size)
+        left_out = np.sum([part for _, part in parts], axis=0)  # (2, n_pairs) tp and predicted
+
+        # What F is a fraction of, and how far each pair is below the best.
+        numerator = (1 + beta**2) * left_out[0]
+        denominator = beta2_positives + left_out[1]
+        f = numerator / denominator  # (n_pairs,)
+        weights = np.exp(numerator - f.max() * denominator)
+        weights /= weights.sum()
+        ratio = (weights * f).sum() / (1 + beta**2)
+    u = np.concatenate([part for part, _ in parts])  # (n_labels, n_pairs)
+    return np.asarray((u * weights).sum(axis=1))
+
+
+def _read_block(
+    counts: AnyFloats,
+    depth: Floats,
+    width: Floats,
+    prior: Floats,
+    ratio: float,
+    labels: slice,
+) -> tuple[Floats, Floats]:
+    """Read some labels."""
+    tp, predicted = counts[:, labels]
+    return pooled_depths(tp, predicted, depth, width, prior, ratio, _N_SHARPNESSES)
+
+
+def _scores_at(u: Floats, depth: Floats, cuts: Floats, problem: Problem) -> Floats:
+    """Return the score at each u, linear between cuts, in the dtype of the scores."""
+    place = np.interp(u, depth[1:], np.arange(cuts.size))  # (n_labels,)
+    before = np.floor(place).astype(np.int64)
+    upper = cuts[before]
+    lower = cuts[np.minimum(before + 1, cuts.size - 1)]
+    share = place - before
+    score = np.clip((1 - share) * upper + share * lower, lower, upper)  # no difference overflows
+    return representable(score, upper, threshold_dtype(problem.scores.dtype))
+
+
+def _as_they_are(cuts: Cuts, problem: Problem, placement: Placement) -> GuardedCuts:
+    """Return cuts that are not moved."""
+    unmoved = np.full(cuts.tp.size, "")
+    return GuardedCuts(cuts.placed(problem, placement), cuts.tp, cuts.predicted, unmoved)

@@ -1,0 +1,82 @@
+"""What made a rule: the function, its options and, on the command line, what was read and when."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from thresholds import _checks
+from thresholds._checks import InputError, shown
+from thresholds.rule.base import in_brief
+from thresholds.rule.saving import refuse_unknown
+
+_WITHOUT_EFFECT = {"n_jobs", "progress"}  # on what is fitted
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MadeBy:
+    """What made a rule. Which version of the library it was is in `fitted_on`, as are number and kind of the scores.
+
+    There is no checksum of the file. Scores may be a folder of shards, and truth another file; to read all of it once
+    more would cost as much as reading it, and `fitted_on` tells other scores apart.
+    """
+
+    function: str  # of this library
+    options: Mapping[str, str | float | bool] = field(default_factory=dict)  # not its defaults
+    file: str | None = None  # on the command line: the name of the file of scores
+    scores: str | None = None  # their column or array
+    truth: str | None = None  # the name of the file of the truth, if that is another
+    rows: str | None = None  # which of the file
+    logits: bool = False  # whether the scores became probabilities first
+    date: str | None = None  # the day, in UTC
+
+    def __post_init__(self) -> None:
+        """Check what may come from a file."""
+        _checks.text(self.function, "function")
+        for name in ("file", "scores", "truth", "rows", "date"):
+            if getattr(self, name) is not None:
+                _checks.text(getattr(self, name), name)
+        _checks.option(self.logits, "logits", (True, False))
+        if self.date is not None and not _DAY.fullmatch(self.date):
+            raise InputError(f"date is {shown(self.date)}, expected a day such as '2026-03-31'")
+        if not isinstance(self.options, Mapping):
+            raise InputError(f"options is {shown(self.options)}, expected options by name")
+        for name, value in self.options.items():
+            if not isinstance(value, bool | str):
+                _checks.finite(value, f"the option {shown(name)}")
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> "MadeBy":
+        """Keep the options of a fit that differ from those that the function has by itself, and matter to the rule."""
+        usual = inspect.signature(function).parameters
+        given = {
+            name: value if isinstance(value, bool | float) else str(value)
+            for name, value in options.items()
+            if name not in _WITHOUT_EFFECT and value != usual[name].default
+        }
+        return cls(function.__name__, given)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, in the form of `rule.schema.json`."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "MadeBy":
+        """Build it from what `to_dict` gave."""
+        names = [item.name for item in fields(cls)]
+        refuse_unknown(values, names)
+        return cls(**{name: values[name] for name in names})
+
+    def __str__(self) -> str:
+        """Say which rows of which file the rule comes from, and when; "" for a rule that was fitted in Python."""
+        if self.file is None:
+            return ""
+        parts = [self.file, self.rows, "logits turned into probabilities" if self.logits else None]
+        which = ", ".join(filter(None, parts))
+        return f"from {which}" + ("" if self.date is None else f", on {self.date}")
+
+    def __repr__(self) -> str:
+        """Return the fields in brief."""
+        return in_brief(self)

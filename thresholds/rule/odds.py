@@ -1,0 +1,90 @@
+"""How often labels are true by their scores, on the rows of a fit: this tells two fits what has changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._checks import InputError
+from thresholds.rule.base import in_brief
+from thresholds.rule.saving import from_json, refuse_unknown, to_json
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OddsByScore:
+    """How often each label is true at a score, on the rows of a fit: a logistic curve, and how well it is known.
+
+        log odds of truth at x = level + slope (x - at),    its variance = level_error^2 + slope_error^2 (x - at)^2
+
+    x is the score, or the log odds of scores that all lie in [0, 1]. With the same curve from other rows it tells
+    whether a threshold that has moved has a reason. Errors are standard errors; an infinite one knows nothing.
+    """
+
+    of_shares: bool  # whether x is the log odds of the scores
+    at: tuple[float, ...]  # (n_labels,), as all others
+    level: tuple[float, ...]
+    slope: tuple[float, ...]
+    level_error: tuple[float, ...]
+    slope_error: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Check what may come from a file."""
+        _checks.option(self.of_shares, "of_shares", (True, False))
+        for name in _OF_LABELS:
+            values = getattr(self, name)
+            if len(values) != len(self.at):
+                raise InputError(
+                    f"{name} of odds has {len(values)} values, expected {len(self.at)} as at has"
+                )
+            is_error = name.endswith("error")
+            for number in values:
+                if is_error and not _checks.real(number, name) >= 0:
+                    raise InputError(f"{name} of odds has {number}, expected at least 0")
+                if not is_error:
+                    _checks.finite(number, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, in the form of `rule.schema.json`: an infinite error is null."""
+        lists = {name: [to_json(value) for value in getattr(self, name)] for name in _OF_LABELS}
+        return {"of_shares": self.of_shares, **lists}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "OddsByScore":
+        """Build it from what `to_dict` gave."""
+        refuse_unknown(values, ("of_shares", *_OF_LABELS))
+        lists = {
+            name: tuple(from_json(value) for value in _checks.a_list(values[name], name))
+            for name in _OF_LABELS
+        }
+        return cls(of_shares=values["of_shares"], **lists)
+
+    def abscissae(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the x of scores, infinite at the ends of [0, 1] and beyond where it is their log odds."""
+        if not self.of_shares:
+            return scores
+        shares = np.clip(scores, 0.0, 1.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(shares) - np.log1p(-shares))
+
+    def read(self, x: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the log odds of truth at one x (n_labels,) of each label, and their variances."""
+        away = x - np.array(self.at)
+        log_odds = np.array(self.level) + np.array(self.slope) * away
+        with np.errstate(invalid="ignore"):
+            variance = np.array(self.level_error) ** 2 + (np.array(self.slope_error) * away) ** 2
+        return log_odds, np.nan_to_num(variance, nan=np.inf, posinf=np.inf)
+
+    def taken(self, places: npt.NDArray[Any]) -> "OddsByScore":
+        """Return the curves of some labels, in that order."""
+        lists = (tuple(getattr(self, name)[k] for k in places.tolist()) for name in _OF_LABELS)
+        return OddsByScore(self.of_shares, *lists)
+
+    def __repr__(self) -> str:
+        """Return the fields in brief: of each the first few."""
+        return in_brief(self)
+
+
+_OF_LABELS = tuple(item.name for item in fields(OddsByScore) if item.name != "of_shares")

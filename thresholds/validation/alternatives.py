@@ -1,0 +1,104 @@
+"""Would another rule do better on other rows? Its out-of-fold figure over the same folds, and how sure the gain is.
+
+The alternatives are one threshold for all labels instead of one for each, and a guard where there is none. (To go
+without a guard is none: on real scores it gained half a point or more in 1 of 132 samples of 100 to 1,000 rows.)
+
+The standard error of the gain g is that of the jackknife over the folds, each of which is left out once,
+
+    sqrt((K - 1) / K  sum_k (g_-k - mean of all g_-k)^2)
+
+for K folds. Both rules decide the same rows, and rows of a group are in one fold, so that it allows for both. An
+alternative is better if its gain is shown to be above 0, one-sided at 5 %: if it is more than 2.13 standard errors with
+5 folds, by Student's t with K - 1 degrees of freedom.
+
+Of 110 alternatives that were so named on real scores 105 were better on other rows. With one standard error it would
+have been 180 of 210, and 8 of 19 where the fit was guarded (`experiments/guards/alternatives.txt`).
+
+References
+----------
+Tukey 1958, "Bias and confidence in not-quite large samples". Efron 1982, "The jackknife, the bootstrap and other
+resampling plans", chapter 3.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from thresholds._arrays.types import Floats
+from thresholds.data.problem import Problem
+from thresholds.fitting.options import FitOptions
+from thresholds.validation.held_out import Folds, HeldOut, hold_out
+
+_LEVEL = 0.05  # one-sided
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Another rule, cross-fitted over the same folds."""
+
+    name: str  # what it is, in words
+    options: Mapping[str, Any]  # those of the fit that differ
+    out_of_fold: float
+    gain: float  # over the out-of-fold figure of the fit
+    standard_error: float  # of the gain; NaN with one fold
+    is_better: bool  # whether the gain is shown to be above 0
+
+    def in_words(self) -> str:
+        """Say what it reaches."""
+        more_or_less = "more" if self.gain >= 0 else "less"
+        return (
+            f"{self.name} reaches {self.out_of_fold:.4f} out of fold, {abs(self.gain):.4f}"
+            f" {more_or_less} (standard error {self.standard_error:.4f})"
+        )
+
+
+def alternatives_to(
+    held_out: HeldOut,
+    problem: Problem,
+    options: FitOptions,
+    folds: Folds,
+    given_weights: Floats | None,
+) -> tuple[Alternative, ...]:
+    """Cross-fit the alternatives to a fit that is held out over these folds."""
+    figure = held_out.f(options)
+    without_each = held_out.f_without_each(options)  # (n_folds,)
+    found = []
+    for name, changed in _other_options(options):
+        others = replace(options, **changed)
+        other = hold_out(problem, others, folds, given_weights)
+        reached = other.f(others)
+        gain = reached - figure
+        error = _jackknife(other.f_without_each(others) - without_each)
+        is_better = gain > _times_error(len(folds)) * error
+        found.append(Alternative(name, changed, reached, gain, error, is_better))
+    return tuple(found)
+
+
+def _other_options(options: FitOptions) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name the alternatives to a fit, with the options that differ; limits are kept, so they have thresholds each."""
+    guard = options.chosen_guard
+    if options.per_label and not options.limits.any:
+        shared = {"per_label": False} | ({} if guard is None else {"guard": "auto"})
+        yield "one threshold for all labels", shared
+    guarded = replace(options, guard="auto")
+    if guard is None and guarded.chosen_guard is not None:
+        yield f"the guard {guarded.chosen_guard}", {"guard": "auto"}
+
+
+def _times_error(n_folds: int) -> float:
+    """Return how many standard errors show a gain to be above 0; NaN with one fold."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(n_folds - 1, 1 - _LEVEL)) if n_folds > 1 else math.nan
+
+
+def _jackknife(without_each: Floats) -> float:
+    """Return the standard error of a figure from its values without each fold."""
+    n_folds = without_each.size
+    if n_folds < 2:
+        return math.nan
+    squares = ((without_each - without_each.mean()) ** 2).sum()
+    return float(np.sqrt((n_folds - 1) / n_folds * squares))

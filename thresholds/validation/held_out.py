@@ -1,0 +1,86 @@
+"""Decisions about the rows of each fold by a rule that was fitted on the rows outside it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Floats, Ints
+from thresholds.data.problem import Problem
+from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.options import FitOptions
+from thresholds.metrics.counts import ConfusionCounts, stacked
+from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.rule import ThresholdRule
+
+Folds = list[tuple[Ints, Ints]]  # rows to fit on, rows to judge
+
+
+class HeldOut(NamedTuple):
+    """The rules of the folds, and the counts of their decisions about the rows that they were not fitted on."""
+
+    rules: list[ThresholdRule]  # one a fold, as the two others
+    judged: list[Judged]
+    weights: list[Any]  # of the judged rows, as metrics take them; None where each weighs 1
+
+    @property
+    def by_label(self) -> ConfusionCounts:
+        """All decisions, counted label by label."""
+        return sum((fold.by_label for fold in self.judged[1:]), self.judged[0].by_label)
+
+    def f(self, options: FitOptions) -> float:
+        """Return the F-measure of all decisions together."""
+        return self._f_of(self.by_label, range(len(self.judged)), options)
+
+    def f_without_each(self, options: FitOptions) -> Floats:
+        """Return the F-measure without one fold after the other, (n_folds,); nothing is left without a single one."""
+        if len(self.judged) == 1:
+            return np.empty(0)
+        everything = self.by_label
+        found = []
+        for k, fold in enumerate(self.judged):
+            others = [j for j in range(len(self.judged)) if j != k]
+            # Sums of weights may be off by a rounding.
+            left = np.maximum(everything.sums - fold.by_label.sums, 0)  # (3, n_labels)
+            by_label = ConfusionCounts(left, everything.total - fold.by_label.total)
+            found.append(self._f_of(by_label, others, options))
+        return np.array(found)
+
+    def _f_of(self, by_label: ConfusionCounts, folds: Any, options: FitOptions) -> float:
+        """Return the F-measure of counts by label, or of the rows of some folds."""
+        by_sample = stacked([self.judged[k].by_sample for k in folds])
+        weights = None
+        if self.weights[0] is not None:
+            weights = np.concatenate([self.weights[k] for k in folds])
+        return f_measure(
+            Judged(by_label, by_sample),
+            weights,
+            options.average,
+            options.beta,
+            options.zero_division,
+        )
+
+
+def hold_out(
+    problem: Problem, options: FitOptions, folds: Folds, given_weights: Floats | None
+) -> HeldOut:
+    """Fit on the rows outside each fold, and judge those within; `given_weights` are as the caller gave them."""
+    rules = [fit_problem(_rows_of(problem, train, given_weights), options) for train, _ in folds]
+    judged = [
+        judge(rule, problem.at_rows(test)) for rule, (_, test) in zip(rules, folds, strict=True)
+    ]
+    weights = problem.sample_weight
+    return HeldOut(rules, judged, [None if weights is None else weights[test] for _, test in folds])
+
+
+def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
+    """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
+    if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
+        return problem.view_of_rows(rows)
+    return Problem.of(
+        problem.truth[rows],
+        problem.scores[rows],
+        sample_weight=None if weights is None else weights[rows],
+        missing=problem.missing,
+        label_names=problem.label_names,
+        keep_sparse=problem.keep_sparse,
+    )
