@@ -98,7 +98,7 @@ def test_rescaled_scores(rule: Any) -> None:
 
 def test_the_range_of_scores_is_watched_there_too() -> None:
     rule = thresholds.fit_expected(scores())
-    with pytest.warns(thresholds.ScoreRangeWarning, match=r"expit first") as caught:
+    with pytest.warns(thresholds.ScoreChangeWarning, match=r"expit first") as caught:
         rule.predict(on_device(scores() * 10 - 20))
     assert caught[0].filename == __file__
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import thresholds
 from tests.rules import fitted
-from thresholds import FixedRule, ScoreRangeWarning, ThresholdRule, TopKRule, fit_empirical, load_rule
+from thresholds import FixedRule, ScoreChangeWarning, ThresholdRule, TopKRule, fit_empirical, load_rule
 
 Array = NDArray[np.generic]
 inf = float("inf")
@@ -97,12 +97,12 @@ def test_logits_for_probabilities_warn_once() -> None:
     p = rng.uniform(0.01, 0.99, (500, 3))
     rule = fit_empirical(rng.random(p.shape) < p, p)
     caught = warnings_of(rule, logit(p), logit(p), sparse.csr_array(logit(p)))
-    assert [warning.category for warning in caught] == [ScoreRangeWarning]
+    assert [warning.category for warning in caught] == [ScoreChangeWarning]
     assert "lie outside" in str(caught[0].message)
     assert "where the rule was fitted" in str(caught[0].message)
     assert len(str(caught[0].message).splitlines()) == 1
     assert caught[0].filename == __file__
-    assert issubclass(ScoreRangeWarning, UserWarning)
+    assert issubclass(ScoreChangeWarning, UserWarning)
 
 
 def test_a_warning_given_by_one_rule_is_not_withheld_by_another(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def _print_no_more() -> None:
 def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning without the line of code that raised it."""
     hint = ""
-    if type(message).__name__ == "ScoreRangeWarning":
+    if type(message).__name__ == "ScoreChangeWarning":
         hint = "; --logits reads a file of logits"
     printing.print_error(f"thresholds: warning: {message}{hint}")
 

@@ -72,10 +72,10 @@ class _Deciding:
 
     def warn(self) -> None:
         """Say that most scores lie outside the range of the fit; of one block alone that may mean little."""
-        from thresholds.rule import ScoreRangeWarning
+        from thresholds.rule import ScoreChangeWarning
 
         if self._warning is not None:
-            warnings.warn(self._warning, ScoreRangeWarning, stacklevel=2)
+            warnings.warn(self._warning, ScoreChangeWarning, stacklevel=2)
 
     def _decide(self, scores: "Matrix") -> "Matrix":
         """Decide one block; its share of scores outside the range of the fit is noted."""

@@ -252,7 +252,8 @@ def _measure(
 ) -> Measures:
     """Judge one rule; `measured_scores` takes scores for probabilities, `evidence` says what they know of labels."""
     rule.validate(problem.scores)
-    rule.warn_if_out_of_range(problem.scores)
+    order = _checks.places(problem.label_names, rule.label_names, "y_score", f"those of {name!r}")
+    rule.warn_if_changed(problem.scores, order=order)
 
     # What it reaches.
     judged = judge(rule, problem)

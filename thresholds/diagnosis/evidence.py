@@ -25,7 +25,6 @@ chosen to make it worst, P(p <= .05) is at most .05, P(p <= .01) .015 and P(p <=
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.evidence import (
@@ -241,16 +240,3 @@ def _p_below(auroc: Floats, variance: Floats, least: float) -> Floats:
 def _where_testable(p: Floats, positives: Ints, n: int) -> Floats:
     """Return NaN where positives or negatives are too few for a test of AUROC."""
     return np.where((positives < FEWEST) | (n - positives < FEWEST), np.nan, p)
-
-
-def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:
-    """Reject with a false discovery rate of at most `alpha` (Benjamini & Hochberg 1995); never where p is NaN."""
-    marks = np.zeros(p.size, np.bool_)
-    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
-    # The k-th smallest p-value is compared with its share of alpha; all up to the last that is small enough fall.
-    small_enough = np.flatnonzero(
-        p[order] <= alpha * np.arange(1, order.size + 1) / max(order.size, 1)
-    )
-    if small_enough.size:
-        marks[order[: small_enough[-1] + 1]] = True
-    return marks

@@ -9,13 +9,14 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of, rejected
+from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
 from thresholds.results import names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.placement import place
+from thresholds.significance import rejected
 
 
 def diagnose(
@@ -137,7 +138,7 @@ def diagnose(
         Problem.of(y_true, y_score, missing=rule.missing, n_jobs=n_jobs), label_names=names
     )
     rule.validate(problem.scores)
-    rule.warn_if_out_of_range(problem.scores)
+    rule.warn_if_changed(problem.scores)
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     return conclude(problem, rule, evidence, criteria)
 

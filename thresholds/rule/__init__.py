@@ -7,8 +7,8 @@ the number of labels. A `CalibratedRule` turns scores into probabilities first: 
 calibration is a room above this one.
 """
 
-from thresholds.rule.base import Rule
-from thresholds.rule.fitted_on import FittedOn, OutOfFold, ScoreRangeWarning
+from thresholds.rule.base import Rule, ScoreChangeWarning
+from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import load_rule
@@ -24,7 +24,7 @@ __all__ = [
     "OutOfFold",
     "RegionRule",
     "Rule",
-    "ScoreRangeWarning",
+    "ScoreChangeWarning",
     "ThresholdRule",
     "TopKRule",
     "load_rule",

@@ -24,10 +24,6 @@ _MOST = 0.5  # of the scores outside the range, above which to warn
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
 
-class ScoreRangeWarning(UserWarning):
-    """Issued when most scores lie outside the range of those a rule was fitted on."""
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class FittedOn:
     """The data of a fit, in brief."""

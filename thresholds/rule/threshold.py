@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
-from thresholds.rule.base import Rule, in_kind, positives_only
-from thresholds.rule.fitted_on import FittedOn, OutOfFold, ScoreRangeWarning
+from thresholds.rule.base import Rule, in_kind, positives_only, refuse_other_profile
+from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
     checked_settings,
@@ -24,6 +24,9 @@ from thresholds.rule.saving import (
     to_json,
     written_settings,
 )
+
+if TYPE_CHECKING:
+    from thresholds.rule.score_profile import ScoreProfile
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +56,8 @@ class ThresholdRule(Rule):
     out_of_fold : OutOfFold or None
         What the rule may be expected to reach on other rows, if it comes from `cross_fit`: f, n_folds, how the folds
         were made and their random_state. None once `replace` has changed a threshold.
+    profile : ScoreProfile or None
+        What the scores of the fit looked like, which `check` and `predict` compare new ones with.
     """
 
     thresholds: Floats
@@ -70,7 +75,7 @@ class ThresholdRule(Rule):
     expected: str | None = None
     guard_report: GuardReport | None = field(default=None, repr=False)
     out_of_fold: OutOfFold | None = None
-    _warned: list[bool] = field(default_factory=list, init=False, repr=False)
+    profile: "ScoreProfile | None" = field(default=None, repr=False)
 
     kind: ClassVar[str] = "thresholds"
     own_fields: ClassVar[tuple[str, ...]] = (
@@ -96,6 +101,7 @@ class ThresholdRule(Rule):
             raise InputError(
                 f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}"
             )
+        refuse_other_profile(self.profile, thresholds.size)
         self.__setstate__(
             self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
         )
@@ -198,14 +204,13 @@ class ThresholdRule(Rule):
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "
 
-    def warn_if_out_of_range(self, scores: Any) -> None:
-        """Warn once if most scores lie outside the range of the fit."""
-        if self.fitted_on is None or self._warned:
-            return
-        message = self.fitted_on.out_of_range(self.fitted_on.share_outside(scores, self.missing))
-        if message is not None:
-            self._warned.append(True)
-            _checks.warn_caller(message, ScoreRangeWarning)
+    def share_outside(self, scores: Any) -> float:
+        """Return the share of scores outside the range of the fit."""
+        return 0.0 if self.fitted_on is None else self.fitted_on.share_outside(scores, self.missing)
+
+    def out_of_range(self, outside: float) -> str | None:
+        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
+        return None if self.fitted_on is None else self.fitted_on.out_of_range(outside)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
         """Return a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
@@ -225,8 +230,13 @@ class ThresholdRule(Rule):
         if np.array_equal(changed, self.thresholds):
             return ThresholdRule(**self._values())
         unknown = {"objective": None, "guard_report": None, "out_of_fold": None}
+        profile = self.profile
+        if profile is not None:
+            profile = profile.without_predictions(changed != self.thresholds)
         return ThresholdRule(
-            **self._values() | unknown | {"thresholds": changed, "per_label": True}
+            **self._values()
+            | unknown
+            | {"thresholds": changed, "per_label": True, "profile": profile}
         )
 
     def reordered(self, places: Ints) -> "ThresholdRule":
@@ -243,6 +253,7 @@ class ThresholdRule(Rule):
             "unsupported": self.unsupported[places],
             "label_names": names,
             "fitted_on": fitted_on,
+            "profile": None if self.profile is None else self.profile.reordered(places),
             "guard_report": None,
         }
         return ThresholdRule(**self._values() | changed)
