@@ -52,24 +52,32 @@ class Difference(NamedTuple):
     quantiles: Floats  # (n_labels, n_levels), of the fit
     columns: Columns  # of new scores
     profile: ScoreProfile
-    below: Ints  # (n_labels, n_levels), new scores below each quantile
-    up_to: Ints  # and at or below it
+    n_unknown: Ints  # (n_labels,), cells that new lists leave out where the fit had scores; they may be anything low
+    below: Ints  # (n_labels, n_levels), new scores below each quantile, at least
+    up_to: Ints  # and at or below it, at most
 
     @classmethod
-    def between(cls, profile: ScoreProfile, columns: Columns) -> "Difference":
+    def between(cls, profile: ScoreProfile, columns: Columns, n_unknown: Ints) -> "Difference":
         """Count new scores at the quantiles of the fit."""
         below, up_to = columns.counts(profile.quantiles)
-        return cls(profile.quantiles.astype(np.float64), columns, profile, below, up_to)
+        up_to += n_unknown[:, np.newaxis]
+        quantiles = profile.quantiles.astype(np.float64)
+        return cls(quantiles, columns, profile, n_unknown, below, up_to)
+
+    @property
+    def n_new(self) -> Ints:
+        """Number of new scores of each label, unknown ones among them: (n_labels,)."""
+        return self.columns.sizes + self.n_unknown
 
     @property
     def is_known(self) -> Booleans:
         """Whether a label has scores on both sides: (n_labels,)."""
-        return (self.profile.n_scores > 0) & (self.columns.sizes > 0)
+        return (self.profile.n_scores > 0) & (self.n_new > 0)
 
     @property
     def is_constant(self) -> Booleans:
         """Whether many new scores of a label are all equal, and those of the fit were not: (n_labels,)."""
-        sizes = self.columns.sizes
+        sizes = np.where(self.n_unknown > 0, 0, self.columns.sizes)
         constant = np.zeros(sizes.size, np.bool_)
         for j in np.flatnonzero(sizes >= _FEWEST_EQUAL).tolist():
             scores = self.columns.of_label(j)
@@ -79,7 +87,7 @@ class Difference(NamedTuple):
     def p_values(self) -> Floats:
         """Test, label by label, the number of scores up to each quantile: (n_labels,)."""
         n_fit = self.profile.n_scores[:, np.newaxis]
-        n_new = self.columns.sizes[:, np.newaxis]
+        n_new = self.n_new[:, np.newaxis]
         rank = ranks(self.profile.n_scores)  # (n_labels, n_levels)
         lower = z_of_more(rank, n_fit, self.below, n_new)
         higher = z_of_more(n_fit - rank, n_fit, n_new - self.up_to, n_new)
@@ -88,7 +96,7 @@ class Difference(NamedTuple):
     def p_of_sizes(self, n_rows: int) -> Floats:
         """Test, label by label, on how many rows it has a score: (n_labels,)."""
         n_fit = self.profile.n_scores
-        n_new = self.columns.sizes
+        n_new = self.n_new
         n_sampled = self.profile.n_sampled
         more = z_of_more(n_fit, n_sampled, n_new, n_rows)
         fewer = z_of_more(n_sampled - n_fit, n_sampled, n_rows - n_new, n_rows)
@@ -106,16 +114,17 @@ class Difference(NamedTuple):
         """Return the mean distance that is left if quantiles have become `points`, where `falls` in reverse order."""
         with np.errstate(over="ignore"):
             below, up_to = self.columns.counts(points.astype(np.float32))
+        up_to += self.n_unknown[:, np.newaxis]
         if falls:
-            sizes = self.columns.sizes[:, np.newaxis]
-            below, up_to = sizes - up_to, sizes - below
+            n_new = self.n_new[:, np.newaxis]
+            below, up_to = n_new - up_to, n_new - below
         return self._mean(self._distances(below, up_to), labels)
 
     def noise(self, labels: Booleans) -> float:
         """Return the mean distance that chance makes, if distributions are normal: sqrt(2 / pi) standard errors."""
         level = np.array(LEVELS)
         n_fit = np.maximum(self.profile.n_scores, 1)[labels, np.newaxis]
-        n_new = np.maximum(self.columns.sizes, 1)[labels, np.newaxis]
+        n_new = np.maximum(self.n_new, 1)[labels, np.newaxis]
         return float(np.sqrt(2 / np.pi * level * (1 - level) * (1 / n_fit + 1 / n_new)).mean())
 
     def between_columns(self, labels: Ints) -> Floats:
@@ -127,8 +136,9 @@ class Difference(NamedTuple):
             scores = self.columns.of_label(column)
             below = np.searchsorted(scores, points.reshape(-1), side="left").reshape(points.shape)
             up_to = np.searchsorted(scores, points.reshape(-1), side="right").reshape(points.shape)
-            n = max(scores.size, 1)
-            distances[i] = _outside(share, below / n, up_to / n).mean(axis=1)
+            n_unknown = self.n_unknown[column]
+            n = max(scores.size + n_unknown, 1)
+            distances[i] = _outside(share, below / n, (up_to + n_unknown) / n).mean(axis=1)
         return distances
 
     def _shares(self) -> Floats:
@@ -138,8 +148,8 @@ class Difference(NamedTuple):
 
     def _distances(self, below: Ints, up_to: Ints) -> Floats:
         """Return how far new shares are from those of the fit: (n_labels, n_levels)."""
-        sizes = np.maximum(self.columns.sizes, 1)[:, np.newaxis]
-        return _outside(self._shares(), below / sizes, up_to / sizes)
+        n_new = np.maximum(self.n_new, 1)[:, np.newaxis]
+        return _outside(self._shares(), below / n_new, up_to / n_new)
 
     def _mean(self, distances: Floats, labels: Booleans) -> float:
         """Return the mean over levels and some labels."""
@@ -263,7 +273,9 @@ _SCALES = (
 
 
 def _affine(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, float]]:
-    """Try a factor, a shift, or both, for all labels alike."""
+    """Try a factor, a shift, or both, for all labels alike, where all new scores are known."""
+    if difference.n_unknown.any():
+        return
     before = difference.quantiles
     after = difference.columns.quantiles().astype(np.float64)
     yield from _factor_and_shift(difference, labels, before, after, lambda points: points)

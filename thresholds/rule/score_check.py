@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds.results import Result, Table, counted, names_of, rows_of
@@ -109,11 +110,12 @@ class _Evidence(NamedTuple):
     above: _RowChange
     outside: _RowChange
     scored: _RowChange
+    are_lists: bool  # of scores, for a rule that was fitted on whole rows
 
     @property
     def rows_moved(self) -> bool:
-        """Whether the scores of rows lie elsewhere, by more than next to nothing."""
-        return any(
+        """Whether the scores of rows lie elsewhere, by more than next to nothing; of lists nobody knows."""
+        return not self.are_lists and any(
             figure.is_proved and abs(figure.now - figure.before) > _LEAST_POSITION
             for figure in (self.above, self.outside)
         )
@@ -225,12 +227,17 @@ def check_rows(
     decided = rule.decide(rows, dense=rule.needs_dense(rows))
     n_predicted = per_label(decided)  # (n_labels,)
     sample = Sample.of(rows, rule.missing, profile.sparse)
-    difference = Difference.between(profile, Columns.of(sample))
+    columns = Columns.of(sample)
+    n_rows = rows.shape[0]
+
+    # Lists for a rule that was fitted on whole rows: what they leave out may be anything low.
+    are_lists = is_sparse(rows) and not profile.sparse
+    n_unknown = n_rows - columns.sizes if are_lists else np.zeros_like(columns.sizes)
+    difference = Difference.between(profile, columns, n_unknown)
     figures = row_figures(sample, profile.quantiles, profile.n_scores)
 
     # Each kind of test has an equal part of alpha.
     part = alpha / _KINDS_OF_TESTS
-    n_rows = rows.shape[0]
     p_rate = _p_of_rates(profile, n_predicted, n_rows)
     p_scores = difference.p_values()
     evidence = _Evidence(
@@ -241,6 +248,7 @@ def check_rows(
         above=_changed(profile, "above", figures["above"], n_rows, part / 2),
         outside=_changed(profile, "outside", figures["outside"], n_rows, part / 2),
         scored=_changed(profile, "scored", figures["scored"], n_rows, part / 2),
+        are_lists=are_lists,
     )
     rate_fit = profile.predicted / profile.n_rows
     rate = n_predicted / n_rows
@@ -372,20 +380,25 @@ def _findings(
     if cause is None and moved.any() and not are_most:
         concerned = moved
         cause = cause_of(difference, concerned, by_order=True)
-    if moved.any() or (evidence.rows_moved and not constant.any()):
+    has_other_cells = not evidence.are_lists and (
+        evidence.scored_moved.any()
+        or (evidence.scored.is_proved and evidence.scored.ratio > _LEAST_RATIO)
+    )
+    # Longer lists have lower scores; that is their cause, then.
+    is_due_to_lists = cause is None and has_other_cells and difference.profile.sparse
+    if (moved.any() or (evidence.rows_moved and not constant.any())) and not is_due_to_lists:
         labels = () if concerned.all() else tuple(names[concerned].tolist())
         yield _because(cause, difference, labels, names)
 
-    if evidence.scored_moved.any() or (
-        evidence.scored.is_proved and evidence.scored.ratio > _LEAST_RATIO
-    ):
+    if has_other_cells:
         yield _scored(evidence, names)
     if evidence.labels.is_proved and evidence.labels.ratio > _LEAST_RATIO:
-        severity = GRAVE if evidence.labels.ratio >= _GRAVE_RATIO else NOTE
+        is_grave = evidence.labels.ratio >= _GRAVE_RATIO and not has_other_cells
+        severity = GRAVE if is_grave else NOTE
         sentence = f"Rows are given another number of labels: {evidence.labels.said()}."
         yield Finding("labels_per_row", severity, sentence)
     if evidence.rate_moved.any():
-        yield _rates(evidence.rate_moved, rate_fit, rate, names)
+        yield _rates(evidence.rate_moved, rate_fit, rate, names, may_be_grave=not has_other_cells)
 
 
 def _because(
@@ -409,7 +422,14 @@ def _because(
     return Finding("scores", severity, sentence, labels)
 
 
-def _rates(moved: Booleans, rate_fit: Floats, rate: Floats, names: npt.NDArray[Any]) -> Finding:
+def _rates(
+    moved: Booleans,
+    rate_fit: Floats,
+    rate: Floats,
+    names: npt.NDArray[Any],
+    *,
+    may_be_grave: bool,
+) -> Finding:
     """Say which labels are predicted more or less often."""
     places = np.flatnonzero(moved)
     change = np.abs(rate[places] - rate_fit[places])
@@ -424,7 +444,7 @@ def _rates(moved: Booleans, rate_fit: Floats, rate: Floats, names: npt.NDArray[A
     sentence = (
         f"{of_all} {verb} predicted more or less often than at the fit: {'; '.join(shown)}{more}."
     )
-    is_grave = change.sum() >= _GRAVE_SHARE * np.nansum(rate_fit)
+    is_grave = may_be_grave and change.sum() >= _GRAVE_SHARE * np.nansum(rate_fit)
     labels = tuple(names[largest].tolist())
     return Finding("rates", GRAVE if is_grave else NOTE, sentence, labels)
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
-from thresholds._arrays.sparse import filled, is_sparse, row_of_entries
+from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Places
 from thresholds._checks import InputError
 from thresholds.rule.base import in_brief
@@ -74,8 +74,6 @@ class Sample(NamedTuple):
     def of(cls, rows: Matrix, missing: float, sparse: bool) -> "Sample":
         """Take the scores of rows; where `sparse`, cells equal to `missing` are none, whatever kind of matrix it is."""
         nothing = np.empty(0, np.intp)
-        if is_sparse(rows) and not sparse:
-            rows = filled(rows, missing)
         if is_sparse(rows):
             score = _as_float32(rows.data)
             kept = _has_score(score, missing, sparse)
