@@ -55,7 +55,7 @@ def diagnose(options: argparse.Namespace) -> None:
         progress=sys.stderr.isatty(),
     )
     repair = None if options.repair is None else _repaired(options, diagnosis, case.rule)
-    broken = failing.broken(options.fail_on, diagnosis)
+    broken = failing.broken(options.fail_on, failing.figures(diagnosis))
     options.status = failing.STATUS if broken else 0
 
     # All text is made before the rule is saved, and only then printed.

@@ -1,36 +1,47 @@
-"""Conditions under which `diagnose` fails."""
+"""Conditions under which `diagnose` and `monitor` fail."""
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from thresholds.cli.printing import print_error
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis
+    from thresholds.rule.score_check import ScoreCheck
 
 STATUS = 3  # the exit status where a condition is broken
 
 _COUNTS = ("backwards", "platypus", "suspect", "overpredicted", "unsupported")
 _SHARE = "share"
+_OF_CHECKS = ("grave", "findings", "moved", "moved_scores")
+_SHARE_OF_LABELS = "moved_share"
 
 
-def conditions(text: str) -> dict[str, float]:
-    """Read `NAME=BOUND,...`."""
-    bounds: dict[str, float] = {}
-    for condition in text.split(","):
-        name, equals, bound = condition.partition("=")
-        name = name.strip()
-        if name not in (*_COUNTS, _SHARE) or not equals:
-            expected = ", ".join((*_COUNTS, _SHARE))
-            raise argparse.ArgumentTypeError(
-                f"{condition.strip()!r} is no condition, expected NAME=BOUND, NAME in {expected}"
-            )
-        if name in bounds:
-            raise argparse.ArgumentTypeError(f"{name} is given twice")
-        bounds[name] = _bound(name, bound.strip())
-    return bounds
+def conditions_on(counts: Sequence[str], share: str) -> Callable[[str], dict[str, float]]:
+    """Return what reads `NAME=BOUND,...`, of names of counts and the name of a share."""
+
+    def conditions(text: str) -> dict[str, float]:
+        bounds: dict[str, float] = {}
+        for condition in text.split(","):
+            name, equals, bound = condition.partition("=")
+            name = name.strip()
+            if name not in (*counts, share) or not equals:
+                expected = ", ".join((*counts, share))
+                raise argparse.ArgumentTypeError(
+                    f"{condition.strip()!r} is no condition, expected NAME=BOUND, NAME in {expected}"
+                )
+            if name in bounds:
+                raise argparse.ArgumentTypeError(f"{name} is given twice")
+            bounds[name] = _share(name, bound.strip()) if name == share else _count(name, bound)
+        return bounds
+
+    return conditions
+
+
+conditions = conditions_on(_COUNTS, _SHARE)
+conditions_of_checks = conditions_on(_OF_CHECKS, _SHARE_OF_LABELS)
 
 
 def figures(diagnosis: "Diagnosis") -> dict[str, float]:
@@ -46,9 +57,26 @@ def figures(diagnosis: "Diagnosis") -> dict[str, float]:
     }
 
 
-def broken(bounds: Mapping[str, float] | None, diagnosis: "Diagnosis") -> list[str]:
+def figures_of_check(check: "ScoreCheck") -> dict[str, float]:
+    """Return what conditions of `monitor` are about.
+
+    Numbers of grave findings, of all findings, of labels whose predicted rate moved, and of those whose scores did; and
+    the share of all labels whose predicted rate moved.
+    """
+    n_moved = int(check.labels["rate_moved"].sum())
+    values = (
+        len(check.grave),
+        len(check.findings),
+        n_moved,
+        int(check.labels["scores_moved"].sum()),
+    )
+    return dict(zip(_OF_CHECKS, values, strict=True)) | {
+        _SHARE_OF_LABELS: n_moved / check.labels.size
+    }
+
+
+def broken(bounds: Mapping[str, float] | None, reached: Mapping[str, float]) -> list[str]:
     """Say which conditions do not hold."""
-    reached = figures(diagnosis)
     return [
         f"{name} is {reached[name]:.4g}, expected at most {bound:g}"
         for name, bound in (bounds or {}).items()
@@ -63,15 +91,25 @@ def report(lines: list[str]) -> None:
         print_error(f"thresholds: failed: {line}")
 
 
-def _bound(name: str, text: str) -> float:
-    """Read one bound: a share, or a number of labels."""
-    if name != _SHARE and text.isascii() and text.isdecimal():
-        return int(text)
+def _count(name: str, text: str) -> int:
+    """Read a bound on a number of things."""
+    digits = text.strip()
+    if digits.isascii() and digits.isdecimal():
+        return int(digits)
+    things = "labels" if name not in ("grave", "findings") else "findings"
+    raise argparse.ArgumentTypeError(
+        f"{name} has the bound {digits!r}, expected a whole number of {things}"
+    )
+
+
+def _share(name: str, text: str) -> float:
+    """Read a bound on a share."""
     try:
         share = float(text)
     except ValueError:
         share = -1.0
-    if name != _SHARE or not 0 <= share <= 1:
-        expected = "a number from 0 to 1" if name == _SHARE else "a whole number of labels"
-        raise argparse.ArgumentTypeError(f"{name} has the bound {text!r}, expected {expected}")
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(
+            f"{name} has the bound {text!r}, expected a number from 0 to 1"
+        )
     return share

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from thresholds.rule.score_profile import ScoreProfile
 
 _SHOWN = 4  # values of an array, or of names, in a `repr`
-_FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
+FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
 
 
 class ScoreChangeWarning(UserWarning):
@@ -127,7 +127,7 @@ class Rule(ABC):
         `decided` are the decisions about them, if they are known; `order` is where the rule's labels are among them, if
         that is elsewhere.
         """
-        if self.profile is not None and scores.shape[0] >= _FEWEST_ROWS:
+        if self.profile is not None and scores.shape[0] >= FEWEST_ROWS:
             from thresholds.rule.score_check import grave_change
 
             return grave_change(self, self.profile, scores, decided, order)

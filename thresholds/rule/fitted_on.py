@@ -93,8 +93,8 @@ class FittedOn:
             return None
         return (
             f"{outside:.0%} of the scores lie outside [{self.quantiles[0]:g}, {self.quantiles[-1]:g}], where the rule"
-            " was fitted: logits for probabilities need scipy.special.expit first, another model's scores a rule of"
-            " their own"
+            " was fitted: logits for probabilities need scipy.special.expit first (--logits on the command line),"
+            " another model's scores a rule of their own"
         )
 
 
