@@ -135,8 +135,8 @@ CHANGES = (
     Change("doubled logits of probabilities", lambda s, _: expit(2 * logit(s)), "moved", "have logits", True),
     Change("columns reversed", lambda s, _: s[:, ::-1], "order", "reverse order"),
     Change("columns one to the right", lambda s, _: np.roll(s, 1, axis=1), "order", "too far to the right"),
-    Change("columns permuted", permuted, "order", "other labels"),
-    Change("two columns swapped", swapped, "order", "other labels"),
+    Change("columns permuted", permuted, "order", "wrong columns"),
+    Change("two columns swapped", swapped, "order", "wrong columns"),
 )
 RATES = "positives of 10 labels 3 times as frequent"
 

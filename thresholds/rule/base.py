@@ -1,5 +1,6 @@
 """A rule: what turns the scores of labels into decisions about them."""
 
+import copy
 import json
 import os
 from abc import ABC, abstractmethod
@@ -224,6 +225,28 @@ class Rule(ABC):
         decided = self.decide(scores, dense=dense)
         self.warn_if_changed(scores, decided)
         return in_kind(decided, y_score, self.label_names)
+
+    def watching(self, y_score: object) -> Self:
+        """Return the same rule with a profile of these scores, which `check` and `predict` compare new ones with.
+
+        Fits do this by themselves. It is for rules made by hand, for a `CalibratedRule`, and for files of older
+        versions, given scores such as the rule was made for.
+
+        Examples
+        --------
+        >>> import numpy as np, thresholds
+        >>> logits = np.random.default_rng(0).normal(size=(500, 3))
+        >>> rule = thresholds.FixedRule(0.5, 3).watching(logits)
+        >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
+        ['scale', 'labels_per_row', 'rates']
+        """
+        from thresholds.rule.score_check import checked_scores
+        from thresholds.rule.score_profile import ScoreProfile
+
+        watching = copy.copy(self)
+        watching.__dict__["profile"] = ScoreProfile.of(self, checked_scores(self, y_score))
+        watching.__dict__.pop("_has_warned", None)
+        return watching
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""

@@ -355,9 +355,9 @@ def _orders(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, f
     # All columns in reverse order, or all moved by one: then those at the right hold the scores of labels to the left.
     if labels.all():
         for said, fitting in (
-            ("are in reverse order", column[::-1]),
-            ("are one column too far to the right", np.roll(column, 1)),
-            ("are one column too far to the left", np.roll(column, -1)),
+            ("in reverse order", column[::-1]),
+            ("one column too far to the right", np.roll(column, 1)),
+            ("one column too far to the left", np.roll(column, -1)),
         ):
             left = float(distances[column, fitting].mean())
             yield Cause("order", _saying(said), left), 1.0
@@ -372,16 +372,15 @@ def _orders(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, f
         gain = distances[elsewhere, elsewhere] - distances[elsewhere, fitting[elsewhere]]
         shown = elsewhere[np.argsort(-gain, kind="stable")][:_SHOWN]
         pairs = [f"{names[places[i]]} holds what {names[places[fitting[i]]]} was" for i in shown]
-        return _saying(f"are in other columns: {', '.join(pairs)}")(names)
+        more = f", and {elsewhere.size - _SHOWN:,} more" if elsewhere.size > _SHOWN else ""
+        return _saying(f"in the wrong columns: {', '.join(pairs)}{more}")(names)
 
     yield Cause("order", sentence, left), _AN_ASSIGNMENT
 
 
 def _saying(what: str) -> Callable[[npt.NDArray[np.str_]], str]:
     """Say that columns are in another order."""
-    sentence = (
-        f"seem to belong to other labels: they {what}. Put the columns in the order of the fit."
-    )
+    sentence = f"seem to be {what}. Put the columns in the order of the fit."
     return lambda _: sentence
 
 

@@ -65,7 +65,8 @@ _QUICK_CELLS = 2**16  # that `predict` looks at
 _SHOWN = 3  # labels named in a sentence
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """One thing that has changed.
 
     Attributes
@@ -199,23 +200,29 @@ def check_scores(rule: "Rule", y_score: object, alpha: object) -> ScoreCheck:
     """Compare scores as users have them with a rule's profile."""
     profile = profile_of(rule)
     level = _checks.share(alpha, "alpha")
+    scores = checked_scores(rule, y_score)
+    _checks.label_count(scores.shape, profile.n_labels, "rule")
+    rows = taken_rows(scores, evenly_spaced(scores.shape[0], most_rows(profile.n_labels)))
+    return check_rows(rule, profile, rows, alpha=level)
+
+
+def checked_scores(rule: "Rule", y_score: Any) -> Any:
+    """Return scores that a rule takes, wherever they are, columns in the order of its labels."""
     scores: Any
     if devices.namespace_on_device(y_score) is not None:
         scores = devices.checked_scores(y_score, label_names=rule.label_names)
     else:
         scores = _checks.scores(y_score, label_names=rule.label_names)
     rule.validate(scores)
-    _checks.label_count(scores.shape, profile.n_labels, "rule")
-    rows = taken_rows(scores, evenly_spaced(scores.shape[0], most_rows(profile.n_labels)))
-    return check_rows(rule, profile, rows, alpha=level)
+    return scores
 
 
 def profile_of(rule: "Rule", name: str = "rule") -> ScoreProfile:
     """Return the profile of a rule, or refuse one that has none."""
     if rule.profile is None:
         raise InputError(
-            f"{name} keeps nothing of the scores that it was fitted on, expected a rule fitted by this version:"
-            " fit it again"
+            f"{name} keeps nothing of the scores that it was fitted on, expected a rule of this version: fit it"
+            " again, or give it scores to compare with, rule.watching(y_score)"
         )
     return rule.profile
 
@@ -349,11 +356,13 @@ def _luck(profile: ScoreProfile) -> tuple[float, float]:
     """Return how many labels a row fewer, and more, than on the rows of a fit are to be expected on others.
 
     A threshold just above the (k + 1)-th of n scores predicts k of them, and (k + 1) / (n + 1) of others; one at the
-    k-th k / (n + 1).
+    k-th k / (n + 1). Labels of sparse scores are known, and predicted, by luck if they occur: leave out one of the rows
+    of each, and k - 1 are left.
     """
     rate = np.nan_to_num(profile.predicted / profile.n_rows)  # (n_labels,)
     n_other = profile.n_rows + 1
-    return float(rate.sum() / n_other), float((1 - rate).sum() / n_other)
+    fewer = np.count_nonzero(rate) if profile.sparse else rate.sum()
+    return float(fewer / n_other), float((1 - rate).sum() / n_other)
 
 
 def _findings(
@@ -385,7 +394,8 @@ def _findings(
         or (evidence.scored.is_proved and evidence.scored.ratio > _LEAST_RATIO)
     )
     # Longer lists have lower scores; that is their cause, then.
-    is_due_to_lists = cause is None and has_other_cells and difference.profile.sparse
+    are_other_lists = has_other_cells and difference.profile.sparse
+    is_due_to_lists = are_other_lists and (cause is None or cause.kind == "moved")
     if (moved.any() or (evidence.rows_moved and not constant.any())) and not is_due_to_lists:
         labels = () if concerned.all() else tuple(names[concerned].tolist())
         yield _because(cause, difference, labels, names)
