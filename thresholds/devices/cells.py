@@ -80,7 +80,7 @@ def rows(scores: Array, at: Ints) -> Dense:
     """Copy a few rows to host memory."""
     xp, cells = own(scores)
     index = np.int32 if cells.shape[0] < 2**31 else np.int64  # which some devices lack
-    return to_host(xp, cells[beside(cells, xp, at.astype(index))])
+    return to_host(xp, xp.take(cells, beside(cells, xp, at.astype(index)), axis=0))
 
 
 def row_blocks(shape: tuple[int, int], cells: int) -> Iterator[slice]:

@@ -288,18 +288,17 @@ def grave_change(
 ) -> str | None:
     """Say what has changed gravely, by a look at few rows of checked scores; None for nothing.
 
-    Nearly always a look at the quartiles, and at the decisions, shows that nothing has. These are made where they are not
-    given.
+    Nearly always a look at the quartiles, and at the decisions, shows that nothing has. Those that are not given are
+    made.
     """
     if scores.shape[1] != profile.n_labels:
         return None
     most = max(100, min(1_000, _QUICK_CELLS // profile.n_labels))
     places = evenly_spaced(scores.shape[0], most)
     rows = _checks.in_order(taken_rows(scores, places), order)
-    if decided is None:
+    here = decided[places] if decided is not None else None
+    if here is None:
         here = rule.decide(rows, dense=rule.needs_dense(rows))
-    else:
-        here = decided[places]
     if not _may_be_grave(rule, profile, rows, here):
         return None
     grave = check_rows(rule, profile, rows).grave
