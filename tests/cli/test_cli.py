@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import logit
 
 import thresholds
 from thresholds import cli
@@ -535,7 +536,7 @@ def test_logits_where_probabilities_were_fitted_are_met_with_a_hint(
     path, rule = make(tmp_path / "p.npz"), tmp_path / "rule.json"
     assert run("fit", path, "-o", rule) == 0
     scores = np.load(path)["y_score"].astype(np.float64)
-    logits = make(tmp_path / "z.npz", y_score=20 * scores - 40)
+    logits = make(tmp_path / "z.npz", y_score=logit(scores.clip(0.01, 0.99)))
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert run("predict", rule, logits, "-o", tmp_path / "out.npz") == 0
@@ -543,8 +544,9 @@ def test_logits_where_probabilities_were_fitted_are_met_with_a_hint(
     err = capsys.readouterr().err.splitlines()
     assert err
     for line in err:
-        assert line.startswith("thresholds: warning: 100% of the scores lie outside")
-        assert "--logits" in line
+        assert line.startswith("thresholds: ")
+    assert err[0].startswith("thresholds: warning: The scores look like logits")
+    assert "--logits" in err[0]
     assert "--logits" in refused(capsys, "fit", logits, "--expected", "-o", rule)
     message = "p.npz has all scores in [0, 1] with --logits, expected logits: they look"
     for command in (["fit", path], ["predict", rule, path]):

@@ -176,7 +176,10 @@ def _judged(
     measures = []
     for name, rule in rules.items():
         rule.validate(problem.scores)
-        rule.warn_if_out_of_range(problem.scores)
+        order = _checks.places(
+            problem.label_names, rule.label_names, "y_score", f"those of {name!r}"
+        )
+        rule.warn_if_changed(problem.scores, order=order)
         judged = judge(rule, problem)
         counts[name] = judged.by_label
         measures.append(_measure(name, rule, judged, problem, beta, measured_scores, evidence))

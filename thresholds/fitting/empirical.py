@@ -21,6 +21,7 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.made_by import MadeBy
+from thresholds.rule.score_profile import ScoreProfile
 from thresholds.search import staircase
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
@@ -194,10 +195,16 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         )
     else:
         judged = judge(rule, problem)
+        counts = judged.by_label
         objective = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )
-    return replace(rule, objective=objective)
+
+    # What the scores look like is kept, so that others can be compared with them.
+    profile = ScoreProfile.of(
+        rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
+    )
+    return replace(rule, objective=objective, profile=profile)
 
 
 def _guarded(problem: Problem, options: FitOptions) -> GuardedFit:
