@@ -99,7 +99,7 @@ def test_without_a_split_the_halves_are_seeded_and_said_so(tmp_path: Path, capsy
 def test_fit_then_predict(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, rule_file, out_file = make(tmp_path / "s.npz", csr=csr), tmp_path / "rule.json", tmp_path / "out.npz"
     assert run("fit", path, "--average", "micro", "-o", rule_file) == 0
-    assert "in-sample optimum, unguarded" in capsys.readouterr().out
+    assert "guard pool: moved" in capsys.readouterr().out
     assert run("predict", rule_file, path, "-o", out_file) == 0
     assert "60 rows" in capsys.readouterr().out
     rule, written = thresholds.load_rule(rule_file), np.load(out_file)
@@ -397,7 +397,8 @@ def test_fit_tells_both_figures_and_what_the_guard_did(tmp_path: Path, capsys: p
     [
         (["--guard", "none"], {"guard": None}),
         (["--guard", "shrink"], {"guard": "shrink"}),
-        (["--average", "micro"], {"average": "micro", "guard": None}),
+        (["--average", "micro"], {"average": "micro", "guard": "pool"}),
+        (["--average", "micro", "--guard", "none"], {"average": "micro"}),
         (["--average", "weighted", "--beta", "2"], {"average": "weighted", "beta": 2.0, "guard": "shrink"}),
         (["--max-overprediction", "1.5"], {"guard": "shrink", "max_overprediction": 1.5}),
         (["--guard", "none", "--min-precision", "0.8"], {"guard": None, "min_precision": 0.8}),
