@@ -37,7 +37,7 @@ FILES = (
 )
 SIZES = (100, 300, 1000)
 REPEATS = 6
-FITS = (("macro", "auto"), ("macro", None), ("micro", None))
+FITS = (("macro", "auto"), ("macro", None), ("micro", "auto"), ("micro", None))
 MATTERS = 0.005  # of F
 
 

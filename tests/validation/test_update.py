@@ -47,6 +47,11 @@ def test_where_nothing_has_changed_nearly_all_stay(seed: int) -> None:
     np.testing.assert_array_equal(found.rule.thresholds[stays], OLD.thresholds[stays])
 
 
+def test_the_updated_rule_says_what_made_it() -> None:
+    found = update_rule(OLD, *week(1))
+    assert found.rule.made_by.function == "update_rule"
+
+
 @pytest.mark.parametrize("old", [OLD, without_odds(OLD)])
 def test_labels_whose_scores_have_moved_move(old: ThresholdRule) -> None:
     found = update_rule(old, *week(1, shift=2.0))

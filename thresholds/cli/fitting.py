@@ -2,10 +2,7 @@
 
 import argparse
 import inspect
-import os
 import sys
-import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thresholds._arrays.types import Ints, Matrix
@@ -25,7 +22,7 @@ _OF_LABELS = {"missing": 0.0, "cv": None, "groups": None, "alternatives": False}
 
 # Cells, rows times labels, up to which other rules are tried without being asked for: with more of them it takes long,
 # and a threshold for each label is seldom worse than a shared one.
-_FEW = 4_000_000
+_FEW = 1_000_000
 
 
 def fit(options: argparse.Namespace) -> None:
@@ -35,7 +32,8 @@ def fit(options: argparse.Namespace) -> None:
     # All text is made before the rule is saved, and only then printed.
     write = fit_report.as_json if options.json else fit_report.as_text
     text = write(fitted, options)
-    _with_source(fitted, options).save(options.output)
+    rule = reading.with_source(fitted.rule, fitted.data, fitted.which, options)
+    rule.save(options.output)
     print(text)
 
 
@@ -124,22 +122,3 @@ def _on_expectation(options: argparse.Namespace) -> Fitted:
     measured = None if truth is None else measure_calibration(truth, scores)
     diagnosis = _diagnosed(truth, scores, rule)
     return Fitted(data, which, rule, diagnosis=diagnosis, calibration=measured)
-
-
-def _with_source(fitted: Fitted, options: argparse.Namespace) -> "Rule":
-    """Return the rule with a note of what was read, and when."""
-    from thresholds.rule import ThresholdRule
-
-    rule = fitted.rule
-    if not isinstance(rule, ThresholdRule) or rule.made_by is None:
-        return rule
-    made_by = replace(
-        rule.made_by,
-        file=fitted.data.name,
-        scores=fitted.data.score_key,
-        truth=None if options.truth is None else os.path.basename(options.truth),
-        rows=fitted.which,
-        logits=options.logits,
-        date=time.strftime("%Y-%m-%d", time.gmtime()),
-    )
-    return replace(rule, made_by=made_by)

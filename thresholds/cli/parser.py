@@ -87,7 +87,7 @@ def _fit(command: argparse.ArgumentParser) -> None:
         "--alternatives",
         action="store_true",
         help="try a shared threshold, and a guard if there is none, over the same folds, and say if one is better"
-        " (without being asked: up to 4 million cells)",
+        " (without being asked: up to 1 million cells)",
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)

@@ -1,7 +1,9 @@
 """What commands read: files, and rows of them."""
 
 import argparse
+import os
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -176,6 +178,24 @@ def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
         return data
     truth = None if data.y_true is None else data.y_true[:, order]
     return replace(data, y_score=data.y_score[:, order], y_true=truth, label_names=rule.label_names)
+
+
+def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.Namespace) -> "Rule":
+    """Return a rule with a note of the file and the rows that it was fitted on, and of the day."""
+    from thresholds.rule import ThresholdRule
+
+    if not isinstance(rule, ThresholdRule) or rule.made_by is None:
+        return rule
+    made_by = replace(
+        rule.made_by,
+        file=data.name,
+        scores=data.score_key,
+        truth=None if options.truth is None else os.path.basename(options.truth),
+        rows=which,
+        logits=options.logits,
+        date=time.strftime("%Y-%m-%d", time.gmtime()),
+    )
+    return replace(rule, made_by=made_by)
 
 
 def taken(matrix: Matrix, rows: "Ints") -> Matrix:

@@ -34,7 +34,7 @@ def update(options: argparse.Namespace) -> None:
     else:
         about = f"{reading.title(data)}\n{options.old}, updated on {which}"
         text = f"{about}\n{found.to_text(options.top)}\nsaved as {options.output}"
-    found.rule.save(options.output)
+    reading.with_source(found.rule, data, which, options).save(options.output)
     print(text)
 
 

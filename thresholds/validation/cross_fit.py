@@ -188,7 +188,7 @@ def cross_fit(
     random_state : seed of the folds; the same each time with 0 (default), others with None
     verdicts : tell which labels may be relied on, at the cost of one more pass over sorted scores
     alternatives : cross-fit one threshold for all labels, too, and, if there is no guard, with one
-        That takes up to twice as long again, and says whether such a rule would do better on new rows.
+        That takes up to three times as long again, and says whether such a rule would do better on new rows.
     sample_weight, missing, label_names, and the options from `beta` on : as in `fit_empirical`
         "auto" is the default `guard` here, as the rule is meant for new rows.
 

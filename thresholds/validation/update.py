@@ -246,6 +246,7 @@ def update_rule(
         sample_weight=sample_weight,
         missing=old.missing,
         label_names=names,
+        verdicts=False,
         **cast(FitArguments, options),
     )
     fresh = found.rule
@@ -394,6 +395,7 @@ def _updated(
     """Return the fresh rule with other thresholds, and what these reach."""
     known = fresh.out_of_fold
     assert known is not None, "cross-fitting gives it"
+    assert fresh.made_by is not None, "fits say so"
     is_mixed = not np.array_equal(thresholds, fresh.thresholds)
     rule = replace(
         fresh,
@@ -401,6 +403,7 @@ def _updated(
         guard=_KEPT if fresh.guard is None and is_mixed else fresh.guard,
         guard_report=None,
         out_of_fold=OutOfFold(out_of_fold, known.n_folds, known.how, known.random_state),
+        made_by=replace(fresh.made_by, function="update_rule"),
     )
     judged = judge(rule, problem)
     assert rule.average is not None, "fits have one"
