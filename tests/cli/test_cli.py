@@ -61,12 +61,21 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_compare_prints_every_rule_once(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("compare", make(tmp_path / "scores.npz", csr=csr)) == 0
     out = capsys.readouterr().out
-    rules = [line.split("  ")[0].split(" (")[0] for line in out.splitlines()[-11:]]
-    of_labels = ["fixed 0.5", "top-k", "macro", "macro, shrink", "micro", "micro-shared", "samples-shared"]
+    rules = [line.split("  ")[0].split(" (")[0] for line in out.splitlines()[-12:]]
+    of_labels = [
+        "fixed 0.5",
+        "top-k",
+        "macro",
+        "macro, shrink",
+        "micro",
+        "micro, pool",
+        "micro-shared",
+        "samples-shared",
+    ]
     of_probabilities = ["macro, label-free", "micro, label-free", "instance, label-free", "instance, Platt"]
     assert rules == of_labels + of_probabilities
-    figures = [len(re.findall(r"(?<!\S)\d+(?:\.\d+)?(?!\S)", line[22:])) for line in out.splitlines()[-11:]]
-    assert figures == 7 * [7] + 4 * [9], "rules that take scores for probabilities say how good these are"
+    figures = [len(re.findall(r"(?<!\S)\d+(?:\.\d+)?(?!\S)", line[22:])) for line in out.splitlines()[-12:]]
+    assert figures == 8 * [7] + 4 * [9], "rules that take scores for probabilities say how good these are"
     assert "of 4 labels" in out
     assert "fitted on 30 rows, judged on 30 others: calib_idx and test_idx" in out
 

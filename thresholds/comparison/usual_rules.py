@@ -50,6 +50,7 @@ def fit_all(
         "macro": fit("macro"),
         "macro, shrink": fit("macro", guard="shrink"),
         "micro": fit("micro"),
+        "micro, pool": fit("micro", guard="pool"),
         "micro-shared": fit("micro", per_label=False),
         "samples-shared": fit("samples", per_label=False),
     }
