@@ -18,6 +18,7 @@ _HOME = {
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
+    "Finding": "rule.score_check",
     "FixedRule": "rule",
     "GuardReport": "rule",
     "InputError": "errors",
@@ -27,7 +28,9 @@ _HOME = {
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
     "RuleUpdate": "validation.update",
-    "ScoreRangeWarning": "rule",
+    "ScoreChangeWarning": "rule",
+    "ScoreCheck": "rule.score_check",
+    "ScoreProfile": "rule.score_profile",
     "Shrink": "guards.shrink",
     "ThresholdRule": "rule",
     "TopKRule": "rule",
@@ -94,10 +97,13 @@ if TYPE_CHECKING:
     from thresholds.rule import GuardReport as GuardReport
     from thresholds.rule import InstanceRule as InstanceRule
     from thresholds.rule import RegionRule as RegionRule
-    from thresholds.rule import ScoreRangeWarning as ScoreRangeWarning
+    from thresholds.rule import ScoreChangeWarning as ScoreChangeWarning
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule
     from thresholds.rule import load_rule as load_rule
+    from thresholds.rule.score_check import Finding as Finding
+    from thresholds.rule.score_check import ScoreCheck as ScoreCheck
+    from thresholds.rule.score_profile import ScoreProfile as ScoreProfile
     from thresholds.validation.cross_fit import CrossFit as CrossFit
     from thresholds.validation.cross_fit import cross_fit as cross_fit
     from thresholds.validation.update import RuleUpdate as RuleUpdate

@@ -5,6 +5,7 @@ start. Whatever takes a matrix is listed in `SCORES` or `TRUTH` and meets all of
 have their own list, `metrics.py`, made with the same means.
 """
 
+import base64
 import json
 import pickle
 import re
@@ -108,6 +109,11 @@ def fit_top_k(y_true: object = Y, y_score: object = S, **given: object) -> thres
 def rule(thresholds_: object = (0.5, 0.5), **given: object) -> thresholds.ThresholdRule:
     """A rule of two labels."""
     return thresholds.ThresholdRule(given.pop("thresholds", thresholds_), **given)
+
+
+def check(y_score: object = S, **given: object) -> object:
+    """New scores held against those of a fit."""
+    return fit(label_names=NAMES).check(y_score, **given)
 
 
 def fixed(threshold: object = 0.5, n_labels: object = 2, **given: object) -> thresholds.FixedRule:
@@ -240,6 +246,8 @@ SCORES = {
     "fit": lambda y_score: fit(y_score=y_score, label_names=NAMES),
     "fit_top_k": lambda y_score: fit_top_k(y_score=y_score, label_names=NAMES),
     "ThresholdRule.predict": lambda y_score: RULE.predict(y_score),
+    "ThresholdRule.check": lambda y_score: check(y_score),
+    "ThresholdRule.watching": lambda y_score: RULE.watching(y_score),
     "TopKRule.predict": lambda y_score: TOP.predict(y_score),
     "fit_regions": lambda y_score: fit_regions(y_score=y_score, label_names=NAMES),
     "calibrate": lambda y_score: calibrate(y_score=y_score, label_names=NAMES),
@@ -864,6 +872,8 @@ CHANGES: list[tuple[object, object, str]] = [
     ("dog", HUGE, "the threshold of 'dog' is "),
 ]
 MADE_RULES = [
+    *each({"check": check}, "alpha", [-0.1, 1.5, nan, "0.05", None, True], "alpha is .*, expected a"),
+    BadInput("check: no profile", lambda: RULE.check(S), "rule keeps nothing of the scores that it was fitted on, exp"),
     *each({"FixedRule": fixed}, "threshold", [nan, None, "0.5", True, [0.5], HUGE], "thresholds? (is|has) "),
     *each({"FixedRule": fixed}, "n_labels", [0, -1, 2.0, "2", None, True], "n_labels is .*, expected a whole number"),
     *each(
@@ -917,8 +927,15 @@ def files(values: dict[str, object], part: str, fields: Mapping[str, Sequence[ob
     ]
 
 
+def with_rows(name: str, value: object) -> str:
+    """A rule's JSON, with one figure of the rows of its profile changed, or removed by `...`."""
+    profile = FITTED["profile"]
+    return json.dumps(FITTED | {"profile": profile | {"rows": changed(profile["rows"], name, value)}})
+
+
 FITTED = fit(label_names=NAMES).to_dict()
 GOOD = json.dumps(FITTED)
+FALLING = base64.b64encode(np.array([range(7), range(7, 0, -1)], "<f4").tobytes()).decode()
 CONTENTS: dict[str, bytes | str] = {
     "empty": b"",
     "pickle": pickle.dumps({"thresholds": [0.5]}),
@@ -974,6 +991,20 @@ FITTED_ON: dict[str, Sequence[object]] = {
     "quantiles": [["low", "high"], [nan] * 7, "ab", None, ...],
     "version": [1, None, ...],
 }
+PROFILE: dict[str, Sequence[object]] = {
+    "n_rows": [0, 1, "4", None, True, ...],
+    "predicted": [[1], [1, -1], [1, 1.5], [5, 1], ["a", "b"], "ab", None, ...],
+    "n_sampled": [0, "4", None, ...],
+    "sparse": [0, "no", None, ...],
+    "quantiles": ["", "AAAA", "not base64", "\ud800", [0.5, 0.5], None, FALLING, ...],
+    "scored": [[1], [1, -1], [1, 1.5], [1, 5], "ab", ...],
+    "rows": [None, [], {}, {"labels": [1, 0]}, ...],
+    "surprise": [1],
+}
+PROFILE_ROWS: dict[str, Sequence[object]] = {
+    name: [[1], [1, 0, 0], [-1, 0], [1, -1], ["a", "b"], [nan, 0], "ab", 1, ...]
+    for name in ("labels", "above", "outside", "scored")
+} | {"surprise": [[1, 0]]}
 TOP_FIELDS: dict[str, Sequence[object]] = {
     "thresholds": [[0.5, 0.5]],
     "k": [-1, 1.5, "1", None, True, ...],
@@ -1023,6 +1054,16 @@ FILES = [
     ),
     *files(FITTED, "ThresholdRule", FIELDS),
     *files(FITTED, "fitted_on", FITTED_ON),
+    *files(FITTED, "profile", PROFILE),
+    *(
+        BadInput(
+            f"load_rule: rows of a profile, {name} {'absent' if value is ... else shown(value)}",
+            lambda name=name, value=value: load(with_rows(name, value)),
+            r".*rule\.json ",
+        )
+        for name, bad in PROFILE_ROWS.items()
+        for value in bad
+    ),
     *files(TOP.to_dict(), "TopKRule", TOP_FIELDS),
     *files(INSTANCE.to_dict(), "InstanceRule", INSTANCE_FIELDS),
     *files(REGION.to_dict(), "RegionRule", REGION_FIELDS),

@@ -36,7 +36,7 @@ Array = NDArray[np.generic]
 CASES = list(small_cases(240, seed=20070919))
 CHUNKS = [CASES[i::6] for i in range(6)]
 KINDS = list(product(("isotonic", "platt"), ("label", "pooled", "shrink")))
-ROUNDING = {"label": 1e-12, "pooled": 1e-12, "shrink": 1e-7}  # A search for mean and spread ends near the best.
+ROUNDING = {"label": 1e-12, "pooled": 1e-12, "shrink": 1e-10}  # A search for mean and spread ends near the best.
 MEASURES = ("log_loss", "reliability", "sum_over_positives", "slope")
 inf, nan = math.inf, math.nan
 

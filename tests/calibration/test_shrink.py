@@ -230,7 +230,8 @@ def test_the_scale_of_scores_does_not_matter(scale: float) -> None:
 @each_method
 def test_ten_thousand_labels_in_lists(method: Any) -> None:
     rng = np.random.default_rng(15)
-    scores = sparse.random_array((100, 10_000), density=0.01, rng=rng, format="csr")
+    places = np.unique(rng.integers(0, 1_000_000, 10_000))
+    scores = sparse.csr_array((rng.random(places.size), np.divmod(places, 10_000)), shape=(100, 10_000))
     truth = scores.copy()
     truth.data = (rng.random(truth.nnz) < truth.data).astype(float)
     truth.eliminate_zeros()

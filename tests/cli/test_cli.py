@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import logit
 
 import thresholds
 from thresholds import cli
@@ -98,7 +99,7 @@ def test_without_a_split_the_halves_are_seeded_and_said_so(tmp_path: Path, capsy
 def test_fit_then_predict(csr: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, rule_file, out_file = make(tmp_path / "s.npz", csr=csr), tmp_path / "rule.json", tmp_path / "out.npz"
     assert run("fit", path, "--average", "micro", "-o", rule_file) == 0
-    assert "in-sample optimum, unguarded" in capsys.readouterr().out
+    assert "guard pool: moved" in capsys.readouterr().out
     assert run("predict", rule_file, path, "-o", out_file) == 0
     assert "60 rows" in capsys.readouterr().out
     rule, written = thresholds.load_rule(rule_file), np.load(out_file)
@@ -396,7 +397,8 @@ def test_fit_tells_both_figures_and_what_the_guard_did(tmp_path: Path, capsys: p
     [
         (["--guard", "none"], {"guard": None}),
         (["--guard", "shrink"], {"guard": "shrink"}),
-        (["--average", "micro"], {"average": "micro", "guard": None}),
+        (["--average", "micro"], {"average": "micro", "guard": "pool"}),
+        (["--average", "micro", "--guard", "none"], {"average": "micro"}),
         (["--average", "weighted", "--beta", "2"], {"average": "weighted", "beta": 2.0, "guard": "shrink"}),
         (["--max-overprediction", "1.5"], {"guard": "shrink", "max_overprediction": 1.5}),
         (["--guard", "none", "--min-precision", "0.8"], {"guard": None, "min_precision": 0.8}),
@@ -535,7 +537,7 @@ def test_logits_where_probabilities_were_fitted_are_met_with_a_hint(
     path, rule = make(tmp_path / "p.npz"), tmp_path / "rule.json"
     assert run("fit", path, "-o", rule) == 0
     scores = np.load(path)["y_score"].astype(np.float64)
-    logits = make(tmp_path / "z.npz", y_score=20 * scores - 40)
+    logits = make(tmp_path / "z.npz", y_score=logit(scores.clip(0.01, 0.99)))
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert run("predict", rule, logits, "-o", tmp_path / "out.npz") == 0
@@ -543,8 +545,9 @@ def test_logits_where_probabilities_were_fitted_are_met_with_a_hint(
     err = capsys.readouterr().err.splitlines()
     assert err
     for line in err:
-        assert line.startswith("thresholds: warning: 100% of the scores lie outside")
-        assert "--logits" in line
+        assert line.startswith("thresholds: ")
+    assert err[0].startswith("thresholds: warning: The scores look like logits")
+    assert "--logits" in err[0]
     assert "--logits" in refused(capsys, "fit", logits, "--expected", "-o", rule)
     message = "p.npz has all scores in [0, 1] with --logits, expected logits: they look"
     for command in (["fit", path], ["predict", rule, path]):

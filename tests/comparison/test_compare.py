@@ -92,6 +92,15 @@ def test_macro_is_told_once_where_all_labels_have_positives() -> None:
     assert "macro, labels with positives" in str(thresholds.compare(rules, without, SCORES))
 
 
+def test_rules_find_their_labels_by_name_in_differences_too() -> None:
+    cuts = np.array([0.4, 0.5, 0.6, 0.7])
+    old = thresholds.ThresholdRule(np.full(4, 0.5), label_names=NAMES)
+    straight = thresholds.ThresholdRule(cuts, label_names=NAMES)
+    turned = thresholds.ThresholdRule(cuts[::-1], label_names=NAMES[::-1])
+    one, other = (thresholds.compare({"old": old, "new": new}, TRUTH, SCORES) for new in (straight, turned))
+    assert one.differences == other.differences
+
+
 def test_another_baseline_turns_the_difference_round() -> None:
     rules = {"old": thresholds.FixedRule(0.5, 4), "new": thresholds.FixedRule(0.6, 4)}
     forth = thresholds.compare(rules, TRUTH, SCORES).differences

@@ -178,7 +178,7 @@ def test_plain_values_survive_json() -> None:
 
 def test_scores_of_another_kind_are_noticed() -> None:
     old, new = (fitted(label_names=list("abcd")) for _ in range(2))
-    with pytest.warns(thresholds.ScoreRangeWarning, match="of the scores lie outside"):
+    with pytest.warns(thresholds.ScoreChangeWarning, match="of the scores lie outside"):
         diff_rules(old, new, np.full((30, 4), 7.0))
 
 
@@ -220,7 +220,7 @@ def test_an_old_rule_that_predicts_missing_is_compared_on_sparse_scores() -> Non
 def test_scores_out_of_the_range_of_the_old_rule_are_told() -> None:
     truth, scores = np.tile([[0], [1]], (20, 1)), np.linspace(0, 1, 40)[:, np.newaxis]
     old, new = (thresholds.fit_empirical(truth, scores + shift) for shift in (0.0, 100.0))
-    with pytest.warns(thresholds.ScoreRangeWarning):
+    with pytest.warns(thresholds.ScoreChangeWarning):
         thresholds.diff_rules(old, new, scores + 100.0)
 
 

@@ -28,7 +28,7 @@ from thresholds import (
     fit_empirical,
 )
 from thresholds._kernels.evidence import p_value_of_best_f1
-from thresholds.diagnosis.evidence import rejected
+from thresholds.significance import rejected
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]

@@ -96,10 +96,14 @@ def test_rescaled_scores(rule: Any) -> None:
     assert ((found >= 0.5) == rule.predict(cells)).all()
 
 
-def test_the_range_of_scores_is_watched_there_too() -> None:
+def test_scores_are_watched_there_too() -> None:
     rule = thresholds.fit_expected(scores())
-    with pytest.warns(thresholds.ScoreRangeWarning, match=r"expit first") as caught:
-        rule.predict(on_device(scores() * 10 - 20))
+    assert rule.check(on_device(scores())).ok
+    there = thresholds.fit_expected(on_device(scores())).profile
+    np.testing.assert_array_equal(there.quantiles, rule.profile.quantiles)
+    assert there.predicted.tolist() == rule.profile.predicted.tolist()
+    with pytest.warns(thresholds.ScoreChangeWarning, match="look like percent") as caught:
+        rule.predict(on_device(scores() * 100))
     assert caught[0].filename == __file__
 
 

@@ -366,12 +366,12 @@ def lowest_cut(cells: Cells, j: int, missing: float, keep_sparse: bool) -> float
 STRENGTHS = (0.0, 2.5, 10.0, 40.0, 160.0, 640.0)
 SHARPNESSES = (1.0, 2.0, 4.0, 8.0, 16.0)
 ROUNDS = 3
-MOST_POSITIVES = 4096
+MOST_POSITIVES = 1024
 CUTS_PER_OCTAVE = 12
 
 
 def cuts_of_positives(cells: Cells, missing: float = 0.0, keep_sparse: bool = False) -> list[float]:
-    """Scores of positives from the highest down, at most 4,096, the lowest in each twelfth of an octave of cells."""
+    """Scores of positives from the highest down, at most 1,024, the lowest in each twelfth of an octave of cells."""
     lowest = missing if keep_sparse else -math.inf
     truth, weights = (
         cells.truth,

@@ -20,7 +20,7 @@ def scores_for(rule: Rule) -> np.ndarray:
     return np.random.default_rng(3).random((60, rule.n_labels or 5)).round(2)
 
 
-@pytest.mark.filterwarnings("ignore::thresholds.rule.ScoreRangeWarning")
+@pytest.mark.filterwarnings("ignore::thresholds.rule.ScoreChangeWarning")
 @pytest.mark.parametrize("name", RULES)
 def test_rules_decide_block_by_block_as_they_predict(name: str) -> None:
     rule = RULES[name]

@@ -59,7 +59,7 @@ def mutated(values: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def beyond_a_schema(said: str) -> bool:
-    """Tell whether a refusal is about what JSON Schema cannot say: numbers of labels, and scores that rise."""
+    """Tell whether a refusal is about what JSON Schema cannot say: numbers of labels and rows, scores that rise."""
     beyond = (
         "expected positions below",
         "names, expected",
@@ -70,6 +70,7 @@ def beyond_a_schema(said: str) -> bool:
         " rise",
         "as the calibrator is",
         "those of the calibrator",
+        "expected no more",
     )
     return any(words in said for words in beyond)
 

@@ -140,7 +140,8 @@ def test_the_cross_fitted_score_judges_each_fold_by_thresholds_of_the_others() -
 @pytest.mark.parametrize("per_label", [True, False])
 def test_options_reach_the_fit(per_label: bool) -> None:
     found = fitted(average="micro", beta=2.0, per_label=per_label)
-    expected = thresholds.fit_empirical(Y, found.cv_results_["y_score"], "micro", beta=2.0, per_label=per_label)
+    options = {"beta": 2.0, "per_label": per_label, "guard": "auto"}
+    expected = thresholds.fit_empirical(Y, found.cv_results_["y_score"], "micro", **options)
     assert np.array_equal(found.thresholds_, expected.thresholds)
     assert found.rule_.beta == 2
 

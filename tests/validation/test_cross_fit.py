@@ -502,7 +502,7 @@ def test_what_comes_back() -> None:
         ({"cv": 3}, "macro F1, guard shrink: ", "3 folds, by iterative stratification"),
         ({"groups": np.arange(N) // 3}, "macro F1, guard shrink: ", "5 folds, by iterative stratification of groups"),
         ({"cv": FOLDS, "beta": 2}, "macro F2, guard shrink: ", "4 folds, as given"),
-        ({"cv": KFold(2), "average": "micro", "beta": 0.5}, "micro F0.5, unguarded: ", "2 folds, KFold"),
+        ({"cv": KFold(2), "average": "micro", "beta": 0.5}, "micro F0.5, guard pool: ", "2 folds, KFold"),
         ({"cv": FOLDS, "average": "weighted"}, "weighted F1, guard shrink: ", "4 folds, as given"),
         ({"cv": FOLDS, "average": "samples", "per_label": False}, "samples F1, unguarded: ", "4 folds, as given"),
         ({"cv": FOLDS, "average": "macro", "per_label": False}, "macro F1, unguarded: ", "4 folds, as given"),

@@ -18,6 +18,7 @@ from thresholds._arrays.types import AnyFloats, Floats, Ints, Keys, Weights
 from thresholds._kernels._jit import kernel
 
 _DIGIT_BITS = 11
+_HIGH_BITS = 16
 
 
 @kernel
@@ -188,14 +189,27 @@ def counts_at_cuts(
     """Return true positives and weight of each label at or above each cut, (2, n_labels, n_cuts); cuts rise."""
     n_labels = starts.size - 1
     counts = np.zeros((2, n_labels, cuts.size), np.int64)
+
+    # How many cuts are below each value of a key's highest bits: few are left to search then.
+    as_key = keys.dtype.type
+    shift = as_key(8 * keys.itemsize - _HIGH_BITS)
+    below = np.zeros((1 << _HIGH_BITS) + 1, np.int32)
+    for k in range(cuts.size):
+        below[np.int64(cuts[k] >> shift) + 1] += 1
+    for value in range(1, below.size):
+        below[value] += below[value - 1]
+
     for j in range(n_labels):
         for i in range(starts[j], starts[j + 1]):
-            # The number of cuts at or below the score, without a branch that depends on it.
-            n, rest = np.int64(0), np.int64(cuts.size)
-            while rest > 0:
-                half = (rest + 1) // 2
-                n += half if cuts[n + half - 1] <= keys[i] else 0
-                rest -= half
+            # The number of cuts at or below the score.
+            high = np.int64(keys[i] >> shift)
+            n, end = np.int64(below[high]), np.int64(below[high + 1])
+            while n < end:
+                middle = (n + end) // 2
+                if cuts[middle] <= keys[i]:
+                    n = middle + 1
+                else:
+                    end = middle
             if n > 0:
                 counts[0, j, n - 1] += positive_weights[i]
                 counts[1, j, n - 1] += 1 if weights.size == 0 else weights[i]

@@ -1,7 +1,7 @@
 """A rule for probabilities, applied to scores that are calibrated first."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,9 +13,10 @@ from thresholds._arrays.types import Matrix
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
-from thresholds.rule.base import in_kind, positives_only
+from thresholds.rule.base import in_kind, positives_only, refuse_other_profile
 from thresholds.rule.loading import rule_of
 from thresholds.rule.saving import header, refuse_unknown
+from thresholds.rule.score_profile import ScoreProfile
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,6 +29,7 @@ class CalibratedRule(Rule):
     rule : InstanceRule, or a ThresholdRule for probabilities
         An `InstanceRule` is also told what `calibrator` says about the entries that a sparse row leaves out; they are
         not predicted.
+    profile : ScoreProfile of the scores before calibration, if `watching` was told them; None else
 
     Examples
     --------
@@ -41,9 +43,10 @@ class CalibratedRule(Rule):
 
     calibrator: Calibrator
     rule: InstanceRule | ThresholdRule
+    profile: ScoreProfile | None = field(default=None, repr=False, compare=False)
 
     kind: ClassVar[str] = "calibrated"
-    own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule")
+    own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule", "profile")
 
     def __post_init__(self) -> None:
         """Check the parts, and put the labels of the rule into the order of the calibrator's."""
@@ -60,6 +63,7 @@ class CalibratedRule(Rule):
             raise _checks.InputError(
                 f"rule is about {self.rule.n_labels} labels, expected {self.n_labels} as the calibrator is"
             )
+        refuse_other_profile(self.profile, self.n_labels)
         object.__setattr__(self, "rule", _in_order(self.rule, self.calibrator.label_names))
 
     @property
@@ -88,6 +92,7 @@ class CalibratedRule(Rule):
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
         scores = self._checked(y_score)
         decided = self.decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
+        self.warn_if_changed(scores, decided)
         return in_kind(decided, y_score, self.label_names)
 
     def validate(self, scores: Any) -> None:
@@ -132,13 +137,19 @@ class CalibratedRule(Rule):
         return header(self.kind) | {
             "calibrator": to_values(self.calibrator),
             "rule": self.rule.to_dict(),
+            "profile": None if self.profile is None else self.profile.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
         refuse_unknown(values, (*header(""), *cls.own_fields))
-        return cls(from_values(values["calibrator"]), rule_of(values["rule"], "rule"))  # type: ignore[arg-type]
+        profile = values.get("profile")
+        return cls(
+            from_values(values["calibrator"]),
+            rule_of(values["rule"], "rule"),  # type: ignore[arg-type]
+            None if profile is None else ScoreProfile.from_dict(profile),
+        )
 
     def __str__(self) -> str:
         """Name both parts."""

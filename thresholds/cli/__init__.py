@@ -1,6 +1,7 @@
 """How is all of it used from the command line? Here it is parsed, called, printed.
 
-Exit status: 0 done, 1 bad input (one line on stderr), 2 wrong usage, 3 a condition of `--fail-on` is broken.
+Exit status: 0 done, 1 bad input (one line on stderr), 2 wrong usage, 3 a condition of `--fail-on` is broken, or with
+`predict --strict` scores have changed gravely.
 A stream that is closed from the start is not missed: nobody wants what would be printed there.
 """
 
@@ -95,10 +96,7 @@ def _print_no_more() -> None:
 
 def _one_line_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning without the line of code that raised it."""
-    hint = ""
-    if type(message).__name__ == "ScoreRangeWarning":
-        hint = "; --logits reads a file of logits"
-    printing.print_error(f"thresholds: warning: {message}{hint}")
+    printing.print_error(f"thresholds: warning: {message}")
 
 
 def _fail(message: str, status: int = 1) -> int:

@@ -1,9 +1,8 @@
-"""The commands `predict` and `diff`: saved rules at work."""
+"""The commands `predict`, `monitor` and `diff`: saved rules at work."""
 
 import argparse
-import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from thresholds.comparison.differences import RuleDifference
     from thresholds.files import Decided, Source
     from thresholds.rule import Rule
+    from thresholds.rule.row_sample import RowSample
 
 
 def predict(options: argparse.Namespace) -> None:
@@ -26,68 +26,142 @@ def predict(options: argparse.Namespace) -> None:
     rule = load_rule(options.rule)
     check_suffix(options.output)
     source = reading.opened(options, rule)
-    deciding = _Deciding(rule, options.rule, source)
+    deciding = _Deciding(rule, options.rule, source, strict=options.strict)
     names = rule.label_names or source.label_names
-    write_blocks(options.output, deciding.blocks(), source.n_labels, names, options.key)
-    deciding.warn()
-    print(f"{deciding.summary}; written to {options.output}")
+    try:
+        write_blocks(options.output, deciding.blocks(), source.n_labels, names, options.key)
+    except _GravelyChanged:
+        options.status = failing.STATUS
+        print(f"{deciding.summary}; not written")
+        failing.report(deciding.warnings)
+        return
+    print(f"{deciding.summary}; written to {options.output}", flush=True)
+    for line in deciding.warnings:
+        printing.print_error(f"thresholds: warning: {line}")
+    for line in deciding.notes:
+        printing.print_error(f"thresholds: note: {line}")
+
+
+def monitor(options: argparse.Namespace) -> None:
+    """Print what has changed in a file of scores since a rule was fitted."""
+    from thresholds.files import dtype_of
+    from thresholds.rule import load_rule
+    from thresholds.rule.row_sample import RowSample
+    from thresholds.rule.score_check import check_rows, profile_of
+
+    rule = load_rule(options.rule)
+    profile = profile_of(rule, options.rule)
+    alpha = _checks.share(options.alpha, "--alpha")
+    source = reading.opened(options, rule)
+
+    # A sample of the rows, as they come.
+    sample = RowSample(profile.n_labels)
+    n_rows = 0
+    dtype = ""
+    for block in checked_blocks(rule, options.rule, source, "reading"):
+        _checks.label_count(block.y_score.shape, profile.n_labels, "rule")
+        dtype = dtype_of(block.y_score)
+        n_rows += block.y_score.shape[0]
+        sample.add(block.y_score)
+    if rule.label_names is None and source.label_names is not None:
+        rule = rule.with_names(source.label_names)
+    check = check_rows(rule, profile, sample.rows(), alpha=alpha)
+
+    figures = failing.figures_of_check(check)
+    broken = failing.broken(options.fail_on, figures)
+    options.status = failing.STATUS if broken else 0
+    if options.json:
+        about = {"file": source.name, "score_key": source.score_key, "rule": options.rule}
+        counts = {"notes": list(source.notes), "ok": check.ok, "counts": figures, "broken": broken}
+        print(printing.as_json(about | counts | check.to_dict()))
+    else:
+        described = reading.described(source, n_rows, source.n_labels, dtype)
+        print(f"{described}\n\n{check.to_text(options.top)}")
+    failing.report(broken)
+
+
+def checked_blocks(rule: "Rule", path: str, source: "Source", title: str) -> Iterator["ScoreBlock"]:
+    """Read scores that a rule takes, columns in the order of its labels, a block of rows at a time."""
+    order = reading.order_of(source, rule, path)
+    names = rule.label_names or source.label_names
+    step = reading.progress(source, title)
+    n_rows = 0
+    for block in source.blocks(truth=False):
+        scores = _checks.in_order(block.y_score, order)
+        _refuse_bad(scores, rule, source.score_key, n_rows, names)
+        scores = _checks.scores(scores)
+        rule.validate(scores)
+        n_rows += scores.shape[0]
+        if step is not None:
+            step(scores.shape[0])
+        yield ScoreBlock(scores, block.keys)
+    if not n_rows:
+        raise InputError(f"{source.name} has no rows, expected at least one")
+
+
+class ScoreBlock(NamedTuple):
+    """Checked scores of some rows, and their keys."""
+
+    y_score: Matrix  # (n_rows, n_labels)
+    keys: Dense | None
+
+
+class _GravelyChanged(Exception):
+    """Raised before decisions are kept that must not be."""
 
 
 class _Deciding:
     """A rule at work on one block of rows after another."""
 
-    def __init__(self, rule: "Rule", path: str, source: "Source") -> None:
+    def __init__(self, rule: "Rule", path: str, source: "Source", *, strict: bool) -> None:
         self.rule = rule
         self.source = source
-        self.order = reading.order_of(source, rule, path)
-        self.n_rows = 0
-        self.n_predicted = 0
-        self.summary = ""  # known when the last block is written
-        self._outside = 0.0
-        self._warning: str | None = None
+        self.path = path
+        self.strict = strict
+        self.summary = ""  # known when the last block is written, and so are these
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
 
     def blocks(self) -> Iterator["Decided"]:
         """Decide all blocks; when the last is written, all that is to be said is known."""
         from thresholds.files import Decided, dtype_of
-        from thresholds.rule import ThresholdRule
-
-        dtype = ""
-        step = reading.progress(self.source, "predicting")
-        for block in self.source.blocks(truth=False):
-            scores = _checks.in_order(block.y_score, self.order)
-            names = self.rule.label_names or self.source.label_names
-            _refuse_bad(scores, self.rule, self.source.score_key, self.n_rows, names)
-            decided = self._decide(scores)
-            dtype = dtype_of(scores)
-            self.n_rows += scores.shape[0]
-            self.n_predicted += int(decided.sum())
-            if step is not None:
-                step(scores.shape[0])
-            yield Decided(decided, block.keys)
-        if not self.n_rows:
-            raise InputError(f"{self.source.name} has no rows, expected at least one")
-        described = reading.described(self.source, self.n_rows, self.source.n_labels, dtype)
-        self.summary = f"{described}\n{self.n_predicted / self.n_rows:.2f} labels per row"
-        if isinstance(self.rule, ThresholdRule) and self.rule.fitted_on is not None:
-            self._warning = self.rule.fitted_on.out_of_range(self._outside / self.n_rows)
-
-    def warn(self) -> None:
-        """Say that most scores lie outside the range of the fit; of one block alone that may mean little."""
-        from thresholds.rule import ScoreRangeWarning
-
-        if self._warning is not None:
-            warnings.warn(self._warning, ScoreRangeWarning, stacklevel=2)
-
-    def _decide(self, scores: "Matrix") -> "Matrix":
-        """Decide one block; its share of scores outside the range of the fit is noted."""
-        from thresholds.rule import ThresholdRule
+        from thresholds.rule.row_sample import RowSample
 
         rule = self.rule
-        scores = _checks.scores(scores)
-        rule.validate(scores)
-        if isinstance(rule, ThresholdRule) and rule.fitted_on is not None:
-            self._outside += scores.shape[0] * rule.fitted_on.share_outside(scores, rule.missing)
-        return rule.decide(scores, dense=rule.needs_dense(scores))
+        dtype = ""
+        n_rows = 0
+        n_predicted = 0
+        outside = 0.0  # rows, each as the share of its block's scores outside the range of the fit
+        sample = None if rule.profile is None else RowSample(self.source.n_labels)
+        for block in checked_blocks(rule, self.path, self.source, "predicting"):
+            scores = block.y_score
+            decided = rule.decide(scores, dense=rule.needs_dense(scores))
+            dtype = dtype_of(scores)
+            n_rows += scores.shape[0]
+            n_predicted += int(decided.sum())
+            outside += scores.shape[0] * rule.share_outside(scores)
+            if sample is not None:
+                sample.add(scores)
+            yield Decided(decided, block.keys)
+        described = reading.described(self.source, n_rows, self.source.n_labels, dtype)
+        self.summary = f"{described}\n{n_predicted / n_rows:.2f} labels per row"
+        self._look_at(sample, n_rows, outside / n_rows)
+        if self.strict and self.warnings:
+            raise _GravelyChanged
+
+    def _look_at(self, sample: "RowSample | None", n_rows: int, outside: float) -> None:
+        """Find what has changed since the fit; of few rows, and by older rules, only whether most are out of range."""
+        from thresholds.rule.base import FEWEST_ROWS
+        from thresholds.rule.score_check import check_rows
+
+        profile = self.rule.profile
+        if profile is not None and sample is not None and n_rows >= FEWEST_ROWS:
+            check = check_rows(self.rule, profile, sample.rows())
+            self.warnings = [finding.sentence for finding in check.grave]
+            self.notes = [found.sentence for found in check.findings if found not in check.grave]
+            return
+        message = self.rule.out_of_range(outside)
+        self.warnings = [] if message is None else [message]
 
 
 def _refuse_bad(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from thresholds.comparison.differences import RuleDifference
     from thresholds.comparison.result import Comparison
     from thresholds.diagnosis import Diagnosis
+    from thresholds.rule.score_check import ScoreCheck
 
 STATUS = 3  # the exit status where a condition is broken
 
@@ -25,6 +26,7 @@ class _Kind(NamedTuple):
 
 
 _LABELS = _Kind("a whole number of labels", 0, float("inf"), is_whole=True)
+_FINDINGS = _Kind("a whole number of findings", 0, float("inf"), is_whole=True)
 _SHARE = _Kind("a number from 0 to 1", 0, 1)
 _LOSS = _Kind("a number from -1 to 0", -1, 0)
 
@@ -35,6 +37,13 @@ _VERDICTS = ("weak", "unproven", "missed", "useless")
 DIAGNOSE: Names = dict.fromkeys((*_STATES, *_VERDICTS), _LABELS) | {"share": _SHARE}
 COMPARE: Names = dict.fromkeys(("micro", "macro_supported", "macro", "weighted", "samples"), _LOSS)
 DIFF: Names = {"news": _LABELS, "changed": _SHARE}
+MONITOR: Names = {
+    "grave": _FINDINGS,
+    "findings": _FINDINGS,
+    "moved": _LABELS,
+    "moved_scores": _LABELS,
+    "moved_share": _SHARE,
+}
 
 
 def conditions_on(names: Names) -> Callable[[str], dict[str, float]]:
@@ -86,6 +95,22 @@ def changes(difference: "RuleDifference") -> dict[str, float]:
     if difference.rows_changed is not None and difference.n_samples:
         reached["changed"] = difference.rows_changed / difference.n_samples
     return reached
+
+
+def figures_of_check(check: "ScoreCheck") -> dict[str, float]:
+    """Return what conditions of `monitor` are about.
+
+    Numbers of grave findings, of all findings, of labels whose predicted rate moved, and of those whose scores did; and
+    the share of all labels whose predicted rate moved.
+    """
+    n_moved = int(check.labels["rate_moved"].sum())
+    return {
+        "grave": len(check.grave),
+        "findings": len(check.findings),
+        "moved": n_moved,
+        "moved_scores": int(check.labels["scores_moved"].sum()),
+        "moved_share": n_moved / check.labels.size,
+    }
 
 
 def broken(bounds: Mapping[str, float] | None, reached: Mapping[str, float]) -> list[str]:

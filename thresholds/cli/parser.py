@@ -4,7 +4,7 @@ import argparse
 
 from thresholds._version import __version__
 from thresholds.cli import failing, fit_options
-from thresholds.cli.applying import diff, predict
+from thresholds.cli.applying import diff, monitor, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
 from thresholds.cli.fitting import fit
@@ -25,6 +25,7 @@ examples:
   thresholds predict rule.json new_scores.npz -o decisions.npz
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
+  thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
   thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
 
 files of scores:
@@ -35,7 +36,7 @@ files of scores:
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
                   truth as lists of label names, of positions, or of 0 and 1
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
-predict, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
+predict, monitor, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
 'f1-thresholds[arrow]'.
 """
 
@@ -142,6 +143,39 @@ def _predict(command: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="where to write decisions: .npz (y_pred as CSR), .parquet or .jsonl (lists of labels)",
     )
+    command.add_argument(
+        "--strict",
+        action="store_true",
+        help="write nothing, and exit with status 3, if the scores differ gravely from those of the fit",
+    )
+
+
+def _monitor(command: argparse.ArgumentParser) -> None:
+    """Describe `monitor`."""
+    command.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
+    command.add_argument(
+        "file", metavar="SCORES", help="a file or folder of new scores; truth is not needed"
+    )
+    _add_scores(command)
+    command.add_argument(
+        "--alpha",
+        type=float,
+        default=0.01,
+        metavar="X",
+        help="probability of finding anything where nothing has changed (default: 0.01)",
+    )
+    command.add_argument(
+        "--top", type=_count, default=20, metavar="K", help="labels in the table (default: 20)"
+    )
+    command.add_argument(
+        "--fail-on",
+        type=failing.conditions_on(failing.MONITOR),
+        metavar="NAME=BOUND,...",
+        help="exit with status 3 if there are more than BOUND grave findings, findings, or labels that are moved"
+        " (predicted more or less often) or moved_scores, or if moved_share, the share of labels that are moved, is"
+        " larger: grave=0,moved_share=0.2",
+    )
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
 
 
 def _diff(command: argparse.ArgumentParser) -> None:
@@ -331,6 +365,7 @@ _COMMANDS = {
         "fit a saved rule on new rows, and move what they show to have moved",
     ),
     "predict": (_predict, predict, "apply a saved rule to scores"),
+    "monitor": (_monitor, monitor, "what has changed in the scores since a rule was fitted"),
     "compare": (
         _compare,
         compare,

@@ -18,10 +18,10 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
-from thresholds.diagnosis.evidence import rejected
 from thresholds.fitting.odds import change_of_odds
 from thresholds.results import Result, Table, as_plain_values, counted, rows_of
 from thresholds.rule import ThresholdRule
+from thresholds.significance import rejected
 
 _SETTINGS = (
     "average",
@@ -230,8 +230,8 @@ def diff_rules(
 
     Warns
     -----
-    ScoreRangeWarning
-        When most scores lie outside the range of those a rule was fitted on.
+    ScoreChangeWarning
+        When scores differ gravely from those that a rule was fitted on, as in `Rule.predict`.
 
     Examples
     --------
@@ -349,8 +349,9 @@ def _decided(
     old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Ints, at_new: Ints
 ) -> _Decided:
     """Count what two rules decide, a block of rows at a time."""
-    for rule in (old, new):
-        rule.warn_if_out_of_range(scores)
+    new.warn_if_changed(scores)
+    if at_old.size == old.n_labels:
+        old.warn_if_changed(scores, order=at_new[np.argsort(at_old)])
     # The old rule, with the labels that the new one has, too, in its order.
     restricted = ThresholdRule(old.thresholds[at_old], missing=old.missing) if at_old.size else None
     common_labels = None if np.array_equal(at_new, np.arange(new.n_labels)) else at_new

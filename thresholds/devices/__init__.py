@@ -4,7 +4,7 @@ Arrays in host memory go through the compiled kernels instead; what is here give
 decisions. Only figures per label, and a few sampled cells, ever leave the device.
 """
 
-from thresholds.devices.cells import checked_probabilities, checked_scores, sample
+from thresholds.devices.cells import checked_probabilities, checked_scores, rows, sample
 from thresholds.devices.deciding import decide, highest, inside, rescale
 from thresholds.devices.namespaces import dtype_name, is_tensor, known_to_numpy, namespace_on_device
 
@@ -19,5 +19,6 @@ __all__ = [
     "known_to_numpy",
     "namespace_on_device",
     "rescale",
+    "rows",
     "sample",
 ]

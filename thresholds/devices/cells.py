@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from thresholds._arrays.blocks import by_cells
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import InputError
 from thresholds._checks.cells import bad_cell
 from thresholds.devices.namespaces import Array, Namespace, beside, dtype_name, own, to_host
@@ -74,6 +74,13 @@ def sample(scores: Array, at: Ints) -> Floats:
     rows = beside(cells, xp, row.astype(index))
     columns = beside(cells, xp, column.astype(index))
     return to_host(xp, cells[rows, columns]).astype(np.float64)
+
+
+def rows(scores: Array, at: Ints) -> Dense:
+    """Copy a few rows to host memory."""
+    xp, cells = own(scores)
+    index = np.int32 if cells.shape[0] < 2**31 else np.int64  # which some devices lack
+    return to_host(xp, xp.take(cells, beside(cells, xp, at.astype(index)), axis=0))
 
 
 def row_blocks(shape: tuple[int, int], cells: int) -> Iterator[slice]:

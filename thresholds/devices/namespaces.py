@@ -140,6 +140,9 @@ class _Torch(_Adapted):
     def sort(self, x: Array, *, axis: int) -> Array:
         return self._library.sort(x, dim=axis).values
 
+    def take(self, x: Array, indices: Array, *, axis: int) -> Array:
+        return self._library.index_select(x, axis, indices)
+
     def cumulative_sum(self, x: Array, *, axis: int, dtype: Any = None) -> Array:
         return self._library.cumsum(x, dim=axis, dtype=dtype)
 

@@ -25,9 +25,8 @@ chosen to make it worst, P(p <= .05) is at most .05, P(p <= .01) .015 and P(p <=
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.evidence import (
     best_cuts,
     group_by_ties,
@@ -41,6 +40,7 @@ from thresholds._kernels.sorting import sorted_groups
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.metrics.counts import f_of_counts
+from thresholds.significance import rejected
 
 FEWEST = 5  # positives, and negatives, for a test of AUROC
 
@@ -256,20 +256,7 @@ def _where_testable(p: Floats, positives: Ints, n: int) -> Floats:
     return np.where((positives < FEWEST) | (n - positives < FEWEST), np.nan, p)
 
 
-def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:
-    """Reject with a false discovery rate of at most `alpha` (Benjamini & Hochberg 1995); never where p is NaN."""
-    marks = np.zeros(p.size, np.bool_)
-    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
-    # The k-th smallest p-value is compared with its share of alpha; all up to the last that is small enough fall.
-    small_enough = np.flatnonzero(
-        p[order] <= alpha * np.arange(1, order.size + 1) / max(order.size, 1)
-    )
-    if small_enough.size:
-        marks[order[: small_enough[-1] + 1]] = True
-    return marks
-
-
-def are_backwards(evidence: Evidence, criteria: Criteria) -> npt.NDArray[np.bool_]:
+def are_backwards(evidence: Evidence, criteria: Criteria) -> Booleans:
     """Whether each label is shown to rank backwards, and not shown to have some positives at the top all the same."""
     return rejected(evidence.p_backwards, criteria.alpha) & ~rejected(
         evidence.p_informative, criteria.alpha

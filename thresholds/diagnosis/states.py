@@ -16,7 +16,6 @@ from thresholds.diagnosis.evidence import (
     Evidence,
     are_backwards,
     evidence_of,
-    rejected,
 )
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.result import COLUMNS, STATES, Diagnosis, reason
@@ -26,6 +25,7 @@ from thresholds.metrics.judging import judge
 from thresholds.results import names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.placement import place
+from thresholds.significance import rejected
 
 
 def diagnose(
@@ -172,7 +172,7 @@ def diagnose(
         Problem.of(y_true, y_score, missing=rule.missing, n_jobs=n_jobs), label_names=names
     )
     rule.validate(problem.scores)
-    rule.warn_if_out_of_range(problem.scores)
+    rule.warn_if_changed(problem.scores)
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     return conclude(problem, rule, evidence, criteria)
 

@@ -9,7 +9,7 @@ The first that applies:
 - weak: F-beta is shown to be below the bar.
 - unproven: none of these is shown.
 
-"Shown" means rejected by a test, with Benjamini and Hochberg's procedure over all labels (`evidence.rejected`). What
+"Shown" means rejected by a test, with Benjamini and Hochberg's procedure over all labels (`rejected`). What
 the bar is, and how F is tested against it and at another cut, is in `bars`.
 """
 
@@ -22,11 +22,12 @@ import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
-from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, rejected
+from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
 from thresholds.diagnosis.sentences import MEANINGS, TO_DO, sentence
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval, wilson
 from thresholds.results import Result, Table, counted, n_more, rows_of
+from thresholds.significance import rejected
 
 VERDICTS = tuple(MEANINGS)
 

@@ -44,7 +44,7 @@ class Accumulator:
 
     The rule is that of `fit_empirical` on all rows, bit for bit, however they were split. In another order of rows
     thresholds are the same, and so is the objective, but for rounding in the mean over rows ("samples") and in weights
-    that are no whole numbers. Only `fitted_on.quantiles` come from a sample.
+    that are no whole numbers. Only `fitted_on.quantiles` and `profile` come from a sample.
 
     Pickles and copies hold all rows and share no later updates: ranks send theirs, one merges them. Not for several
     threads at once.

@@ -21,6 +21,7 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.made_by import MadeBy
+from thresholds.rule.score_profile import ScoreProfile
 from thresholds.search import staircase
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
@@ -63,21 +64,23 @@ def fit_empirical(
     beta : weight of recall against precision
     per_label : False for one threshold that all labels share
     sample_weight : (n_samples,) non-negative; rows of weight 0 count as absent
-        To the guard "shrink", whole numbers count rows; other weights are relative, their mean is a row.
+        To a guard, whole numbers count rows; other weights are relative, their mean is a row.
     zero_division : 0.0 or 1.0, the F of a label (or row) with neither positives nor predictions
     placement : where in the gap between the cut's score and the next lower score a threshold lies
         All places decide alike on this data. "low" (default), 1/1024 of the gap above the lower score, does best
         on new data, as the best cut on a sample is biased upwards; "mid" is the middle; "score" the score itself.
         Thresholds are representable in the dtype of the scores, and subnormal only if the score is.
-    guard : for "macro" and "weighted" with `per_label=True`; what it did is in `rule.guard_report`
+    guard : with `per_label=True`; what it did is in `rule.guard_report`
         None (default): the in-sample optimum.
-        "shrink", or `Shrink(...)`: the number predicted is drawn towards what suits labels with as many positives, the
-        more the fewer they are. The threshold lies between two scores of the guard's own choice, whatever `placement`;
-        that of a label without positives lies just above its highest score.
-        "auto": "shrink" where there are guards, else None.
+        "shrink", or `Shrink(...)`, for "macro" and "weighted": the number predicted is drawn towards what suits labels
+        with as many positives, the more the fewer they are. The threshold lies between two scores of the guard's own
+        choice, whatever `placement`; that of a label without positives lies just above its highest score.
+        "pool", for "micro": each threshold is drawn towards one that all labels share, as far as pays on rows that are
+        left out of the fit, one by one. It lies between two scores of positives, of any label, whatever `placement`.
+        "auto": the guard for the average, None where all labels share a threshold.
     max_overprediction, min_precision, min_recall : float or None
-        Limits for each label on the data of the fit: predictions over positives, precision, recall. For the same
-        averages.
+        Limits for each label on the data of the fit: predictions over positives, precision, recall. For "macro" and
+        "weighted" with `per_label=True`.
         1. Without a guard: the best cut that keeps them.
         2. Where a guard's cut breaks them, or the best cut has no true positive: the lowest cut within
            `max_overprediction`; if that breaks another limit, the allowed cut with the nearest number of predictions.
@@ -92,7 +95,7 @@ def fit_empirical(
     -------
     ThresholdRule
         `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
-        `unsupported`: their threshold is `+inf` (unless shared, or under "shrink"), their F is `zero_division`.
+        `unsupported`: their threshold is `+inf` (unless shared, or under a guard), their F is `zero_division`.
 
     Raises
     ------
@@ -194,10 +197,16 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         )
     else:
         judged = judge(rule, problem)
+        counts = judged.by_label
         objective = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )
-    return replace(rule, objective=objective)
+
+    # What the scores look like is kept, so that others can be compared with them.
+    profile = ScoreProfile.of(
+        rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
+    )
+    return replace(rule, objective=objective, profile=profile)
 
 
 def _guarded(problem: Problem, options: FitOptions) -> GuardedFit:

@@ -22,6 +22,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
+from thresholds.rule.score_profile import ScoreProfile
 from thresholds.search.one_cut import best_shared_cut
 
 
@@ -146,7 +147,8 @@ def fit_expected(
     if average == "samples" and per_label:
         by_row = InstanceRule(beta, zero_division, p.label_names)
         decided = by_row.decide(p.matrix, n_jobs=n_jobs, progress=progress)
-        return replace(by_row, objective=float(value(decided, exact=True)))
+        profile = ScoreProfile.of(by_row, p.matrix, weights=p.weights, decided=decided)
+        return replace(by_row, objective=float(value(decided, exact=True)), profile=profile)
     refuse_weights(exact, average, sample_weight)
 
     # Find the lowest probability to predict of each label.
@@ -201,7 +203,8 @@ def fit_expected(
         objective = value(rule.decide(p.matrix), exact=exact)
     else:
         objective = average_of(f_score(beta), counts, average, zero_division)
-    return replace(rule, objective=float(objective))
+    profile = ScoreProfile.of(rule, p.matrix, weights=p.weights, predicted=counts.predicted)
+    return replace(rule, objective=float(objective), profile=profile)
 
 
 def _fit_on_device(
@@ -237,7 +240,7 @@ def _fit_on_device(
         if "float" in dtype
         else cuts
     )
-    return ThresholdRule(
+    rule = ThresholdRule(
         thresholds=np.where(nothing, np.inf, cuts),
         label_names=names,
         average=average,
@@ -251,3 +254,4 @@ def _fit_on_device(
             fit_expected, {"average": average, "beta": beta, "zero_division": zero_division}
         ),
     )
+    return replace(rule, profile=ScoreProfile.of(rule, cells, predicted=counts.predicted))

@@ -37,7 +37,9 @@ from thresholds.rule.odds import OddsByScore
 # Digits that are kept of at, level, slope and their errors: enough for figures that have errors, and for scores that
 # lie far from 0.
 _DIGITS = (9, 6, 6, 6, 6)
-_SINGLE = 64  # ranks from the top that stay single; below, one in so many ends a bin
+_SINGLE = (
+    64  # ranks from the top that are bins of their own; below, bins hold 1/64 of what is above
+)
 _MOST_UNITS = 1e300  # that the weight 1 may count
 _LEAST_DETERMINANT = 1e-9  # relative to the product of the diagonal: below, the slope is not known
 
@@ -63,13 +65,13 @@ def odds_by_score(
     of_shares = are_probable(problem)
     # Infinite thresholds, and shares of 0 and 1, lie nowhere.
     at = log_odds(np.clip(thresholds, 0.0, 1.0)) if of_shares else thresholds  # (n_labels,)
-    ends = _ends_of_bins(problem.n_samples)
+    ranks = _first_ranks(problem.n_samples)
     weights = problem.row_weights * problem.unit  # (n_samples,)
     of_rows = float((weights * weights).sum() / weights.sum())
     smoothing = min(1 / problem.unit, _MOST_UNITS)
 
     def fit(first: int, last: int) -> Floats:
-        bins = _bins_of(problem, first, last, of_shares, ends)
+        bins = _bins_of(problem, first, last, of_shares, ranks)
         return _fit(bins, smoothing, problem.unit, of_rows, at[first:last])
 
     # (5, n_labels)
@@ -125,15 +127,15 @@ class _Bins(NamedTuple):
     total: Ints  # (n_bins,)
 
 
-def _ends_of_bins(n: int) -> Ints:
-    """Return the ranks, from the top, with which bins begin."""
-    ends = [0]
-    while ends[-1] < n:
-        ends.append(ends[-1] + 1 + ends[-1] // _SINGLE)
-    return np.array(ends[:-1])
+def _first_ranks(n: int) -> Ints:
+    """Return the ranks, from 0 at the top, with which bins begin."""
+    ranks = [0]
+    while ranks[-1] < n:
+        ranks.append(ranks[-1] + 1 + ranks[-1] // _SINGLE)
+    return np.array(ranks[:-1])
 
 
-def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ends: Ints) -> _Bins:
+def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ranks: Ints) -> _Bins:
     """Sort the scores of a tile of labels, and take those of neighbouring ranks together."""
     starts, keys, hits, weights = problem.label_items(first, last)
     offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
@@ -155,7 +157,7 @@ def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ends: Int
 
     # Bins of each label.
     begins = [
-        start + ends[: np.searchsorted(ends, stop - start)] for start, stop in pairwise(offsets)
+        start + ranks[: np.searchsorted(ranks, stop - start)] for start, stop in pairwise(offsets)
     ]
     bin_starts = np.append(0, np.cumsum([label.size for label in begins]))
     at = np.concatenate(begins)  # (n_bins,)

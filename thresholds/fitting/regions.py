@@ -23,6 +23,7 @@ from thresholds.calibration.isotonic import rising_blocks
 from thresholds.data.problem import Problem
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import RegionRule
+from thresholds.rule.score_profile import ScoreProfile
 from thresholds.search.placement import place
 
 _POSITIVES_PER_BIN = 10  # fewer would make the ratio in a bin a matter of luck
@@ -155,10 +156,15 @@ def fit_regions(
         beta=beta,
         zero_division=zero_division,
     )
-    objective = f_measure(
-        judge(fitted, problem), problem.sample_weight, average, beta, zero_division
+    judged = judge(fitted, problem)
+    objective = f_measure(judged, problem.sample_weight, average, beta, zero_division)
+    profile = ScoreProfile.of(
+        fitted,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=judged.by_label.predicted,
     )
-    return replace(fitted, objective=objective)
+    return replace(fitted, objective=objective, profile=profile)
 
 
 def _groups(problem: Problem, label: int) -> _Bins:

@@ -13,6 +13,7 @@ from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_sample
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import TopKRule
+from thresholds.rule.score_profile import ScoreProfile
 
 _EQUAL = 1e-13  # F-measures of two k that differ by less, relatively, count as equal.
 
@@ -76,10 +77,15 @@ def fit_top_k(
         beta=beta,
         zero_division=zero_division,
     )
-    objective = f_measure(
-        judge(fitted, problem), problem.sample_weight, "samples", beta, zero_division
+    judged = judge(fitted, problem)
+    objective = f_measure(judged, problem.sample_weight, "samples", beta, zero_division)
+    profile = ScoreProfile.of(
+        fitted,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=judged.by_label.predicted,
     )
-    return replace(fitted, objective=objective)
+    return replace(fitted, objective=objective, profile=profile)
 
 
 class _Positives(NamedTuple):

@@ -70,7 +70,7 @@ _STRENGTHS = (
 _N_SHARPNESSES = 5  # lambda: 1, 2, 4, 8, 16
 _ROUNDS = 3  # for r
 _CUTS_PER_OCTAVE = 12
-_MOST_POSITIVES = 4096  # whose scores are tried as cuts
+_MOST_POSITIVES = 1024  # whose scores are tried as cuts
 _LABELS_PER_BLOCK = 256  # whatever the number of threads, so that sums do not depend on it
 
 
@@ -142,7 +142,7 @@ class _Steps:
         keys = keys[order][last]  # (n_scores,)
         tp = tp[last]
 
-        # At most 4,096 of them, evenly spaced, and what all labels predict there.
+        # At most 1,024 of them, evenly spaced, and what all labels predict there.
         share = np.ceil(tp / tp[-1] * _MOST_POSITIVES)  # (n_scores,)
         tried = keys[_is_last(share)]
         predicted = np.sum([count[1].sum(axis=0) for count in self._counts(tried)], axis=0)

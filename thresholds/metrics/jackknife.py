@@ -15,10 +15,10 @@ The variance of a difference d of two rules is that of the jackknife (Tukey 1958
 
     V = (n - 1) / n sum_i (d_-i - mean of all d_-i)^2,    d_-i the difference without row i of n,
 
-whose mean is at least the variance of the difference on other samples of as many rows, whatever the statistic (Efron
-and Stein 1981, "The jackknife estimate of variance", section 2, but for n - 1 rows in the place of n). So it holds for
-labels with one positive, too, where F jumps from 1 to 0. The bootstrap does not: it leaves out a label with one
-positive in 37 % of its samples, and its mean macro-F1 lies far below the F1 of the sample.
+Without the factor (n - 1) / n its mean is at least the variance of d on samples of n - 1 rows, whatever the statistic
+(the theorem of Efron and Stein 1981, "The jackknife estimate of variance"). So it serves labels with one positive, too,
+where F jumps from 1 to 0. The bootstrap does not: 37 % of its samples lack the only positive of a label, and its mean
+macro-F1 lies far below that of the sample.
 
 Rules that decide few rows differently, or none, may differ on others. So two rows are added to V, one in favour of each
 rule, each as large as a row is on average in one rule alone (root mean square): the idea of Agresti and Coull 1998 for
@@ -105,14 +105,8 @@ def leave_out(
         cells = cells._replace(unit=unit[cells.unit])
         if groups is not None:
             cells = _added_up(cells, problem.n_labels)
-        with_unit = all_counts[:, cells.label]  # (3, n_cells)
-        without_unit = np.maximum(with_unit - cells.counts, 0)
         for average in _OVER_LABELS:
-            terms = zip(
-                _terms(average, with_unit, beta), _terms(average, without_unit, beta), strict=True
-            )
-            for k, (before, after) in enumerate(terms):
-                lost[average][k, here] = np.bincount(cells.unit, before - after, n_here)
+            lost[average][:, here] = _lost(average, cells, n_here, all_counts, beta)
 
     # The averages without each unit.
     present = weight_of_unit > 0  # (n_units,)
@@ -157,6 +151,16 @@ def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: fl
 def _squares(without: Floats) -> Floats:
     """Return the squares of what leaving out each unit changes, beside what it does on average."""
     return np.asarray((without - without.mean()) ** 2)
+
+
+def _lost(average: str, cells: _Cells, n_units: int, all_counts: Numbers, beta: float) -> Floats:
+    """Return what numerator and denominator lose without each unit, (2, n_units)."""
+    with_unit = all_counts[:, cells.label]  # (3, n_cells)
+    without_unit = np.maximum(with_unit - cells.counts, 0)
+    before = _terms(average, with_unit, beta)
+    after = _terms(average, without_unit, beta)
+    parts = zip(before, after, strict=True)
+    return np.stack([np.bincount(cells.unit, one - other, n_units) for one, other in parts])
 
 
 def _terms(average: str, counts: Numbers, beta: float) -> tuple[Numbers, Numbers]:

@@ -7,13 +7,8 @@ the number of labels. A `CalibratedRule` turns scores into probabilities first: 
 calibration is a room above this one.
 """
 
-from thresholds.rule.base import Rule
-from thresholds.rule.fitted_on import (
-    FittedOn,
-    LabelCounts,
-    OutOfFold,
-    ScoreRangeWarning,
-)
+from thresholds.rule.base import Rule, ScoreChangeWarning
+from thresholds.rule.fitted_on import FittedOn, LabelCounts, OutOfFold
 from thresholds.rule.guard_report import GuardReport
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.loading import load_rule
@@ -30,7 +25,7 @@ __all__ = [
     "OutOfFold",
     "RegionRule",
     "Rule",
-    "ScoreRangeWarning",
+    "ScoreChangeWarning",
     "ThresholdRule",
     "TopKRule",
     "load_rule",

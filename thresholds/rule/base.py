@@ -1,22 +1,32 @@
 """A rule: what turns the scores of labels into decisions about them."""
 
+import copy
 import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Dense, Matrix
+from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 
+if TYPE_CHECKING:
+    from thresholds.rule.score_check import ScoreCheck
+    from thresholds.rule.score_profile import ScoreProfile
+
 _SHOWN = 4  # values of an array, or of names, in a `repr`
+FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
+
+
+class ScoreChangeWarning(UserWarning):
+    """Issued when scores differ gravely from those a rule was fitted on: `rule.check(y_score)` says more."""
 
 
 class Rule(ABC):
@@ -31,10 +41,13 @@ class Rule(ABC):
     n_labels : int, or None for a rule that takes any number of labels
     missing : the score of an entry that a sparse matrix leaves out
     predicts_missing : whether such entries are predicted for some label, so that a sparse answer would be dense
+    profile : ScoreProfile of the scores that the rule was fitted on; None if it was made by hand, or by 0.1.0 or before
     """
 
     kind: ClassVar[str]  # its name in JSON
     own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
+
+    profile: "ScoreProfile | None" = None  # of the scores of the fit
 
     @property
     @abstractmethod
@@ -99,9 +112,79 @@ class Rule(ABC):
             f"y_score is on {scores.device}, expected it in host memory for a {type(self).__name__}"
         )
 
-    def warn_if_out_of_range(self, scores: Any) -> None:
-        """Warn once if most scores lie outside the range of those that the rule was fitted on, if it knows that."""
-        return
+    def share_outside(self, scores: Any) -> float:
+        """Return the share of scores outside the range of those that the rule was fitted on; 0 if it is not known."""
+        return 0.0
+
+    def out_of_range(self, outside: float) -> str | None:
+        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
+        return None
+
+    def grave_change(
+        self, scores: Any, decided: Any = None, order: Ints | None = None
+    ) -> str | None:
+        """Say what has changed gravely in checked scores, wherever they are, by a look at few rows; None for nothing.
+
+        `decided` are the decisions about them, if they are known; `order` is where the rule's labels are among them, if
+        that is elsewhere.
+        """
+        if self.profile is not None and scores.shape[0] >= FEWEST_ROWS:
+            from thresholds.rule.score_check import grave_change
+
+            return grave_change(self, self.profile, scores, decided, order)
+        return self.out_of_range(self.share_outside(scores))
+
+    def warn_if_changed(
+        self, scores: Any, decided: Any = None, *, order: Ints | None = None
+    ) -> None:
+        """Warn once if checked scores have changed gravely since the fit; arguments as in `grave_change`."""
+        if self.__dict__.get("_has_warned"):
+            return
+        message = self.grave_change(scores, decided, order)
+        if message is not None:
+            self.__dict__["_has_warned"] = True
+            _checks.warn_caller(message, ScoreChangeWarning)
+
+    def check(self, y_score: object, *, alpha: float = 0.01) -> "ScoreCheck":
+        """Compare new scores with those that the rule was fitted on; no labels are needed.
+
+        Parameters
+        ----------
+        y_score : as in `predict`
+            At most 10,000 rows are looked at, evenly spaced. With fewer than 50 little can be found.
+        alpha : probability of finding anything where nothing has changed
+            It is shared out equally among the tests: of predicted rates and of scores, label by label (Benjamini and
+            Hochberg's procedure over labels), of labels a row, and of where the scores of a row lie.
+
+        Returns
+        -------
+        ScoreCheck
+            `ok` if nothing was found; `findings`, each with a sentence; `labels`, a row for each label.
+
+        Raises
+        ------
+        InputError
+            As `predict`, and for a rule without a profile.
+
+        Notes
+        -----
+        Rows count as independent: where they come in groups (pages of one document) the tests say too much.
+
+        Examples
+        --------
+        >>> import numpy as np, thresholds
+        >>> rng = np.random.default_rng(0)
+        >>> y_true = rng.random((1000, 5)) < 0.2
+        >>> logits = rng.normal(size=(1000, 5)) + 2 * y_true
+        >>> rule = thresholds.fit_empirical(y_true[:500], logits[:500])
+        >>> rule.check(logits[500:]).ok
+        True
+        >>> print(rule.check(1 / (1 + np.exp(-logits[500:]))).findings[0].sentence)
+        The scores look like probabilities, where the rule was fitted on their logits: pass the logits.
+        """
+        from thresholds.rule.score_check import check_scores
+
+        return check_scores(self, y_score, alpha)
 
     def predict(self, y_score: object, *, dense: bool = False) -> Any:
         """Decide: 1 where a label is predicted.
@@ -124,8 +207,10 @@ class Rule(ABC):
 
         Warns
         -----
-        ScoreRangeWarning
-            Once, when most scores lie outside the range of those the rule was fitted on.
+        ScoreChangeWarning
+            Once, when scores differ gravely from those that the rule was fitted on, as far as 100 to 1,000 rows tell:
+            probabilities for logits, other columns, a rule that predicts twice as many labels a row. Of fewer than 50
+            rows, only when most scores lie outside the range of the fit.
 
         Examples
         --------
@@ -137,8 +222,31 @@ class Rule(ABC):
         if devices.namespace_on_device(y_score) is not None:
             return self._predict_on_device(y_score)
         scores = self._checked(y_score)
-        self.warn_if_out_of_range(scores)
-        return in_kind(self.decide(scores, dense=dense), y_score, self.label_names)
+        decided = self.decide(scores, dense=dense)
+        self.warn_if_changed(scores, decided)
+        return in_kind(decided, y_score, self.label_names)
+
+    def watching(self, y_score: object) -> Self:
+        """Return the same rule with a profile of these scores, which `check` and `predict` compare new ones with.
+
+        Fits do this by themselves. It is for rules made by hand, for a `CalibratedRule`, and for files of older
+        versions, given scores such as the rule was made for.
+
+        Examples
+        --------
+        >>> import numpy as np, thresholds
+        >>> logits = np.random.default_rng(0).normal(size=(500, 3))
+        >>> rule = thresholds.FixedRule(0.5, 3).watching(logits)
+        >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
+        ['scale', 'labels_per_row', 'rates']
+        """
+        from thresholds.rule.score_check import checked_scores
+        from thresholds.rule.score_profile import ScoreProfile
+
+        watching = copy.copy(self)
+        watching.__dict__["profile"] = ScoreProfile.of(self, checked_scores(self, y_score))
+        watching.__dict__.pop("_has_warned", None)
+        return watching
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
@@ -166,8 +274,8 @@ class Rule(ABC):
         """Decide about an array that is not in host memory, on its device; one dimension for one."""
         scores = devices.checked_scores(y_score, label_names=self.label_names)
         self.validate(scores)
-        self.warn_if_out_of_range(scores)
         decided = self.decide_on_device(scores)
+        self.warn_if_changed(scores)
         return decided[:, 0] if y_score.ndim == 1 else decided
 
     def _checked(self, y_score: object) -> Matrix:
@@ -203,6 +311,12 @@ class Rule(ABC):
         decided = np.tile(absent, (scores.shape[0], 1))  # (n_samples, n_labels)
         decided[row_of_entries(scores), scores.indices] = predicted
         return decided
+
+
+def refuse_other_profile(profile: "ScoreProfile | None", n_labels: int | None) -> None:
+    """Refuse a profile of another number of labels."""
+    if profile is not None and n_labels not in (None, profile.n_labels):
+        raise InputError(f"predicted has {profile.n_labels} values, expected {n_labels}")
 
 
 def positives_only(scores: Any, predicted: npt.NDArray[np.bool_]) -> Any:

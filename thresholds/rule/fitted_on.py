@@ -25,10 +25,6 @@ _MOST = 0.5  # of the scores outside the range, above which to warn
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
 
-class ScoreRangeWarning(UserWarning):
-    """Issued when most scores lie outside the range of those a rule was fitted on."""
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class FittedOn:
     """The data of a fit, in brief."""
@@ -98,8 +94,8 @@ class FittedOn:
             return None
         return (
             f"{outside:.0%} of the scores lie outside [{self.quantiles[0]:g}, {self.quantiles[-1]:g}], where the rule"
-            " was fitted: logits for probabilities need scipy.special.expit first, another model's scores a rule of"
-            " their own"
+            " was fitted: logits for probabilities need scipy.special.expit first (--logits on the command line),"
+            " another model's scores a rule of their own"
         )
 
 

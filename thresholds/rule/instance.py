@@ -1,8 +1,8 @@
 """The best set of labels for each row, by itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
-from thresholds.rule.base import Rule, in_kind, positives_only
+from thresholds.rule.base import Rule, in_kind, positives_only, refuse_other_profile
 from thresholds.rule.saving import checked_settings, header, read_settings, written_settings
+
+if TYPE_CHECKING:
+    from thresholds.rule.score_profile import ScoreProfile
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +59,7 @@ class InstanceRule(Rule):
     zero_division: float = 0.0
     label_names: tuple[str, ...] | None = None
     objective: float | None = None
+    profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
 
     kind: ClassVar[str] = "instance"
     missing: ClassVar[float] = 0.0
@@ -63,6 +67,7 @@ class InstanceRule(Rule):
     def __post_init__(self) -> None:
         """Check the settings."""
         self.__dict__.update(checked_settings(self))
+        refuse_other_profile(self.profile, self.n_labels)
 
     @property
     def average(self) -> str:

@@ -1,8 +1,8 @@
 """Several intervals of scores for each label."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import InputError
-from thresholds.rule.base import Rule, positives_only
+from thresholds.rule.base import Rule, positives_only, refuse_other_profile
 from thresholds.rule.saving import (
     checked_settings,
     from_json,
@@ -20,6 +20,9 @@ from thresholds.rule.saving import (
     to_json,
     written_settings,
 )
+
+if TYPE_CHECKING:
+    from thresholds.rule.score_profile import ScoreProfile
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +37,7 @@ class RegionRule(Rule):
     switches : for each label, rising scores at which predicting begins, ends, begins again, ...
         Label j is predicted where an odd number of its switches is at most the score; without switches never.
     missing : the score of an entry that a sparse matrix leaves out
-    label_names, average, beta, zero_division, objective : as in `ThresholdRule`
+    label_names, average, beta, zero_division, objective, profile : as in `ThresholdRule`
 
     Examples
     --------
@@ -51,6 +54,7 @@ class RegionRule(Rule):
     beta: float = 1.0
     zero_division: float = 0.0
     objective: float | None = None
+    profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
 
     kind: ClassVar[str] = "region"
     own_fields: ClassVar[tuple[str, ...]] = ("switches",)
@@ -70,6 +74,7 @@ class RegionRule(Rule):
         if not switches or (names is not None and len(names) != len(switches)):
             expected = "at least one" if names is None else f"{len(names)} as label_names has"
             raise InputError(f"switches is about {len(switches)} labels, expected {expected}")
+        refuse_other_profile(self.profile, len(switches))
         self.__setstate__({"switches": switches} | settings)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

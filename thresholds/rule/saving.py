@@ -28,8 +28,9 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "placement": lambda value: _checks.option(value, "placement", (None, *PLACEMENTS)),
     "guard": lambda value: None if value is None else _checks.text(value, "guard"),
     "expected": lambda value: _checks.option(value, "expected", (None, "counts", "outcomes")),
+    "profile": lambda value: value,  # which checks itself
 }
-_LATER = {"expected": None}  # what older files do not have
+_LATER = {"expected": None, "profile": None}  # what older files do not have
 
 
 def checked_settings(rule: "Rule") -> dict[str, Any]:
@@ -47,6 +48,8 @@ def written_settings(rule: "Rule") -> dict[str, Any]:
     values = {name: getattr(rule, name) for name in _settings_of(type(rule))}
     if "missing" in values:
         values["missing"] = to_json(values["missing"])
+    if values.get("profile") is not None:
+        values["profile"] = values["profile"].to_dict()
     return values | {"label_names": None if rule.label_names is None else list(rule.label_names)}
 
 
@@ -58,6 +61,10 @@ def read_settings(kind: "type[Rule]", values: Mapping[str, Any]) -> dict[str, An
     settings = {name: values[name] for name in names}
     if "missing" in settings:
         settings["missing"] = from_json(settings["missing"])
+    if settings.get("profile") is not None:
+        from thresholds.rule.score_profile import ScoreProfile
+
+        settings["profile"] = ScoreProfile.from_dict(settings["profile"])
     return settings
 
 

@@ -13,8 +13,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
-from thresholds.rule.base import Rule, in_kind, positives_only
-from thresholds.rule.fitted_on import FittedOn, OutOfFold, ScoreRangeWarning
+from thresholds.rule.base import Rule, in_kind, positives_only, refuse_other_profile
+from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
     checked_settings,
@@ -28,6 +28,7 @@ from thresholds.rule.saving import (
 if TYPE_CHECKING:  # Rules that are loaded and applied without them need not import them.
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.odds import OddsByScore
+    from thresholds.rule.score_profile import ScoreProfile
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +65,8 @@ class ThresholdRule(Rule):
     made_by : MadeBy or None
         What made the rule: function and options (those that are not its defaults); on the command line also file,
         scores, truth, rows, logits and date.
+    profile : ScoreProfile or None
+        What the scores of the fit looked like, which `check` and `predict` compare new ones with.
     """
 
     thresholds: Floats
@@ -83,7 +86,7 @@ class ThresholdRule(Rule):
     out_of_fold: OutOfFold | None = None
     made_by: "MadeBy | None" = None
     odds: "OddsByScore | None" = field(default=None, repr=False)
-    _warned: list[bool] = field(default_factory=list, init=False, repr=False)
+    profile: "ScoreProfile | None" = field(default=None, repr=False)
 
     kind: ClassVar[str] = "thresholds"
     own_fields: ClassVar[tuple[str, ...]] = (
@@ -116,6 +119,7 @@ class ThresholdRule(Rule):
             raise InputError(f"tp has {len(by_label.tp)} values, expected {thresholds.size}")
         if self.odds is not None and len(self.odds.at) != thresholds.size:
             raise InputError(f"odds has {len(self.odds.at)} labels, expected {thresholds.size}")
+        refuse_other_profile(self.profile, thresholds.size)
         self.__setstate__(
             self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
         )
@@ -218,14 +222,13 @@ class ThresholdRule(Rule):
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "
 
-    def warn_if_out_of_range(self, scores: Any) -> None:
-        """Warn once if most scores lie outside the range of the fit."""
-        if self.fitted_on is None or self._warned:
-            return
-        message = self.fitted_on.out_of_range(self.fitted_on.share_outside(scores, self.missing))
-        if message is not None:
-            self._warned.append(True)
-            _checks.warn_caller(message, ScoreRangeWarning)
+    def share_outside(self, scores: Any) -> float:
+        """Return the share of scores outside the range of the fit."""
+        return 0.0 if self.fitted_on is None else self.fitted_on.share_outside(scores, self.missing)
+
+    def out_of_range(self, outside: float) -> str | None:
+        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
+        return None if self.fitted_on is None else self.fitted_on.out_of_range(outside)
 
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
         """Return a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
@@ -245,8 +248,13 @@ class ThresholdRule(Rule):
         if np.array_equal(changed, self.thresholds):
             return ThresholdRule(**self._values())
         unknown = {"objective": None, "guard_report": None, "out_of_fold": None}
+        profile = self.profile
+        if profile is not None:
+            profile = profile.without_predictions(changed != self.thresholds)
         return ThresholdRule(
-            **self._values() | unknown | {"thresholds": changed, "per_label": True}
+            **self._values()
+            | unknown
+            | {"thresholds": changed, "per_label": True, "profile": profile}
         )
 
     def reordered(self, places: Ints) -> "ThresholdRule":
@@ -265,6 +273,7 @@ class ThresholdRule(Rule):
             "fitted_on": fitted_on,
             "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.taken(places),
             "odds": None if self.odds is None else self.odds.taken(places),
+            "profile": None if self.profile is None else self.profile.reordered(places),
             "guard_report": None,
         }
         return ThresholdRule(**self._values() | changed)

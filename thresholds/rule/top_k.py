@@ -1,8 +1,8 @@
 """The same number of labels in every row."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +11,11 @@ from thresholds import _checks, devices
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Matrix, Places
-from thresholds.rule.base import Rule
+from thresholds.rule.base import Rule, refuse_other_profile
 from thresholds.rule.saving import checked_settings, header, read_settings, written_settings
+
+if TYPE_CHECKING:
+    from thresholds.rule.score_profile import ScoreProfile
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +26,7 @@ class TopKRule(Rule):
     ----------
     k : number of labels predicted in each row (all of them where there are fewer)
     missing : the score of an entry that a sparse matrix leaves out
-    label_names, average, beta, zero_division, objective : as in `ThresholdRule`
+    label_names, average, beta, zero_division, objective, profile : as in `ThresholdRule`
 
     Examples
     --------
@@ -40,6 +43,7 @@ class TopKRule(Rule):
     beta: float = 1.0
     zero_division: float = 0.0
     objective: float | None = None
+    profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
 
     kind: ClassVar[str] = "top_k"
     own_fields: ClassVar[tuple[str, ...]] = ("k",)
@@ -47,6 +51,7 @@ class TopKRule(Rule):
     def __post_init__(self) -> None:
         """Check the number of labels."""
         self.__dict__.update({"k": _checks.count(self.k, "k", 0)} | checked_settings(self))
+        refuse_other_profile(self.profile, self.n_labels)
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""

@@ -53,7 +53,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
     estimator : a classifier with `predict_proba` or `decision_function`
         One of many labels (forests, neighbours, networks), or many of one (OneVsRestClassifier, ClassifierChain).
     average, beta, per_label, zero_division, placement : what the thresholds maximise, and how, as in `fit_empirical`
-    guard : as in `fit_empirical`; "auto", the default here, keeps thresholds of rare labels from over-fitting
+    guard : as in `fit_empirical`; "auto", the default here, keeps thresholds from over-fitting
     max_overprediction, min_precision, min_recall : limits for each label, as in `fit_empirical`
         They hold on the out-of-fold scores that thresholds are fitted on.
     cv : which rows the thresholds are fitted on

@@ -24,13 +24,13 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import rejected
 from thresholds.fitting.odds import change_of_odds
 from thresholds.fitting.options import FitArguments
 from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import OutOfFold, ThresholdRule
+from thresholds.significance import rejected
 from thresholds.validation.cross_fit import cross_fit
 from thresholds.validation.gain import BothCounts, p_of_gain, rows_of_weight
 

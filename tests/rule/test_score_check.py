@@ -1,0 +1,316 @@
+"""Rules notice that scores have changed, say what seems to have happened, and are silent where nothing has."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.special import expit, logit
+
+import thresholds
+from tests.naive import profiles
+from thresholds import ScoreChangeWarning, fit_empirical
+
+inf = float("inf")
+NAMES = [f"label {j}" for j in range(20)]
+
+
+def draw(n: int = 1000, n_labels: int = 20, seed: int = 1) -> tuple[Any, Any]:
+    """Truth and logits, labels apart by their means and spreads."""
+    rng = np.random.default_rng([seed, n])
+    labels = np.random.default_rng(n_labels)
+    mean, spread, rate = labels.normal(-2, 1, n_labels), labels.uniform(0.5, 2, n_labels), labels.uniform(0.02, 0.3)
+    y_true = rng.random((n, n_labels)) < rate
+    return y_true, rng.normal(size=y_true.shape) * spread + mean + 2 * y_true
+
+
+def rule_of_logits() -> Any:
+    """A rule fitted on logits."""
+    return fit_empirical(*draw(seed=0))
+
+
+def rule_of_probabilities() -> Any:
+    """The same on probabilities."""
+    y_true, y_score = draw(seed=0)
+    return fit_empirical(y_true, expit(y_score))
+
+
+def first(check: Any) -> tuple[str, str]:
+    """Kind and sentence of the first finding."""
+    return check.findings[0].kind, check.findings[0].sentence
+
+
+# What has changed
+
+Change = Callable[[Any], Any]
+OF_LOGITS: dict[str, tuple[Change, str, str]] = {
+    "sigmoids": (expit, "scale", "look like probabilities, where the rule was fitted on their logits: pass the logits"),
+    "negated": (np.negative, "scale", "have the opposite sign"),
+    "a little higher": (lambda s: s + 0.15, "moved", "are about 0.1"),
+    "lower": (lambda s: s - 1, "moved", "lower than at the fit. See whether the model or its input has changed"),
+    "doubled": (lambda s: 2 * s, "moved", "times those of the fit"),
+    "stretched and shifted": (lambda s: 3 * s + 2, "moved", "times those of the fit, plus"),
+    "reversed": (lambda s: s[:, ::-1], "order", "seem to be in reverse order. Put the columns in the order of the fit"),
+    "to the right": (lambda s: np.roll(s, 1, axis=1), "order", "seem to be one column too far to the right"),
+    "to the left": (lambda s: np.roll(s, -1, axis=1), "order", "seem to be one column too far to the left"),
+    "permuted": (
+        lambda s: s[:, np.random.default_rng(3).permutation(20)],
+        "order",
+        "seem to be in the wrong columns: label",
+    ),
+}
+OF_PROBABILITIES: dict[str, tuple[Change, str, str]] = {
+    "logits": (logit, "scale", "look like logits, where the rule was fitted on probabilities"),
+    "percent": (lambda p: 100 * p, "scale", "look like percent, where the rule was fitted on fractions"),
+    "logarithms": (np.log, "scale", "look like logarithms of probabilities"),
+    "opposite": (lambda p: 1 - p, "scale", "look like probabilities of the opposite"),
+    "other base rates": (lambda p: expit(logit(p) + 1), "moved", "have logits that are about"),
+    "sharper": (lambda p: expit(2 * logit(p)), "moved", "have logits that are about 2"),
+}
+
+
+@pytest.mark.parametrize(("change", "kind", "words"), OF_LOGITS.values(), ids=OF_LOGITS)
+def test_changes_of_logits_are_named(change: Change, kind: str, words: str) -> None:
+    found = first(rule_of_logits().check(change(draw()[1])))
+    assert found[0] == kind
+    assert words in found[1]
+
+
+@pytest.mark.parametrize(("change", "kind", "words"), OF_PROBABILITIES.values(), ids=OF_PROBABILITIES)
+def test_changes_of_probabilities_are_named(change: Change, kind: str, words: str) -> None:
+    found = first(rule_of_probabilities().check(change(expit(draw()[1]))))
+    assert found[0] == kind
+    assert words in found[1]
+
+
+def test_fractions_for_percent_are_named() -> None:
+    y_true, y_score = draw(seed=0)
+    found = first(fit_empirical(y_true, 100 * expit(y_score)).check(expit(draw()[1])))
+    assert found == (
+        "scale",
+        "The scores look like fractions, where the rule was fitted on percent: multiply them by 100.",
+    )
+
+
+def test_two_columns_that_were_swapped_are_named() -> None:
+    y_true, y_score = draw(seed=0)
+    order = np.arange(20)
+    order[[2, 9]] = 9, 2
+    check = fit_empirical(y_true, y_score, label_names=list("abcdefghijklmnopqrst")).check(draw()[1][:, order])
+    (finding, *_) = check.grave
+    assert finding.labels == ("c", "j")
+    assert "c holds what j was" in finding.sentence
+    assert "j holds what c was" in finding.sentence
+
+
+def test_a_column_that_became_constant_is_named() -> None:
+    new = draw()[1]
+    new[:, 4] = 0.5
+    (finding, *_) = rule_of_logits().check(new).findings
+    assert (finding.kind, finding.severity, finding.labels) == ("constant", "grave", ("label 4",))
+    assert "are the same in every row, which they were not at the fit" in finding.sentence
+
+
+def test_a_few_labels_that_moved_are_named() -> None:
+    new = draw()[1]
+    new[:, [3, 5]] += 2
+    (finding, *_) = rule_of_logits().check(new).findings
+    assert (finding.kind, finding.labels) == ("moved", ("label 3", "label 5"))
+
+
+def test_labels_that_become_more_frequent_are_named() -> None:
+    rng = np.random.default_rng(5)
+    y_true = rng.random((2000, 30)) < 0.1
+    y_score = rng.normal(size=y_true.shape) + 5 * y_true
+    more = rng.random((1000, 30)) < np.where(np.arange(30) < 3, 0.2, 0.1)
+    check = fit_empirical(y_true, y_score).check(rng.normal(size=more.shape) + 5 * more)
+    (finding,) = (finding for finding in check.findings if finding.kind == "rates")
+    assert set(finding.labels) == {"label 0", "label 1", "label 2"}
+    assert finding.severity == "note"
+    assert finding.sentence.startswith("3 of 30 labels are predicted more or less often than at the fit: label ")
+    assert check.labels["rate_moved"].tolist() == [True] * 3 + [False] * 27
+
+
+def test_masks_are_noted() -> None:
+    new = draw()[1]
+    new[np.random.default_rng(0).random(new.shape) < 0.5] = -inf
+    check = rule_of_logits().check(new)
+    assert check.grave == ()
+    assert "scored" in {finding.kind for finding in check.findings}
+
+
+def test_longer_lists_are_noted_and_are_no_other_scores() -> None:
+    y_true, y_score = draw(seed=0)
+
+    def lists(scores: Any, k: int) -> Any:
+        least = np.partition(scores, -k, axis=1)[:, -k:][:, :1]
+        return sparse.csr_array(np.where(scores >= least, expit(scores), 0))
+
+    rule = fit_empirical(y_true, lists(y_score, 4), keep_sparse=True)
+    assert rule.check(lists(draw()[1], 4)).ok
+    (finding, *_) = rule.check(lists(draw()[1], 8)).findings
+    assert finding.kind == "scored"
+    assert "than at the fit: 8 a row now, 4 at the fit" in finding.sentence
+
+
+def test_lists_for_a_rule_of_whole_rows_may_leave_out_anything_low() -> None:
+    y_true, y_score = draw(seed=0)
+    rule = fit_empirical(y_true, expit(y_score))
+    new = expit(draw()[1])
+    listed = sparse.csr_array(np.where(new >= np.minimum(rule.thresholds, 0.3), new, 0))
+    assert rule.check(listed).ok
+    assert not rule.check(100 * listed).ok
+
+
+# Where nothing has
+
+
+@pytest.mark.parametrize("kind", ["plain", "guarded", "tied", "sparse", "dependent"])
+def test_two_samples_of_one_distribution_are_alike(kind: str) -> None:
+    n_alarms = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y_true = rng.random((460, 12)) < 0.1
+        y_score = rng.normal(size=y_true.shape) + y_true
+        if kind == "tied":
+            y_score = np.round(y_score)
+        if kind == "dependent":
+            y_score += 3 * rng.normal(size=(460, 1))
+        if kind == "sparse":
+            y_score = sparse.csr_array(np.where(y_score > 1, y_score, 0))
+        guard = "shrink" if kind == "guarded" else None
+        rule = fit_empirical(y_true[:400], y_score[:400], guard=guard, keep_sparse=True)
+        n_alarms += not rule.check(y_score[400:]).ok
+    assert n_alarms <= 3  # .6 are to be expected; more than 3 have a probability of .003
+
+
+def test_the_rows_of_the_fit_are_alike() -> None:
+    y_true, y_score = draw(seed=0)
+    check = rule_of_logits().check(y_score)
+    assert check.ok
+    assert check.labels["distance"].max() == 0
+    assert (check.labels["predicted_rate_fit"] == check.labels["predicted_rate"]).all()
+    assert y_true.shape == y_score.shape
+
+
+def test_alpha_is_the_probability_of_finding_anything() -> None:
+    new = draw()[1] + 0.1
+    rule = rule_of_logits()
+    assert rule.check(new, alpha=1e-9).ok
+    assert not rule.check(new).ok
+
+
+# Figures
+
+
+def test_distances_and_p_values_are_those_of_the_definitions() -> None:
+    y_true, y_score = draw(120, 5, seed=0)
+    y_score[:, 2] = np.round(y_score[:, 2])
+    rule = fit_empirical(y_true, y_score)
+    new = np.round(draw(70, 5)[1], 2)
+    found = rule.check(new).labels
+    as32 = [a.astype(np.float32).astype(float) for a in (y_score, new)]
+    for j in range(5):
+        assert found["distance"][j] == pytest.approx(profiles.distance(as32[0][:, j].tolist(), as32[1][:, j].tolist()))
+        before, now = (int(rule.predict(given)[:, j].sum()) for given in (y_score, new))
+        exact = min(profiles.p_of_more(before, 120, now, 70), profiles.p_of_more(now, 70, before, 120))
+        assert min(1, 2 * float(exact)) <= found["p_rate"][j] + 1e-12
+
+
+def test_a_check_is_a_result() -> None:
+    check = rule_of_logits().check(expit(draw()[1]))
+    assert len(check.to_frame()) == 20
+    assert check.to_dict()["findings"][0]["kind"] == "scale"
+    text = str(check)
+    assert text.startswith("3 changes found in 1,000 rows, against 1,000 of the fit.")
+    assert "grave: The scores look like probabilities" in text
+    assert len(check.to_text(2).splitlines()) < len(text.splitlines())
+    assert "<table>" in check._repr_html_()
+    fine = rule_of_logits().check(draw()[1])
+    assert str(fine).startswith("No change was found in 1,000 rows, against 1,000 of the fit: ")
+
+
+# Kinds of rules, kinds of scores
+
+
+def others() -> dict[str, Any]:
+    """Rules of other kinds, all of the same logits or probabilities."""
+    y_true, y_score = draw(seed=0)
+    p = expit(y_score)
+    calibrator = thresholds.calibrate(y_true, p, "platt")
+    return {
+        "top k": thresholds.fit_top_k(y_true, p),
+        "regions": thresholds.fit_regions(y_true, p),
+        "expected": thresholds.fit_expected(p),
+        "rows": thresholds.fit_expected(p, "samples"),
+        "calibrated": thresholds.CalibratedRule(calibrator, thresholds.InstanceRule()).watching(p),
+        "weighted": fit_empirical(y_true, p, sample_weight=np.linspace(0.5, 1.5, 1000)),
+    }
+
+
+@pytest.mark.parametrize("kind", ["top k", "regions", "expected", "rows", "calibrated", "weighted"])
+def test_rules_of_every_kind_watch(kind: str) -> None:
+    rule = others()[kind]
+    p = expit(draw()[1])
+    assert rule.check(p).ok
+    assert first(rule.check(1 - p))[0] == "scale"
+    assert first(rule.check(p[:, ::-1]))[0] == "order"
+
+
+def test_frames_are_put_in_order_by_name_before() -> None:
+    y_true, y_score = draw(seed=0)
+    rule = fit_empirical(y_true, y_score, label_names=NAMES)
+    new = pd.DataFrame(draw()[1], columns=NAMES)
+    assert rule.check(new[NAMES[::-1]]).ok
+    assert first(rule.check(new.set_axis(NAMES[::-1], axis=1)))[0] == "order"
+    with pytest.raises(thresholds.InputError, match="lacks the column"):
+        rule.check(new.rename(columns={"label 3": "label 33"}))
+
+
+# What predict says
+
+
+def warnings_of(rule: Any, *batches: Any) -> list[str]:
+    """What a rule warns of when it predicts."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for batch in batches:
+            rule.predict(batch)
+    assert all(warning.category is ScoreChangeWarning for warning in caught)
+    return [str(warning.message) for warning in caught]
+
+
+def test_predict_warns_once_where_it_is_grave() -> None:
+    rule = rule_of_logits()
+    new = draw()[1]
+    assert warnings_of(rule, new, new + 0.05) == []
+    (message,) = warnings_of(rule, expit(new), 2 * new)
+    assert message.startswith("The scores look like probabilities, where the rule was fitted on their logits")
+    assert message.endswith(" rule.check(y_score) says more")
+    assert len(message.splitlines()) == 1
+
+
+def test_predict_looks_at_few_rows_for_their_range_only() -> None:
+    reversed_columns = draw()[1][:, ::-1]
+    assert warnings_of(rule_of_logits(), reversed_columns[:49]) == []
+    assert len(warnings_of(rule_of_logits(), reversed_columns[:60])) == 1
+    (message,) = warnings_of(rule_of_probabilities(), 100 * expit(draw()[1][:49]))
+    assert "of the scores lie outside" in message
+
+
+def test_comparing_and_diagnosing_warn_of_columns_in_their_own_order() -> None:
+    y_true, y_score = draw(seed=0)
+    rule = fit_empirical(y_true, y_score, label_names=NAMES)
+    truth, new = draw()
+    places = np.arange(20)[::-1]
+    names = [NAMES[j] for j in places]
+    frame = pd.DataFrame(new[:, places], columns=names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ScoreChangeWarning)
+        thresholds.compare({"rule": rule}, pd.DataFrame(truth[:, places], columns=names), frame)
+        thresholds.diff_rules(rule, rule.reordered(places), frame)
+    with pytest.warns(ScoreChangeWarning, match="reverse order"):
+        thresholds.diagnose(truth, new[:, ::-1], rule)

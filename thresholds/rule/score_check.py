@@ -1,0 +1,493 @@
+"""Have the scores changed since the fit? Tests against the profile that a rule keeps, and what was found in words.
+
+Five kinds of tests, each with an equal part of `alpha`, so that all of them together find something where nothing has
+changed with a probability of at most `alpha`:
+
+1. of each label, on how many rows it is predicted: two counts compared, with Benjamini and Hochberg's procedure;
+2. of each label, how many scores lie at or below each quantile of the fit: counts compared, with Bonferroni's
+   correction within the label, Benjamini and Hochberg's over labels;
+3. how many labels a row is given: two means compared, rows being the units, whatever depends on what within them;
+4. where the scores of a row lie among the quartiles of their labels, and how far out (half of the part each): likewise;
+5. on how many rows each label has a score, and how many scores a row has (half of the part each).
+
+The thresholds were chosen on the rows of the fit, and so were the quantiles. That does not spoil the tests: both are
+placed at a rank among the scores of the fit, and how many of n new scores lie above the k-th of m old ones has the
+distribution that the test of two counts takes (`significance.z_of_more`).
+
+A change that is proved may be too small to matter: means must differ by more than `_LEAST_*`, below. What may have
+caused it is `rule/causes.py`'s question.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks, devices
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers
+from thresholds._checks import InputError
+from thresholds.results import Result, Table, counted, names_of, rows_of
+from thresholds.rule.causes import Cause, Difference, cause_of
+from thresholds.rule.score_profile import (
+    LEVELS,
+    Columns,
+    RowFigure,
+    Sample,
+    ScoreProfile,
+    evenly_spaced,
+    labels_in,
+    most_rows,
+    per_label,
+    row_figures,
+    taken_rows,
+)
+from thresholds.significance import p_of_best, p_of_means, rejected, z_of_more
+
+if TYPE_CHECKING:
+    from thresholds.rule.base import Rule
+
+GRAVE = "grave"
+NOTE = "note"
+
+_ALPHA = 0.01
+_KINDS_OF_TESTS = 5
+_LEAST_POSITION = 0.01  # of a row's scores that lie on another side of a quartile
+_LEAST_RATIO = 1.05  # of labels a row, and of scores a row
+
+_GRAVE_DISTANCE = 0.05  # of a label's scores lie on another side of a quantile, on average
+_GRAVE_RATIO = 2.0  # of labels a row
+_GRAVE_SHARE = 0.5  # of the predictions of the fit: how far those of moved labels went up or down
+
+_QUICK_CELLS = 2**16  # that `predict` looks at
+_SHOWN = 3  # labels named in a sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that has changed.
+
+    Attributes
+    ----------
+    kind : "scale", "moved", "order", "constant", "scores", "scored", "labels_per_row" or "rates"
+    severity : "grave" or "note"
+    sentence : what has changed, and what to do
+    labels : tuple of str, the names (or positions) of the labels concerned; empty where that is all of them
+    """
+
+    kind: str
+    severity: str
+    sentence: str
+    labels: tuple[str, ...] = ()
+
+
+class _RowChange(NamedTuple):
+    """A figure of rows: before, and now."""
+
+    before: float  # NaN where it is not known
+    now: float
+    is_proved: bool
+
+    @property
+    def ratio(self) -> float:
+        """How many times as large the larger is."""
+        smaller, larger = sorted((self.before, self.now))
+        return larger / smaller if smaller else np.inf
+
+    def said(self) -> str:
+        """Return both figures in words."""
+        return f"{self.now:.3g} a row now, {self.before:.3g} at the fit"
+
+
+class _Evidence(NamedTuple):
+    """What the tests have proved."""
+
+    rate_moved: Booleans  # (n_labels,)
+    scores_moved: Booleans
+    scored_moved: Booleans
+    labels: _RowChange
+    above: _RowChange
+    outside: _RowChange
+    scored: _RowChange
+    are_lists: bool  # of scores, for a rule that was fitted on whole rows
+
+    @property
+    def rows_moved(self) -> bool:
+        """Whether the scores of rows lie elsewhere, by more than next to nothing; of lists nobody knows."""
+        return not self.are_lists and any(
+            figure.is_proved and abs(figure.now - figure.before) > _LEAST_POSITION
+            for figure in (self.above, self.outside)
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreCheck(Result):
+    """New scores beside those that a rule was fitted on.
+
+    Attributes
+    ----------
+    findings : tuple of Finding, causes first; empty if nothing was found
+    labels : a row for each label
+        label; predicted_rate_fit and predicted_rate, the shares of rows on which it is predicted; p_rate;
+        rate_moved, with error control over labels; distance, the largest difference of the shares of scores up to a
+        quantile of the fit; p_scores; scores_moved. NaN where something is not known.
+    labels_per_row_fit, labels_per_row : the mean number of labels predicted for a row; NaN where it is not known
+    n_rows_fit, n_rows : rows compared, those sampled of the fit and of the new scores
+    alpha : probability of finding anything where nothing has changed
+    """
+
+    findings: tuple[Finding, ...]
+    labels: npt.NDArray[Any]
+    labels_per_row_fit: float
+    labels_per_row: float
+    n_rows_fit: int
+    n_rows: int
+    alpha: float
+
+    _shown: ClassVar[int] = 20
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found."""
+        return not self.findings
+
+    @property
+    def grave(self) -> tuple[Finding, ...]:
+        """What of it makes predictions unfit for use until it is explained."""
+        return tuple(finding for finding in self.findings if finding.severity == GRAVE)
+
+    def _records(self) -> npt.NDArray[Any]:
+        """Return the row of each label."""
+        return self.labels
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show the findings, then the labels that changed most."""
+        rows = counted(self.n_rows, "row")
+        if self.ok:
+            yield (
+                f"No change was found in {rows}, against {self.n_rows_fit:,} of the fit:"
+                f" {self.labels_per_row:.3g} labels a row."
+            )
+            return
+        found = counted(len(self.findings), "change")
+        yield f"{found} found in {rows}, against {self.n_rows_fit:,} of the fit."
+        yield "\n".join(f"{finding.severity}: {finding.sentence}" for finding in self.findings)
+        changed = self.labels[self.labels["rate_moved"] | self.labels["scores_moved"]]
+        if changed.size and k:
+            yield _table(changed, k)
+
+
+def _table(changed: npt.NDArray[Any], k: int) -> Table:
+    """List labels, those whose scores lie farthest from the fit first."""
+    order = np.argsort(-np.nan_to_num(changed["distance"]), kind="stable")[:k]
+    head = [("label", "predicted at the fit", "now", "distance of scores")]
+    body = [
+        (
+            str(row["label"]),
+            _percent(row["predicted_rate_fit"]),
+            _percent(row["predicted_rate"]),
+            f"{row['distance']:.2f}",
+        )
+        for row in changed[order]
+    ]
+    left_out = changed.size - len(body)
+    return Table(head, body, note=f"... {left_out:,} more" if left_out else "")
+
+
+def check_scores(rule: "Rule", y_score: object, alpha: object) -> ScoreCheck:
+    """Compare scores as users have them with a rule's profile."""
+    profile = profile_of(rule)
+    level = _checks.share(alpha, "alpha")
+    scores = checked_scores(rule, y_score)
+    _checks.label_count(scores.shape, profile.n_labels, "rule")
+    rows = taken_rows(scores, evenly_spaced(scores.shape[0], most_rows(profile.n_labels)))
+    return check_rows(rule, profile, rows, alpha=level)
+
+
+def checked_scores(rule: "Rule", y_score: Any) -> Any:
+    """Return scores that a rule takes, wherever they are, columns in the order of its labels."""
+    scores: Any
+    if devices.namespace_on_device(y_score) is not None:
+        scores = devices.checked_scores(y_score, label_names=rule.label_names)
+    else:
+        scores = _checks.scores(y_score, label_names=rule.label_names)
+    rule.validate(scores)
+    return scores
+
+
+def profile_of(rule: "Rule", name: str = "rule") -> ScoreProfile:
+    """Return the profile of a rule, or refuse one that has none."""
+    if rule.profile is None:
+        raise InputError(
+            f"{name} keeps nothing of the scores that it was fitted on, expected a rule of this version: fit it"
+            " again, or give it scores to compare with, rule.watching(y_score)"
+        )
+    return rule.profile
+
+
+def check_rows(
+    rule: "Rule", profile: ScoreProfile, rows: Matrix, *, alpha: float = _ALPHA
+) -> ScoreCheck:
+    """Compare sampled rows, checked and in host memory, with a profile."""
+    decided = rule.decide(rows, dense=rule.needs_dense(rows))
+    n_predicted = per_label(decided)  # (n_labels,)
+    sample = Sample.of(rows, rule.missing, profile.sparse)
+    columns = Columns.of(sample)
+    n_rows = rows.shape[0]
+
+    # Lists for a rule that was fitted on whole rows: what they leave out may be anything low.
+    are_lists = is_sparse(rows) and not profile.sparse
+    n_unknown = n_rows - columns.sizes if are_lists else np.zeros_like(columns.sizes)
+    difference = Difference.between(profile, columns, n_unknown)
+    figures = row_figures(sample, profile.quantiles, profile.n_scores)
+
+    # Each kind of test has an equal part of alpha.
+    part = alpha / _KINDS_OF_TESTS
+    p_rate = _p_of_rates(profile, n_predicted, n_rows)
+    p_scores = difference.p_values()
+    evidence = _Evidence(
+        rate_moved=rejected(p_rate, part),
+        scores_moved=rejected(p_scores, part),
+        scored_moved=rejected(difference.p_of_sizes(n_rows), part / 2),
+        labels=_changed(profile, "labels", labels_in(decided), n_rows, part, _luck(profile)),
+        above=_changed(profile, "above", figures["above"], n_rows, part / 2),
+        outside=_changed(profile, "outside", figures["outside"], n_rows, part / 2),
+        scored=_changed(profile, "scored", figures["scored"], n_rows, part / 2),
+        are_lists=are_lists,
+    )
+    rate_fit = profile.predicted / profile.n_rows
+    rate = n_predicted / n_rows
+    names = names_of(rule.label_names, profile.n_labels)
+    said = names if rule.label_names is not None else np.char.add("label ", names)
+    return ScoreCheck(
+        findings=tuple(_findings(evidence, difference, rate_fit, rate, said)),
+        labels=rows_of(
+            {
+                "label": names,
+                "predicted_rate_fit": rate_fit,
+                "predicted_rate": rate,
+                "p_rate": p_rate,
+                "rate_moved": evidence.rate_moved,
+                "distance": difference.largest(),
+                "p_scores": p_scores,
+                "scores_moved": evidence.scores_moved,
+            }
+        ),
+        labels_per_row_fit=evidence.labels.before,
+        labels_per_row=evidence.labels.now,
+        n_rows_fit=profile.n_sampled,
+        n_rows=n_rows,
+        alpha=alpha,
+    )
+
+
+def grave_change(
+    rule: "Rule", profile: ScoreProfile, scores: Any, decided: Any, order: Ints | None
+) -> str | None:
+    """Say what has changed gravely, by a look at few rows of checked scores; None for nothing.
+
+    Nearly always a look at the quartiles, and at the decisions, shows that nothing has. Those that are not given are
+    made.
+    """
+    if scores.shape[1] != profile.n_labels:
+        return None
+    most = max(100, min(1_000, _QUICK_CELLS // profile.n_labels))
+    places = evenly_spaced(scores.shape[0], most)
+    rows = _checks.in_order(taken_rows(scores, places), order)
+    here = decided[places] if decided is not None else None
+    if here is None:
+        here = rule.decide(rows, dense=rule.needs_dense(rows))
+    if not _may_be_grave(rule, profile, rows, here):
+        return None
+    grave = check_rows(rule, profile, rows).grave
+    if not grave:
+        return None
+    more = f" ({counted(len(grave) - 1, 'more change')}.)" if len(grave) > 1 else ""
+    return f"{grave[0].sentence}{more} rule.check(y_score) says more"
+
+
+def _may_be_grave(rule: "Rule", profile: ScoreProfile, rows: Matrix, decided: Matrix) -> bool:
+    """Tell, roughly and fast, whether scores or labels a row may have changed gravely."""
+    before = profile.rows["labels"]
+    now = labels_in(decided)
+    if before is None or _RowChange(before.mean, now.mean, False).ratio >= _GRAVE_RATIO:
+        return True
+    sample = Sample.of(rows, rule.missing, profile.sparse)
+    if sample.cells is None:
+        return True
+    # The mean distance of labels at two quartiles is, a little noise apart, what makes a change grave.
+    places = (LEVELS.index(0.25), LEVELS.index(0.75))
+    n_scores = sample.shape[0]
+    distance = 0.0
+    for k in places:
+        n_up_to = np.count_nonzero(sample.cells <= profile.quantiles[:, k], axis=0)  # (n_labels,)
+        n_below = np.count_nonzero(sample.cells < profile.quantiles[:, k], axis=0)
+        too_few = LEVELS[k] - n_up_to / n_scores
+        too_many = n_below / n_scores - LEVELS[k]
+        distance += float(np.maximum(np.maximum(too_few, too_many), 0).mean()) / len(places)
+    return distance >= _GRAVE_DISTANCE / 2
+
+
+def _p_of_rates(profile: ScoreProfile, n_predicted: Numbers, n_rows: int) -> Floats:
+    """Test of each label whether it is predicted as often as at the fit; NaN where that is not known."""
+    n_fit = profile.n_rows
+    before = profile.predicted
+    more = z_of_more(before, n_fit, n_predicted, n_rows)
+    fewer = z_of_more(n_fit - before, n_fit, n_rows - n_predicted, n_rows)
+    return np.where(np.isnan(before), np.nan, p_of_best(np.maximum(more, fewer), 2))
+
+
+def _changed(
+    profile: ScoreProfile,
+    name: str,
+    now: RowFigure,
+    n_rows: int,
+    alpha: float,
+    luck: tuple[float, float] = (0.0, 0.0),
+) -> _RowChange:
+    """Test whether a figure of rows has changed from all that it would be, on other rows of the fit, but for `luck`."""
+    before = profile.rows[name]
+    if before is None:
+        return _RowChange(np.nan, now.mean, False)
+    nearest = min(max(now.mean, before.mean - luck[0]), before.mean + luck[1])
+    p = p_of_means(before._replace(mean=nearest), profile.n_sampled, now, n_rows)
+    return _RowChange(before.mean, now.mean, p <= alpha)
+
+
+def _luck(profile: ScoreProfile) -> tuple[float, float]:
+    """Return how many labels a row fewer, and more, than on the rows of a fit are to be expected on others.
+
+    A threshold just above the (k + 1)-th of n scores predicts k of them, and (k + 1) / (n + 1) of others; one at the
+    k-th k / (n + 1). Labels of sparse scores are known, and predicted, by luck if they occur: leave out one of the rows
+    of each, and k - 1 are left.
+    """
+    rate = np.nan_to_num(profile.predicted / profile.n_rows)  # (n_labels,)
+    n_other = profile.n_rows + 1
+    fewer = np.count_nonzero(rate) if profile.sparse else rate.sum()
+    return float(fewer / n_other), float((1 - rate).sum() / n_other)
+
+
+def _findings(
+    evidence: _Evidence,
+    difference: Difference,
+    rate_fit: Floats,
+    rate: Floats,
+    names: npt.NDArray[Any],
+) -> Iterator[Finding]:
+    """Say what the tests have proved: causes first, then what they lead to."""
+    # Columns that have become constant need no other cause.
+    constant = evidence.scores_moved & difference.is_constant
+    if constant.any():
+        labels = tuple(names[constant].tolist())
+        yield Finding("constant", GRAVE, _constant(labels), labels)
+
+    # One cause for all labels, where most are proved to have changed or rows as wholes are; else for those that are.
+    moved = evidence.scores_moved & ~constant
+    are_most = bool(2 * moved.sum() >= (~constant).sum())
+    cause = None
+    concerned = ~constant
+    if are_most or evidence.rows_moved:
+        cause = cause_of(difference, concerned, by_order=are_most)
+    if cause is None and moved.any() and not are_most:
+        concerned = moved
+        cause = cause_of(difference, concerned, by_order=True)
+    has_other_cells = not evidence.are_lists and (
+        evidence.scored_moved.any()
+        or (evidence.scored.is_proved and evidence.scored.ratio > _LEAST_RATIO)
+    )
+    # Longer lists have lower scores; that is their cause, then.
+    are_other_lists = has_other_cells and difference.profile.sparse
+    is_due_to_lists = are_other_lists and (cause is None or cause.kind == "moved")
+    if (moved.any() or (evidence.rows_moved and not constant.any())) and not is_due_to_lists:
+        labels = () if concerned.all() else tuple(names[concerned].tolist())
+        yield _because(cause, difference, labels, names)
+
+    if has_other_cells:
+        yield _scored(evidence, names)
+    if evidence.labels.is_proved and evidence.labels.ratio > _LEAST_RATIO:
+        is_grave = evidence.labels.ratio >= _GRAVE_RATIO and not has_other_cells
+        severity = GRAVE if is_grave else NOTE
+        sentence = f"Rows are given another number of labels: {evidence.labels.said()}."
+        yield Finding("labels_per_row", severity, sentence)
+    if evidence.rate_moved.any():
+        yield _rates(evidence.rate_moved, rate_fit, rate, names, may_be_grave=not has_other_cells)
+
+
+def _because(
+    cause: Cause | None,
+    difference: Difference,
+    labels: tuple[str, ...],
+    names: npt.NDArray[Any],
+) -> Finding:
+    """Say that scores have changed, and why, if that is known."""
+    which = "The scores" if not labels else f"The scores of {_listed(labels)}"
+    distance = difference.mean_distance(np.ones(names.size, np.bool_))
+    severity = GRAVE if distance >= _GRAVE_DISTANCE else NOTE
+    if cause is not None:
+        is_grave = cause.kind in ("scale", "order")
+        sentence = f"{which} {cause.sentence(names)}"
+        return Finding(cause.kind, GRAVE if is_grave else severity, sentence, labels)
+    sentence = (
+        f"{which} are distributed otherwise than at the fit, for no reason that they have in common. See whether the"
+        " model or its input has changed; if that is meant, fit the rule again."
+    )
+    return Finding("scores", severity, sentence, labels)
+
+
+def _rates(
+    moved: Booleans,
+    rate_fit: Floats,
+    rate: Floats,
+    names: npt.NDArray[Any],
+    *,
+    may_be_grave: bool,
+) -> Finding:
+    """Say which labels are predicted more or less often."""
+    places = np.flatnonzero(moved)
+    change = np.abs(rate[places] - rate_fit[places])
+    largest = places[np.argsort(-change, kind="stable")]
+    shown = [
+        f"{names[j]!s} on {_percent(rate[j])} of rows, {_percent(rate_fit[j])} at the fit"
+        for j in largest[:_SHOWN]
+    ]
+    more = f"; and {counted(places.size - _SHOWN, 'other')}" if places.size > _SHOWN else ""
+    of_all = f"{places.size:,} of {counted(moved.size, 'label')}"
+    verb = "is" if places.size == 1 else "are"
+    sentence = (
+        f"{of_all} {verb} predicted more or less often than at the fit: {'; '.join(shown)}{more}."
+    )
+    is_grave = may_be_grave and change.sum() >= _GRAVE_SHARE * np.nansum(rate_fit)
+    labels = tuple(names[largest].tolist())
+    return Finding("rates", GRAVE if is_grave else NOTE, sentence, labels)
+
+
+def _scored(evidence: _Evidence, names: npt.NDArray[Any]) -> Finding:
+    """Say that more or fewer cells have a score."""
+    labels = tuple(names[evidence.scored_moved].tolist())
+    which = "other cells" if not labels else f"other cells of {_listed(labels)}"
+    sentence = (
+        f"Rows have scores in {which} than at the fit: {evidence.scored.said()}. See whether lists are cut elsewhere,"
+        " or other cells are masked."
+    )
+    return Finding("scored", NOTE, sentence, labels)
+
+
+def _constant(labels: tuple[str, ...]) -> str:
+    """Say that columns have the same score in every row."""
+    return (
+        f"The scores of {_listed(labels)} are the same in every row, which they were not at the fit. See whether the"
+        " model still computes them."
+    )
+
+
+def _listed(labels: tuple[str, ...]) -> str:
+    """Name a few labels."""
+    shown = ", ".join(labels[:_SHOWN])
+    return f"{len(labels):,} labels ({shown}, ...)" if len(labels) > _SHOWN else shown
+
+
+def _percent(share: float) -> str:
+    """Return a share as a percentage of few digits; a question mark where it is not known."""
+    return "?" if np.isnan(share) else f"{100 * share:.3g}%"

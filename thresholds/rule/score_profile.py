@@ -1,0 +1,448 @@
+"""What the scores of a fit look like, label by label, in few bytes: enough to notice that other scores have changed.
+
+A profile is made of a sample of the rows of the fit, and costs a few percent of it. It holds, of each label, seven
+quantiles of its scores and on how many rows it is predicted; and of the rows, how many labels they are given and how
+many of their scores lie above the quartiles of their labels. With means and standard deviations *of rows* a change that
+all labels share can be tested, however the labels depend on each other. `rule/score_check.py` does that.
+
+Scores are compared as float32, on both sides, so that the rounding of the file changes no order. Masked cells (-inf)
+are no scores, nor are the entries that sparse scores leave out, or that equal `missing` there: of these only the number
+is known.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks, devices
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Places
+from thresholds._checks import InputError
+from thresholds.rule.base import in_brief
+from thresholds.rule.saving import refuse_unknown
+
+if TYPE_CHECKING:
+    from thresholds.rule.base import Rule
+
+# The share of a label's scores that lies at or below each quantile.
+LEVELS = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+_QUARTILES = (LEVELS.index(0.25), LEVELS.index(0.75))
+
+# A fit samples one row in so many, or what costs next to nothing; 10,000 rows tell 1 % from 1.5 % of rows.
+_ONE_ROW_IN = 50
+_CHEAP_CELLS = 2**18
+_MOST_CELLS = 2**22
+_FEWEST_ROWS = 500  # however many labels there are
+_MOST_ROWS = 10_000
+
+_FEWEST_SCORES = 20  # of a label, for its quartiles to say where the scores of rows lie
+
+_NAMES = ("labels", "above", "outside", "scored")
+
+Float32s = npt.NDArray[np.float32]
+
+
+class RowFigure(NamedTuple):
+    """A figure that every row has: its mean and standard deviation over rows."""
+
+    mean: float
+    sd: float
+
+    @classmethod
+    def of(cls, values: Numbers) -> "RowFigure":
+        """Describe the values of some rows."""
+        if values.size == 0:
+            return cls(0.0, 0.0)
+        return cls(float(values.mean()), float(values.std()))
+
+
+class Sample(NamedTuple):
+    """The scores of sampled rows, as float32: all cells, or those that have a score, row by row."""
+
+    shape: tuple[int, int]  # (n_rows, n_labels)
+    cells: Float32s | None  # of that shape, where each has a score
+    row: Places  # (n_scores,), else
+    column: Places
+    score: Float32s
+
+    @classmethod
+    def of(cls, rows: Matrix, missing: float, sparse: bool) -> "Sample":
+        """Take the scores of rows; where `sparse`, cells equal to `missing` are none, whatever kind of matrix it is."""
+        nothing = np.empty(0, np.intp)
+        if is_sparse(rows):
+            score = _as_float32(rows.data)
+            kept = _has_score(score, missing, sparse)
+            return cls(
+                rows.shape, None, row_of_entries(rows)[kept], rows.indices[kept], score[kept]
+            )
+        cells = _as_float32(rows)
+        kept = _has_score(cells, missing, sparse)
+        if not sparse and kept.all():
+            return cls(rows.shape, cells, nothing, nothing, cells[:0, 0])
+        row, column = np.nonzero(kept)
+        return cls(rows.shape, None, row, column, cells[kept])
+
+    def n_in_row(self) -> Ints:
+        """Return the number of scores of each row: (n_rows,)."""
+        if self.cells is not None:
+            return np.full(self.shape[0], self.shape[1])
+        return np.bincount(self.row, minlength=self.shape[0])
+
+    def share_above(self, points: Float32s) -> Floats:
+        """Return the share of each row's scores that lie above a point of their label: (n_rows,).
+
+        Labels with NaN for a point do not count; NaN for a row without scores.
+        """
+        has_point = ~np.isnan(points)  # (n_labels,)
+        if self.cells is not None:
+            n_above = np.count_nonzero(self.cells > points, axis=1)
+            n_scores = np.full(self.shape[0], np.count_nonzero(has_point))
+        else:
+            n_above = np.bincount(self.row, self.score > points[self.column], self.shape[0])
+            n_scores = np.bincount(self.row, has_point[self.column], self.shape[0])
+        with np.errstate(invalid="ignore"):
+            return np.asarray(n_above / n_scores)
+
+
+class Columns(NamedTuple):
+    """The sampled scores of each label, rising, one label after another."""
+
+    scores: Float32s  # (n_scores,)
+    starts: Ints  # (n_labels + 1,)
+
+    @classmethod
+    def of(cls, sample: "Sample") -> "Columns":
+        """Sort the scores of sampled rows."""
+        n_rows, n_labels = sample.shape
+        if sample.cells is not None:
+            rising = np.sort(np.ascontiguousarray(sample.cells.T), axis=1)
+            return cls(rising.reshape(-1), np.arange(n_labels + 1) * n_rows)
+        order = np.lexsort((sample.score, sample.column))
+        starts = np.searchsorted(sample.column[order], np.arange(n_labels + 1))
+        return cls(sample.score[order], starts.astype(np.int64))
+
+    @property
+    def sizes(self) -> Ints:
+        """Number of scores of each label: (n_labels,)."""
+        return np.diff(self.starts)
+
+    def of_label(self, label: int) -> Float32s:
+        """Return the scores of one label, rising."""
+        return self.scores[self.starts[label] : self.starts[label + 1]]
+
+    def quantiles(self) -> Float32s:
+        """Return the lowest score with a share of at least each level at or below it: (n_labels, n_levels)."""
+        if self.scores.size == 0:
+            return np.full((self.sizes.size, len(LEVELS)), np.nan, np.float32)
+        at = np.minimum(self.starts[:-1, np.newaxis] + ranks(self.sizes) - 1, self.scores.size - 1)
+        return np.where(self.sizes[:, np.newaxis] > 0, self.scores[at], np.float32(np.nan))
+
+    def counts(self, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+        """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each."""
+        below = np.zeros(points.shape, np.int64)
+        up_to = np.zeros(points.shape, np.int64)
+        for j in np.flatnonzero(self.sizes).tolist():
+            scores = self.of_label(j)
+            below[j] = np.searchsorted(scores, points[j], side="left")
+            up_to[j] = np.searchsorted(scores, points[j], side="right")
+        return below, up_to
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreProfile:
+    """The scores of a fit, in brief, and what the rule decided about them.
+
+    Attributes
+    ----------
+    n_rows : number of rows on which `predicted` was counted: all of the fit, or those sampled
+    predicted : float64 (n_labels,), on how many of them each label is predicted; NaN where that is not known
+    n_sampled : number of rows that all else is from
+        They are evenly spaced; with weights, in proportion to these, and no more than their effective number
+        (sum w)^2 / sum w^2 (Kish 1965, section 11.2).
+    sparse : whether cells equal to `missing` have no score
+    quantiles : float32 (n_labels, 7), of each label's scores at .01, .1, .25, .5, .75, .9 and .99
+        The lowest score with at least that share at or below it; NaN for a label without scores.
+    scored : int64 (n_labels,), on how many of the sampled rows a label has a score; None for all
+    rows : mean and standard deviation, over sampled rows, of four figures
+        "labels": labels predicted, None where that is not known. "above": the mean share of scores above the lower, and
+        above the upper, quartile of their label. "outside": the share at or below the lower or above the upper
+        quartile. "scored": the number of labels with a score.
+        Both shares are those to expect of other rows, as the quartiles were chosen on these.
+    """
+
+    n_rows: int
+    predicted: Floats
+    n_sampled: int
+    sparse: bool
+    quantiles: Float32s
+    scored: Ints | None
+    rows: Mapping[str, RowFigure | None]
+
+    def __post_init__(self) -> None:
+        """Check what may come from a file, and freeze the arrays."""
+        _checks.count(self.n_rows, "n_rows", 1)
+        _checks.count(self.n_sampled, "n_sampled", 1)
+        _within(self.predicted, self.n_rows, "predicted")
+        _checks.option(self.sparse, "sparse", (True, False))
+        if self.scored is not None:
+            _one_each(self.scored.size, self.n_labels, "scored")
+            _within(self.scored, self.n_sampled, "scored")
+        _one_each(self.quantiles.size, self.n_labels * len(LEVELS), "quantiles")
+        if (np.diff(self.quantiles, axis=-1) < 0).any():
+            raise InputError("quantiles fall, expected that those of a label rise")
+        self.__setstate__(self.__dict__)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over values, the arrays frozen; copies and pickles come this way too."""
+        self.__dict__.update(state)
+        for array in (self.predicted, self.quantiles, self.scored):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def of(
+        cls,
+        rule: "Rule",
+        scores: Any,
+        *,
+        weights: Numbers | None = None,
+        predicted: Numbers | None = None,
+        decided: Matrix | None = None,
+    ) -> "ScoreProfile":
+        """Describe checked scores, wherever they are, and what a rule decides about them.
+
+        `weights` are those of rows. `predicted` is on how many rows each label is predicted, where that is counted
+        already; `decided` are all decisions, where they are known.
+        """
+        if weights is not None and np.all(weights == 1):
+            weights = None
+        places = _sampled(scores.shape, weights)
+        rows = taken_rows(scores, places)
+        here = decided[places] if decided is not None else None
+        if here is None:
+            here = rule.decide(rows, dense=rule.needs_dense(rows))
+
+        # What is counted already is counted on all rows; a weighted count is none of rows.
+        n_rows = scores.shape[0]
+        if predicted is None or weights is not None:
+            n_rows = places.size
+            predicted = per_label(here)
+        sample = Sample.of(rows, rule.missing, is_sparse(rows))
+        columns = Columns.of(sample)
+        quantiles = columns.quantiles()
+        return cls(
+            n_rows=n_rows,
+            predicted=np.asarray(predicted, np.float64),
+            n_sampled=int(places.size),
+            sparse=is_sparse(rows),
+            quantiles=quantiles,
+            scored=None if sample.cells is not None else columns.sizes,
+            rows=_of_other_rows(row_figures(sample, quantiles, columns.sizes), columns.sizes)
+            | {"labels": labels_in(here)},
+        )
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.predicted.size)
+
+    @property
+    def n_scores(self) -> Ints:
+        """Number of sampled scores of each label: (n_labels,)."""
+        return np.full(self.n_labels, self.n_sampled) if self.scored is None else self.scored
+
+    def reordered(self, places: Ints) -> "ScoreProfile":
+        """Return the profile with its labels in another order: label j is the one that is at `places[j]` here."""
+        return replace(
+            self,
+            predicted=self.predicted[places],
+            quantiles=self.quantiles[places],
+            scored=None if self.scored is None else self.scored[places],
+        )
+
+    def without_predictions(self, labels: Booleans) -> "ScoreProfile":
+        """Forget how often some labels are predicted, as they no longer are decided as they were."""
+        predicted = np.where(labels, np.nan, self.predicted)
+        return replace(self, predicted=predicted, rows={**self.rows, "labels": None})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, in the form of `rule.schema.json`."""
+        counts = [None if np.isnan(count) else int(count) for count in self.predicted.tolist()]
+        return {
+            "n_rows": self.n_rows,
+            "predicted": counts,
+            "n_sampled": self.n_sampled,
+            "sparse": self.sparse,
+            "quantiles": base64.b64encode(self.quantiles.astype("<f4").tobytes()).decode(),
+            "scored": None if self.scored is None else self.scored.tolist(),
+            "rows": {name: _as_list(self.rows[name]) for name in _NAMES},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "ScoreProfile":
+        """Build it from what `to_dict` gave."""
+        refuse_unknown(values, (item.name for item in fields(cls)))
+        predicted = [
+            np.nan if count is None else float(_checks.count(count, "predicted", 0))
+            for count in _checks.a_list(values["predicted"], "predicted")
+        ]
+        scored = values["scored"]
+        if scored is not None:
+            counts = (_checks.count(n, "scored", 0) for n in _checks.a_list(scored, "scored"))
+            scored = np.fromiter(counts, np.int64)
+        quantiles = _decoded(values["quantiles"])
+        if quantiles.size == len(predicted) * len(LEVELS):
+            quantiles = quantiles.reshape(-1, len(LEVELS))
+        rows = values["rows"]
+        refuse_unknown(rows, _NAMES)
+        return cls(
+            n_rows=values["n_rows"],
+            predicted=np.array(predicted),
+            n_sampled=values["n_sampled"],
+            sparse=values["sparse"],
+            quantiles=quantiles,
+            scored=scored,
+            rows={name: _as_figure(rows[name], name) for name in _NAMES},
+        )
+
+    def __repr__(self) -> str:
+        """Return the fields in brief: of arrays the first few values."""
+        return in_brief(self)
+
+
+def evenly_spaced(n: int, at_most: int) -> Places:
+    """Return so many of n places, the first and the last among them; all where there are fewer."""
+    return np.linspace(0, n - 1, min(n, at_most)).astype(np.intp)
+
+
+def taken_rows(scores: Any, places: Places) -> Matrix:
+    """Copy some rows of checked scores, wherever they are, to host memory."""
+    if devices.namespace_on_device(scores) is None:
+        return scores[places]
+    return devices.rows(scores, places)
+
+
+def most_rows(n_labels: int, most_cells: int = _MOST_CELLS) -> int:
+    """Return how many rows of so many labels are sampled at most."""
+    return min(max(most_cells // n_labels, _FEWEST_ROWS), _MOST_ROWS)
+
+
+def ranks(sizes: Ints) -> Ints:
+    """Return how many of a label's scores lie up to each quantile at least: (n_labels, n_levels)."""
+    # Twelve digits, as .99 * 100 is a little more than 99.
+    return np.asarray(
+        np.ceil(np.round(sizes[:, np.newaxis] * np.array(LEVELS), 12)).astype(np.int64)
+    )
+
+
+def per_label(decided: Matrix) -> Ints:
+    """Return on how many rows each label is predicted: (n_labels,)."""
+    return np.asarray(decided.sum(axis=0, dtype=np.int64)).reshape(-1)
+
+
+def labels_in(decided: Matrix) -> RowFigure:
+    """Describe how many labels rows are given."""
+    return RowFigure.of(np.asarray(decided.sum(axis=1, dtype=np.int64)).reshape(-1))
+
+
+def row_figures(sample: Sample, quantiles: Float32s, sizes: Ints) -> dict[str, RowFigure]:
+    """Describe where the scores of each row lie among the quartiles of their labels, of `sizes` scores at the fit."""
+    few = (sizes < _FEWEST_SCORES)[:, np.newaxis]
+    quartiles = np.where(few, np.float32(np.nan), quantiles[:, _QUARTILES])  # (n_labels, 2)
+    lower, upper = (sample.share_above(quartiles[:, k]) for k in range(2))  # (n_rows,)
+    kept = ~np.isnan(lower)
+    return {
+        "above": RowFigure.of((lower + upper)[kept] / 2),
+        "outside": RowFigure.of((1 - lower + upper)[kept]),
+        "scored": RowFigure.of(sample.n_in_row()),
+    }
+
+
+def _of_other_rows(figures: dict[str, RowFigure], sizes: Ints) -> dict[str, RowFigure]:
+    """Return the figures that rows have on which the quartiles were not chosen.
+
+    Of n scores k lie at or below the k-th; of other scores k / (n + 1) are expected to.
+    """
+    sizes = np.where(sizes < _FEWEST_SCORES, 0, sizes)
+    rank = ranks(sizes)[:, _QUARTILES]  # (n_labels, 2)
+    excess = (rank / (sizes + 1)[:, np.newaxis]).sum(axis=0) / max(
+        sizes.sum(), 1
+    )  # (2,), of all scores
+    above = figures["above"]
+    outside = figures["outside"]
+    return figures | {
+        "above": above._replace(mean=above.mean + float(excess.sum()) / 2),
+        "outside": outside._replace(mean=outside.mean + float(excess[1] - excess[0])),
+    }
+
+
+def _sampled(shape: tuple[int, int], weights: Numbers | None) -> Places:
+    """Choose the rows of the fit to describe: evenly spaced, with weights in proportion to them."""
+    n_rows, n_labels = shape
+    at_most = max(
+        most_rows(n_labels, _CHEAP_CELLS), min(n_rows // _ONE_ROW_IN, most_rows(n_labels))
+    )
+    if weights is None:
+        return evenly_spaced(n_rows, at_most)
+    shares = np.asarray(weights, np.float64) / np.sum(weights, dtype=np.float64)  # (n_rows,)
+    n_effective = max(int(1 / np.square(shares).sum() + 1e-9), 1)
+    size = min(n_effective, at_most)
+    places = np.searchsorted(shares.cumsum(), (np.arange(size) + 0.5) / size)
+    return np.asarray(np.minimum(places, np.flatnonzero(shares)[-1]))
+
+
+def _as_float32(scores: npt.NDArray[Any]) -> Float32s:
+    """Round scores to float32, which keeps their order."""
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32, copy=False)
+
+
+def _one_each(size: int, expected: int, name: str) -> None:
+    """Refuse another number of values."""
+    if size != expected:
+        raise InputError(f"{name} has {size} values, expected {expected}")
+
+
+def _has_score(score: Float32s, missing: float, sparse: bool) -> Booleans:
+    """Tell which cells are not masked, and not `missing` where that is no score."""
+    is_finite = score > -np.inf
+    return is_finite & (score != np.float32(missing)) if sparse else is_finite
+
+
+def _within(counts: Numbers, most: int, name: str) -> None:
+    """Refuse counts of more rows than there are."""
+    if np.nanmax(counts, initial=0) > most:
+        raise InputError(f"{name} has {int(np.nanmax(counts))} rows of {most}, expected no more")
+
+
+def _decoded(text: object) -> Float32s:
+    """Read float32 numbers from base64."""
+    try:
+        raw = base64.b64decode(_checks.text(text, "quantiles"), validate=True)
+        return np.frombuffer(raw, "<f4").astype(np.float32)
+    except (binascii.Error, ValueError):
+        raise InputError(
+            f"quantiles is {_checks.shown(text)}, expected float32 numbers in base64"
+        ) from None
+
+
+def _as_list(figure: RowFigure | None) -> list[float] | None:
+    """Return a figure of rows as plain values."""
+    return None if figure is None else list(figure)
+
+
+def _as_figure(values: object, name: str) -> RowFigure | None:
+    """Read a figure of rows."""
+    if values is None and name == "labels":
+        return None
+    numbers = [_checks.finite(number, name) for number in _checks.a_list(values, name)]
+    if len(numbers) != 2 or min(numbers) < 0:
+        raise InputError(
+            f"{name} of rows is {_checks.shown(values)}, expected a mean and a standard deviation"
+        )
+    return RowFigure(*numbers)
