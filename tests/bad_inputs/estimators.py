@@ -220,6 +220,7 @@ BAD_SKLEARN = [
     Bad("another average", lambda: fit(average="f1"), "average is 'f1', expected 'macro'"),
     Bad("thresholds by label for samples", lambda: fit(average="samples"), "average is 'samples' with per_label=True"),
     Bad("a guard for micro", lambda: fit(average="micro", guard="shrink"), "guard is 'shrink' with average 'micro'"),
+    Bad("a guard for macro", lambda: fit(average="macro", guard="pool"), "guard is 'pool' with average 'macro'"),
     Bad("beta 0", lambda: fit(beta=0), "beta is 0.0, expected a positive finite number"),
     Bad(
         "weights without routing",

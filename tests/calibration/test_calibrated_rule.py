@@ -273,6 +273,7 @@ def test_rules_without_labels_are_left_out_for_logits() -> None:
     assert not set(fit_all(truth, sparse.csr_array(scores), missing=-1.0)) & set(LABEL_FREE)
 
 
+@pytest.mark.filterwarnings("ignore::thresholds.rule.ScoreChangeWarning")  # labels are drawn anew
 def test_each_row_has_the_metrics_of_its_predictions() -> None:
     truth, scores = draw(200, 4, seed=13)
     new_truth, new_scores = draw(150, 4, seed=14)
@@ -297,6 +298,7 @@ def probabilities_of(rule: object, scores: object) -> Array | None:
     return scores if without_labels else None
 
 
+@pytest.mark.filterwarnings("ignore::thresholds.rule.ScoreChangeWarning")  # labels are drawn anew
 @pytest.mark.each_value
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, lambda p: listed(p, 0.3)])
 @pytest.mark.parametrize("weights", [None, "whole", "real"])

@@ -147,7 +147,7 @@ def fit_expected(
     if average == "samples" and per_label:
         by_row = InstanceRule(beta, zero_division, p.label_names)
         decided = by_row.decide(p.matrix, n_jobs=n_jobs, progress=progress)
-        profile = ScoreProfile.of(by_row, p.matrix, weights=p.weights, decided=decided)
+        profile = ScoreProfile.of(by_row, p.matrix, weights=p.weights * p.unit, decided=decided)
         return replace(by_row, objective=float(value(decided, exact=True)), profile=profile)
     refuse_weights(exact, average, sample_weight)
 
@@ -203,7 +203,9 @@ def fit_expected(
         objective = value(rule.decide(p.matrix), exact=exact)
     else:
         objective = average_of(f_score(beta), counts, average, zero_division)
-    profile = ScoreProfile.of(rule, p.matrix, weights=p.weights, predicted=counts.predicted)
+    profile = ScoreProfile.of(
+        rule, p.matrix, weights=p.weights * p.unit, predicted=counts.predicted
+    )
     return replace(rule, objective=float(objective), profile=profile)
 
 

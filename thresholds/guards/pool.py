@@ -14,23 +14,26 @@ so many positives, and a sharpness lambda
 
 and the label's threshold is the score at u_j. kappa = 0 leaves each label to itself, a large kappa
 gives all the cut that suits them together. Cuts are the scores of positives, of all labels, one in
-each twelfth of an octave of cells; the width of a cut is its share of the range of u. So only the
-order of scores counts, not their scale.
+each twelfth of an octave of cells; the width of a cut is its share of the range of u. So the order
+of scores says between which cuts a threshold lies, and their scale only where between them.
 
-kappa and lambda are not set but found, by leaving one row out. Without a positive q_j is
-exp(-lambda (1 - r)) times as high at its score and below, without a negative exp(lambda r) times;
-u_j follows from sums of q_j, and with it the decision on the row that was left out. So tp and
-predictions on rows that no threshold has seen are known for every pair of kappa and lambda:
+kappa and lambda are not set but found, by leaving out each row of a label in turn. Without a
+positive q_j is exp(-lambda (1 - r)) times as high at its score and below, without a negative
+exp(lambda r) times; u_j follows from sums of q_j, and with it the decision on the row that was left
+out. (r and G keep it, as one row of all labels' many.) So for every pair of kappa and lambda it is
+known what is reached on rows that the label's own evidence has not seen:
 
     F = (1 + B) tp / (B P + predicted),    weight ~ exp((1 + B) tp - F_best (B P + predicted))
 
 The u_j of all pairs are averaged with these weights, and r is that of their mean F; three rounds,
 the first with the r of the best single cut.
 
-The weights are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower
+The q_j are those of a Gibbs posterior: Zhang 2006, "Information-theoretic upper and lower
 bounds for statistical estimation". Labels that share what they know, with a strength read off
 the data: empirical Bayes, Efron 2010, "Large-Scale Inference", chapter 1; partial pooling, Gelman
-and Hill 2007, "Data Analysis Using Regression and Multilevel/Hierarchical Models", section 12.2.
+and Hill 2007, "Data Analysis Using Regression and Multilevel/Hierarchical Models", section 12.2. To
+choose by rows left out: Stone 1974, "Cross-validatory choice and assessment of statistical
+predictions".
 """
 
 from collections.abc import Callable
@@ -59,14 +62,8 @@ from thresholds.search.staircase import Cuts
 
 Result = TypeVar("Result")
 
-_STRENGTHS = (
-    0.0,
-    2.5,
-    10.0,
-    40.0,
-    160.0,
-    640.0,
-)  # kappa, in positives; at most as many as there are
+# kappa, in positives: at most as many as there are
+_STRENGTHS = (0.0, 2.5, 10.0, 40.0, 160.0, 640.0)
 _N_SHARPNESSES = 5  # lambda: 1, 2, 4, 8, 16
 _ROUNDS = 3  # for r
 _CUTS_PER_OCTAVE = 12
@@ -102,12 +99,11 @@ class Pool(BaseGuard):
         )
         optimum = best_joint_cuts(hulls, beta)
 
-        # Where no positive has a score to cut at there is nothing to learn.
         # Taking a sparse matrix apart by label costs as much as fitting: once.
         items_of = cache(problem.label_items) if is_sparse(problem.scores) else problem.label_items
         steps = _Steps(problem, items_of, rows_per_unit_of(problem), n_jobs, progress)
         cuts = steps.cuts()
-        if not cuts.size:
+        if not cuts.size:  # No positive has a score to cut at: there is nothing to learn.
             return GuardedFit(_as_they_are(optimum, problem, placement), optimum)
 
         # What each label counts at the cuts, where that puts its threshold, what this predicts.

@@ -127,6 +127,7 @@ class InstanceRule(Rule):
         tail = _checks.aligned_rows(tail, "tail", probabilities=probabilities)
         tails = None if tail is None else _checks.power_sums(tail, matrix.shape[0])
         decided = self.decide(matrix, dense=dense, tails=tails, n_jobs=n_jobs, progress=progress)
+        self.warn_if_changed(matrix, decided)
         return in_kind(decided, probabilities, self.label_names)
 
     def _predict_beside(self, probabilities: Any, tail: object) -> Any:

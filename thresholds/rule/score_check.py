@@ -385,10 +385,10 @@ def _findings(
 
     # One cause for all labels, where most are proved to have changed or rows as wholes are; else for those that are.
     moved = evidence.scores_moved & ~constant
-    are_most = bool(2 * moved.sum() >= (~constant).sum())
+    are_most = bool(moved.any() and 2 * moved.sum() >= (~constant).sum())
     cause = None
     concerned = ~constant
-    if are_most or evidence.rows_moved:
+    if are_most or (evidence.rows_moved and concerned.any()):
         cause = cause_of(difference, concerned, by_order=are_most)
     if cause is None and moved.any() and not are_most:
         concerned = moved

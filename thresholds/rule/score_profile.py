@@ -193,7 +193,7 @@ class ScoreProfile:
             _one_each(self.scored.size, self.n_labels, "scored")
             _within(self.scored, self.n_sampled, "scored")
         _one_each(self.quantiles.size, self.n_labels * len(LEVELS), "quantiles")
-        if (np.diff(self.quantiles, axis=-1) < 0).any():
+        if (self.quantiles[..., 1:] < self.quantiles[..., :-1]).any():
             raise InputError("quantiles fall, expected that those of a label rise")
         self.__setstate__(self.__dict__)
 
