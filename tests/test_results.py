@@ -102,6 +102,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "OutOfFold": lambda: thresholds.cross_fit(*_data(), cv=2, random_state=0).rule.out_of_fold,
     "Repair": lambda: _diagnosis().repair(_rule().replace(dict.fromkeys(NAMES, 0.0)), "cap"),
     "RuleDifference": _difference,
+    "ScoreCheck": lambda: _rule().check(3 * _data()[1]),
 }
 FRAME_ROWS = {
     "AveragesReport": N_LABELS + 6,
@@ -158,7 +159,16 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
     result = result_of(name)
     shown = [result.to_text(k).count("<b>label ") for k in (0, 1, 2, 1000)]
     assert shown == sorted(shown)
-    if name in ("AveragesReport", "CrossFit", "Diagnosis", "GuardReport", "MostPredicted", "Repair", "RuleDifference"):
+    if name in (
+        "AveragesReport",
+        "CrossFit",
+        "Diagnosis",
+        "GuardReport",
+        "MostPredicted",
+        "Repair",
+        "RuleDifference",
+        "ScoreCheck",
+    ):
         assert [count - shown[0] for count in shown[:3]] == [0, 1, 2]
         assert shown[3] > 2
     with pytest.raises(thresholds.InputError, match=r"^k is -1, expected a whole number"):
@@ -176,6 +186,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
         ("MostPredicted", "... 38 more"),
         ("Repair", "the 2 largest changes"),
         ("RuleDifference", "the 2 largest of 3 changes"),
+        ("ScoreCheck", "... 38 more"),
     ],
 )
 def test_a_text_says_how_many_rows_are_left_out(name: str, words: str) -> None:
