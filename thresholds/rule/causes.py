@@ -337,7 +337,8 @@ def _moved(factor: float, shift: float, of_logits: bool) -> str:
     how = f"{abs(shift):.3g} {'higher' if shift > 0 else 'lower'} than"
     if factor != 1:
         how = f"{factor:.3g} times"
-    moved = f"are about {how} {'at the fit' if factor == 1 else 'those of the fit'}"
+    then = "when the rule was fitted" if factor == 1 else "those that the rule was fitted on"
+    moved = f"are about {how} {then}"
     if of_logits:
         moved = f"have logits that {moved}"
     if factor != 1 and shift != 0:
@@ -381,7 +382,7 @@ def _orders(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, f
 
 def _saying(what: str) -> Callable[[object], str]:
     """Say that columns are in another order."""
-    sentence = f"seem to be {what}. Put the columns in the order of the fit."
+    sentence = f"seem to be {what}. Put the columns in the order that the rule was fitted on."
     return lambda _: sentence
 
 

@@ -120,7 +120,7 @@ class _RowChange(NamedTuple):
 
     def said(self) -> str:
         """Return both figures in words."""
-        return f"{self.now:.3g} a row now, {self.before:.3g} at the fit"
+        return f"{self.now:.3g} a row instead of {self.before:.3g}"
 
 
 class _Evidence(NamedTuple):
@@ -403,8 +403,8 @@ def _findings(
     constant = evidence.scores_moved & difference.is_constant
     if constant.any():
         sentence = (
-            f"The scores of {labels.listed(constant)} are the same in every row, which they were not at the fit. See"
-            " whether the model still computes them."
+            f"The scores of {labels.listed(constant)} are the same in every row, which they were not when the rule"
+            " was fitted. See whether the model still computes them."
         )
         yield Finding("constant", GRAVE, sentence, labels.of(constant))
 
@@ -433,7 +433,10 @@ def _findings(
     if evidence.labels.is_proved and evidence.labels.ratio > _LEAST_RATIO:
         is_grave = evidence.labels.ratio >= _GRAVE_RATIO and not has_other_cells
         severity = GRAVE if is_grave else NOTE
-        sentence = f"Rows are given another number of labels: {evidence.labels.said()}."
+        sentence = (
+            "Rows are given more or fewer labels than when the rule was fitted:"
+            f" {evidence.labels.said()}."
+        )
         yield Finding("labels_per_row", severity, sentence)
     if evidence.rate_moved.any():
         yield _rates(evidence.rate_moved, rate_fit, rate, labels, may_be_grave=not has_other_cells)
@@ -452,8 +455,8 @@ def _because(
         sentence = f"{which} {cause.sentence(labels.said)}"
         return Finding(cause.kind, GRAVE if is_grave else severity, sentence, names)
     sentence = (
-        f"{which} are distributed otherwise than at the fit, for no reason that they have in common. See whether the"
-        " model or its input has changed; if that is meant, fit the rule again."
+        f"{which} are distributed differently than when the rule was fitted, and no simple cause explains it. See"
+        " whether the model or its input has changed; if that is meant, fit the rule again."
     )
     return Finding("scores", severity, sentence, names)
 
@@ -466,14 +469,15 @@ def _rates(
     change = np.abs(rate[places] - rate_fit[places])
     largest = places[np.argsort(-change, kind="stable")]
     shown = [
-        f"{labels.said(j)} on {_percent(rate[j])} of rows, {_percent(rate_fit[j])} at the fit"
+        f"{labels.said(j)} on {_percent(rate[j])} of rows instead of {_percent(rate_fit[j])}"
         for j in largest[:_SHOWN]
     ]
     more = f"; and {counted(places.size - _SHOWN, 'other')}" if places.size > _SHOWN else ""
     of_all = f"{places.size:,} of {counted(moved.size, 'label')}"
     verb = "is" if places.size == 1 else "are"
     sentence = (
-        f"{of_all} {verb} predicted more or less often than at the fit: {'; '.join(shown)}{more}."
+        f"{of_all} {verb} predicted more or less often than when the rule was fitted:"
+        f" {'; '.join(shown)}{more}."
     )
     is_grave = may_be_grave and change.sum() >= _GRAVE_SHARE * np.nansum(rate_fit)
     return Finding("rates", GRAVE if is_grave else NOTE, sentence, labels.of(largest))
@@ -484,8 +488,8 @@ def _scored(evidence: _Evidence, labels: _Labels) -> Finding:
     moved = evidence.scored_moved
     which = f"other cells of {labels.listed(moved)}" if moved.any() else "other cells"
     sentence = (
-        f"Rows have scores in {which} than at the fit: {evidence.scored.said()}. See whether lists are cut elsewhere,"
-        " or other cells are masked."
+        f"Rows have scores in {which} than when the rule was fitted: {evidence.scored.said()}. See"
+        " whether lists are cut elsewhere, or other cells are masked."
     )
     return Finding("scored", NOTE, sentence, labels.of(moved))
 
