@@ -104,8 +104,18 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "RuleDifference": _difference,
     "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_data(), cv=2),
     "Verdicts": lambda: _diagnosis().verdicts,
+    "ScoreCheck": lambda: _rule().check(3 * _data()[1]),
 }
-OF_LABELS = ("AveragesReport", "CrossFit", "GuardReport", "MostPredicted", "Repair", "RuleDifference", "Verdicts")
+OF_LABELS = (
+    "AveragesReport",
+    "CrossFit",
+    "GuardReport",
+    "MostPredicted",
+    "Repair",
+    "RuleDifference",
+    "ScoreCheck",
+    "Verdicts",
+)
 FRAME_ROWS = {
     "AveragesReport": N_LABELS + 6,
     "BatchEffect": 3 * N_LABELS,
@@ -181,6 +191,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
         ("Repair", "the 2 largest changes"),
         ("RuleDifference", "the 2 largest of 3 changes"),
         ("Verdicts", "... 38 more"),
+        ("ScoreCheck", "... 38 more"),
     ],
 )
 def test_a_text_says_how_many_rows_are_left_out(name: str, words: str) -> None:

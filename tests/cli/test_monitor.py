@@ -118,7 +118,9 @@ def test_predict_says_what_has_changed_and_writes_all_the_same(
     assert run("predict", rule, scores(lambda s: 3 * s), "-o", tmp_path / "out.npz") == 0
     out, err = capsys.readouterr()
     assert out.endswith("written to " + str(tmp_path / "out.npz") + "\n")
-    assert err.splitlines()[0].startswith("thresholds: warning: The scores are about 2.99 times those of the fit")
+    assert err.splitlines()[0].startswith(
+        "thresholds: warning: The scores are about 2.99 times those that the rule was fitted on"
+    )
     assert (tmp_path / "out.npz").exists()
 
 

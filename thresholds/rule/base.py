@@ -41,7 +41,7 @@ class Rule(ABC):
     n_labels : int, or None for a rule that takes any number of labels
     missing : the score of an entry that a sparse matrix leaves out
     predicts_missing : whether such entries are predicted for some label, so that a sparse answer would be dense
-    profile : ScoreProfile of the scores that the rule was fitted on; None if it was made by hand, or by 0.1.0 or before
+    profile : ScoreProfile of the scores that the rule was fitted on; None if it keeps none
     """
 
     kind: ClassVar[str]  # its name in JSON

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds.rule.score_profile import LEVELS, Columns, ScoreProfile, ranks
@@ -42,7 +41,9 @@ class Cause(NamedTuple):
     """What explains a change best."""
 
     kind: str  # "scale", "moved" or "order"
-    sentence: Callable[[npt.NDArray[np.str_]], str]  # of label names, to follow "The scores"
+    sentence: Callable[
+        [Callable[[int], str]], str
+    ]  # from what says a label, to follow "The scores"
     distance: float  # that is left
 
 
@@ -204,7 +205,7 @@ class _Scale(NamedTuple):
             scores.size > 0 and (scores >= self.lowest).all() and (scores <= self.highest).all()
         )
 
-    def sentence(self, _: npt.NDArray[np.str_]) -> str:
+    def sentence(self, _: object) -> str:
         """Say what the scores look like."""
         return self.said
 
@@ -314,7 +315,7 @@ def _factor_and_shift(
         with np.errstate(invalid="ignore", over="ignore"):
             points = back(a * before + b)
 
-        def sentence(_: npt.NDArray[np.str_]) -> str:
+        def sentence(_: object) -> str:
             return _moved(a, b, of_logits=back is _sigmoid)
 
         yield Cause("moved", sentence, difference.distance_at(points, labels)), handicap
@@ -336,7 +337,8 @@ def _moved(factor: float, shift: float, of_logits: bool) -> str:
     how = f"{abs(shift):.3g} {'higher' if shift > 0 else 'lower'} than"
     if factor != 1:
         how = f"{factor:.3g} times"
-    moved = f"are about {how} {'at the fit' if factor == 1 else 'those of the fit'}"
+    then = "when the rule was fitted" if factor == 1 else "those that the rule was fitted on"
+    moved = f"are about {how} {then}"
     if of_logits:
         moved = f"have logits that {moved}"
     if factor != 1 and shift != 0:
@@ -367,20 +369,20 @@ def _orders(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, f
     _, fitting = linear_sum_assignment(distances)  # the label that each column holds
     left = float(distances[column, fitting].mean())
 
-    def sentence(names: npt.NDArray[np.str_]) -> str:
+    def sentence(said: Callable[[int], str]) -> str:
         elsewhere = np.flatnonzero(fitting != column)
         gain = distances[elsewhere, elsewhere] - distances[elsewhere, fitting[elsewhere]]
         shown = elsewhere[np.argsort(-gain, kind="stable")][:_SHOWN]
-        pairs = [f"{names[places[i]]} holds what {names[places[fitting[i]]]} was" for i in shown]
+        pairs = [f"{said(places[i])} holds what {said(places[fitting[i]])} was" for i in shown]
         more = f", and {elsewhere.size - _SHOWN:,} more" if elsewhere.size > _SHOWN else ""
-        return _saying(f"in the wrong columns: {', '.join(pairs)}{more}")(names)
+        return _saying(f"in the wrong columns: {', '.join(pairs)}{more}")(said)
 
     yield Cause("order", sentence, left), _AN_ASSIGNMENT
 
 
-def _saying(what: str) -> Callable[[npt.NDArray[np.str_]], str]:
+def _saying(what: str) -> Callable[[object], str]:
     """Say that columns are in another order."""
-    sentence = f"seem to be {what}. Put the columns in the order of the fit."
+    sentence = f"seem to be {what}. Put the columns in the order that the rule was fitted on."
     return lambda _: sentence
 
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Texts
 from thresholds._checks import InputError
 from thresholds.results import Result, Table, counted, names_of, rows_of
 from thresholds.rule.causes import Cause, Difference, cause_of
@@ -74,13 +74,35 @@ class Finding:
     kind : "scale", "moved", "order", "constant", "scores", "scored", "labels_per_row" or "rates"
     severity : "grave" or "note"
     sentence : what has changed, and what to do
-    labels : tuple of str, the names (or positions) of the labels concerned; empty where that is all of them
+    labels : tuple of str, the names (or positions) of the labels concerned; empty where that is all, or rows
     """
 
     kind: str
     severity: str
     sentence: str
     labels: tuple[str, ...] = ()
+
+
+class _Labels(NamedTuple):
+    """Labels as sentences name them."""
+
+    names: Texts  # (n_labels,), or positions
+    have_names: bool
+
+    def of(self, labels: Booleans | Ints) -> tuple[str, ...]:
+        """Return the names, or positions, of some labels."""
+        return tuple(self.names[labels].tolist())
+
+    def said(self, label: int) -> str:
+        """Name one label, on one line."""
+        name = str(self.names[label])
+        return _checks.shown(name) if self.have_names else f"label {name}"
+
+    def listed(self, labels: Booleans) -> str:
+        """Name a few of some labels, and say how many they are."""
+        places = np.flatnonzero(labels)
+        shown = ", ".join(self.said(j) for j in places[:_SHOWN])
+        return f"{places.size:,} labels ({shown}, ...)" if places.size > _SHOWN else shown
 
 
 class _RowChange(NamedTuple):
@@ -98,7 +120,7 @@ class _RowChange(NamedTuple):
 
     def said(self) -> str:
         """Return both figures in words."""
-        return f"{self.now:.3g} a row now, {self.before:.3g} at the fit"
+        return f"{self.now:.3g} a row instead of {self.before:.3g}"
 
 
 class _Evidence(NamedTuple):
@@ -260,9 +282,9 @@ def check_rows(
     rate_fit = profile.predicted / profile.n_rows
     rate = n_predicted / n_rows
     names = names_of(rule.label_names, profile.n_labels)
-    said = names if rule.label_names is not None else np.char.add("label ", names)
+    labels = _Labels(names, rule.label_names is not None)
     return ScoreCheck(
-        findings=tuple(_findings(evidence, difference, rate_fit, rate, said)),
+        findings=tuple(_findings(evidence, difference, rate_fit, rate, labels)),
         labels=rows_of(
             {
                 "label": names,
@@ -374,14 +396,17 @@ def _findings(
     difference: Difference,
     rate_fit: Floats,
     rate: Floats,
-    names: npt.NDArray[Any],
+    labels: _Labels,
 ) -> Iterator[Finding]:
     """Say what the tests have proved: causes first, then what they lead to."""
     # Columns that have become constant need no other cause.
     constant = evidence.scores_moved & difference.is_constant
     if constant.any():
-        labels = tuple(names[constant].tolist())
-        yield Finding("constant", GRAVE, _constant(labels), labels)
+        sentence = (
+            f"The scores of {labels.listed(constant)} are the same in every row, which they were not when the rule"
+            " was fitted. See whether the model still computes them."
+        )
+        yield Finding("constant", GRAVE, sentence, labels.of(constant))
 
     # One cause for all labels, where most are proved to have changed or rows as wholes are; else for those that are.
     moved = evidence.scores_moved & ~constant
@@ -401,91 +426,72 @@ def _findings(
     are_other_lists = has_other_cells and difference.profile.sparse
     is_due_to_lists = are_other_lists and (cause is None or cause.kind == "moved")
     if (moved.any() or (evidence.rows_moved and not constant.any())) and not is_due_to_lists:
-        labels = () if concerned.all() else tuple(names[concerned].tolist())
-        yield _because(cause, difference, labels, names)
+        yield _because(cause, difference, concerned, labels)
 
     if has_other_cells:
-        yield _scored(evidence, names)
+        yield _scored(evidence, labels)
     if evidence.labels.is_proved and evidence.labels.ratio > _LEAST_RATIO:
         is_grave = evidence.labels.ratio >= _GRAVE_RATIO and not has_other_cells
         severity = GRAVE if is_grave else NOTE
-        sentence = f"Rows are given another number of labels: {evidence.labels.said()}."
+        sentence = (
+            "Rows are given more or fewer labels than when the rule was fitted:"
+            f" {evidence.labels.said()}."
+        )
         yield Finding("labels_per_row", severity, sentence)
     if evidence.rate_moved.any():
-        yield _rates(evidence.rate_moved, rate_fit, rate, names, may_be_grave=not has_other_cells)
+        yield _rates(evidence.rate_moved, rate_fit, rate, labels, may_be_grave=not has_other_cells)
 
 
 def _because(
-    cause: Cause | None,
-    difference: Difference,
-    labels: tuple[str, ...],
-    names: npt.NDArray[Any],
+    cause: Cause | None, difference: Difference, concerned: Booleans, labels: _Labels
 ) -> Finding:
     """Say that scores have changed, and why, if that is known."""
-    which = "The scores" if not labels else f"The scores of {_listed(labels)}"
-    distance = difference.mean_distance(np.ones(names.size, np.bool_))
+    which = "The scores" if concerned.all() else f"The scores of {labels.listed(concerned)}"
+    names = () if concerned.all() else labels.of(concerned)
+    distance = difference.mean_distance(np.ones(concerned.size, np.bool_))
     severity = GRAVE if distance >= _GRAVE_DISTANCE else NOTE
     if cause is not None:
         is_grave = cause.kind in ("scale", "order")
-        sentence = f"{which} {cause.sentence(names)}"
-        return Finding(cause.kind, GRAVE if is_grave else severity, sentence, labels)
+        sentence = f"{which} {cause.sentence(labels.said)}"
+        return Finding(cause.kind, GRAVE if is_grave else severity, sentence, names)
     sentence = (
-        f"{which} are distributed otherwise than at the fit, for no reason that they have in common. See whether the"
-        " model or its input has changed; if that is meant, fit the rule again."
+        f"{which} are distributed differently than when the rule was fitted, and no simple cause explains it. See"
+        " whether the model or its input has changed; if that is meant, fit the rule again."
     )
-    return Finding("scores", severity, sentence, labels)
+    return Finding("scores", severity, sentence, names)
 
 
 def _rates(
-    moved: Booleans,
-    rate_fit: Floats,
-    rate: Floats,
-    names: npt.NDArray[Any],
-    *,
-    may_be_grave: bool,
+    moved: Booleans, rate_fit: Floats, rate: Floats, labels: _Labels, *, may_be_grave: bool
 ) -> Finding:
     """Say which labels are predicted more or less often."""
     places = np.flatnonzero(moved)
     change = np.abs(rate[places] - rate_fit[places])
     largest = places[np.argsort(-change, kind="stable")]
     shown = [
-        f"{names[j]!s} on {_percent(rate[j])} of rows, {_percent(rate_fit[j])} at the fit"
+        f"{labels.said(j)} on {_percent(rate[j])} of rows instead of {_percent(rate_fit[j])}"
         for j in largest[:_SHOWN]
     ]
     more = f"; and {counted(places.size - _SHOWN, 'other')}" if places.size > _SHOWN else ""
     of_all = f"{places.size:,} of {counted(moved.size, 'label')}"
     verb = "is" if places.size == 1 else "are"
     sentence = (
-        f"{of_all} {verb} predicted more or less often than at the fit: {'; '.join(shown)}{more}."
+        f"{of_all} {verb} predicted more or less often than when the rule was fitted:"
+        f" {'; '.join(shown)}{more}."
     )
     is_grave = may_be_grave and change.sum() >= _GRAVE_SHARE * np.nansum(rate_fit)
-    labels = tuple(names[largest].tolist())
-    return Finding("rates", GRAVE if is_grave else NOTE, sentence, labels)
+    return Finding("rates", GRAVE if is_grave else NOTE, sentence, labels.of(largest))
 
 
-def _scored(evidence: _Evidence, names: npt.NDArray[Any]) -> Finding:
+def _scored(evidence: _Evidence, labels: _Labels) -> Finding:
     """Say that more or fewer cells have a score."""
-    labels = tuple(names[evidence.scored_moved].tolist())
-    which = "other cells" if not labels else f"other cells of {_listed(labels)}"
+    moved = evidence.scored_moved
+    which = f"other cells of {labels.listed(moved)}" if moved.any() else "other cells"
     sentence = (
-        f"Rows have scores in {which} than at the fit: {evidence.scored.said()}. See whether lists are cut elsewhere,"
-        " or other cells are masked."
+        f"Rows have scores in {which} than when the rule was fitted: {evidence.scored.said()}. See"
+        " whether lists are cut elsewhere, or other cells are masked."
     )
-    return Finding("scored", NOTE, sentence, labels)
-
-
-def _constant(labels: tuple[str, ...]) -> str:
-    """Say that columns have the same score in every row."""
-    return (
-        f"The scores of {_listed(labels)} are the same in every row, which they were not at the fit. See whether the"
-        " model still computes them."
-    )
-
-
-def _listed(labels: tuple[str, ...]) -> str:
-    """Name a few labels."""
-    shown = ", ".join(labels[:_SHOWN])
-    return f"{len(labels):,} labels ({shown}, ...)" if len(labels) > _SHOWN else shown
+    return Finding("scored", NOTE, sentence, labels.of(moved))
 
 
 def _percent(share: float) -> str:
