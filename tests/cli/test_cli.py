@@ -937,7 +937,7 @@ def test_fit_names_labels_that_rank_backwards(tmp_path: Path, capsys: pytest.Cap
         "12 of 12 labels with at least 5 positives rank backwards (label 0, label 1, label 2 and 9 others): y_score"
         " looks negated (higher should mean more likely)"
     )
-    assert more == f"for more: thresholds diagnose '{path}' --rule {rule}"
+    assert more == f"for a sentence on each label: thresholds diagnose '{path}' --rule {rule}"
     assert run("diagnose", path, "--rule", rule, "--fail-on", "backwards=11") == 3
     out, err = capsys.readouterr()
     assert f"12 of 12 labels with at least 5 positives {LOOKS_NEGATED}" in out
@@ -955,7 +955,7 @@ def test_the_command_that_fit_names_judges_the_same_scores(tmp_path: Path, capsy
     assert run("fit", tmp_path / "s.npz", *read, "-o", tmp_path / "rule.json") == 0
     *_, said, more = capsys.readouterr().out.splitlines()
     assert "looks negated" in said
-    _, *command = shlex.split(more.removeprefix("for more: "))
+    _, *command = shlex.split(more.removeprefix("for a sentence on each label: "))
     assert run(*command) == 0
     assert LOOKS_NEGATED in capsys.readouterr().out
 
@@ -988,10 +988,14 @@ def test_fit_names_the_platypuses_it_has_made(tmp_path: Path, capsys: pytest.Cap
     assert platypuses.count("of the rows") == 3
 
 
-def test_fit_is_silent_where_there_is_nothing_to_look_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fit_warns_of_nothing_where_there_is_nothing_to_look_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, rule = known_and_not(tmp_path / "s.npz", 0), tmp_path / "rule.json"
     assert run("fit", path, "-o", rule) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == f"saved as {rule}"
+    saved, more = capsys.readouterr().out.splitlines()[-2:]
+    assert saved == f"saved as {rule}"
+    assert more.startswith("for a sentence on each label: ")
 
 
 def test_a_fit_without_labels_says_what_the_model_believes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

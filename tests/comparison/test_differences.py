@@ -299,6 +299,7 @@ def test_settings_move_thresholds_too() -> None:
     assert "settings differ: thresholds move for that, too, whatever the rows say" in str(found)
 
 
+@pytest.mark.filterwarnings("ignore::thresholds.ScoreChangeWarning")  # other scores than those of the fit
 def test_the_command_line_fails_on_news_and_on_rows_decided_differently(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -495,7 +495,7 @@ def test_the_text_says_verdicts_first_and_then_states() -> None:
     truth, scores, rule = five_labels()
     found = diagnose(truth, scores, rule)
     verdicts = found.verdicts.to_text(8)
-    assert str(found).startswith(f"{verdicts}\n\nOver-predicted is more than 3 times as often as true")
+    assert str(found).startswith(f"{verdicts}\n\nAnother question, whatever the verdicts: which labels are predicted")
     lines = str(found).removeprefix(f"{verdicts}\n\n").splitlines()
     assert lines[2].split() == ["state", "labels", "predictions", "share"]
     predicted = rule.predict(scores).sum(axis=0)
@@ -878,7 +878,7 @@ def test_labels_that_rank_backwards_are_told_from_others() -> None:
     found = diagnose(truth, scores, fit_empirical(truth, scores))
     assert found.state.tolist() == ["backwards"] * 2 + ["restrained"] * 10
     assert str(found).startswith("12 labels judged")
-    lines = str(found).split("\n\nOver-predicted")[1].splitlines()
+    lines = str(found).split("\n\nAnother question")[1].splitlines()
     assert lines[4].split()[:3] == ["backwards", "2", "16.7%"]
     assert found.table["reason"][0].startswith("18.5 times as often as true; AUROC 0.0168")
     assert "below 1/2 (p < 1e-15): negated scores would rank better" in found.table["reason"][0]

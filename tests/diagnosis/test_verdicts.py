@@ -241,7 +241,7 @@ def test_numbers_of_positives_are_round() -> None:
 def test_too_near_the_bar_no_number_is_given() -> None:
     row = alone("unproven")
     assert row["positives_needed"] == inf
-    assert "it would take more than 1,000 rows" in row["sentence"]
+    assert "even 1,000 rows that truly are label 0 may not settle it" in row["sentence"]
     assert "nan" in str(alone("usable")["positives_needed"])
 
 
@@ -257,32 +257,42 @@ def test_without_positives_the_number_is_that_of_a_faultless_label() -> None:
 def test_sentences() -> None:
     said = {case: str(alone(case)["sentence"]).replace("label 0", "X") for case in CASES}
     assert said == {
-        "usable": "Of 100 rows marked X, between 82 and 95 are right; of 100 rows that are X, between 82 and 95 are"
-        " marked.",
-        "weak": "Of 100 rows marked X, between 13 and 29 are right, and of 100 rows that are X, between 16 and 36 are"
-        " marked: not enough to rely on.",
+        "usable": "Of 100 rows marked X, probably between 82 and 95 truly are; of 100 rows that truly are X,"
+        " probably between 82 and 95 are marked.",
+        "weak": "Of 100 rows marked X, probably between 13 and 29 truly are, and of 100 rows that truly are"
+        " X, probably between 16 and 36 are marked: too many mistakes to rely on it unchecked.",
         "weak, never marked": "No row is marked X, though 40 should be.",
-        "weak, never true": "No row here is X, though 200 are marked so: of 100 such rows, between 0 and 2 are right.",
-        "unproven": "Too near the limit to say: of 100 rows that are X, 52 are marked, and of 100 marked so, 52 are"
-        " right; it would take more than 1,000 rows that are X to say.",
-        "unproven, few": "Not enough rows to say: of 2 rows that are X, 1 is marked, and of 3 marked so, 1 is right;"
-        " about 100 rows that are X would be enough.",
-        "unproven, never marked": "Not enough rows to say: of 3 rows that are X, 0 are marked; about 9 rows that are"
-        " X would be enough.",
-        "unproven, never true": "Not enough rows to say: none here is X, and 3 are marked so; at least 3 rows that"
-        " are X are needed.",
-        "unproven, nothing": "Not enough rows to say: none here is X; at least 3 rows that are X are needed.",
-        "unproven, always true": "All rows here are X, so that nothing can be said; rows that are not are needed.",
-        "missed": "Of 40 rows that are X, 2 are marked; of the 40 with the highest scores, 35 are X, so that another"
-        " threshold would do better.",
-        "missed, too often": "Of 900 rows marked X, 60 are right; of the 100 with the highest scores, 85 are X, so"
-        " that another threshold would do better.",
-        "useless": "Of 100 rows marked X, between 2 and 13 are right; the scores cannot tell them from others.",
-        "useless, never marked": "No row is marked X; the scores cannot tell which rows are X.",
-        "useless, backwards": "Of 100 rows marked X, between 2 and 13 are right; rows that are X have lower scores"
-        " than others, where they should have higher ones.",
-        "useless, on nearly all rows": "Of 100 rows marked X, between 37 and 44 are right; the scores cannot tell"
-        " them from others.",
+        "weak, never true": "200 rows are marked X, and none truly is; of 100 such rows, probably between 0 and"
+        " 2 truly"
+        " are.",
+        "unproven": "On the border of good enough: of 100 rows that truly are X, 52 are marked; of 100 rows"
+        " marked so, 52 truly are; even 1,000 rows that truly are X may not settle it.",
+        "unproven, few": "Too early to say: of 2 rows that truly are X, 1 is marked; of 3 rows marked so, 1 truly is;"
+        " with about 100 rows that truly are X, among others as here, it would probably prove not"
+        " good enough.",
+        "unproven, never marked": "Too early to say: of 3 rows that truly are X, 0 are marked; with about 9"
+        " rows that truly are"
+        " X, among others as here, it would probably prove not good enough.",
+        "unproven, never true": "Too early to say: no row here truly is X, and 3 are marked so; it takes at"
+        " least 3 rows that"
+        " truly are X.",
+        "unproven, nothing": "Too early to say: no row here truly is X; it takes at least 3 rows that truly are X.",
+        "unproven, always true": "Too early to say: all rows here truly are X, and some that are not are needed.",
+        "missed": "Of 40 rows that truly are X, 2 are marked; of the 40 rows that score highest for X, 35 truly"
+        " are, so that a new threshold would do better.",
+        "missed, too often": "Of 900 rows marked X, 60 truly are; of the 100 rows that score highest for X, 85"
+        " truly are,"
+        " so that a new threshold would do better.",
+        "useless": "Of 100 rows marked X, probably between 2 and 13 truly are, and of 100 rows taken blindly,"
+        " about 5 would be: the scores hardly tell which rows truly are X.",
+        "useless, never marked": "No row is marked X; the scores hardly tell which rows truly are X.",
+        "useless, backwards": "Of 100 rows marked X, probably between 2 and 13 truly are, and of 100 rows taken"
+        " blindly,"
+        " about 5 would be: rows that truly are X have lower scores than others, and should have"
+        " higher ones.",
+        "useless, on nearly all rows": "Of 100 rows marked X, probably between 37 and 44 truly are, and of 100"
+        " rows taken blindly,"
+        " about 40 would be: the scores hardly tell which rows truly are X.",
     }
 
 
@@ -297,7 +307,7 @@ def test_sentences_need_no_statistics() -> None:
 def test_a_name_may_have_lines() -> None:
     truth = np.eye(30, dtype=np.uint8)[:, :1]
     rule = ThresholdRule([0.5], label_names=["two\nlines"])
-    assert "rows that are two lines" in diagnose(truth, truth.astype(float), rule).verdicts.table["sentence"][0]
+    assert "rows that truly are two lines" in diagnose(truth, truth.astype(float), rule).verdicts.table["sentence"][0]
 
 
 def test_a_rule_that_was_fitted_on_the_rows_is_noticed_and_no_label_is_called_usable_without_that_remark() -> None:
@@ -319,10 +329,12 @@ def test_the_summary_says_what_to_do() -> None:
     assert found.counts == {name: int((found.verdict == name).sum()) for name in VERDICTS}
     lines = found.to_text(0).splitlines()
     assert lines[0].startswith(
-        f"{len(CASES)} labels judged on 1,000 rows; usable is an F1 shown to be at least 0.5, and"
+        f"{len(CASES)} labels judged on 1,000 rows. Good enough is an F1 of at least 0.5, and at least 25%"
     )
-    assert [line.split()[0] for line in lines[4:]] == [name for name in VERDICTS if found.counts[name]]
-    assert "get more labelled rows" in lines[4 + 2]
+    assert [line.split()[0] for line in lines[4:]] == [
+        name for name in VERDICTS if found.counts[name] or name == "usable"
+    ]
+    assert "get more rows whose truth is known" in lines[4 + 2]
     assert sum(found.counts.values()) == len(CASES)
     assert found.in_brief().startswith(f"{len(CASES)} labels: {found.counts['usable']} usable, ")
 

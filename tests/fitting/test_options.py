@@ -41,6 +41,7 @@ OTHER: dict[str, Any] = {
 BAD: dict[str, Any] = dict.fromkeys(FIT_OPTIONS, "nothing of the kind")
 DATA = {"y_true", "y_score", "sample_weight", "missing", "label_names"}
 OF_FOLDS = {"cv", "groups", "random_state"}
+OF_REPORTS = {"verdicts", "alternatives"}
 NOT_OF_THE_ESTIMATOR = {"keep_sparse", "n_jobs", "progress"}
 NOT_ON_THE_COMMAND_LINE = {"keep_sparse", "progress"}
 ON_THE_COMMAND_LINE = [name for name in FIT_OPTIONS if name not in NOT_ON_THE_COMMAND_LINE]
@@ -99,7 +100,7 @@ def test_type_checkers_know_the_same_options() -> None:
 
 
 def test_cross_fit_and_accumulators_take_the_list() -> None:
-    assert defaults(thresholds.cross_fit, DATA | OF_FOLDS) == DEFAULTS_FOR_NEW_ROWS
+    assert defaults(thresholds.cross_fit, DATA | OF_FOLDS | OF_REPORTS) == DEFAULTS_FOR_NEW_ROWS
     assert defaults(thresholds.Accumulator.compute, set()) == DEFAULTS
     for call in (accumulate, cross_fit):
         with pytest.raises(TypeError, match="minimum_recall"):

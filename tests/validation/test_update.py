@@ -78,6 +78,7 @@ def test_many_more_rows_move_all() -> None:
     np.testing.assert_array_equal(found.rule.thresholds, cross_fit(*week(1, n=1600)).rule.thresholds)
 
 
+@pytest.mark.filterwarnings("ignore::thresholds.ScoreChangeWarning")  # they have shifted
 def test_figures_are_those_of_the_decisions_out_of_fold() -> None:
     truth, scores = week(1, shift=1.0)
     found = update_rule(OLD, truth, scores)

@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds.cli import fit_options, printing, reading
+from thresholds.diagnosis.by_state import first_names
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS
 from thresholds.results import counted, names_of, objects_of
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from thresholds.validation.alternatives import Alternative
     from thresholds.validation.cross_fit import CrossFit
 
+_NAMES_SHOWN = 10  # of usable labels
 _OF_RULE = ("average", "beta", "per_label", "guard", "expected", "objective")
 
 
@@ -69,10 +71,17 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
             "their truth, which was not fitted" if found is None else "the decisions out of fold"
         )
         lines.append(f"\nWhich labels may be relied on, by {basis}:\n{verdicts.to_text(0)}\n")
+        usable = verdicts.table["name"][verdicts.verdict == "usable"].tolist()
+        if usable:
+            lines.append(f"usable: {first_names(usable, _NAMES_SHOWN)}")
     lines.append(f"saved as {options.output}")
     warning = "" if fitted.diagnosis is None else fitted.diagnosis.in_brief()
     if warning:
-        lines += [warning, f"for more: {_more(fitted, options)}"]
+        lines.append(warning)
+    if verdicts is not None:
+        lines.append(f"for a sentence on each label: {_more(fitted, options)}")
+    elif warning:
+        lines.append(f"for more: {_more(fitted, options)}")
     return "\n".join(lines)
 
 

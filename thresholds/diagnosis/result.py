@@ -196,7 +196,8 @@ class Diagnosis(Result):
             yield backwards_in_brief(int(self.backwards.sum()), self._n_tested)
         yield from self.verdicts.parts(k)
         yield (
-            f"Over-predicted is more than {self.overprediction:g} times as often as true, whatever the verdict"
+            "Another question, whatever the verdicts: which labels are predicted too often? Over-predicted is more than"
+            f" {self.overprediction:g} times as often as true"
         )
         # A line for labels that rank backwards only if there are any.
         absent = () if self.backwards.any() else ("backwards",)

@@ -1,8 +1,8 @@
 """One sentence on each label, for people who know the label and no statistics.
 
 "Rows" are what is labelled: images, patients, documents. A row is "marked" if the rule predicts the label there, and
-"is" the label if the truth says so. Of 100 such rows the sentence says how many are right, or found: by the bounds of
-the table, which are Wilson's for a share, as whole numbers.
+"truly is" the label if the truth says so. Of 100 such rows the sentence says how many truly are, or are marked: by the
+bounds of the table, which are Wilson's for a share, as whole numbers.
 """
 
 import math
@@ -16,21 +16,21 @@ from thresholds.results import counted
 MEANINGS = {
     "usable": "shown to be good enough",
     "weak": "shown not to be good enough",
-    "unproven": "too few rows to say",
-    "missed": "the scores know it, the rule does not use them",
+    "unproven": "too early to say",
+    "missed": "the scores know it, and the rule does not use them",
     "useless": "the scores are shown to know little of it",
 }
 TO_DO = {
-    "usable": "rely on it, as far as its sentence says",
+    "usable": "use it, and expect the mistakes that its sentence names",
     "weak": "have its marks checked, or look for better scores",
-    "unproven": "get more labelled rows; until then, have its marks checked",
+    "unproven": "get more rows whose truth is known; until then, have its marks checked",
     "missed": "fit its threshold anew, or choose another rule",
-    "useless": "do not mark it; look where its scores and its truth come from",
+    "useless": "do not mark it; check where its scores and its truth come from",
 }
 
 
-def sentence(row: Any, *, is_backwards: bool, on_own_rows: bool) -> str:
-    """Say what the verdict on a label means; `row` is one of `Verdicts.table`."""
+def sentence(row: Any, n_samples: int, *, is_backwards: bool, on_own_rows: bool) -> str:
+    """Say what the verdict on a label means; `row` is one of `Verdicts.table`, one of `n_samples` was judged."""
     name = " ".join(str(row["name"]).split())
     verdict = str(row["verdict"])
     if verdict == "usable":
@@ -39,7 +39,7 @@ def sentence(row: Any, *, is_backwards: bool, on_own_rows: bool) -> str:
     if verdict == "weak":
         return f"{_of_weak(row, name)}."
     if verdict == "useless":
-        return f"{_of_useless(row, name, is_backwards)}."
+        return f"{_of_useless(row, name, n_samples, is_backwards)}."
     if verdict == "missed":
         return f"{_of_missed(row, name)}."
     return f"{_of_unproven(row, name)}."
@@ -50,79 +50,88 @@ def _of_weak(row: Any, name: str) -> str:
     if row["predicted_positive"] == 0:
         return f"No row is marked {name}, though {row['n_positives']:,} should be"
     if row["n_positives"] == 0:
+        marked = f"{counted(row['predicted_positive'], 'row')} {_are(row['predicted_positive'])} marked {name}"
         bounds = _between(row["precision_low"], row["precision_high"])
-        none = f"No row here is {name}, though {row['predicted_positive']:,} are marked so"
-        return f"{none}: of 100 such rows, {bounds} are right"
-    return f"{_right(row, name)}, and {_found(row, name)}: not enough to rely on"
+        return f"{marked}, and none truly is; of 100 such rows, probably {bounds} truly are"
+    return (
+        f"{_right(row, name)}, and {_found(row, name)}: too many mistakes to rely on it unchecked"
+    )
 
 
-def _of_useless(row: Any, name: str, is_backwards: bool) -> str:
-    """Say that the scores are at fault."""
+def _of_useless(row: Any, name: str, n_samples: int, is_backwards: bool) -> str:
+    """Say that the scores are at fault, and how many would be right without them."""
     if is_backwards:
-        why = f"rows that are {name} have lower scores than others, where they should have higher ones"
-    elif row["predicted_positive"] == 0:
-        why = f"the scores cannot tell which rows are {name}"
+        why = (
+            f"rows that truly are {name} have lower scores than others, and should have higher ones"
+        )
     else:
-        why = "the scores cannot tell them from others"
-    marked = _right(row, name) if row["predicted_positive"] else f"No row is marked {name}"
-    return f"{marked}; {why}"
+        why = f"the scores hardly tell which rows truly are {name}"
+    if row["predicted_positive"] == 0:
+        return f"No row is marked {name}; {why}"
+    return f"{_right(row, name)}, and of 100 rows taken blindly, {_of_100(row, n_samples)}: {why}"
 
 
 def _of_missed(row: Any, name: str) -> str:
     """Say what the rule does, and what the highest scores hold."""
     tp = row["tp"]
     if row["predicted_positive"] > row["n_positives"]:
-        rule = f"Of {row['predicted_positive']:,} rows marked {name}, {tp:,} {_are(tp)} right"
+        rule = (
+            f"Of {counted(row['predicted_positive'], 'row')} marked {name}, {tp:,} truly {_are(tp)}"
+        )
     else:
-        rule = f"Of {row['n_positives']:,} rows that are {name}, {tp:,} {_are(tp)} marked"
+        rule = f"Of {_rows_that_are(row['n_positives'], name)}, {tp:,} {_are(tp)} marked"
     top_tp = row["top_tp"]
-    top = (
-        f"of the {row['top_predicted']:,} with the highest scores, {top_tp:,} {_are(top_tp)} {name}"
-    )
-    return f"{rule}; {top}, so that another threshold would do better"
+    top = f"of the {row['top_predicted']:,} rows that score highest for {name}, {top_tp:,} truly {_are(top_tp)}"
+    return f"{rule}; {top}, so that a new threshold would do better"
 
 
 def _of_unproven(row: Any, name: str) -> str:
-    """Say what was seen, and how much would be enough."""
+    """Say what was seen, and how many rows would probably show more."""
     positives = row["n_positives"]
     predicted = row["predicted_positive"]
     needed = row["positives_needed"]
     if np.isnan(needed):
-        return (
-            f"All rows here are {name}, so that nothing can be said; rows that are not are needed"
-        )
+        return f"Too early to say: all rows here truly are {name}, and some that are not are needed"
     if positives == 0:
         marked = f", and {predicted:,} {_are(predicted)} marked so" if predicted else ""
-        wanted = f"at least {needed:,.0f} rows that are {name} are needed"
-        return f"Not enough rows to say: none here is {name}{marked}; {wanted}"
+        wanted = f"it takes at least {needed:,.0f} rows that truly are {name}"
+        return f"Too early to say: no row here truly is {name}{marked}; {wanted}"
 
     tp = row["tp"]
-    found = f"of {_rows_that_are(positives, name)}, {tp:,} {_are(tp)} marked"
-    right = f", and of {predicted:,} marked so, {tp:,} {_are(tp)} right" if predicted else ""
+    seen = f"of {_rows_that_are(positives, name)}, {tp:,} {_are(tp)} marked"
+    if predicted:
+        seen += f"; of {counted(predicted, 'row')} marked so, {tp:,} truly {_are(tp)}"
     if math.isinf(needed):
-        wanted = (
-            f"it would take more than {most_positives(positives):,.0f} rows that are {name} to say"
-        )
-        return f"Too near the limit to say: {found}{right}; {wanted}"
-    wanted = f"about {needed:,.0f} rows that are {name} would be enough"
-    return f"Not enough rows to say: {found}{right}; {wanted}"
+        most = f"{most_positives(positives):,.0f} rows that truly are {name}"
+        return f"On the border of good enough: {seen}; even {most} may not settle it"
+    outcome = "good enough" if row["f"] > row["bar"] else "not good enough"
+    enough = f"with about {needed:,.0f} rows that truly are {name}, among others as here"
+    return f"Too early to say: {seen}; {enough}, it would probably prove {outcome}"
 
 
 def _right(row: Any, name: str) -> str:
     """Say how many of those marked are right."""
     bounds = _between(row["precision_low"], row["precision_high"])
-    return f"Of 100 rows marked {name}, {bounds} are right"
+    return f"Of 100 rows marked {name}, probably {bounds} truly are"
 
 
 def _found(row: Any, name: str) -> str:
     """Say how many of those that are true are marked."""
     bounds = _between(row["recall_low"], row["recall_high"])
-    return f"of 100 rows that are {name}, {bounds} are marked"
+    return f"of 100 rows that truly are {name}, probably {bounds} are marked"
+
+
+def _of_100(row: Any, n_samples: int) -> str:
+    """Say how many of 100 rows are true, whatever is marked."""
+    share = 100 * row["n_positives"] / n_samples
+    if share < 1:
+        return "less than 1 would be"
+    return f"about {share:.0f} would be"
 
 
 def _rows_that_are(number: int, name: str) -> str:
     """Count the rows that are a label."""
-    return f"{counted(number, 'row')} that {_are(number)} {name}"
+    return f"{counted(number, 'row')} that truly {_are(number)} {name}"
 
 
 def _between(low: float, high: float) -> str:

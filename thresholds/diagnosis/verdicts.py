@@ -101,9 +101,9 @@ class Verdicts(Result):
         if self.on_own_rows:
             on_own_rows = " that the rule was fitted on, so that it will do worse on others"
         return (
-            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}; usable is an"
-            f" F{self.beta:g} shown to be at least {self.min_f:g}, and {self.min_skill:.0%} of the way from marking"
-            f" every row to no mistake; false discovery rate {self.alpha:g}"
+            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}. Good enough is an"
+            f" F{self.beta:g} of at least {self.min_f:g}, and at least {self.min_skill:.0%} of the way from that of"
+            f" marking every row to 1 (false discovery rate {self.alpha:g})"
         )
 
     def _by_verdict(self) -> Table:
@@ -112,7 +112,7 @@ class Verdicts(Result):
         n_predicted = max(predicted.sum(), 1)
         body = []
         for verdict, number in self.counts.items():
-            if number:
+            if number or verdict == "usable":
                 share = predicted[self.verdict == verdict].sum() / n_predicted
                 shares = (f"{number / self.table.size:.1%}", f"{share:.1%}")
                 body.append((verdict, f"{number:,}", *shares, MEANINGS[verdict], TO_DO[verdict]))
@@ -218,7 +218,7 @@ def verdicts_of(
     rows = rows_of(columns)
     columns["sentence"] = np.array(
         [
-            sentence(rows[j], is_backwards=backwards[j], on_own_rows=on_own_rows)
+            sentence(rows[j], n_samples, is_backwards=backwards[j], on_own_rows=on_own_rows)
             for j in range(rows.size)
         ]
     )
