@@ -184,6 +184,7 @@ def test_a_rule_is_frozen_and_can_be_pickled() -> None:
     np.testing.assert_array_equal(copied.predict(scores), rule.predict(scores))
 
 
+@pytest.mark.filterwarnings("ignore::thresholds.ScoreChangeWarning")  # labels are drawn anew
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("by", ["label", "pooled", "shrink"])
 @pytest.mark.parametrize("part", [InstanceRule(1 / 3), ThresholdRule([0.1, inf, 0.3])])
@@ -554,7 +555,7 @@ def test_wide_lists_are_compared_without_filling_them_in() -> None:
     import tracemalloc
 
     rng = np.random.default_rng(12)
-    n, m = 400, 20_000
+    n, m = 800, 20_000
     rows, columns = np.repeat(np.arange(n), 20), rng.permutation(n * 20) % m
     scores = sparse.csr_array((rng.random(n * 20), (rows, columns)), shape=(n, m))
     hits = (rng.random(scores.nnz) < scores.data).astype(np.uint8)
@@ -571,3 +572,16 @@ def test_wide_lists_are_compared_without_filling_them_in() -> None:
     expected = thresholds.measure_calibration(truth.toarray(), filled)
     assert found.sum_over_positives == pytest.approx(expected.sum_over_positives, rel=1e-9)
     assert found.calibration_slope == pytest.approx(expected.slope, rel=1e-9)
+
+
+def test_it_watches_the_scores_that_its_calibrator_was_fitted_on(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random((1200, 20)) < 0.1
+    scores = rng.normal(size=truth.shape) + 2 * truth + rng.normal(size=20)
+    rule = CalibratedRule(calibrate(truth[:600], scores[:600], "platt"), InstanceRule())
+    rule.save(tmp_path / "rule.json")
+    for watching in (rule, thresholds.load_rule(tmp_path / "rule.json")):
+        assert watching.check(scores[600:]).ok
+        assert [finding.kind for finding in watching.check(2 * scores[600:]).findings] == ["moved"]
+        with pytest.warns(thresholds.ScoreChangeWarning, match="in reverse order"):
+            watching.predict(scores[600:, ::-1])

@@ -21,6 +21,7 @@ from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, we
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
 from thresholds.data.problem import Problem
 from thresholds.rule.base import in_brief, in_kind
+from thresholds.rule.score_profile import ScoreProfile
 
 Method = Literal["isotonic", "platt"]
 By = Literal["shrink", "label", "pooled"]
@@ -48,6 +49,7 @@ class Calibrator:
     absent : float64 (n_labels,), the probability of such an entry
     before, after : CalibrationMeasures of the scores and of their probabilities, on the data of the fit
         `before` is all NaN where scores are not all in [0, 1]. `after` flatters, being measured where it was fitted.
+    profile : ScoreProfile of the scores of the fit, which a `CalibratedRule` compares new ones with; None if not known
     """
 
     method: Method
@@ -58,6 +60,7 @@ class Calibrator:
     before: CalibrationMeasures
     after: CalibrationMeasures
     _curves: Curves = field(repr=False)
+    profile: ScoreProfile | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Freeze what is shown."""
@@ -353,6 +356,9 @@ def calibrate(
         before=measure(cells, n_jobs) if are_shares else UNKNOWN,
         after=measure(cells._replace(scores=probabilities), n_jobs),
         _curves=curves,
+        profile=ScoreProfile.of_scores(
+            problem.scores, problem.missing, weights=problem.sample_weight
+        ),
     )
 
 

@@ -29,7 +29,8 @@ class CalibratedRule(Rule):
     rule : InstanceRule, or a ThresholdRule for probabilities
         An `InstanceRule` is also told what `calibrator` says about the entries that a sparse row leaves out; they are
         not predicted.
-    profile : ScoreProfile of the scores before calibration, if `watching` was told them; None else
+    profile : ScoreProfile of the scores before calibration, those of the calibrator's fit or what `watching` was told;
+        None if not known
 
     Examples
     --------
@@ -63,6 +64,8 @@ class CalibratedRule(Rule):
             raise _checks.InputError(
                 f"rule is about {self.rule.n_labels} labels, expected {self.n_labels} as the calibrator is"
             )
+        if self.profile is None:
+            object.__setattr__(self, "profile", self.calibrator.profile)
         refuse_other_profile(self.profile, self.n_labels)
         object.__setattr__(self, "rule", _in_order(self.rule, self.calibrator.label_names))
 
@@ -145,11 +148,10 @@ class CalibratedRule(Rule):
         """Build a rule from what `to_dict` gave."""
         refuse_unknown(values, (*header(""), *cls.own_fields))
         profile = values.get("profile")
-        return cls(
-            from_values(values["calibrator"]),
-            rule_of(values["rule"], "rule"),  # type: ignore[arg-type]
-            None if profile is None else ScoreProfile.from_dict(profile),
-        )
+        if profile is not None:
+            profile = ScoreProfile.from_dict(profile)
+        calibrator = replace(from_values(values["calibrator"]), profile=profile)
+        return cls(calibrator, rule_of(values["rule"], "rule"), profile)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         """Name both parts."""

@@ -229,8 +229,8 @@ class Rule(ABC):
     def watching(self, y_score: object) -> Self:
         """Return the same rule with a profile of these scores, which `check` and `predict` compare new ones with.
 
-        Fits do this by themselves. It is for rules made by hand, for a `CalibratedRule`, and for files of older
-        versions, given scores such as the rule was made for.
+        Fits do this by themselves. It is for rules made by hand and for files of older versions, given scores such as
+        the rule was made for.
 
         Examples
         --------

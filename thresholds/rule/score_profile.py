@@ -232,18 +232,36 @@ class ScoreProfile:
         if predicted is None or weights is not None:
             n_rows = places.size
             predicted = per_label(here)
-        sample = Sample.of(rows, rule.missing, is_sparse(rows))
+        profile = cls._of_rows(rows, rule.missing, n_rows, predicted)
+        return replace(profile, rows={**profile.rows, "labels": labels_in(here)})
+
+    @classmethod
+    def of_scores(
+        cls, scores: Any, missing: float, *, weights: Numbers | None = None
+    ) -> "ScoreProfile":
+        """Describe checked scores about which nothing is decided yet; `weights` are those of rows."""
+        if weights is not None and np.all(weights == 1):
+            weights = None
+        rows = taken_rows(scores, _sampled(scores.shape, weights))
+        return cls._of_rows(rows, missing, rows.shape[0], np.full(scores.shape[1], np.nan))
+
+    @classmethod
+    def _of_rows(
+        cls, rows: Matrix, missing: float, n_rows: int, predicted: Numbers
+    ) -> "ScoreProfile":
+        """Describe the scores of sampled rows; on `n_rows` each label is predicted so often."""
+        sample = Sample.of(rows, missing, is_sparse(rows))
         columns = Columns.of(sample)
         quantiles = columns.quantiles()
         return cls(
             n_rows=n_rows,
             predicted=np.asarray(predicted, np.float64),
-            n_sampled=int(places.size),
+            n_sampled=rows.shape[0],
             sparse=is_sparse(rows),
             quantiles=quantiles,
             scored=None if sample.cells is not None else columns.sizes,
             rows=_of_other_rows(row_figures(sample, quantiles, columns.sizes), columns.sizes)
-            | {"labels": labels_in(here)},
+            | {"labels": None},
         )
 
     @property
