@@ -29,8 +29,8 @@ from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Texts
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, counted, names_of, rows_of
-from thresholds.rule.causes import Cause, Difference, cause_of
+from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.rule.causes import WHAT_TO_DO, Cause, Difference, cause_of
 from thresholds.rule.score_profile import (
     LEVELS,
     Columns,
@@ -63,6 +63,12 @@ _GRAVE_SHARE = 0.5  # of the predictions of the fit: how far those of moved labe
 
 _QUICK_CELLS = 2**16  # that `predict` looks at
 _SHOWN = 3  # labels named in a sentence
+
+_CONSEQUENCES = ("labels_per_row", "rates")  # kinds of what other scores lead to
+_TO_DO = {
+    GRAVE: "Do not use the decisions until each grave change is put right or explained.",
+    NOTE: "A note may be harmless or intended: see whether it matters to you.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +124,6 @@ class _RowChange(NamedTuple):
         smaller, larger = sorted((self.before, self.now))
         return larger / smaller if smaller else np.inf
 
-    def said(self) -> str:
-        """Return both figures in words."""
-        return f"{self.now:.3g} a row instead of {self.before:.3g}"
-
 
 class _Evidence(NamedTuple):
     """What the tests have proved."""
@@ -141,6 +143,13 @@ class _Evidence(NamedTuple):
         return not self.are_lists and any(
             figure.is_proved and abs(figure.now - figure.before) > _LEAST_POSITION
             for figure in (self.above, self.outside)
+        )
+
+    @property
+    def cells_moved(self) -> bool:
+        """Whether more, fewer or other cells have a score; of lists nobody knows."""
+        return not self.are_lists and bool(
+            self.scored_moved.any() or (self.scored.is_proved and self.scored.ratio > _LEAST_RATIO)
         )
 
 
@@ -185,26 +194,40 @@ class ScoreCheck(Result):
         return self.labels
 
     def _tables(self, k: int) -> Iterator[str | Table]:
-        """Show the findings, then the labels that changed most."""
-        rows = counted(self.n_rows, "row")
+        """Show the findings, what they ask for, and the labels that changed most."""
+        compared = f"{counted(self.n_rows, 'new row')}, compared with {counted(self.n_rows_fit, 'row')} of the fit:"
         if self.ok:
             yield (
-                f"No change was found in {rows}, against {self.n_rows_fit:,} of the fit:"
-                f" {self.labels_per_row:.3g} labels a row."
+                f"{compared} no change was found. A row gets {_mean(self.labels_per_row)} labels on average."
             )
             return
-        found = counted(len(self.findings), "change")
-        yield f"{found} found in {rows}, against {self.n_rows_fit:,} of the fit."
+        yield f"{compared} {self._n_changes()}"
         yield "\n".join(f"{finding.severity}: {finding.sentence}" for finding in self.findings)
+        severities = {finding.severity for finding in self.findings}
+        yield "\n".join(_TO_DO[severity] for severity in (GRAVE, NOTE) if severity in severities)
         changed = self.labels[self.labels["rate_moved"] | self.labels["scores_moved"]]
         if changed.size and k:
             yield _table(changed, k)
+
+    def _n_changes(self) -> str:
+        """Say how many things have changed, and whether the first may be the cause of all others."""
+        if len(self.findings) == 1:
+            return "1 thing has changed."
+        first, *others = self.findings
+        n_changes = f"{len(self.findings)} things have changed."
+        is_cause = first.kind not in ("scores", *_CONSEQUENCES)
+        if is_cause and all(finding.kind in _CONSEQUENCES for finding in others):
+            return f"{n_changes} The first may be the cause of the rest."
+        return n_changes
 
 
 def _table(changed: npt.NDArray[Any], k: int) -> Table:
     """List labels, those whose scores lie farthest from the fit first."""
     order = np.argsort(-np.nan_to_num(changed["distance"]), kind="stable")[:k]
-    head = [("label", "predicted at the fit", "now", "distance of scores")]
+    head = [
+        ("", "predicted", "predicted", "change of scores"),
+        ("label", "at the fit", "now", "(0 none, 1 all)"),
+    ]
     body = [
         (
             str(row["label"]),
@@ -214,8 +237,7 @@ def _table(changed: npt.NDArray[Any], k: int) -> Table:
         )
         for row in changed[order]
     ]
-    left_out = changed.size - len(body)
-    return Table(head, body, note=f"... {left_out:,} more" if left_out else "")
+    return Table(head, body, note=n_more(changed.size, k, "label"))
 
 
 def check_scores(rule: "Rule", y_score: object, alpha: object) -> ScoreCheck:
@@ -326,7 +348,9 @@ def grave_change(
     grave = check_rows(rule, profile, rows).grave
     if not grave:
         return None
-    more = f" ({counted(len(grave) - 1, 'more change')}.)" if len(grave) > 1 else ""
+    n_others = len(grave) - 1
+    verb = "is" if n_others == 1 else "are"
+    more = f" {counted(n_others, 'more change')} {verb} grave." if n_others else ""
     return f"{grave[0].sentence}{more} rule.check(y_score) says more"
 
 
@@ -402,96 +426,129 @@ def _findings(
     # Columns that have become constant need no other cause.
     constant = evidence.scores_moved & difference.is_constant
     if constant.any():
-        sentence = (
-            f"The scores of {labels.listed(constant)} are the same in every row, which they were not when the rule"
-            " was fitted. See whether the model still computes them."
-        )
-        yield Finding("constant", GRAVE, sentence, labels.of(constant))
+        yield _constant(constant, labels)
+    yield from _scores(evidence, difference, constant, labels)
+    if evidence.cells_moved:
+        yield _scored(evidence, labels)
+
+    # Where other cells have a score, which may be intended, what it leads to is not grave.
+    may_be_grave = not evidence.cells_moved
+    if evidence.labels.is_proved and evidence.labels.ratio > _LEAST_RATIO:
+        yield _labels_per_row(evidence.labels, may_be_grave=may_be_grave)
+    if evidence.rate_moved.any():
+        yield _rates(evidence.rate_moved, rate_fit, rate, labels, may_be_grave=may_be_grave)
+
+
+def _constant(constant: Booleans, labels: _Labels) -> Finding:
+    """Say that labels have the same score in every row."""
+    sentence = (
+        f"The scores of {labels.listed(constant)} are now the same in every row. They were not when the rule was"
+        " fitted. See whether the model still computes them."
+    )
+    return Finding("constant", GRAVE, sentence, labels.of(constant))
+
+
+def _scores(
+    evidence: _Evidence, difference: Difference, constant: Booleans, labels: _Labels
+) -> Iterator[Finding]:
+    """Say that other than constant scores have changed, if so, with what explains it best."""
+    moved = evidence.scores_moved & ~constant
+    if not moved.any() and (constant.any() or not evidence.rows_moved):
+        return
 
     # One cause for all labels, where most are proved to have changed or rows as wholes are; else for those that are.
-    moved = evidence.scores_moved & ~constant
-    are_most = bool(moved.any() and 2 * moved.sum() >= (~constant).sum())
-    cause = None
     concerned = ~constant
+    are_most = bool(moved.any() and 2 * moved.sum() >= concerned.sum())
+    cause = None
     if are_most or (evidence.rows_moved and concerned.any()):
-        cause = cause_of(difference, concerned, by_order=are_most)
+        cause = cause_of(difference, concerned, labels.said, by_order=are_most)
     if cause is None and moved.any() and not are_most:
         concerned = moved
-        cause = cause_of(difference, concerned, by_order=True)
-    has_other_cells = not evidence.are_lists and (
-        evidence.scored_moved.any()
-        or (evidence.scored.is_proved and evidence.scored.ratio > _LEAST_RATIO)
-    )
-    # Longer lists have lower scores; that is their cause, then.
-    are_other_lists = has_other_cells and difference.profile.sparse
-    is_due_to_lists = are_other_lists and (cause is None or cause.kind == "moved")
-    if (moved.any() or (evidence.rows_moved and not constant.any())) and not is_due_to_lists:
-        yield _because(cause, difference, concerned, labels)
+        cause = cause_of(difference, concerned, labels.said, by_order=True)
 
-    if has_other_cells:
-        yield _scored(evidence, labels)
-    if evidence.labels.is_proved and evidence.labels.ratio > _LEAST_RATIO:
-        is_grave = evidence.labels.ratio >= _GRAVE_RATIO and not has_other_cells
-        severity = GRAVE if is_grave else NOTE
-        sentence = (
-            "Rows are given more or fewer labels than when the rule was fitted:"
-            f" {evidence.labels.said()}."
-        )
-        yield Finding("labels_per_row", severity, sentence)
-    if evidence.rate_moved.any():
-        yield _rates(evidence.rate_moved, rate_fit, rate, labels, may_be_grave=not has_other_cells)
+    # Longer lists have lower scores; that is their cause, then.
+    are_other_lists = evidence.cells_moved and difference.profile.sparse
+    if not are_other_lists or (cause is not None and cause.kind != "moved"):
+        yield _because(cause, difference, concerned, labels)
 
 
 def _because(
     cause: Cause | None, difference: Difference, concerned: Booleans, labels: _Labels
 ) -> Finding:
     """Say that scores have changed, and why, if that is known."""
-    which = "The scores" if concerned.all() else f"The scores of {labels.listed(concerned)}"
-    names = () if concerned.all() else labels.of(concerned)
+    are_all = bool(concerned.all())
+    which = "" if are_all else f" of {labels.listed(concerned)}"
+    names = () if are_all else labels.of(concerned)
     distance = difference.mean_distance(np.ones(concerned.size, np.bool_))
     severity = GRAVE if distance >= _GRAVE_DISTANCE else NOTE
-    if cause is not None:
-        is_grave = cause.kind in ("scale", "order")
-        sentence = f"{which} {cause.sentence(labels.said)}"
-        return Finding(cause.kind, GRAVE if is_grave else severity, sentence, names)
+    if cause is None:
+        sentence = (
+            f"The scores{which} have changed since the rule was fitted. No single cause was found."
+            f" {WHAT_TO_DO}"
+        )
+        return Finding("scores", severity, sentence, names)
+    if cause.kind in ("scale", "order"):
+        severity = GRAVE
+    what = "scores"
+    if cause.kind == "order":
+        what = "columns of scores" if are_all else "columns"
+    return Finding(cause.kind, severity, f"The {what}{which} {cause.sentence}", names)
+
+
+def _scored(evidence: _Evidence, labels: _Labels) -> Finding:
+    """Say that more, fewer or other cells have a score."""
+    moved = evidence.scored_moved
+    now, before = _mean(evidence.scored.now), _mean(evidence.scored.before)
+    sentence = f"A row now has scores for {now} labels on average; it had {before} when the rule was fitted."
+    if moved.any() and not moved.all():
+        sentence += f" The number of rows with a score has changed for {labels.listed(moved)}."
+    sentence += " See whether scores have been left out, masked or added."
+    return Finding("scored", NOTE, sentence, labels.of(moved))
+
+
+def _labels_per_row(change: _RowChange, *, may_be_grave: bool) -> Finding:
+    """Say that rows are given more or fewer labels."""
+    is_grave = may_be_grave and change.ratio >= _GRAVE_RATIO
     sentence = (
-        f"{which} are distributed differently than when the rule was fitted, and no simple cause explains it. See"
-        " whether the model or its input has changed; if that is meant, fit the rule again."
+        f"A row now gets {_mean(change.now)} labels on average; it got {_mean(change.before)} when the rule was"
+        " fitted."
     )
-    return Finding("scores", severity, sentence, names)
+    return Finding("labels_per_row", GRAVE if is_grave else NOTE, sentence)
 
 
 def _rates(
     moved: Booleans, rate_fit: Floats, rate: Floats, labels: _Labels, *, may_be_grave: bool
 ) -> Finding:
-    """Say which labels are predicted more or less often."""
+    """Say which labels are predicted more often, or less often."""
     places = np.flatnonzero(moved)
-    change = np.abs(rate[places] - rate_fit[places])
+    change = rate[places] - rate_fit[places]
+    how_often = _how_often(int((change > 0).sum()), int((change < 0).sum()))
+
+    # Those that changed most are named.
+    change = np.abs(change)
     largest = places[np.argsort(-change, kind="stable")]
     shown = [
-        f"{labels.said(j)} on {_percent(rate[j])} of rows instead of {_percent(rate_fit[j])}"
+        f"{labels.said(j)} on {_percent(rate[j])} of rows now, {_percent(rate_fit[j])} then"
         for j in largest[:_SHOWN]
     ]
-    more = f"; and {counted(places.size - _SHOWN, 'other')}" if places.size > _SHOWN else ""
-    of_all = f"{places.size:,} of {counted(moved.size, 'label')}"
-    verb = "is" if places.size == 1 else "are"
-    sentence = (
-        f"{of_all} {verb} predicted more or less often than when the rule was fitted:"
-        f" {'; '.join(shown)}{more}."
-    )
+    if places.size > _SHOWN:
+        shown.append(f"and {counted(places.size - _SHOWN, 'more label')}")
+    sentence = f"Of {counted(moved.size, 'label')}, {how_often} than when the rule was fitted: {'; '.join(shown)}."
     is_grave = may_be_grave and change.sum() >= _GRAVE_SHARE * np.nansum(rate_fit)
     return Finding("rates", GRAVE if is_grave else NOTE, sentence, labels.of(largest))
 
 
-def _scored(evidence: _Evidence, labels: _Labels) -> Finding:
-    """Say that more or fewer cells have a score."""
-    moved = evidence.scored_moved
-    which = f"other cells of {labels.listed(moved)}" if moved.any() else "other cells"
-    sentence = (
-        f"Rows have scores in {which} than when the rule was fitted: {evidence.scored.said()}. See"
-        " whether lists are cut elsewhere, or other cells are masked."
-    )
-    return Finding("scored", NOTE, sentence, labels.of(moved))
+def _how_often(n_more: int, n_less: int) -> str:
+    """Say how many labels are predicted more often, and how many less often; not both are 0."""
+    if n_more == 0:
+        return f"{n_less:,} {'is' if n_less == 1 else 'are'} predicted less often"
+    less = f" and {n_less:,} less often" if n_less else ""
+    return f"{n_more:,} {'is' if n_more == 1 else 'are'} predicted more often{less}"
+
+
+def _mean(figure: float) -> str:
+    """Return a mean number of labels in three digits, or as many as it has before the point."""
+    return f"{figure:,.0f}" if figure >= 1_000 else f"{figure:.3g}"
 
 
 def _percent(share: float) -> str:
