@@ -286,6 +286,13 @@ def test_what_grave_and_note_ask_for_is_said_once() -> None:
         assert [str(check).count(words) for words in asked] == ["grave" in severities, "note" in severities]
 
 
+def test_large_numbers_of_labels_are_written_out() -> None:
+    low = np.random.default_rng(0).uniform(0, 0.4, (60, 1_234))
+    check = thresholds.FixedRule(0.5, 1_234).watching(low).check(low + 0.6)
+    (finding,) = (finding for finding in check.findings if finding.kind == "labels_per_row")
+    assert finding.sentence == "A row now gets 1,234 labels on average; it got 0 when the rule was fitted."
+
+
 def test_masks_of_some_labels_name_them() -> None:
     new = draw()[1]
     new[:500, 4] = -inf
@@ -359,7 +366,7 @@ def test_predict_looks_at_few_rows_for_their_range_only() -> None:
     assert warnings_of(rule_of_logits(), reversed_columns[:49]) == []
     assert len(warnings_of(rule_of_logits(), reversed_columns[:60])) == 1
     (message,) = warnings_of(rule_of_probabilities(), 100 * expit(draw()[1][:49]))
-    assert "of the scores lie outside" in message
+    assert "of the scores lie outside the range that the rule was fitted on, " in message
 
 
 def test_comparing_and_diagnosing_warn_of_columns_in_their_own_order() -> None:

@@ -371,10 +371,8 @@ def _of_other_rows(figures: dict[str, RowFigure], sizes: Ints) -> dict[str, RowF
     """
     sizes = np.where(sizes < _FEWEST_SCORES, 0, sizes)
     rank = ranks(sizes)[:, _QUARTILES]  # (n_labels, 2)
-    n_above = (rank / (sizes + 1)[:, np.newaxis]).sum(
-        axis=0
-    )  # (2,), more scores than on these rows
-    excess = n_above / max(sizes.sum(), 1)  # (2,), as shares of all scores
+    n_more_above = (rank / (sizes + 1)[:, np.newaxis]).sum(axis=0)  # (2,), of as many others
+    excess = n_more_above / max(sizes.sum(), 1)  # (2,), as shares of all scores
     above = figures["above"]
     outside = figures["outside"]
     return figures | {
