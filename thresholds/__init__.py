@@ -18,7 +18,7 @@ _HOME = {
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
-    "Finding": "rule.score_check",
+    "Finding": "rule.findings",
     "FixedRule": "rule",
     "GuardReport": "rule",
     "InputError": "errors",
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule
     from thresholds.rule import load_rule as load_rule
-    from thresholds.rule.score_check import Finding as Finding
+    from thresholds.rule.findings import Finding as Finding
     from thresholds.rule.score_check import ScoreCheck as ScoreCheck
     from thresholds.rule.score_profile import ScoreProfile as ScoreProfile
     from thresholds.validation.cross_fit import CrossFit as CrossFit

@@ -147,9 +147,11 @@ def _paragraph(text: str) -> str:
     return f"<p>{escape(text, quote=False)}</p>".replace("\n", "<br>") if text else ""
 
 
-def n_more(n: int, k: int) -> str:
-    """Say how many of n rows are left out where k are shown, nothing where none is."""
-    return f"... {n - k:,} more" if n > k else ""
+def n_more(n: int, k: int, thing: str = "") -> str:
+    """Say how many of n rows (or things) are left out where k are shown, nothing where none is."""
+    if n <= k:
+        return ""
+    return f"... {counted(n - k, f'more {thing}')}" if thing else f"... {n - k:,} more"
 
 
 def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:

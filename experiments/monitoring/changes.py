@@ -132,11 +132,11 @@ CHANGES = (
     Change("shifted by .1", lambda s, _: s + 0.1, "moved", "higher"),
     Change("shifted by .3", lambda s, _: s + 0.3, "moved", "higher"),
     Change("doubled", lambda s, _: 2 * s, "moved", "times"),
-    Change("doubled logits of probabilities", lambda s, _: expit(2 * logit(s)), "moved", "have logits", True),
+    Change("doubled logits of probabilities", lambda s, _: expit(2 * logit(s)), "moved", "their logits", True),
     Change("columns reversed", lambda s, _: s[:, ::-1], "order", "reverse order"),
     Change("columns one to the right", lambda s, _: np.roll(s, 1, axis=1), "order", "too far to the right"),
-    Change("columns permuted", permuted, "order", "wrong columns"),
-    Change("two columns swapped", swapped, "order", "wrong columns"),
+    Change("columns permuted", permuted, "order", "wrong places"),
+    Change("two columns swapped", swapped, "order", "wrong places"),
 )
 RATES = "positives of 10 labels 3 times as frequent"
 
@@ -208,7 +208,7 @@ def changes(n_trials: int) -> str:
         world = World(np.random.default_rng([seed, 50]), 50)
         more = np.where(np.arange(50) < 10, 3, 1) * world.base_rate
         rule = fitted(*world.rows(2000))
-        found.append(outcome(rule, world.rows(1000, more)[1], "rates", "predicted more or less often"))
+        found.append(outcome(rule, world.rows(1000, more)[1], "rates", "predicted more often"))
     body.append((RATES, *as_shares(found)))
     head = [("change", "found", "grave", "named", "predict warns")]
     return f"Changes, {n_trials:,} trials each\n{as_text(head, body)}"

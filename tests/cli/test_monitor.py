@@ -53,7 +53,7 @@ def test_scores_like_those_of_the_fit(
     assert run("monitor", rule, scores(), "--fail-on", "findings=0,moved_share=0") == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == "new.npz: 600 rows, 5 labels, scores 'y_score' (float64)"
-    assert "No change was found in 600 rows, against 800 of the fit" in out
+    assert "600 new rows, compared with 800 rows of the fit: no change was found." in out
     assert err == ""
 
 
@@ -63,7 +63,7 @@ def test_findings_are_printed_and_fail_on_asks(
     changed = scores(expit)
     assert run("monitor", rule, changed) == 0
     out, err = capsys.readouterr()
-    assert "grave: The scores look like probabilities, where the rule was fitted on their logits" in out
+    assert "grave: The scores look like probabilities, but the rule was fitted on their logits" in out
     assert err == ""
     assert run("monitor", rule, changed, "--fail-on", "grave=0, moved=5, moved_share=0.3", "--top", 0) == 3
     err = capsys.readouterr().err.splitlines()
@@ -119,7 +119,7 @@ def test_predict_says_what_has_changed_and_writes_all_the_same(
     out, err = capsys.readouterr()
     assert out.endswith("written to " + str(tmp_path / "out.npz") + "\n")
     assert err.splitlines()[0].startswith(
-        "thresholds: warning: The scores are about 2.99 times those that the rule was fitted on"
+        "thresholds: warning: The scores are all about 2.99 times those that the rule was fitted on"
     )
     assert (tmp_path / "out.npz").exists()
 
@@ -129,7 +129,7 @@ def test_predict_notes_what_is_not_grave(
 ) -> None:
     assert run("predict", rule, scores(lambda s: s + 0.2), "-o", tmp_path / "out.npz", "--strict") == 0
     err = capsys.readouterr().err
-    assert err.startswith("thresholds: note: The scores are about 0.")
+    assert err.startswith("thresholds: note: The scores are all about 0.")
     assert (tmp_path / "out.npz").exists()
 
 

@@ -104,7 +104,7 @@ def test_logits_for_probabilities_warn_once() -> None:
     rule = fit_empirical(rng.random(p.shape) < p, p)
     caught = warnings_of(rule, logit(p), logit(p), sparse.csr_array(logit(p)))
     assert [warning.category for warning in caught] == [ScoreChangeWarning]
-    assert str(caught[0].message).startswith("The scores look like logits, where the rule was fitted on probabilities")
+    assert str(caught[0].message).startswith("The scores look like logits, but the rule was fitted on probabilities")
     assert str(caught[0].message).endswith("rule.check(y_score) says more")
     assert len(str(caught[0].message).splitlines()) == 1
     assert caught[0].filename == __file__

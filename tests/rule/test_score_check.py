@@ -47,9 +47,13 @@ def first(check: Any) -> tuple[str, str]:
 
 Change = Callable[[Any], Any]
 OF_LOGITS: dict[str, tuple[Change, str, str]] = {
-    "sigmoids": (expit, "scale", "look like probabilities, where the rule was fitted on their logits: pass the logits"),
+    "sigmoids": (
+        expit,
+        "scale",
+        "look like probabilities, but the rule was fitted on their logits: give it the logits",
+    ),
     "negated": (np.negative, "scale", "have the opposite sign"),
-    "a little higher": (lambda s: s + 0.15, "moved", "are about 0.1"),
+    "a little higher": (lambda s: s + 0.15, "moved", "are all about 0.1"),
     "lower": (
         lambda s: s - 1,
         "moved",
@@ -60,23 +64,31 @@ OF_LOGITS: dict[str, tuple[Change, str, str]] = {
     "reversed": (
         lambda s: s[:, ::-1],
         "order",
-        "seem to be in reverse order. Put the columns in the order that the rule was fitted on",
+        "The columns of scores seem to be in reverse order. Put the columns in the order that the rule was fitted on",
     ),
-    "to the right": (lambda s: np.roll(s, 1, axis=1), "order", "seem to be one column too far to the right"),
-    "to the left": (lambda s: np.roll(s, -1, axis=1), "order", "seem to be one column too far to the left"),
+    "to the right": (
+        lambda s: np.roll(s, 1, axis=1),
+        "order",
+        "The columns of scores seem to be one place too far to the right",
+    ),
+    "to the left": (
+        lambda s: np.roll(s, -1, axis=1),
+        "order",
+        "The columns of scores seem to be one place too far to the left",
+    ),
     "permuted": (
         lambda s: s[:, np.random.default_rng(3).permutation(20)],
         "order",
-        "seem to be in the wrong columns: label",
+        "The columns of scores seem to be in the wrong places: label",
     ),
 }
 OF_PROBABILITIES: dict[str, tuple[Change, str, str]] = {
-    "logits": (logit, "scale", "look like logits, where the rule was fitted on probabilities"),
-    "percent": (lambda p: 100 * p, "scale", "look like percent, where the rule was fitted on fractions"),
+    "logits": (logit, "scale", "look like logits, but the rule was fitted on probabilities"),
+    "percent": (lambda p: 100 * p, "scale", "look like percent, but the rule was fitted on fractions"),
     "logarithms": (np.log, "scale", "look like logarithms of probabilities"),
     "opposite": (lambda p: 1 - p, "scale", "look like probabilities of the opposite"),
-    "other base rates": (lambda p: expit(logit(p) + 1), "moved", "have logits that are about"),
-    "sharper": (lambda p: expit(2 * logit(p)), "moved", "have logits that are about 2"),
+    "other base rates": (lambda p: expit(logit(p) + 1), "moved", "have all changed alike: their logits are about"),
+    "sharper": (lambda p: expit(2 * logit(p)), "moved", "have all changed alike: their logits are about 2"),
 }
 
 
@@ -99,7 +111,7 @@ def test_fractions_for_percent_are_named() -> None:
     found = first(fit_empirical(y_true, 100 * expit(y_score)).check(expit(draw()[1])))
     assert found == (
         "scale",
-        "The scores look like fractions, where the rule was fitted on percent: multiply them by 100.",
+        "The scores look like fractions, but the rule was fitted on percent: multiply them by 100.",
     )
 
 
@@ -110,8 +122,9 @@ def test_two_columns_that_were_swapped_are_named() -> None:
     check = fit_empirical(y_true, y_score, label_names=list("abcdefghijklmnopqrst")).check(draw()[1][:, order])
     (finding, *_) = check.grave
     assert finding.labels == ("c", "j")
-    assert "'c' holds what 'j' was" in finding.sentence
-    assert "'j' holds what 'c' was" in finding.sentence
+    assert finding.sentence.startswith("The columns of 'c', 'j' seem to be in the wrong places: ")
+    assert "'c' has the scores of 'j'" in finding.sentence
+    assert "'j' has the scores of 'c'" in finding.sentence
 
 
 def test_a_column_that_became_constant_is_named() -> None:
@@ -119,7 +132,9 @@ def test_a_column_that_became_constant_is_named() -> None:
     new[:, 4] = 0.5
     (finding, *_) = rule_of_logits().check(new).findings
     assert (finding.kind, finding.severity, finding.labels) == ("constant", "grave", ("4",))
-    assert "are the same in every row, which they were not when the rule was fitted" in finding.sentence
+    assert finding.sentence.startswith(
+        "The scores of label 4 are now the same in every row. They were not when the rule was fitted. "
+    )
 
 
 def test_a_few_labels_that_moved_are_named() -> None:
@@ -138,9 +153,7 @@ def test_labels_that_become_more_frequent_are_named() -> None:
     (finding,) = (finding for finding in check.findings if finding.kind == "rates")
     assert set(finding.labels) == {"0", "1", "2"}
     assert finding.severity == "note"
-    assert finding.sentence.startswith(
-        "3 of 30 labels are predicted more or less often than when the rule was fitted: label "
-    )
+    assert finding.sentence.startswith("Of 30 labels, 3 are predicted more often than when the rule was fitted: label ")
     assert check.labels["rate_moved"].tolist() == [True] * 3 + [False] * 27
 
 
@@ -163,7 +176,7 @@ def test_longer_lists_are_noted_and_are_no_other_scores() -> None:
     assert rule.check(lists(draw()[1], 4)).ok
     (finding, *_) = rule.check(lists(draw()[1], 8)).findings
     assert finding.kind == "scored"
-    assert "than when the rule was fitted: 8 a row instead of 4" in finding.sentence
+    assert "A row now has scores for 8 labels on average; it had 4 when the rule was fitted." in finding.sentence
 
 
 def test_lists_for_a_rule_of_whole_rows_may_leave_out_anything_low() -> None:
@@ -235,12 +248,57 @@ def test_a_check_is_a_result() -> None:
     assert len(check.to_frame()) == 20
     assert check.to_dict()["findings"][0]["kind"] == "scale"
     text = str(check)
-    assert text.startswith("3 changes found in 1,000 rows, against 1,000 of the fit.")
+    assert text.startswith("1,000 new rows, compared with 1,000 rows of the fit: 3 things have changed.")
     assert "grave: The scores look like probabilities" in text
     assert len(check.to_text(2).splitlines()) < len(text.splitlines())
     assert "<table>" in check._repr_html_()
     fine = rule_of_logits().check(draw()[1])
-    assert str(fine).startswith("No change was found in 1,000 rows, against 1,000 of the fit: ")
+    assert str(fine).startswith("1,000 new rows, compared with 1,000 rows of the fit: no change was found. A row gets ")
+
+
+def test_rates_that_rose_and_fell_are_counted_apart() -> None:
+    new = draw()[1]
+    new[:, [3, 5]] += 4
+    new[:, 7] -= 4
+    (finding,) = (finding for finding in rule_of_logits().check(new).findings if finding.kind == "rates")
+    assert finding.sentence.startswith(
+        "Of 20 labels, 2 are predicted more often and 1 less often than when the rule was fitted: "
+    )
+    (finding,) = (finding for finding in rule_of_logits().check(draw()[1] - 4).findings if finding.kind == "rates")
+    assert " are predicted less often than when" in finding.sentence
+
+
+def test_a_likely_cause_is_told_from_what_follows() -> None:
+    rule = rule_of_logits()
+    likely = "3 things have changed. The first may be the cause of the rest."
+    assert likely in str(rule.check(expit(draw()[1])))
+    unexplained = rule.check(draw()[1] * np.linspace(-2, 3, 20) + np.linspace(2, -3, 20) ** 2)
+    assert first(unexplained)[0] == "scores"
+    assert "may be the cause" not in str(unexplained)
+
+
+def test_what_grave_and_note_ask_for_is_said_once() -> None:
+    rule = rule_of_logits()
+    asked = ("Do not use the decisions until each grave change is", "A note may be harmless or intended")
+    for scores in (expit(draw()[1]), draw()[1] + 0.15, 2 * draw()[1], draw()[1]):
+        check = rule.check(scores)
+        severities = {finding.severity for finding in check.findings}
+        assert [str(check).count(words) for words in asked] == ["grave" in severities, "note" in severities]
+
+
+def test_large_numbers_of_labels_are_written_out() -> None:
+    low = np.random.default_rng(0).uniform(0, 0.4, (60, 1_234))
+    check = thresholds.FixedRule(0.5, 1_234).watching(low).check(low + 0.6)
+    (finding,) = (finding for finding in check.findings if finding.kind == "labels_per_row")
+    assert finding.sentence == "A row now gets 1,234 labels on average; it got 0 when the rule was fitted."
+
+
+def test_masks_of_some_labels_name_them() -> None:
+    new = draw()[1]
+    new[:500, 4] = -inf
+    (finding,) = (finding for finding in rule_of_logits().check(new).findings if finding.kind == "scored")
+    assert finding.labels == ("4",)
+    assert "The number of rows with a score has changed for label 4." in finding.sentence
 
 
 # Kinds of rules, kinds of scores
@@ -298,8 +356,8 @@ def test_predict_warns_once_where_it_is_grave() -> None:
     new = draw()[1]
     assert warnings_of(rule, new, new + 0.05) == []
     (message,) = warnings_of(rule, expit(new), 2 * new)
-    assert message.startswith("The scores look like probabilities, where the rule was fitted on their logits")
-    assert message.endswith(" rule.check(y_score) says more")
+    assert message.startswith("The scores look like probabilities, but the rule was fitted on their logits")
+    assert message.endswith(" 2 more changes are grave. rule.check(y_score) says more")
     assert len(message.splitlines()) == 1
 
 
@@ -308,7 +366,7 @@ def test_predict_looks_at_few_rows_for_their_range_only() -> None:
     assert warnings_of(rule_of_logits(), reversed_columns[:49]) == []
     assert len(warnings_of(rule_of_logits(), reversed_columns[:60])) == 1
     (message,) = warnings_of(rule_of_probabilities(), 100 * expit(draw()[1][:49]))
-    assert "of the scores lie outside" in message
+    assert "of the scores lie outside the range that the rule was fitted on, " in message
 
 
 def test_comparing_and_diagnosing_warn_of_columns_in_their_own_order() -> None:

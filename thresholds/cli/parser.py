@@ -172,8 +172,8 @@ def _monitor(command: argparse.ArgumentParser) -> None:
         type=failing.conditions_on(failing.MONITOR),
         metavar="NAME=BOUND,...",
         help="exit with status 3 if there are more than BOUND grave findings, findings, or labels that are moved"
-        " (predicted more or less often) or moved_scores, or if moved_share, the share of labels that are moved, is"
-        " larger: grave=0,moved_share=0.2",
+        " (predicted more often, or less often, than at the fit) or moved_scores, or if moved_share, the share of"
+        " labels that are moved, is larger: grave=0,moved_share=0.2",
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
 

@@ -180,7 +180,7 @@ class Rule(ABC):
         >>> rule.check(logits[500:]).ok
         True
         >>> print(rule.check(1 / (1 + np.exp(-logits[500:]))).findings[0].sentence)
-        The scores look like probabilities, where the rule was fitted on their logits: pass the logits.
+        The scores look like probabilities, but the rule was fitted on their logits: give it the logits.
         """
         from thresholds.rule.score_check import check_scores
 

@@ -15,11 +15,13 @@ the one that leaves least, causes with more freedom being handicapped.
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds.results import counted
 from thresholds.rule.score_profile import LEVELS, Columns, ScoreProfile, ranks
 from thresholds.significance import p_of_best, z_of_more
 
@@ -37,13 +39,17 @@ _FEWEST_EQUAL = 50  # equal scores that make a column constant
 _SHOWN = 3  # columns named in a sentence
 
 
+# What to do about scores that have changed, if nothing is known to be wrong with them.
+WHAT_TO_DO = (
+    "See whether the model or its input has changed. If the change is intended, fit the rule again."
+)
+
+
 class Cause(NamedTuple):
     """What explains a change best."""
 
     kind: str  # "scale", "moved" or "order"
-    sentence: Callable[
-        [Callable[[int], str]], str
-    ]  # from what says a label, to follow "The scores"
+    sentence: str  # what has happened and what to do, to follow "The scores" or "The columns"
     distance: float  # that is left
 
 
@@ -158,13 +164,21 @@ class Difference(NamedTuple):
         return float(chosen.mean()) if chosen.size else 0.0
 
 
-def cause_of(difference: Difference, labels: Booleans, *, by_order: bool) -> Cause | None:
-    """Find what explains the change of some labels best; `by_order` tries whether columns are permuted, too."""
+def cause_of(
+    difference: Difference, labels: Booleans, said: Callable[[int], str], *, by_order: bool
+) -> Cause | None:
+    """Find what explains the change of some labels best; None if nothing does.
+
+    `said` names a label in a sentence; `by_order` tries whether columns are permuted, too.
+    """
     whole = difference.mean_distance(labels)
     noise = difference.noise(labels)
     best = None
     least = np.inf
-    for cause, handicap in _tried(difference, labels, by_order):
+    tried = [_scales(difference, labels), _affine(difference, labels)]
+    if by_order:
+        tried.append(_orders(difference, labels, said))
+    for cause, handicap in chain(*tried):
         is_named = cause.distance <= _EXPLAINED * whole or (
             cause.distance <= _OF_NOISE * noise and cause.distance <= _AND_EXPLAINED * whole
         )
@@ -174,40 +188,23 @@ def cause_of(difference: Difference, labels: Booleans, *, by_order: bool) -> Cau
     return best
 
 
-def _tried(
-    difference: Difference, labels: Booleans, by_order: bool
-) -> Iterator[tuple[Cause, float]]:
-    """Try all causes, those with the least freedom first, each with its handicap."""
-    for scale in _SCALES:
-        quantiles = difference.quantiles[labels & difference.is_known]
-        if scale.is_possible(quantiles[np.isfinite(quantiles)]):
-            with np.errstate(all="ignore"):
-                points = scale.of(difference.quantiles)
-            left = difference.distance_at(points, labels, falls=scale.falls)
-            yield Cause("scale", scale.sentence, left), 1.0
-    yield from _affine(difference, labels)
-    if by_order:
-        yield from _orders(difference, labels)
-
-
 class _Scale(NamedTuple):
     """Another scale of the same scores."""
 
     of: Callable[[Floats], Floats]
     lowest: float  # scores of the fit that it can be tried on
     highest: float
-    said: str
+    sentence: str
     falls: bool = False
 
     def is_possible(self, scores: Floats) -> bool:
         """Whether these scores can have been turned into that scale."""
-        return bool(
-            scores.size > 0 and (scores >= self.lowest).all() and (scores <= self.highest).all()
-        )
+        return _all_within(scores, self.lowest, self.highest)
 
-    def sentence(self, _: object) -> str:
-        """Say what the scores look like."""
-        return self.said
+
+def _all_within(scores: Floats, lowest: float, highest: float) -> bool:
+    """Whether there are scores, and all lie in a range."""
+    return bool(scores.size > 0 and (scores >= lowest).all() and (scores <= highest).all())
 
 
 def _sigmoid(scores: Floats) -> Floats:
@@ -223,44 +220,44 @@ _SCALES = (
         _sigmoid,
         -np.inf,
         np.inf,
-        "look like probabilities, where the rule was fitted on their logits: pass the logits.",
+        "look like probabilities, but the rule was fitted on their logits: give it the logits.",
     ),
     _Scale(
         _logit,
         0.0,
         1.0,
-        "look like logits, where the rule was fitted on probabilities: turn them into probabilities, 1 / (1 + exp(-x)),"
-        " first (--logits on the command line).",
+        "look like logits, but the rule was fitted on probabilities: turn them into probabilities first,"
+        " 1 / (1 + exp(-x)) (--logits on the command line).",
     ),
     _Scale(
         lambda scores: 100 * scores,
         0.0,
         1.0,
-        "look like percent, where the rule was fitted on fractions: divide them by 100.",
+        "look like percent, but the rule was fitted on fractions: divide them by 100.",
     ),
     _Scale(
         lambda scores: scores / 100,
         0.0,
         100.0,
-        "look like fractions, where the rule was fitted on percent: multiply them by 100.",
+        "look like fractions, but the rule was fitted on percent: multiply them by 100.",
     ),
     _Scale(
         np.log,
         0.0,
         1.0,
-        "look like logarithms of probabilities, where the rule was fitted on probabilities: take exp(x) first.",
+        "look like logarithms of probabilities, but the rule was fitted on the probabilities: take exp(x) first.",
     ),
     _Scale(
         np.exp,
         -np.inf,
         0.0,
-        "look like probabilities, where the rule was fitted on their logarithms: take their logarithms first.",
+        "look like probabilities, but the rule was fitted on their logarithms: take the logarithms first.",
     ),
     _Scale(
         lambda scores: 1 - scores,
         0.0,
         1.0,
-        "look like probabilities of the opposite, 1 - p, of what the rule was fitted on: subtract them from 1.",
+        "look like probabilities of the opposite, 1 - p, but the rule was fitted on p: subtract them from 1.",
         falls=True,
     ),
     _Scale(
@@ -273,22 +270,32 @@ _SCALES = (
 )
 
 
+def _scales(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, float]]:
+    """Try other scales of the same scores; each cause comes with its handicap, 1 for those that have no freedom."""
+    quantiles = difference.quantiles[labels & difference.is_known]
+    finite = quantiles[np.isfinite(quantiles)]
+    for scale in _SCALES:
+        if scale.is_possible(finite):
+            with np.errstate(all="ignore"):
+                points = scale.of(difference.quantiles)
+            left = difference.distance_at(points, labels, falls=scale.falls)
+            yield Cause("scale", scale.sentence, left), 1.0
+
+
 def _affine(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, float]]:
     """Try a factor, a shift, or both, for all labels alike, where all new scores are known."""
     if difference.n_unknown.any():
         return
     before = difference.quantiles
     after = difference.columns.quantiles().astype(np.float64)
-    yield from _factor_and_shift(difference, labels, before, after, lambda points: points)
+    yield from _factor_and_shift(difference, labels, before, after)
+
+    # Where both look like probabilities, their logits may have moved.
     chosen = labels & difference.is_known
-    if (
-        _SCALES[1].is_possible(before[chosen])
-        and (after[chosen] >= 0).all()
-        and (after[chosen] <= 1).all()
-    ):
+    if _all_within(before[chosen], 0, 1) and _all_within(after[chosen], 0, 1):
         with np.errstate(divide="ignore"):
             logits = _logit(before), _logit(after)
-        yield from _factor_and_shift(difference, labels, *logits, _sigmoid)
+        yield from _factor_and_shift(difference, labels, *logits, are_logits=True)
 
 
 def _factor_and_shift(
@@ -296,33 +303,33 @@ def _factor_and_shift(
     labels: Booleans,
     before: Floats,
     after: Floats,
-    back: Callable[[Floats], Floats],
+    *,
+    are_logits: bool = False,
 ) -> Iterator[tuple[Cause, float]]:
-    """Try a factor, a shift, or both, of quantiles that `back` turns into scores."""
+    """Try a factor, a shift, or both, of quantiles of scores or of their logits: (n_labels, n_levels) each."""
     lower = LEVELS.index(0.1)
     middle = LEVELS.index(0.5)
     upper = LEVELS.index(0.9)
+
+    # The spread of a label tells the factor, its median the shift; of labels the one in the middle counts.
     with np.errstate(invalid="ignore", divide="ignore"):
-        factor = _median(
-            (after[:, upper] - after[:, lower]) / (before[:, upper] - before[:, lower]), labels
-        )
+        spread = after[:, upper] - after[:, lower]  # (n_labels,)
+        factor = _median(spread / (before[:, upper] - before[:, lower]), labels)
         shift = _median(after[:, middle] - before[:, middle], labels)
         rest = _median(after[:, middle] - factor * before[:, middle], labels)
 
-    def tried(a: float, b: float, handicap: float) -> Iterator[tuple[Cause, float]]:
+    for a, b, handicap in (
+        (1.0, shift, _ONE_NUMBER),
+        (factor, 0.0, _ONE_NUMBER),
+        (factor, rest, _TWO_NUMBERS),
+    ):
         if not (np.isfinite(a) and np.isfinite(b) and a > 0):
-            return
+            continue
         with np.errstate(invalid="ignore", over="ignore"):
-            points = back(a * before + b)
-
-        def sentence(_: object) -> str:
-            return _moved(a, b, of_logits=back is _sigmoid)
-
-        yield Cause("moved", sentence, difference.distance_at(points, labels)), handicap
-
-    yield from tried(1.0, shift, _ONE_NUMBER)
-    yield from tried(factor, 0.0, _ONE_NUMBER)
-    yield from tried(factor, rest, _TWO_NUMBERS)
+            moved = a * before + b
+            points = _sigmoid(moved) if are_logits else moved
+        left = difference.distance_at(points, labels)
+        yield Cause("moved", _moved(a, b, of_logits=are_logits), left), handicap
 
 
 def _median(values: Floats, labels: Booleans) -> float:
@@ -332,21 +339,22 @@ def _median(values: Floats, labels: Booleans) -> float:
     return float(np.median(chosen)) if chosen.size else np.nan
 
 
-def _moved(factor: float, shift: float, of_logits: bool) -> str:
-    """Say by how much scores have moved."""
-    how = f"{abs(shift):.3g} {'higher' if shift > 0 else 'lower'} than"
-    if factor != 1:
-        how = f"{factor:.3g} times"
-    then = "when the rule was fitted" if factor == 1 else "those that the rule was fitted on"
-    moved = f"are about {how} {then}"
-    if of_logits:
-        moved = f"have logits that {moved}"
-    if factor != 1 and shift != 0:
-        moved += f", {'plus' if shift > 0 else 'minus'} {abs(shift):.3g}"
-    return f"{moved}. See whether the model or its input has changed; if that is meant, fit the rule again."
+def _moved(factor: float, shift: float, *, of_logits: bool) -> str:
+    """Say by how much all scores have moved."""
+    if factor == 1:
+        direction = "higher" if shift > 0 else "lower"
+        how = f"about {abs(shift):.3g} {direction} than when the rule was fitted"
+    else:
+        how = f"about {factor:.3g} times those that the rule was fitted on"
+        if shift != 0:
+            how += f", {'plus' if shift > 0 else 'minus'} {abs(shift):.3g}"
+    what = "have all changed alike: their logits are" if of_logits else "are all"
+    return f"{what} {how}. {WHAT_TO_DO}"
 
 
-def _orders(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, float]]:
+def _orders(
+    difference: Difference, labels: Booleans, said: Callable[[int], str]
+) -> Iterator[tuple[Cause, float]]:
     """Try whether columns hold the scores of other labels."""
     places = np.flatnonzero(labels & difference.is_known)
     if not 2 <= places.size <= _MOST_COLUMNS:
@@ -356,34 +364,34 @@ def _orders(difference: Difference, labels: Booleans) -> Iterator[tuple[Cause, f
 
     # All columns in reverse order, or all moved by one: then those at the right hold the scores of labels to the left.
     if labels.all():
-        for said, fitting in (
+        for what, fitting in (
             ("in reverse order", column[::-1]),
-            ("one column too far to the right", np.roll(column, 1)),
-            ("one column too far to the left", np.roll(column, -1)),
+            ("one place too far to the right", np.roll(column, 1)),
+            ("one place too far to the left", np.roll(column, -1)),
         ):
             left = float(distances[column, fitting].mean())
-            yield Cause("order", _saying(said), left), 1.0
+            yield Cause("order", _in_order(what), left), 1.0
 
+    # Each column where it fits best.
     from scipy.optimize import linear_sum_assignment
 
     _, fitting = linear_sum_assignment(distances)  # the label that each column holds
     left = float(distances[column, fitting].mean())
 
-    def sentence(said: Callable[[int], str]) -> str:
-        elsewhere = np.flatnonzero(fitting != column)
-        gain = distances[elsewhere, elsewhere] - distances[elsewhere, fitting[elsewhere]]
-        shown = elsewhere[np.argsort(-gain, kind="stable")][:_SHOWN]
-        pairs = [f"{said(places[i])} holds what {said(places[fitting[i]])} was" for i in shown]
-        more = f", and {elsewhere.size - _SHOWN:,} more" if elsewhere.size > _SHOWN else ""
-        return _saying(f"in the wrong columns: {', '.join(pairs)}{more}")(said)
-
+    # Those that gain most are named.
+    elsewhere = np.flatnonzero(fitting != column)
+    gain = distances[elsewhere, elsewhere] - distances[elsewhere, fitting[elsewhere]]
+    shown = elsewhere[np.argsort(-gain, kind="stable")][:_SHOWN]
+    pairs = [f"{said(places[i])} has the scores of {said(places[fitting[i]])}" for i in shown]
+    if elsewhere.size > _SHOWN:
+        pairs.append(f"and {counted(elsewhere.size - _SHOWN, 'more label')}")
+    sentence = _in_order(f"in the wrong places: {', '.join(pairs)}")
     yield Cause("order", sentence, left), _AN_ASSIGNMENT
 
 
-def _saying(what: str) -> Callable[[object], str]:
+def _in_order(what: str) -> str:
     """Say that columns are in another order."""
-    sentence = f"seem to be {what}. Put the columns in the order that the rule was fitted on."
-    return lambda _: sentence
+    return f"seem to be {what}. Put the columns in the order that the rule was fitted on."
 
 
 def _outside(share: Floats, lower: Floats, upper: Floats) -> Floats:

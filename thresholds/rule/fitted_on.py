@@ -93,9 +93,10 @@ class FittedOn:
         if outside <= _MOST:
             return None
         return (
-            f"{outside:.0%} of the scores lie outside [{self.quantiles[0]:g}, {self.quantiles[-1]:g}], where the rule"
-            " was fitted: logits for probabilities need scipy.special.expit first (--logits on the command line),"
-            " another model's scores a rule of their own"
+            f"{outside:.0%} of the scores lie outside the range that the rule was fitted on,"
+            f" {self.quantiles[0]:g} to {self.quantiles[-1]:g}. If they are logits and it was fitted on probabilities,"
+            " turn them into probabilities first, 1 / (1 + exp(-x)) (--logits on the command line). Scores of another"
+            " model need a rule of their own."
         )
 
 

@@ -1,4 +1,4 @@
-"""Have the scores changed since the fit? Tests against the profile that a rule keeps, and what was found in words.
+"""Have the scores changed since the fit? Tests against the profile that a rule keeps.
 
 Five kinds of tests, each with an equal part of `alpha`, so that all of them together find something where nothing has
 changed with a probability of at most `alpha`:
@@ -14,23 +14,36 @@ The thresholds were chosen on the rows of the fit, and so were the quantiles. Th
 placed at a rank among the scores of the fit, and how many of n new scores lie above the k-th of m old ones has the
 distribution that the test of two counts takes (`significance.z_of_more`).
 
-A change that is proved may be too small to matter: means must differ by more than `_LEAST_*`, below. What may have
-caused it is `rule/causes.py`'s question.
+What the tests have proved is put into words in `rule/findings.py`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Texts
+from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, counted, names_of, rows_of
-from thresholds.rule.causes import Cause, Difference, cause_of
+from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.rule.causes import Difference
+from thresholds.rule.findings import (
+    CONSEQUENCES,
+    GRAVE,
+    GRAVE_DISTANCE,
+    GRAVE_RATIO,
+    NOTE,
+    Evidence,
+    Finding,
+    Labels,
+    RowChange,
+    as_mean,
+    as_percent,
+    findings_of,
+)
 from thresholds.rule.score_profile import (
     LEVELS,
     Columns,
@@ -49,99 +62,13 @@ from thresholds.significance import p_of_best, p_of_means, rejected, z_of_more
 if TYPE_CHECKING:
     from thresholds.rule.base import Rule
 
-GRAVE = "grave"
-NOTE = "note"
-
 _ALPHA = 0.01
 _KINDS_OF_TESTS = 5
-_LEAST_POSITION = 0.01  # of a row's scores that lie on another side of a quartile
-_LEAST_RATIO = 1.05  # of labels a row, and of scores a row
-
-_GRAVE_DISTANCE = 0.05  # of a label's scores lie on another side of a quantile, on average
-_GRAVE_RATIO = 2.0  # of labels a row
-_GRAVE_SHARE = 0.5  # of the predictions of the fit: how far those of moved labels went up or down
-
 _QUICK_CELLS = 2**16  # that `predict` looks at
-_SHOWN = 3  # labels named in a sentence
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that has changed.
-
-    Attributes
-    ----------
-    kind : "scale", "moved", "order", "constant", "scores", "scored", "labels_per_row" or "rates"
-    severity : "grave" or "note"
-    sentence : what has changed, and what to do
-    labels : tuple of str, the names (or positions) of the labels concerned; empty where that is all, or rows
-    """
-
-    kind: str
-    severity: str
-    sentence: str
-    labels: tuple[str, ...] = ()
-
-
-class _Labels(NamedTuple):
-    """Labels as sentences name them."""
-
-    names: Texts  # (n_labels,), or positions
-    have_names: bool
-
-    def of(self, labels: Booleans | Ints) -> tuple[str, ...]:
-        """Return the names, or positions, of some labels."""
-        return tuple(self.names[labels].tolist())
-
-    def said(self, label: int) -> str:
-        """Name one label, on one line."""
-        name = str(self.names[label])
-        return _checks.shown(name) if self.have_names else f"label {name}"
-
-    def listed(self, labels: Booleans) -> str:
-        """Name a few of some labels, and say how many they are."""
-        places = np.flatnonzero(labels)
-        shown = ", ".join(self.said(j) for j in places[:_SHOWN])
-        return f"{places.size:,} labels ({shown}, ...)" if places.size > _SHOWN else shown
-
-
-class _RowChange(NamedTuple):
-    """A figure of rows: before, and now."""
-
-    before: float  # NaN where it is not known
-    now: float
-    is_proved: bool
-
-    @property
-    def ratio(self) -> float:
-        """How many times as large the larger is."""
-        smaller, larger = sorted((self.before, self.now))
-        return larger / smaller if smaller else np.inf
-
-    def said(self) -> str:
-        """Return both figures in words."""
-        return f"{self.now:.3g} a row instead of {self.before:.3g}"
-
-
-class _Evidence(NamedTuple):
-    """What the tests have proved."""
-
-    rate_moved: Booleans  # (n_labels,)
-    scores_moved: Booleans
-    scored_moved: Booleans
-    labels: _RowChange
-    above: _RowChange
-    outside: _RowChange
-    scored: _RowChange
-    are_lists: bool  # of scores, for a rule that was fitted on whole rows
-
-    @property
-    def rows_moved(self) -> bool:
-        """Whether the scores of rows lie elsewhere, by more than next to nothing; of lists nobody knows."""
-        return not self.are_lists and any(
-            figure.is_proved and abs(figure.now - figure.before) > _LEAST_POSITION
-            for figure in (self.above, self.outside)
-        )
+_TO_DO = {
+    GRAVE: "Do not use the decisions until each grave change is put right or explained.",
+    NOTE: "A note may be harmless or intended: see whether it matters to you.",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,37 +112,50 @@ class ScoreCheck(Result):
         return self.labels
 
     def _tables(self, k: int) -> Iterator[str | Table]:
-        """Show the findings, then the labels that changed most."""
-        rows = counted(self.n_rows, "row")
+        """Show the findings, what they ask for, and the labels that changed most."""
+        compared = f"{counted(self.n_rows, 'new row')}, compared with {counted(self.n_rows_fit, 'row')} of the fit:"
         if self.ok:
             yield (
-                f"No change was found in {rows}, against {self.n_rows_fit:,} of the fit:"
-                f" {self.labels_per_row:.3g} labels a row."
+                f"{compared} no change was found. A row gets {as_mean(self.labels_per_row)} labels on average."
             )
             return
-        found = counted(len(self.findings), "change")
-        yield f"{found} found in {rows}, against {self.n_rows_fit:,} of the fit."
+        yield f"{compared} {self._n_changes()}"
         yield "\n".join(f"{finding.severity}: {finding.sentence}" for finding in self.findings)
+        severities = {finding.severity for finding in self.findings}
+        yield "\n".join(_TO_DO[severity] for severity in (GRAVE, NOTE) if severity in severities)
         changed = self.labels[self.labels["rate_moved"] | self.labels["scores_moved"]]
         if changed.size and k:
             yield _table(changed, k)
+
+    def _n_changes(self) -> str:
+        """Say how many things have changed, and whether the first may be the cause of all others."""
+        if len(self.findings) == 1:
+            return "1 thing has changed."
+        first, *others = self.findings
+        n_changes = f"{len(self.findings)} things have changed."
+        is_cause = first.kind not in ("scores", *CONSEQUENCES)
+        if is_cause and all(finding.kind in CONSEQUENCES for finding in others):
+            return f"{n_changes} The first may be the cause of the rest."
+        return n_changes
 
 
 def _table(changed: npt.NDArray[Any], k: int) -> Table:
     """List labels, those whose scores lie farthest from the fit first."""
     order = np.argsort(-np.nan_to_num(changed["distance"]), kind="stable")[:k]
-    head = [("label", "predicted at the fit", "now", "distance of scores")]
+    head = [
+        ("", "predicted", "predicted", "change of scores"),
+        ("label", "at the fit", "now", "(0 none, 1 all)"),
+    ]
     body = [
         (
             str(row["label"]),
-            _percent(row["predicted_rate_fit"]),
-            _percent(row["predicted_rate"]),
+            as_percent(row["predicted_rate_fit"]),
+            as_percent(row["predicted_rate"]),
             f"{row['distance']:.2f}",
         )
         for row in changed[order]
     ]
-    left_out = changed.size - len(body)
-    return Table(head, body, note=f"... {left_out:,} more" if left_out else "")
+    return Table(head, body, note=n_more(changed.size, k, "label"))
 
 
 def check_scores(rule: "Rule", y_score: object, alpha: object) -> ScoreCheck:
@@ -269,7 +209,7 @@ def check_rows(
     part = alpha / _KINDS_OF_TESTS
     p_rate = _p_of_rates(profile, n_predicted, n_rows)
     p_scores = difference.p_values()
-    evidence = _Evidence(
+    evidence = Evidence(
         rate_moved=rejected(p_rate, part),
         scores_moved=rejected(p_scores, part),
         scored_moved=rejected(difference.p_of_sizes(n_rows), part / 2),
@@ -282,9 +222,9 @@ def check_rows(
     rate_fit = profile.predicted / profile.n_rows
     rate = n_predicted / n_rows
     names = names_of(rule.label_names, profile.n_labels)
-    labels = _Labels(names, rule.label_names is not None)
+    labels = Labels(names, rule.label_names is not None)
     return ScoreCheck(
-        findings=tuple(_findings(evidence, difference, rate_fit, rate, labels)),
+        findings=tuple(findings_of(evidence, difference, rate_fit, rate, labels)),
         labels=rows_of(
             {
                 "label": names,
@@ -310,8 +250,7 @@ def grave_change(
 ) -> str | None:
     """Say what has changed gravely, by a look at few rows of checked scores; None for nothing.
 
-    Nearly always a look at the quartiles, and at the decisions, shows that nothing has. Those that are not given are
-    made.
+    Most calls end after a quick look at the quartiles and at the decisions, which are made if they are not given.
     """
     if scores.shape[1] != profile.n_labels:
         return None
@@ -326,7 +265,9 @@ def grave_change(
     grave = check_rows(rule, profile, rows).grave
     if not grave:
         return None
-    more = f" ({counted(len(grave) - 1, 'more change')}.)" if len(grave) > 1 else ""
+    n_others = len(grave) - 1
+    verb = "is" if n_others == 1 else "are"
+    more = f" {counted(n_others, 'more change')} {verb} grave." if n_others else ""
     return f"{grave[0].sentence}{more} rule.check(y_score) says more"
 
 
@@ -334,7 +275,7 @@ def _may_be_grave(rule: "Rule", profile: ScoreProfile, rows: Matrix, decided: Ma
     """Tell, roughly and fast, whether scores or labels a row may have changed gravely."""
     before = profile.rows["labels"]
     now = labels_in(decided)
-    if before is None or _RowChange(before.mean, now.mean, False).ratio >= _GRAVE_RATIO:
+    if before is None or RowChange(before.mean, now.mean, False).ratio >= GRAVE_RATIO:
         return True
     sample = Sample.of(rows, rule.missing, profile.sparse)
     if sample.cells is None:
@@ -349,7 +290,7 @@ def _may_be_grave(rule: "Rule", profile: ScoreProfile, rows: Matrix, decided: Ma
         too_few = LEVELS[k] - n_up_to / n_scores
         too_many = n_below / n_scores - LEVELS[k]
         distance += float(np.maximum(np.maximum(too_few, too_many), 0).mean()) / len(places)
-    return distance >= _GRAVE_DISTANCE / 2
+    return distance >= GRAVE_DISTANCE / 2
 
 
 def _p_of_rates(profile: ScoreProfile, n_predicted: Numbers, n_rows: int) -> Floats:
@@ -368,132 +309,24 @@ def _changed(
     n_rows: int,
     alpha: float,
     luck: tuple[float, float] = (0.0, 0.0),
-) -> _RowChange:
-    """Test whether a figure of rows has changed from all that it would be, on other rows of the fit, but for `luck`."""
+) -> RowChange:
+    """Test whether a figure of rows has changed by more than `luck`, down and up, which other rows show anyway."""
     before = profile.rows[name]
     if before is None:
-        return _RowChange(np.nan, now.mean, False)
+        return RowChange(np.nan, now.mean, False)
     nearest = min(max(now.mean, before.mean - luck[0]), before.mean + luck[1])
     p = p_of_means(before._replace(mean=nearest), profile.n_sampled, now, n_rows)
-    return _RowChange(before.mean, now.mean, p <= alpha)
+    return RowChange(before.mean, now.mean, p <= alpha)
 
 
 def _luck(profile: ScoreProfile) -> tuple[float, float]:
     """Return how many labels a row fewer, and more, than on the rows of a fit are to be expected on others.
 
-    A threshold just above the (k + 1)-th of n scores predicts k of them, and (k + 1) / (n + 1) of others; one at the
-    k-th k / (n + 1). Labels of sparse scores are known, and predicted, by luck if they occur: leave out one of the rows
-    of each, and k - 1 are left.
+    A threshold just above the (k + 1)-th of n scores predicts k of them, and of other scores a share of
+    (k + 1) / (n + 1) on average; a threshold at the k-th one predicts a share of k / (n + 1). Labels of sparse scores
+    are known, and predicted, by luck if they occur: leave out one of the rows of each, and k - 1 are left.
     """
     rate = np.nan_to_num(profile.predicted / profile.n_rows)  # (n_labels,)
     n_other = profile.n_rows + 1
     fewer = np.count_nonzero(rate) if profile.sparse else rate.sum()
     return float(fewer / n_other), float((1 - rate).sum() / n_other)
-
-
-def _findings(
-    evidence: _Evidence,
-    difference: Difference,
-    rate_fit: Floats,
-    rate: Floats,
-    labels: _Labels,
-) -> Iterator[Finding]:
-    """Say what the tests have proved: causes first, then what they lead to."""
-    # Columns that have become constant need no other cause.
-    constant = evidence.scores_moved & difference.is_constant
-    if constant.any():
-        sentence = (
-            f"The scores of {labels.listed(constant)} are the same in every row, which they were not when the rule"
-            " was fitted. See whether the model still computes them."
-        )
-        yield Finding("constant", GRAVE, sentence, labels.of(constant))
-
-    # One cause for all labels, where most are proved to have changed or rows as wholes are; else for those that are.
-    moved = evidence.scores_moved & ~constant
-    are_most = bool(moved.any() and 2 * moved.sum() >= (~constant).sum())
-    cause = None
-    concerned = ~constant
-    if are_most or (evidence.rows_moved and concerned.any()):
-        cause = cause_of(difference, concerned, by_order=are_most)
-    if cause is None and moved.any() and not are_most:
-        concerned = moved
-        cause = cause_of(difference, concerned, by_order=True)
-    has_other_cells = not evidence.are_lists and (
-        evidence.scored_moved.any()
-        or (evidence.scored.is_proved and evidence.scored.ratio > _LEAST_RATIO)
-    )
-    # Longer lists have lower scores; that is their cause, then.
-    are_other_lists = has_other_cells and difference.profile.sparse
-    is_due_to_lists = are_other_lists and (cause is None or cause.kind == "moved")
-    if (moved.any() or (evidence.rows_moved and not constant.any())) and not is_due_to_lists:
-        yield _because(cause, difference, concerned, labels)
-
-    if has_other_cells:
-        yield _scored(evidence, labels)
-    if evidence.labels.is_proved and evidence.labels.ratio > _LEAST_RATIO:
-        is_grave = evidence.labels.ratio >= _GRAVE_RATIO and not has_other_cells
-        severity = GRAVE if is_grave else NOTE
-        sentence = (
-            "Rows are given more or fewer labels than when the rule was fitted:"
-            f" {evidence.labels.said()}."
-        )
-        yield Finding("labels_per_row", severity, sentence)
-    if evidence.rate_moved.any():
-        yield _rates(evidence.rate_moved, rate_fit, rate, labels, may_be_grave=not has_other_cells)
-
-
-def _because(
-    cause: Cause | None, difference: Difference, concerned: Booleans, labels: _Labels
-) -> Finding:
-    """Say that scores have changed, and why, if that is known."""
-    which = "The scores" if concerned.all() else f"The scores of {labels.listed(concerned)}"
-    names = () if concerned.all() else labels.of(concerned)
-    distance = difference.mean_distance(np.ones(concerned.size, np.bool_))
-    severity = GRAVE if distance >= _GRAVE_DISTANCE else NOTE
-    if cause is not None:
-        is_grave = cause.kind in ("scale", "order")
-        sentence = f"{which} {cause.sentence(labels.said)}"
-        return Finding(cause.kind, GRAVE if is_grave else severity, sentence, names)
-    sentence = (
-        f"{which} are distributed differently than when the rule was fitted, and no simple cause explains it. See"
-        " whether the model or its input has changed; if that is meant, fit the rule again."
-    )
-    return Finding("scores", severity, sentence, names)
-
-
-def _rates(
-    moved: Booleans, rate_fit: Floats, rate: Floats, labels: _Labels, *, may_be_grave: bool
-) -> Finding:
-    """Say which labels are predicted more or less often."""
-    places = np.flatnonzero(moved)
-    change = np.abs(rate[places] - rate_fit[places])
-    largest = places[np.argsort(-change, kind="stable")]
-    shown = [
-        f"{labels.said(j)} on {_percent(rate[j])} of rows instead of {_percent(rate_fit[j])}"
-        for j in largest[:_SHOWN]
-    ]
-    more = f"; and {counted(places.size - _SHOWN, 'other')}" if places.size > _SHOWN else ""
-    of_all = f"{places.size:,} of {counted(moved.size, 'label')}"
-    verb = "is" if places.size == 1 else "are"
-    sentence = (
-        f"{of_all} {verb} predicted more or less often than when the rule was fitted:"
-        f" {'; '.join(shown)}{more}."
-    )
-    is_grave = may_be_grave and change.sum() >= _GRAVE_SHARE * np.nansum(rate_fit)
-    return Finding("rates", GRAVE if is_grave else NOTE, sentence, labels.of(largest))
-
-
-def _scored(evidence: _Evidence, labels: _Labels) -> Finding:
-    """Say that more or fewer cells have a score."""
-    moved = evidence.scored_moved
-    which = f"other cells of {labels.listed(moved)}" if moved.any() else "other cells"
-    sentence = (
-        f"Rows have scores in {which} than when the rule was fitted: {evidence.scored.said()}. See"
-        " whether lists are cut elsewhere, or other cells are masked."
-    )
-    return Finding("scored", NOTE, sentence, labels.of(moved))
-
-
-def _percent(share: float) -> str:
-    """Return a share as a percentage of few digits; a question mark where it is not known."""
-    return "?" if np.isnan(share) else f"{100 * share:.3g}%"

@@ -372,11 +372,12 @@ def row_figures(sample: Sample, quantiles: Float32s, sizes: Ints) -> dict[str, R
     """Describe where the scores of each row lie among the quartiles of their labels, of `sizes` scores at the fit."""
     few = (sizes < _FEWEST_SCORES)[:, np.newaxis]
     quartiles = np.where(few, np.float32(np.nan), quantiles[:, _QUARTILES])  # (n_labels, 2)
-    lower, upper = (sample.share_above(quartiles[:, k]) for k in range(2))  # (n_rows,)
-    kept = ~np.isnan(lower)
+    above_lower = sample.share_above(quartiles[:, 0])  # (n_rows,)
+    above_upper = sample.share_above(quartiles[:, 1])
+    kept = ~np.isnan(above_lower)
     return {
-        "above": RowFigure.of((lower + upper)[kept] / 2),
-        "outside": RowFigure.of((1 - lower + upper)[kept]),
+        "above": RowFigure.of((above_lower + above_upper)[kept] / 2),
+        "outside": RowFigure.of((1 - above_lower + above_upper)[kept]),
         "scored": RowFigure.of(sample.n_in_row()),
     }
 
@@ -388,9 +389,8 @@ def _of_other_rows(figures: dict[str, RowFigure], sizes: Ints) -> dict[str, RowF
     """
     sizes = np.where(sizes < _FEWEST_SCORES, 0, sizes)
     rank = ranks(sizes)[:, _QUARTILES]  # (n_labels, 2)
-    excess = (rank / (sizes + 1)[:, np.newaxis]).sum(axis=0) / max(
-        sizes.sum(), 1
-    )  # (2,), of all scores
+    n_more_above = (rank / (sizes + 1)[:, np.newaxis]).sum(axis=0)  # (2,), of as many others
+    excess = n_more_above / max(sizes.sum(), 1)  # (2,), as shares of all scores
     above = figures["above"]
     outside = figures["outside"]
     return figures | {
