@@ -1057,6 +1057,15 @@ FILES = [
     *files(FITTED, "profile", PROFILE),
     *(
         BadInput(
+            f"load_rule: {part} {shown(value)}",
+            lambda part=part, value=value: load(json.dumps(changed(FITTED, part, value))),
+            r".*rule\.json is not a rule: found .*, expected the fields \w+, \w+, .*",
+        )
+        for part in ("fitted_on", "profile", "out_of_fold", "made_by", "odds")
+        for value in ([], "ab", 1, True)
+    ),
+    *(
+        BadInput(
             f"load_rule: rows of a profile, {name} {'absent' if value is ... else shown(value)}",
             lambda name=name, value=value: load(with_rows(name, value)),
             r".*rule\.json ",

@@ -255,3 +255,10 @@ def test_the_gate_needs_two_rules(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert cli.main([*command[:4], "--fail-on", "macro=0"]) == 1
     assert "--fail-on is given with 1 --rule, expected two or more" in capsys.readouterr().err
     assert set(failing.COMPARE) == set(DIFFERENCES)
+
+
+def test_a_rule_is_not_held_against_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The same file twice would be one rule of that name, and no condition could fail.
+    command = gate(tmp_path, cut=0.6)
+    assert cli.main([*command[:4], *command[2:4], "--fail-on", "macro=0"]) == 1
+    assert f"--rule {command[3]} is given twice, expected each rule once" in capsys.readouterr().err

@@ -100,6 +100,17 @@ def test_threads_change_nothing() -> None:
     assert one == two
 
 
+@pytest.mark.filterwarnings("error")
+def test_where_floats_end_nothing_is_known_and_nothing_said() -> None:
+    # Slopes of scores next to 0, and squares of the largest ones, are beyond floats.
+    largest = np.array([[0.0], [-1e300], [-1e300], [1e300], [1e300]])
+    for truth, scores in ((TRUTH, SCORES * 1e-320), (TRUTH[:5, :1], largest)):
+        odds = odds_by_score(Problem.of(truth, scores), np.zeros(truth.shape[1]))
+        assert np.isfinite(odds.slope).all()
+    near_0 = odds_by_score(Problem.of(TRUTH, SCORES * 1e-320), np.zeros(3))
+    assert near_0.level_error == (np.inf,) * 3
+
+
 def test_a_rule_keeps_them_in_its_file_and_by_name() -> None:
     rule = thresholds.cross_fit(TRUTH, SCORES, cv=3, label_names=["cat", "dog", "emu"]).rule
     values = json.loads(json.dumps(rule.to_dict()))

@@ -18,7 +18,11 @@ _OF_FIT = {"missing": 0.0}  # with what they usually are
 
 def compare(options: argparse.Namespace) -> None:
     """Print rules side by side, judged on the test rows."""
-    n_rules = 0 if options.rules is None else len(options.rules)
+    given = options.rules or []
+    n_rules = len(given)
+    for path in given:
+        if given.count(path) > 1:
+            raise InputError(f"--rule {path} is given twice, expected each rule once")
     if options.fail_on is not None and n_rules < 2:
         raise InputError(
             f"--fail-on is given with {counted(n_rules, '--rule')}, expected two or more: the first is the one that the"

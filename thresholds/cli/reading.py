@@ -59,7 +59,7 @@ def _refuse_overwriting_input(values: dict[str, Any]) -> None:
         return
     inputs = [values["file"], values.get("truth"), values["label_names"]]
     if "output" in values:
-        inputs.append(values.get("rule"))
+        inputs += [values.get("rule"), values.get("old")]
     refuse_overwriting(output, *(path for path in inputs if path is not None))
 
 

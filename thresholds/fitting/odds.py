@@ -169,8 +169,12 @@ def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ranks: In
     return _Bins(bin_starts, np.add.reduceat(scores * share, at), np.add.reduceat(hit, at), total)
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def _fit(bins: _Bins, smoothing: float, unit: float, of_rows: float, at: Floats) -> Floats:
-    """Return at, level, slope, and the errors of level and slope, of each label: (5, n_labels)."""
+    """Return at, level, slope, and the errors of level and slope, of each label: (5, n_labels).
+
+    A curve is not known where a figure of it is not finite, as with scores next to 0 or to the largest float.
+    """
     from scipy.special import expit
 
     # Each bin is two cells: its positives, and its negatives.
@@ -206,9 +210,8 @@ def _fit(bins: _Bins, smoothing: float, unit: float, of_rows: float, at: Floats)
     )
 
     # In the terms of the scores, about the point where slope and level have nothing in common.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        point = -both / slope_variance
-        level_variance = intercept_variance + both * point
+    point = -both / slope_variance
+    level_variance = intercept_variance + both * point
     values = np.stack(
         [
             (point + centre) * scale,

@@ -75,7 +75,10 @@ def _settings_of(kind: type) -> list[str]:
 
 
 def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse fields that are not known, which this version would pass over without a word."""
+    """Refuse fields that are not known, which this version would pass over without a word, and what has no fields."""
+    known = list(known)
+    if not isinstance(values, Mapping):
+        raise InputError(f"found {_checks.shown(values)}, expected the fields {', '.join(known)}")
     unknown = sorted(set(values) - set(known))
     if unknown:
         raise InputError(
