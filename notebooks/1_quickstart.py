@@ -21,6 +21,8 @@
 # a random draw that the pixels say nothing about.
 
 # %%
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -76,8 +78,10 @@ _ = ax.legend(title="dot: the\nthreshold\nchosen", loc="center left", bbox_to_an
 # %% [markdown]
 # ## Judge on other rows
 #
-# Rules are compared on rows that none of them has seen. `macro` beats the fixed threshold in macro-F1, `micro` in
-# both; each of the two is well behind the other in the average that the other maximises.
+# Rules are compared on rows that none of them has seen. The first table has what each reaches; the second, how much
+# more that is than the first rule reaches, with an interval for the luck of these rows. `macro` beats the fixed
+# threshold in macro-F1, `micro` in both; each of the two is well behind the other in the average that the other
+# maximises.
 
 # %%
 rules = {"fixed 0.5": thresholds.FixedRule(0.5, len(names)), "macro": macro, "micro": micro}
@@ -116,19 +120,34 @@ ax.set_xticks([0.01, 0.1, 0.5], ["1 %", "10 %", "50 %"])
 _ = ax.legend(loc="lower right")
 
 # %% [markdown]
-# Each dot is a label; on the line it is predicted as often as it is true. `diagnose` finds the labels far above it,
-# and tells those that the scores are shown to know little of ("platypus") from those where they know something.
+# Each dot is a label; on the line it is predicted as often as it is true.
+#
+# ## Which labels to rely on
+#
+# `diagnose` asks two questions about each label. May it be relied on? The *verdict* says so, with a sentence for those
+# who know no statistics: usable, weak, unproven (too early to say), missed (the scores know it, and the rule does not
+# use them) or useless. Is it predicted too often? That is its *state*. The random draw is a "platypus": predicted more
+# than three times as often as true, while the scores know little of it. A label that is not predicted too often is
+# "restrained", which says nothing of how good it is.
 
 # %%
 diagnosis = thresholds.diagnose(new_true, new_score, macro)
-print(diagnosis)
+print(diagnosis.verdicts.in_brief())
+for name in ("even", "digit 8", "has a loop", "random draw, 1 %"):
+    row = diagnosis.table[names.index(name)]
+    print(f"\n{name}: {row['verdict']}, {row['state']}", fill(row["sentence"], 100), sep="\n")
+
+# %% [markdown]
+# `print(diagnosis)` sums up all labels, and says what to do about them. "Usable" is an F1 shown to be at least .5, and
+# well above that of predicting every row; `min_f=0.7` would ask for more.
 
 # %% [markdown]
 # ## Thresholds that hold on new data
 #
 # The guard "shrink" draws the number predicted towards what suits similar labels. `cross_fit` holds F on the rows of a
 # fit against F on rows left out: what the guard claims is nearer to what it then reaches. It does not promise a higher
-# macro-F1 on any one data set. On the other half (last table) it has slightly less than the optimum, and more micro-F1.
+# macro-F1 on any one data set. On the other half (next tables) it has slightly less than the optimum, by no more than
+# chance (the interval holds 0), and more micro-F1. For micro-F1 the guard is "pool".
 
 # %%
 guarded = thresholds.fit_empirical(y_true, y_score, "macro", guard="shrink", label_names=names)
@@ -160,6 +179,15 @@ print(thresholds.compare(beside, new_true, new_score))
 # %%
 by_hand = mended.replace({"digit 8": 0.5})
 print(by_hand.predict(new_score)[:3])
+
+# %% [markdown]
+# A rule also keeps what the scores of its fit looked like. `rule.check` holds new ones against that, without labels,
+# and `predict` warns if they have changed gravely. Below are scores as before, then percent instead of fractions.
+
+# %%
+print(guarded.check(new_score))
+changed = guarded.check(100 * new_score)
+print(f"{changed.findings[0].severity}: {changed.findings[0].sentence}")
 
 # %% [markdown]
 # Next: [which rule to use](2_which_rule.ipynb), [the platypus](3_platypus.ipynb),

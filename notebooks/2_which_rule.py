@@ -61,6 +61,7 @@ rules = {
     "macro, guarded": fit(y_true, y_score, "macro", guard="shrink"),
     "weighted": fit(y_true, y_score, "weighted"),
     "micro": fit(y_true, y_score, "micro"),
+    "micro, guarded": fit(y_true, y_score, "micro", guard="pool"),
     "micro, shared": fit(y_true, y_score, "micro", per_label=False),
     "samples, shared": fit(y_true, y_score, "samples", per_label=False),
     "top-k": thresholds.fit_top_k(y_true, y_score),
@@ -69,8 +70,7 @@ rules = {
     "per instance": thresholds.InstanceRule(),
     "per instance, Platt": thresholds.CalibratedRule(platt, thresholds.InstanceRule()),
 }
-judged = thresholds.compare(rules, new_true, new_score)
-print(judged)
+print(thresholds.compare(rules, new_true, new_score, confidence=None))  # differences: below
 
 # %% [markdown]
 # ## What each buys and what it costs
@@ -78,22 +78,22 @@ print(judged)
 # The same as a picture: points of F1 behind the best rule of each column. On the left are the rows of the fit. There
 # `macro`, `weighted` and `micro` are each the best of their column, as no thresholds can do better there.
 # `macro` and `weighted` choose the same thresholds: weights of labels do not change what is best for each. On the right
-# are other rows. There luck has a say; what is less than two standard errors behind the best is set in bold (100
-# resamples of the rows, rules compared on the same ones).
+# are other rows. There luck has a say: what is not shown to be behind the best is set in bold (the 95 % interval that
+# `compare` has for the difference holds 0).
 
 # %%
 AVERAGES = ("micro", "macro", "weighted", "samples")
 
 
-def f1(truth, decided, average, weight=None):
+def f1(truth, decided, average):
     """F1 of decisions, with 0/0 counted as 0."""
-    return thresholds.metrics.f1_score(truth, decided, average=average, sample_weight=weight, zero_division=0)
+    return thresholds.metrics.f1_score(truth, decided, average=average, zero_division=0)
 
 
-def table(truth, scores, weight=None):
+def table(truth, scores):
     """F1 of every rule (rows) by every average (columns), in points."""
     decided = [rule.predict(scores) for rule in rules.values()]
-    return 100 * np.array([[f1(truth, cells, average, weight) for average in AVERAGES] for cells in decided])
+    return 100 * np.array([[f1(truth, cells, average) for average in AVERAGES] for cells in decided])
 
 
 def behind(points):
@@ -101,12 +101,13 @@ def behind(points):
     return points.max(axis=0) - points
 
 
-rng = np.random.default_rng(0)
-n = len(new_true)
 on_fit, on_new = table(y_true, y_score), table(new_true, new_score)
-draws = [table(new_true, new_score, np.bincount(rng.integers(n, size=n), minlength=n)) for _ in range(100)]
-to_best = np.array([points[on_new.argmax(axis=0), range(len(AVERAGES))] - points for points in draws])
-close = behind(on_new) <= 2 * to_best.std(axis=0)
+close = np.ones(on_new.shape, bool)
+for j, average in enumerate(AVERAGES):
+    best = list(rules)[on_new[:, j].argmax()]
+    for found in thresholds.compare(rules, new_true, new_score, baseline=best).differences:
+        if found.measure == average and found.upper < 0:
+            close[list(rules).index(found.rule), j] = False
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(6.5, 4.2), sharey=True)
@@ -171,7 +172,7 @@ counts = {"gold": new_true.sum(axis=1)}
 counts |= {name: rules[name].predict(new_score).sum(axis=1) for name in ("micro", "top-k", "per instance")}
 fig, ax = plt.subplots()
 for k, ((name, per_row), colour) in enumerate(zip(counts.items(), ("0.6", BLUE, PINK, GREEN), strict=True)):
-    share = np.bincount(per_row, minlength=11) / n
+    share = np.bincount(per_row, minlength=11) / len(new_true)
     ax.bar(np.arange(len(share)) + 0.2 * (k - 1.5), share, 0.2, color=colour, label=name)
 ax.set(xlabel="labels of a row", ylabel="share of rows", ylim=(0, 0.7), xticks=range(11))
 ax.legend()
@@ -187,7 +188,7 @@ for name, per_row in counts.items():
 # |---|---|---|
 # | are judged by macro-F1 | `fit_empirical(..., "macro", guard="shrink")` | look at `diagnose`, [3](3_platypus.ipynb) |
 # | are judged on the rows of the fit | `fit_empirical(..., "macro")` | the optimum there, and only there |
-# | are judged by micro-F1 | `fit_empirical(..., "micro")` | poor labels may never be predicted |
+# | are judged by micro-F1 | `fit_empirical(..., "micro", guard="pool")` | poor labels may never be predicted |
 # | are judged by weighted F1 | `fit_empirical(..., "weighted", guard="shrink")` | thresholds as for macro |
 # | show each user a set of labels | `CalibratedRule(calibrator, InstanceRule())` | rows without labels: see below |
 # | need equally many labels everywhere | `fit_top_k(...)` | no row is empty, none is longer |

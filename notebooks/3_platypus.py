@@ -129,24 +129,37 @@ print(diagnosis.most_predicted(8))
 # %% [markdown]
 # ## Diagnose
 #
-# `diagnose` asks two questions about every label that is predicted more than three times as often as it is true: do the
-# positives score higher than chance would have it, and is the AUROC shown to be below .7? For a "platypus" the answers
-# are no and yes, with control of false discoveries over all labels. (The common useless label is not flagged: at a base
-# rate of 40 % not even predicting it always is three times too often.)
+# `diagnose` asks about every label: do the positives score higher than chance would have it, and is the AUROC shown to
+# be below .7? If the answers are no and yes, with control of false discoveries over all labels, the *verdict* is
+# "useless". If such a label is also predicted more than three times as often as it is true, its *state* is "platypus".
 
 # %%
-print(diagnosis)
+print(diagnosis.verdicts.in_brief())
+for row in diagnosis.table[useless]:
+    print(f"{row['name']:15} verdict {row['verdict']}, state {row['state']}")
 
 # %% [markdown]
-# It takes rows to show that scores are useless. On the first 500 of these rows less can be shown, and what cannot be
-# settled is called "suspect":
+# All five useless labels are found. The common one is no platypus: at a base rate of 40 % not even predicting it always
+# is three times too often. Its state, "restrained", says just that. Its verdict says what matters: of 100 rows where it
+# is predicted about 40 are right, and so are 40 of 100 rows taken blindly. No other label is called useless.
+#
+# `print(diagnosis)` sums up all labels, has a sentence such as this for some of each verdict, and says what to do. It
+# ends with the tests of the labels that are predicted too often:
+
+# %%
+print(str(diagnosis).split("\n\n")[-1])
+
+# %% [markdown]
+# It takes rows to show that scores are useless. The first 500 of these rows show of the rare ones that most of what is
+# predicted is wrong ("weak"), and cannot settle whether the scores are to blame ("suspect"):
 
 # %%
 few = slice(30_000, 30_500)
 on_few = thresholds.diagnose(y_true[few], y_score[few], macro)
 for j in np.flatnonzero(useless):
     positives = on_few.table["n_positives"][j]
-    print(f"{names[j]:15} {on_few.state[j]:12} with {positives:3} positives, {diagnosis.state[j]:12} on all rows")
+    before, after = (f"{found.verdict[j]}, {found.state[j]}" for found in (on_few, diagnosis))
+    print(f"{names[j]:15} {before:20} with {positives:3} positives; {after:20} on all rows")
 print("useful labels flagged:", int((on_few.platypus | on_few.suspect)[~useless].sum()), "of", int((~useless).sum()))
 
 # %% [markdown]
@@ -184,6 +197,9 @@ print(f"always predicting the {rare.sum()} rare useless labels is worth {always.
 # %% [markdown]
 # Mending costs macro-F1 about what always predicting the useless labels is worth, and takes all of their predictions
 # away; micro-F1 gains much more. By macro-F1 alone, one would prefer the first rule to the mended one.
+#
+# The common useless label is no platypus, so `repair` leaves it as it is. `rule.replace({"useless, 40.0%": np.inf})`
+# would stop it, at the cost of its F1 of .57, which it owes to its base rate alone.
 #
 # The guard "shrink" is made for another problem, thresholds that over-fit: it holds back labels with few positives. The
 # labels of 2 and 5 % have some 600 and 1,500 positives here, and the more a label has, the more it decides for itself.

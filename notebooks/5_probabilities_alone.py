@@ -21,6 +21,8 @@
 # that promises can be held against what happens; then it breaks the calibration.
 
 # %%
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit, logit
@@ -151,10 +153,11 @@ of_day = np.repeat(list(days), 501)
 everyone = np.concatenate([np.r_[0.3, cases] for cases in days.values()])
 by_batch = thresholds.predict_by_batch(everyone, of_day)
 kept = thresholds.fit_expected(everyone)
+by_kept = kept.predict(everyone)
 for day in days:
     here = of_day == day
     by_itself = thresholds.expected_f(everyone[here], by_batch[here], exact=True)
-    by_one = thresholds.expected_f(everyone[here], kept.predict(everyone[here]), exact=True)
+    by_one = thresholds.expected_f(everyone[here], by_kept[here], exact=True)
     print(f"{day:10} .3 is {'predicted' if by_batch[here][0] else 'left out'};", end=" ")
     print(f"expected F1 of the day {by_itself:.3f}, with one threshold for all days {by_one:.3f}")
 print(f"one threshold for all days: {kept.thresholds[0]:.3f}")
@@ -202,6 +205,15 @@ for k, factor in enumerate(factors):
 # nothing is wrong, it costs next to nothing: the parameters of all labels are drawn towards each other, and here they
 # are alike.
 #
+# If the model becomes over-confident after a rule was fitted, that shows without labels: the rule keeps what the scores
+# of its fit looked like. (Whether those were calibrated, only labels can tell.)
+
+# %%
+before, after = p[:2500], expit(2 * logit(p[2500:]))
+kept = thresholds.fit_expected(before, "macro")
+print(fill(kept.check(after).findings[0].sentence, 110))
+
+# %% [markdown]
 # With labelled rows at hand there is another way: `fit_empirical` looks at the order of scores only, and needs no
 # calibration. Where labels are scarce it over-fits, which is what [notebook 4](4_winners_curse_and_guards.ipynb) is
 # about:
