@@ -52,6 +52,15 @@ def test_the_updated_rule_says_what_made_it() -> None:
     assert found.rule.made_by.function == "update_rule"
 
 
+def test_the_updated_rule_watches_for_what_its_own_thresholds_predict() -> None:
+    old = cross_fit(*week(0, n=300), guard=None, label_names=NAMES).rule
+    truth, scores = week(1, n=300)
+    rule = update_rule(old, truth, scores).rule
+    assert not np.array_equal(rule.thresholds, cross_fit(truth, scores, guard=None).rule.thresholds)
+    np.testing.assert_array_equal(rule.profile.predicted, rule.predict(scores).sum(axis=0))
+    assert rule.check(scores).ok
+
+
 @pytest.mark.parametrize("old", [OLD, without_odds(OLD)])
 def test_labels_whose_scores_have_moved_move(old: ThresholdRule) -> None:
     found = update_rule(old, *week(1, shift=2.0))

@@ -31,6 +31,7 @@ from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, on_one_line, rows_of
 from thresholds.rule import OutOfFold, ThresholdRule
+from thresholds.rule.score_profile import ScoreProfile
 from thresholds.significance import rejected
 from thresholds.validation.cross_fit import cross_fit
 from thresholds.validation.gain import BothCounts, p_of_gain, rows_of_weight
@@ -423,4 +424,7 @@ def _updated(
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
     )
-    return replace(rule, objective=objective)
+    profile = ScoreProfile.of(
+        rule, problem.scores, weights=problem.sample_weight, predicted=judged.by_label.predicted
+    )
+    return replace(rule, objective=objective, profile=profile)
