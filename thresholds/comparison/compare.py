@@ -192,9 +192,7 @@ def _judged(
         differences = _differences(left_out, baseline, confidence)
 
     fitted_here = tuple(
-        name
-        for name, rule in rules.items()
-        if was_fitted_on(rule, problem, gold.positives, f"rule {name!r}")
+        name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
     )
     return Comparison(
         measures=tuple(measures),

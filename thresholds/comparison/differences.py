@@ -20,7 +20,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.fitting.odds import change_of_odds
-from thresholds.results import Result, Table, as_plain_values, counted, rows_of
+from thresholds.results import Result, Table, as_plain_values, counted, on_one_line, rows_of
 from thresholds.rule import ThresholdRule
 from thresholds.significance import rejected
 
@@ -128,7 +128,7 @@ class RuleDifference(Result):
         lines += [f"{name}: {old} -> {new}" for name, (old, new) in self.settings.items()]
         for word, names in (("new", self.new), ("lost", self.lost)):
             if names:
-                shown = [" ".join(name.split()) for name in names[:_NAMES_SHOWN]]
+                shown = [on_one_line(name) for name in names[:_NAMES_SHOWN]]
                 n_more = len(names) - len(shown)
                 more = f" and {n_more} more" if n_more else ""
                 lines.append(f"{word} labels: {', '.join(shown)}{more}")

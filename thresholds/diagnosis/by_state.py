@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.results import Table, counted
+from thresholds.results import Table, counted, on_one_line
 
 NOT_OVER = "restrained"  # the state that says nothing else of a label
 
@@ -41,6 +41,6 @@ def platypuses_in_brief(table: npt.NDArray[Any], meaning: str, k: int) -> str:
 
 def first_names(names: Collection[str], k: int) -> str:
     """List the first k names, and say how many more there are."""
-    shown = [" ".join(str(name).split()) for name in list(names)[:k]]
+    shown = [on_one_line(str(name)) for name in list(names)[:k]]
     n_others = len(names) - k
     return ", ".join(shown) + (f" and {counted(n_others, 'other')}" if n_others > 0 else "")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from thresholds.diagnosis.bars import most_positives
-from thresholds.results import counted
+from thresholds.results import counted, on_one_line
 
 MEANINGS = {
     "usable": "shown to be good enough",
@@ -31,7 +31,7 @@ TO_DO = {
 
 def sentence(row: Any, n_samples: int, *, is_backwards: bool, on_own_rows: bool) -> str:
     """Say what the verdict on a label means; `row` is one of `Verdicts.table`, one of `n_samples` was judged."""
-    name = " ".join(str(row["name"]).split())
+    name = on_one_line(str(row["name"]))
     verdict = str(row["verdict"])
     if verdict == "usable":
         on_new_rows = "; on rows that the rule was not fitted on, fewer" if on_own_rows else ""
