@@ -33,7 +33,7 @@ def platypuses_in_brief(table: npt.NDArray[Any], meaning: str, k: int) -> str:
     share = platypuses["predicted_positive"].sum() / max(table["predicted_positive"].sum(), 1)
     order = np.argsort(-platypuses["predicted_positive"], kind="stable")
     names = [
-        f"{row['name']} ({row['predicted_rate']:.1%} of the rows)" for row in platypuses[order]
+        f"{row['name']} (on {row['predicted_rate']:.1%} of the rows)" for row in platypuses[order]
     ]
     these = "1 platypus takes" if platypuses.size == 1 else f"{platypuses.size:,} platypuses take"
     return f"{these} {share:.1%} of all predictions ({meaning}): {first_names(names, k)}"
