@@ -253,7 +253,7 @@ def test_the_text_says_what_moved_and_what_it_reaches() -> None:
     assert lines[0].startswith(f"{found.n_moved} thresholds moved (")
     assert lines[0].endswith(f"{N_LABELS - found.n_moved} kept, 0 labels new, 0 lost")
     assert lines[1] == (
-        f"macro F1 on the new rows, out of fold: old thresholds {found.old:.4f}, fresh ones {found.fresh:.4f},"
+        f"macro F1 on the new rows: old thresholds {found.old:.4f}; out of fold, fresh ones {found.fresh:.4f},"
         f" updated {found.updated:.4f}"
     )
     assert len(lines) == 5 + found.n_moved

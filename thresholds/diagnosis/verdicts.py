@@ -100,11 +100,12 @@ class Verdicts(Result):
         on_own_rows = ""
         if self.on_own_rows:
             on_own_rows = " that the rule was fitted on, so that it will do worse on others"
+        f = f"F{self.beta:g}"
         return (
-            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}. Good enough is an"
-            f" F{self.beta:g} of at least {self.min_f:g} that is also, of the way from the F{self.beta:g} of marking every"
-            f" row up to 1, at least {self.min_skill:.0%}; of labels called usable, at most {self.alpha:.0%} are expected"
-            " to fall short"
+            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}."
+            f" Good enough is an {f} of at least {self.min_f:g} that is also, of the way from the {f} of"
+            f" marking every row up to 1, at least {self.min_skill:.0%}; of labels called usable, at"
+            f" most {self.alpha:.0%} are expected to fall short"
         )
 
     def _by_verdict(self) -> Table:

@@ -100,8 +100,8 @@ class RuleUpdate(Result):
         average = f"{self.rule.average} F{self.rule.beta:g}"
         lines = [
             f"{moved}, {kept:,} kept, {counted(n_new, 'label')} new, {len(self.lost):,} lost",
-            f"{average} on the new rows: old thresholds {self.old:.4f}; out of fold, fresh ones {self.fresh:.4f}, updated"
-            f" {self.updated:.4f}",
+            f"{average} on the new rows: old thresholds {self.old:.4f}; out of fold, fresh ones"
+            f" {self.fresh:.4f}, updated {self.updated:.4f}",
         ]
         names = {"new": tuple(self.table["name"][is_new].tolist()), "lost": self.lost}
         for word, labels in names.items():
