@@ -99,6 +99,12 @@ def test_figures_are_those_of_the_decisions_out_of_fold() -> None:
     assert found.updated == pytest.approx(thresholds.metrics.f1_score(truth, predicted, average="macro"), rel=1e-14)
     assert found.rule.out_of_fold is not None
     assert found.rule.out_of_fold.f == found.updated
+    by_label = found.rule.out_of_fold.by_label
+    assert by_label is not None
+    assert by_label.n_samples == len(truth)
+    assert by_label.tp == tuple((predicted & (truth > 0)).sum(axis=0))
+    assert by_label.predicted == tuple(predicted.sum(axis=0))
+    assert by_label.positives == tuple(truth.sum(axis=0))
     assert found.rule.objective == thresholds.metrics.f1_score(truth, found.rule.predict(scores), average="macro")
 
 

@@ -62,6 +62,7 @@ def compare(
     missing, label_names : as in `fit_empirical`; without `rules`, which have their own
     baseline : the name of the rule that the others are held against; None is the first; with `rules`
     confidence : of the intervals of differences between the rules that are given; None for no differences
+        They take about as long again as judging the rules.
 
     Returns
     -------

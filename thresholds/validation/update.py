@@ -30,7 +30,7 @@ from thresholds.fitting.options import FitArguments
 from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, on_one_line, rows_of
-from thresholds.rule import OutOfFold, ThresholdRule
+from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
 from thresholds.rule.score_profile import ScoreProfile
 from thresholds.significance import rejected
 from thresholds.validation.cross_fit import cross_fit
@@ -267,7 +267,7 @@ def update_rule(
     is_new = np.isnan(before)
     reached = counts.f(takes_fresh, fresh)
     return RuleUpdate(
-        rule=_updated(fresh, updated, problem, reached),
+        rule=_updated(fresh, updated, problem, reached, counts.sums(takes_fresh)),
         table=rows_of(
             {
                 "name": names_of(names, problem.n_labels),
@@ -404,9 +404,9 @@ def _rests_on_more(old: ThresholdRule, fresh: ThresholdRule) -> bool:
 
 
 def _updated(
-    fresh: ThresholdRule, thresholds: Floats, problem: Problem, out_of_fold: float
+    fresh: ThresholdRule, thresholds: Floats, problem: Problem, out_of_fold: float, sums: Floats
 ) -> ThresholdRule:
-    """Return the fresh rule with other thresholds, and what these reach."""
+    """Return the fresh rule with other thresholds, and what these reach; `sums` are counts out of fold."""
     known = fresh.out_of_fold
     assert known is not None, "cross-fitting gives it"
     assert fresh.made_by is not None, "fits say so"
@@ -416,7 +416,7 @@ def _updated(
         thresholds=thresholds,
         guard=_KEPT if fresh.guard is None and is_mixed else fresh.guard,
         guard_report=None,
-        out_of_fold=OutOfFold(out_of_fold, known.n_folds, known.how, known.random_state),
+        out_of_fold=replace(known, f=out_of_fold, by_label=_by_label(known, problem, sums)),
         made_by=replace(fresh.made_by, function="update_rule"),
     )
     judged = judge(rule, problem)
@@ -428,3 +428,11 @@ def _updated(
         rule, problem.scores, weights=problem.sample_weight, predicted=judged.by_label.predicted
     )
     return replace(rule, objective=objective, profile=profile)
+
+
+def _by_label(known: OutOfFold, problem: Problem, sums: Floats) -> LabelCounts | None:
+    """Return counts of the judged rows (3, n_labels) by label; None of weights, whose unit is another."""
+    if known.by_label is None or problem.sample_weight is not None:
+        return None
+    tp, predicted, positives = (tuple(count.tolist()) for count in sums.astype(np.int64))
+    return LabelCounts(known.by_label.n_samples, tp, predicted, positives)
