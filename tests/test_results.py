@@ -63,6 +63,12 @@ def _data() -> tuple[Any, Any]:
     return y_true, 1 / (1 + np.exp(2 - rng.normal(size=y_true.shape) - known * y_true))
 
 
+def _other_rows() -> tuple[Any, Any]:
+    """Most of them: rows that are not those of a fit of all."""
+    y_true, y_score = _data()
+    return y_true[1:], y_score[1:]
+
+
 @cache
 def _rule(guard: str | None = None) -> thresholds.ThresholdRule:
     return thresholds.fit_empirical(*_data(), guard=guard, label_names=NAMES)
@@ -102,7 +108,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "OutOfFold": lambda: thresholds.cross_fit(*_data(), cv=2, random_state=0).rule.out_of_fold,
     "Repair": lambda: _diagnosis().repair(_rule().replace(dict.fromkeys(NAMES, 0.0)), "cap"),
     "RuleDifference": _difference,
-    "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_data(), cv=2),
+    "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_other_rows(), cv=2),
     "Verdicts": lambda: _diagnosis().verdicts,
     "ScoreCheck": lambda: _rule().check(3 * _data()[1]),
 }

@@ -156,8 +156,8 @@ def n_more(n: int, k: int, thing: str = "") -> str:
 
 def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
     """Align cells in columns: those whose numbers are in `left` to the left, the others to the right."""
-    head = [tuple(map(_on_one_line, cells)) for cells in head]
-    body = [tuple(map(_on_one_line, cells)) for cells in body]
+    head = [tuple(map(on_one_line, cells)) for cells in head]
+    body = [tuple(map(on_one_line, cells)) for cells in body]
     widths = [max(len(cell) for cell in column) for column in zip(*head, *body, strict=True)]
 
     def line(cells: tuple[str, ...]) -> str:
@@ -169,7 +169,7 @@ def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
     )
 
 
-def _on_one_line(cell: str) -> str:
+def on_one_line(cell: str) -> str:
     """Turn white space into spaces, and what a terminal would obey into escapes."""
     text = " ".join(cell.split())
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -225,5 +225,5 @@ def as_frame(rows: Any) -> Any:
 
 def _row(cells: tuple[str, ...], tag: str) -> str:
     """Return one row, escaped as text and as HTML."""
-    shown = "".join(f"<{tag}>{escape(_on_one_line(cell))}</{tag}>" for cell in cells)
+    shown = "".join(f"<{tag}>{escape(on_one_line(cell))}</{tag}>" for cell in cells)
     return f"<tr>{shown}</tr>"

@@ -984,7 +984,7 @@ def test_fit_names_the_platypuses_it_has_made(tmp_path: Path, capsys: pytest.Cap
     assert n >= 3
     assert platypuses.startswith(f"{n} platypuses take {share:.1%} of all predictions (over-predicted, and the scores")
     worst = np.flatnonzero(found.platypus)[np.argmax(predicted[found.platypus])]
-    assert f"): label {worst} ({predicted[worst] / 800:.1%} of the rows), label" in platypuses
+    assert f"): label {worst} (on {predicted[worst] / 800:.1%} of the rows), label" in platypuses
     assert platypuses.count("of the rows") == 3
 
 
@@ -1007,7 +1007,7 @@ def test_a_fit_without_labels_says_what_the_model_believes(tmp_path: Path, capsy
     said = capsys.readouterr().out.splitlines()[-2]
     assert said == (
         "1 platypus takes 90.9% of all predictions (over-predicted, by the model's own belief):"
-        " yak (100.0% of the rows)"
+        " yak (on 100.0% of the rows)"
     )
 
 

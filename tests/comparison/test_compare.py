@@ -56,6 +56,10 @@ def test_rules_fitted_on_the_judged_rows_are_named() -> None:
     others = thresholds.compare({"elsewhere": elsewhere}, TRUTH[judge], SCORES[judge])
     assert others.fitted_here == ()
     assert "the figures of a rule that was fitted on any of them are too high" in str(others)
+    weights = np.random.default_rng(0).random(len(judge))
+    weighted = thresholds.fit_empirical(TRUTH[judge], SCORES[judge], sample_weight=weights)
+    found = thresholds.compare({"weighted": weighted}, TRUTH[judge], SCORES[judge], sample_weight=weights)
+    assert found.fitted_here == ("weighted",)
 
 
 def test_what_is_for_rules_that_are_fitted_is_refused_with_others() -> None:

@@ -22,10 +22,10 @@ from thresholds.metrics.counts import ConfusionCounts
 Array = NDArray[np.generic]
 inf, nan = math.inf, math.nan
 
-KNOWN = {"p_informative": 1e-9, "p_uninformative": 1.0, "p_backwards": 1.0}
-UNKNOWN = {"p_informative": 0.9, "p_uninformative": 1e-9, "p_backwards": 0.8}
-BACKWARDS = {"p_informative": 1.0, "p_uninformative": 1e-9, "p_backwards": 1e-9}
-UNTESTED = {"p_informative": nan, "p_uninformative": nan, "p_backwards": nan}
+KNOWN = {"p_informative": 1e-9, "p_uninformative": 1.0, "p_backwards": 1.0, "auroc": 0.9}
+UNKNOWN = {"p_informative": 0.9, "p_uninformative": 1e-9, "p_backwards": 0.8, "auroc": 0.51}
+BACKWARDS = {"p_informative": 1.0, "p_uninformative": 1e-9, "p_backwards": 1e-9, "auroc": 0.08}
+UNTESTED = {"p_informative": nan, "p_uninformative": nan, "p_backwards": nan, "auroc": nan}
 
 # True positives, predictions, positives; true positives and predictions at the highest scores; and what these show.
 CASES: dict[str, tuple[tuple[int, ...], dict[str, float]]] = {
@@ -54,7 +54,6 @@ def verdicts(cases: list[tuple[tuple[int, ...], dict[str, float]]], n: int = 100
     shown = {name: np.array([evidence[name] for _, evidence in cases]) for name in KNOWN}
     nothing = np.zeros(len(cases))
     evidence = Evidence(
-        auroc=nothing,
         **shown,
         best_f=nothing,
         cap_score=nothing,
@@ -259,40 +258,36 @@ def test_sentences() -> None:
     assert said == {
         "usable": "Of 100 rows marked X, probably between 82 and 95 truly are; of 100 rows that truly are X,"
         " probably between 82 and 95 are marked.",
-        "weak": "Of 100 rows marked X, probably between 13 and 29 truly are, and of 100 rows that truly are"
-        " X, probably between 16 and 36 are marked: too many mistakes to rely on it unchecked.",
+        "weak": "Of 100 rows marked X, probably between 13 and 29 truly are, and of 100 rows that truly are X,"
+        " probably between 16 and 36 are marked: too many mistakes to rely on it unchecked.",
         "weak, never marked": "No row is marked X, though 40 should be.",
         "weak, never true": "200 rows are marked X, and none truly is; of 100 such rows, probably between 0 and"
-        " 2 truly"
-        " are.",
+        " 2 truly are.",
         "unproven": "On the border of good enough: of 100 rows that truly are X, 52 are marked; of 100 rows"
         " marked so, 52 truly are; even 1,000 rows that truly are X may not settle it.",
-        "unproven, few": "Too early to say: of 2 rows that truly are X, 1 is marked; of 3 rows marked so, 1 truly is;"
-        " with about 100 rows that truly are X, among others as here, it would probably prove not"
-        " good enough.",
-        "unproven, never marked": "Too early to say: of 3 rows that truly are X, 0 are marked; with about 9"
-        " rows that truly are"
-        " X, among others as here, it would probably prove not good enough.",
+        "unproven, few": "Too early to say: of 2 rows that truly are X, 1 is marked; of 3 rows marked so, 1"
+        " truly is; if this goes on, it would take about 100 rows that truly are X, in all, to show that it is"
+        " not good enough.",
+        "unproven, never marked": "Too early to say: of 3 rows that truly are X, 0 are marked; if this goes on,"
+        " it would take about 9 rows that truly are X, in all, to show that it is not good enough.",
         "unproven, never true": "Too early to say: no row here truly is X, and 3 are marked so; it takes at"
-        " least 3 rows that"
-        " truly are X.",
+        " least 3 rows that truly are X.",
         "unproven, nothing": "Too early to say: no row here truly is X; it takes at least 3 rows that truly are X.",
         "unproven, always true": "Too early to say: all rows here truly are X, and some that are not are needed.",
         "missed": "Of 40 rows that truly are X, 2 are marked; of the 40 rows that score highest for X, 35 truly"
         " are, so that a new threshold would do better.",
         "missed, too often": "Of 900 rows marked X, 60 truly are; of the 100 rows that score highest for X, 85"
-        " truly are,"
-        " so that a new threshold would do better.",
-        "useless": "Of 100 rows marked X, probably between 2 and 13 truly are, and of 100 rows taken blindly,"
-        " about 5 would be: the scores hardly tell which rows truly are X.",
-        "useless, never marked": "No row is marked X; the scores hardly tell which rows truly are X.",
-        "useless, backwards": "Of 100 rows marked X, probably between 2 and 13 truly are, and of 100 rows taken"
-        " blindly,"
-        " about 5 would be: rows that truly are X have lower scores than others, and should have"
-        " higher ones.",
-        "useless, on nearly all rows": "Of 100 rows marked X, probably between 37 and 44 truly are, and of 100"
-        " rows taken blindly,"
-        " about 40 would be: the scores hardly tell which rows truly are X.",
+        " truly are, so that a new threshold would do better.",
+        "useless": "Of 100 rows marked X, probably between 2 and 13 truly are; of two rows, only one of which"
+        " truly is X, that one scores higher in about 51 of 100 cases, and by chance it would in 50.",
+        "useless, never marked": "No row is marked X; of two rows, only one of which truly is X, that one scores"
+        " higher in about 51 of 100 cases, and by chance it would in 50.",
+        "useless, backwards": "Of 100 rows marked X, probably between 2 and 13 truly are; of two rows, only one"
+        " of which truly is X, that one scores higher in about 8 of 100 cases, and by chance it would in 50: the"
+        " scores seem turned round.",
+        "useless, on nearly all rows": "Of 100 rows marked X, probably between 37 and 44 truly are; of two rows,"
+        " only one of which truly is X, that one scores higher in about 51 of 100 cases, and by chance it would"
+        " in 50.",
     }
 
 
@@ -329,12 +324,12 @@ def test_the_summary_says_what_to_do() -> None:
     assert found.counts == {name: int((found.verdict == name).sum()) for name in VERDICTS}
     lines = found.to_text(0).splitlines()
     assert lines[0].startswith(
-        f"{len(CASES)} labels judged on 1,000 rows. Good enough is an F1 of at least 0.5, and at least 25%"
+        f"{len(CASES)} labels judged on 1,000 rows. Good enough is an F1 of at least 0.5 that is also,"
     )
     assert [line.split()[0] for line in lines[4:]] == [
         name for name in VERDICTS if found.counts[name] or name == "usable"
     ]
-    assert "get more rows whose truth is known" in lines[4 + 2]
+    assert "have its marks checked; its sentence says" in lines[4 + 2]
     assert sum(found.counts.values()) == len(CASES)
     assert found.in_brief().startswith(f"{len(CASES)} labels: {found.counts['usable']} usable, ")
 

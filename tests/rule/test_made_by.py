@@ -92,6 +92,7 @@ def test_labels_in_another_order_were_made_alike() -> None:
         ("rows", 3, "rows is 3, expected text"),
         ("logits", None, "logits is None, expected True or False"),
         ("date", "31 March", "date is '31 March', expected a day such as '2026-03-31'"),
+        ("date", "2026-02-30", "date is '2026-02-30', expected a day such as '2026-03-31'"),
         ("options", ["guard"], r"options is \['guard'\], expected options by name"),
         ("options", {"guard": None}, "the option 'guard' is None, expected"),
         ("surprise", 1, "the field 'surprise' is unknown"),

@@ -52,6 +52,15 @@ def test_the_updated_rule_says_what_made_it() -> None:
     assert found.rule.made_by.function == "update_rule"
 
 
+def test_the_updated_rule_watches_for_what_its_own_thresholds_predict() -> None:
+    old = cross_fit(*week(0, n=300), guard=None, label_names=NAMES).rule
+    truth, scores = week(1, n=300)
+    rule = update_rule(old, truth, scores).rule
+    assert not np.array_equal(rule.thresholds, cross_fit(truth, scores, guard=None).rule.thresholds)
+    np.testing.assert_array_equal(rule.profile.predicted, rule.predict(scores).sum(axis=0))
+    assert rule.check(scores).ok
+
+
 @pytest.mark.parametrize("old", [OLD, without_odds(OLD)])
 def test_labels_whose_scores_have_moved_move(old: ThresholdRule) -> None:
     found = update_rule(old, *week(1, shift=2.0))
@@ -90,6 +99,12 @@ def test_figures_are_those_of_the_decisions_out_of_fold() -> None:
     assert found.updated == pytest.approx(thresholds.metrics.f1_score(truth, predicted, average="macro"), rel=1e-14)
     assert found.rule.out_of_fold is not None
     assert found.rule.out_of_fold.f == found.updated
+    by_label = found.rule.out_of_fold.by_label
+    assert by_label is not None
+    assert by_label.n_samples == len(truth)
+    assert by_label.tp == tuple((predicted & (truth > 0)).sum(axis=0))
+    assert by_label.predicted == tuple(predicted.sum(axis=0))
+    assert by_label.positives == tuple(truth.sum(axis=0))
     assert found.rule.objective == thresholds.metrics.f1_score(truth, found.rule.predict(scores), average="macro")
 
 
@@ -166,7 +181,7 @@ def test_sparse_scores_weights_and_groups() -> None:
     truth = rng.random((400, 6)) < 0.3
     stored = rng.random(truth.shape) < 0.7
     scores = np.where(stored, 1 + 2 * truth + rng.random(truth.shape), 0.0)
-    old = cross_fit(truth, scores, keep_sparse=True).rule.replace({0: 9.0})
+    old = cross_fit(truth[:399], scores[:399], keep_sparse=True).rule.replace({0: 9.0})
     dense = update_rule(old, truth, scores)
     held = update_rule(old, sparse.csr_array(truth), sparse.csr_array(scores))
     assert dense.table["reason"][0] == held.table["reason"][0] == "F"
@@ -244,7 +259,7 @@ def test_the_text_says_what_moved_and_what_it_reaches() -> None:
     assert lines[0].startswith(f"{found.n_moved} thresholds moved (")
     assert lines[0].endswith(f"{N_LABELS - found.n_moved} kept, 0 labels new, 0 lost")
     assert lines[1] == (
-        f"macro F1 on the new rows, out of fold: old thresholds {found.old:.4f}, fresh ones {found.fresh:.4f},"
+        f"macro F1 on the new rows: old thresholds {found.old:.4f}; out of fold, fresh ones {found.fresh:.4f},"
         f" updated {found.updated:.4f}"
     )
     assert len(lines) == 5 + found.n_moved
@@ -277,3 +292,27 @@ def test_the_command_line_updates_a_saved_rule(tmp_path: Path, capsys: pytest.Ca
         assert cli.main(["update", old, scores, "-o", read]) == 1
         assert "which is read, expected another output" in capsys.readouterr().err
     assert str(thresholds.load_rule(old)) == str(OLD)
+
+
+@pytest.mark.parametrize("weights", [None, np.full(800, 2.5), np.random.default_rng(0).random(800)])
+def test_the_rows_of_the_old_fit_are_refused(weights: np.ndarray | None) -> None:
+    # The old rule would be shown with what it reaches in the sample, and so would the update.
+    truth, scores = week(0)
+    old = cross_fit(truth, scores, label_names=NAMES, sample_weight=weights).rule
+    turned = np.arange(N_LABELS)[::-1]
+    for order in (np.arange(N_LABELS), turned):
+        with pytest.raises(InputError, match="are the rows that old was fitted on, expected others"):
+            update_rule(
+                old,
+                truth[:, order],
+                scores[:, order],
+                label_names=[NAMES[j] for j in order],
+                sample_weight=weights,
+            )
+
+
+def test_names_take_one_line_and_are_shown_as_they_are_written() -> None:
+    truth, scores = week(1)
+    old = replace(OLD, label_names=("lost\nlabel", *NAMES[1:]))
+    found = str(update_rule(old, truth, scores, label_names=["\x1b[31mred", *NAMES[1:]])).splitlines()
+    assert found[2:4] == ["new labels: \\x1b[31mred", "lost labels: lost label"]

@@ -3,10 +3,11 @@
 Two samples of one distribution move all thresholds. A threshold that moved is *news* if the odds that its label is true
 have changed where it lies, by the curves that two rules keep of their rows (`change_of_odds` in `fitting/odds.py`),
 with a false discovery rate of `alpha` over all labels that moved (Benjamini & Hochberg 1995). The rest is *noise*: the
-rows of both fits cannot tell.
+rows of both fits cannot tell. Of rules that were fitted with other settings nobody can say that, as thresholds move for
+these, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.fitting.odds import change_of_odds
-from thresholds.results import Result, Table, as_plain_values, counted, rows_of
+from thresholds.results import Result, Table, as_plain_values, counted, on_one_line, rows_of
 from thresholds.rule import ThresholdRule
 from thresholds.significance import rejected
 
@@ -35,6 +36,7 @@ _SETTINGS = (
 )
 NEWS = "news"
 NOISE = "noise"
+SETTINGS = "settings"
 UNKNOWN = "unknown"
 
 _NAMES_SHOWN = 5  # of new labels, and of lost ones
@@ -48,7 +50,8 @@ class RuleDifference(Result):
     ----------
     table : structured array, one row for each label of both rules, in the order of the new rule
         name, old_position, new_position, old_threshold, new_threshold, moved (whether these differ); verdict ("news",
-        "noise", "unknown" where a rule knows no odds, "" where nothing moved), p_value of its test and odds_ratio (odds
+        "noise", "settings" in place of "noise" where settings of the fits differ, "unknown" where a rule knows no odds,
+        "" where nothing moved), p_value of its test and odds_ratio (odds
         that the label is true by the rows of the new rule, over those by the old one's, at the same score; NaN where
         unknown); with scores also predicted_before, predicted_after (rows that each rule predicts) and rows_changed
         (rows decided differently).
@@ -125,7 +128,7 @@ class RuleDifference(Result):
         lines += [f"{name}: {old} -> {new}" for name, (old, new) in self.settings.items()]
         for word, names in (("new", self.new), ("lost", self.lost)):
             if names:
-                shown = [" ".join(name.split()) for name in names[:_NAMES_SHOWN]]
+                shown = [on_one_line(name) for name in names[:_NAMES_SHOWN]]
                 n_more = len(names) - len(shown)
                 more = f" and {n_more} more" if n_more else ""
                 lines.append(f"{word} labels: {', '.join(shown)}{more}")
@@ -144,17 +147,27 @@ class RuleDifference(Result):
             ]
         lines = [
             "news: at the same score the label is now true more or less often, by more than chance (false discovery"
-            f" rate {100 * self.alpha:g} %); noise: the rows of both fits cannot tell"
+            f" rate {100 * self.alpha:g} %)"
         ]
-        if set(self.settings) - {"n_samples"}:
-            lines.append("settings differ: thresholds move for that, too, whatever the rows say")
+        if self._settings_differ:
+            lines.append(
+                "settings: no news, but the rules were fitted with other settings, for which thresholds move, too"
+            )
+        else:
+            lines.append("noise: the rows of both fits cannot tell why")
         return lines
+
+    @property
+    def _settings_differ(self) -> bool:
+        """Whether the rules were fitted with other settings."""
+        return _settings_differ(self.settings)
 
     def _summary(self) -> str:
         """Say how much changed, in one line."""
         moved = f"{counted(self._n_moved, 'threshold')} moved"
         if self._n_moved and self.n_news is not None:
-            moved += f" ({self.n_news:,} news, {self._n_moved - self.n_news:,} noise)"
+            rest = SETTINGS if self._settings_differ else NOISE
+            moved += f" ({self.n_news:,} news, {self._n_moved - self.n_news:,} {rest})"
         summary = (
             f"{counted(self.table.size, 'label')} in both rules: {moved},"
             f" {counted(len(self.new), 'label')} new, {len(self.lost):,} lost"
@@ -175,7 +188,7 @@ class RuleDifference(Result):
         columns = [("", "label"), ("old", "threshold"), ("new", "threshold")]
         is_known = self.n_news is not None
         if is_known:
-            columns.insert(1, ("noise", "or news"))
+            columns.insert(1, ("", "reason"))
             columns.append(("odds at", "that score"))
         has_scores = self.n_samples is not None
         if has_scores:
@@ -266,6 +279,7 @@ new labels, 1 row decided differently
 
     old_thresholds = old.thresholds[at_old]
     new_thresholds = new.thresholds[at_new]
+    settings = _changed_settings(old, new)
     columns = {
         "name": np.array([names[j] for j in at_new], str),
         "old_position": at_old,
@@ -273,13 +287,13 @@ new labels, 1 row decided differently
         "old_threshold": old_thresholds,
         "new_threshold": new_thresholds,
         "moved": old_thresholds != new_thresholds,
-        **_news(old, new, at_old, at_new, alpha),
+        **_news(old, new, at_old, at_new, alpha, SETTINGS if _settings_differ(settings) else NOISE),
     }
     difference = RuleDifference(
         table=rows_of(columns),
         new=tuple(names[j] for j in new_alone),
         lost=tuple(_names(old)[j] for j in old_alone),
-        settings=_changed_settings(old, new),
+        settings=settings,
         alpha=alpha,
     )
     if y_score is None:
@@ -310,12 +324,22 @@ class _Decided(NamedTuple):
     rows_changed: int
 
 
+def _settings_differ(changed: Mapping[str, tuple[Any, Any]]) -> bool:
+    """Whether settings differ for which thresholds move; the number of rows is none."""
+    return bool(set(changed) - {"n_samples"})
+
+
 def _news(
-    old: ThresholdRule, new: ThresholdRule, at_old: Ints, at_new: Ints, alpha: float
+    old: ThresholdRule,
+    new: ThresholdRule,
+    at_old: Ints,
+    at_new: Ints,
+    alpha: float,
+    rest: str,
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return verdict, p-value and odds ratio of each label of both rules."""
+    """Return verdict, p-value and odds ratio of each label of both rules; moves that are no news are called `rest`."""
     moved = old.thresholds[at_old] != new.thresholds[at_new]  # (n_common,)
-    verdict = np.where(moved, UNKNOWN, "")
+    verdict = np.array(["", UNKNOWN, SETTINGS])[moved.astype(np.int64)]  # wide enough for all words
     p = np.full(moved.size, np.nan)
     ratio = np.full(moved.size, np.nan)
     if old.odds is not None and new.odds is not None and old.odds.of_shares == new.odds.of_shares:
@@ -327,7 +351,7 @@ def _news(
         )
         p[moved] = change.p_value[moved]
         ratio[moved] = change.ratio[moved]
-        verdict[moved] = np.where(rejected(p, alpha), NEWS, NOISE)[moved]
+        verdict[moved] = np.where(rejected(p, alpha), NEWS, rest)[moved]
     return {"verdict": verdict, "p_value": p, "odds_ratio": ratio}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds.results import Table, counted
+from thresholds.results import Table, counted, on_one_line
 
 NOT_OVER = "restrained"  # the state that says nothing else of a label
 
@@ -33,7 +33,7 @@ def platypuses_in_brief(table: npt.NDArray[Any], meaning: str, k: int) -> str:
     share = platypuses["predicted_positive"].sum() / max(table["predicted_positive"].sum(), 1)
     order = np.argsort(-platypuses["predicted_positive"], kind="stable")
     names = [
-        f"{row['name']} ({row['predicted_rate']:.1%} of the rows)" for row in platypuses[order]
+        f"{row['name']} (on {row['predicted_rate']:.1%} of the rows)" for row in platypuses[order]
     ]
     these = "1 platypus takes" if platypuses.size == 1 else f"{platypuses.size:,} platypuses take"
     return f"{these} {share:.1%} of all predictions ({meaning}): {first_names(names, k)}"
@@ -41,6 +41,6 @@ def platypuses_in_brief(table: npt.NDArray[Any], meaning: str, k: int) -> str:
 
 def first_names(names: Collection[str], k: int) -> str:
     """List the first k names, and say how many more there are."""
-    shown = [" ".join(str(name).split()) for name in list(names)[:k]]
+    shown = [on_one_line(str(name)) for name in list(names)[:k]]
     n_others = len(names) - k
     return ", ".join(shown) + (f" and {counted(n_others, 'other')}" if n_others > 0 else "")

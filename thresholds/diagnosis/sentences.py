@@ -11,27 +11,27 @@ from typing import Any
 import numpy as np
 
 from thresholds.diagnosis.bars import most_positives
-from thresholds.results import counted
+from thresholds.results import counted, on_one_line
 
 MEANINGS = {
     "usable": "shown to be good enough",
     "weak": "shown not to be good enough",
     "unproven": "too early to say",
     "missed": "the scores know it, and the rule does not use them",
-    "useless": "the scores are shown to know little of it",
+    "useless": "the scores are shown to know little of it, or are turned round",
 }
 TO_DO = {
     "usable": "use it, and expect the mistakes that its sentence names",
     "weak": "have its marks checked, or look for better scores",
-    "unproven": "get more rows whose truth is known; until then, have its marks checked",
+    "unproven": "have its marks checked; its sentence says whether more rows would help",
     "missed": "fit its threshold anew, or choose another rule",
     "useless": "do not mark it; check where its scores and its truth come from",
 }
 
 
-def sentence(row: Any, n_samples: int, *, is_backwards: bool, on_own_rows: bool) -> str:
-    """Say what the verdict on a label means; `row` is one of `Verdicts.table`, one of `n_samples` was judged."""
-    name = " ".join(str(row["name"]).split())
+def sentence(row: Any, *, is_backwards: bool, on_own_rows: bool) -> str:
+    """Say what the verdict on a label means; `row` is one of `Verdicts.table`."""
+    name = on_one_line(str(row["name"]))
     verdict = str(row["verdict"])
     if verdict == "usable":
         on_new_rows = "; on rows that the rule was not fitted on, fewer" if on_own_rows else ""
@@ -39,7 +39,7 @@ def sentence(row: Any, n_samples: int, *, is_backwards: bool, on_own_rows: bool)
     if verdict == "weak":
         return f"{_of_weak(row, name)}."
     if verdict == "useless":
-        return f"{_of_useless(row, name, n_samples, is_backwards)}."
+        return f"{_of_useless(row, name, is_backwards)}."
     if verdict == "missed":
         return f"{_of_missed(row, name)}."
     return f"{_of_unproven(row, name)}."
@@ -58,17 +58,13 @@ def _of_weak(row: Any, name: str) -> str:
     )
 
 
-def _of_useless(row: Any, name: str, n_samples: int, is_backwards: bool) -> str:
-    """Say that the scores are at fault, and how many would be right without them."""
-    if is_backwards:
-        why = (
-            f"rows that truly are {name} have lower scores than others, and should have higher ones"
-        )
-    else:
-        why = f"the scores hardly tell which rows truly are {name}"
-    if row["predicted_positive"] == 0:
-        return f"No row is marked {name}; {why}"
-    return f"{_right(row, name)}, and of 100 rows taken blindly, {_of_100(row, n_samples)}: {why}"
+def _of_useless(row: Any, name: str, is_backwards: bool) -> str:
+    """Say that the scores are at fault: AUROC as a share of pairs that they rank rightly."""
+    marked = _right(row, name) if row["predicted_positive"] else f"No row is marked {name}"
+    cases = f"about {100 * row['auroc']:.0f} of 100 cases, and by chance it would in 50"
+    pairs = f"of two rows, only one of which truly is {name}, that one scores higher in {cases}"
+    turned = ": the scores seem turned round" if is_backwards else ""
+    return f"{marked}; {pairs}{turned}"
 
 
 def _of_missed(row: Any, name: str) -> str:
@@ -105,8 +101,8 @@ def _of_unproven(row: Any, name: str) -> str:
         most = f"{most_positives(positives):,.0f} rows that truly are {name}"
         return f"On the border of good enough: {seen}; even {most} may not settle it"
     outcome = "good enough" if row["f"] > row["bar"] else "not good enough"
-    enough = f"with about {needed:,.0f} rows that truly are {name}, among others as here"
-    return f"Too early to say: {seen}; {enough}, it would probably prove {outcome}"
+    enough = f"about {needed:,.0f} rows that truly are {name}, in all"
+    return f"Too early to say: {seen}; if this goes on, it would take {enough}, to show that it is {outcome}"
 
 
 def _right(row: Any, name: str) -> str:
@@ -119,14 +115,6 @@ def _found(row: Any, name: str) -> str:
     """Say how many of those that are true are marked."""
     bounds = _between(row["recall_low"], row["recall_high"])
     return f"of 100 rows that truly are {name}, probably {bounds} are marked"
-
-
-def _of_100(row: Any, n_samples: int) -> str:
-    """Say how many of 100 rows are true, whatever is marked."""
-    share = 100 * row["n_positives"] / n_samples
-    if share < 1:
-        return "less than 1 would be"
-    return f"about {share:.0f} would be"
 
 
 def _rows_that_are(number: int, name: str) -> str:

@@ -180,7 +180,7 @@ def diagnose(
 def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
     """Hold what a rule predicts against the evidence on the same rows."""
     counts = judge(rule, problem).by_label
-    on_own_rows = was_fitted_on(rule, problem, counts.positives)
+    on_own_rows = was_fitted_on(rule, problem)
     return conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=on_own_rows)
 
 

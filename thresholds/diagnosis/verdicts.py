@@ -44,7 +44,7 @@ class Verdicts(Result):
         asks for), p_usable and p_weak (of the tests of F against the bar), top_predicted, top_tp and top_f (what the
         cut reaches that marks as many rows as are positive), p_missed, positives_needed (how many would be enough for
         a verdict on an "unproven" label, inf if not even 1,000, or 10 times as many as here; NaN for the others),
-        sentence. 0/0 is NaN; bounds of it are 0 and 1.
+        auroc, sentence. 0/0 is NaN; bounds of it are 0 and 1.
     alpha, min_f, min_skill, min_auroc : as asked for; bounds have the confidence 1 - alpha, each for itself
     beta : of the F
     n_samples : rows judged on
@@ -100,10 +100,12 @@ class Verdicts(Result):
         on_own_rows = ""
         if self.on_own_rows:
             on_own_rows = " that the rule was fitted on, so that it will do worse on others"
+        f = f"F{self.beta:g}"
         return (
-            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}. Good enough is an"
-            f" F{self.beta:g} of at least {self.min_f:g}, and at least {self.min_skill:.0%} of the way from that of"
-            f" marking every row to 1 (false discovery rate {self.alpha:g})"
+            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}."
+            f" Good enough is an {f} of at least {self.min_f:g} that is also, of the way from the {f} of"
+            f" marking every row up to 1, at least {self.min_skill:.0%}; of labels called usable, at"
+            f" most {self.alpha:.0%} are expected to fall short"
         )
 
     def _by_verdict(self) -> Table:
@@ -213,12 +215,13 @@ def verdicts_of(
         "top_tp": evidence.top_tp,
         "top_f": f_of_counts(*top, beta, np.nan),
         "p_missed": p_of_top,
+        "auroc": evidence.auroc,
         "positives_needed": np.where(verdict == "unproven", needed, np.nan),
     }
     rows = rows_of(columns)
     columns["sentence"] = np.array(
         [
-            sentence(rows[j], n_samples, is_backwards=backwards[j], on_own_rows=on_own_rows)
+            sentence(rows[j], is_backwards=backwards[j], on_own_rows=on_own_rows)
             for j in range(rows.size)
         ]
     )

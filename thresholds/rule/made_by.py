@@ -1,5 +1,6 @@
 """What made a rule: the function, its options and, on the command line, what was read and when."""
 
+import datetime
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -39,7 +40,7 @@ class MadeBy:
             if getattr(self, name) is not None:
                 _checks.text(getattr(self, name), name)
         _checks.option(self.logits, "logits", (True, False))
-        if self.date is not None and not _DAY.fullmatch(self.date):
+        if self.date is not None and not _is_day(self.date):
             raise InputError(f"date is {shown(self.date)}, expected a day such as '2026-03-31'")
         if not isinstance(self.options, Mapping):
             raise InputError(f"options is {shown(self.options)}, expected options by name")
@@ -80,3 +81,12 @@ class MadeBy:
     def __repr__(self) -> str:
         """Return the fields in brief."""
         return in_brief(self)
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text is a day of the calendar, as 2026-03-31."""
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return _DAY.fullmatch(text) is not None

@@ -66,8 +66,8 @@ _ALPHA = 0.01
 _KINDS_OF_TESTS = 5
 _QUICK_CELLS = 2**16  # that `predict` looks at
 _TO_DO = {
-    GRAVE: "Do not use the decisions until each grave change is put right or explained.",
-    NOTE: "A note may be harmless or intended: see whether it matters to you.",
+    GRAVE: "Do not use the decisions until each grave change is put right, or you know that it does no harm.",
+    NOTE: "A note may be harmless or intended: look at the labels that it names.",
 }
 
 

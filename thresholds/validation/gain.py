@@ -53,11 +53,14 @@ class BothCounts(NamedTuple):
             counts.dropped[:] -= np.where(of_fold > before, more, 0.0)
         return counts
 
+    def sums(self, takes_fresh: Booleans) -> Floats:
+        """Return the counts of fresh thresholds of some labels and old ones of the others: (3, n_labels)."""
+        return np.where(takes_fresh, self.fresh, self.old)
+
     def f(self, takes_fresh: Booleans, rule: ThresholdRule) -> float:
         """Return the average F of fresh thresholds of some labels and old ones of the others."""
         assert rule.average is not None, "fits have one"
-        sums = np.where(takes_fresh, self.fresh, self.old)  # (3, n_labels)
-        counts = ConfusionCounts(sums, float("inf"))
+        counts = ConfusionCounts(self.sums(takes_fresh), float("inf"))
         return average_of(f_score(rule.beta), counts, rule.average, rule.zero_division)
 
 

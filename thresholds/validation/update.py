@@ -24,12 +24,14 @@ from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.data.problem import Problem
+from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_of_odds
 from thresholds.fitting.options import FitArguments
 from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
-from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
-from thresholds.rule import OutOfFold, ThresholdRule
+from thresholds.results import Result, Table, counted, n_more, names_of, on_one_line, rows_of
+from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
+from thresholds.rule.score_profile import ScoreProfile
 from thresholds.significance import rejected
 from thresholds.validation.cross_fit import cross_fit
 from thresholds.validation.gain import BothCounts, p_of_gain, rows_of_weight
@@ -98,8 +100,8 @@ class RuleUpdate(Result):
         average = f"{self.rule.average} F{self.rule.beta:g}"
         lines = [
             f"{moved}, {kept:,} kept, {counted(n_new, 'label')} new, {len(self.lost):,} lost",
-            f"{average} on the new rows, out of fold: old thresholds {self.old:.4f}, fresh ones {self.fresh:.4f},"
-            f" updated {self.updated:.4f}",
+            f"{average} on the new rows: old thresholds {self.old:.4f}; out of fold, fresh ones"
+            f" {self.fresh:.4f}, updated {self.updated:.4f}",
         ]
         names = {"new": tuple(self.table["name"][is_new].tolist()), "lost": self.lost}
         for word, labels in names.items():
@@ -109,7 +111,8 @@ class RuleUpdate(Result):
                     if len(labels) > _NAMES_SHOWN
                     else ""
                 )
-                lines.append(f"{word} labels: {', '.join(labels[:_NAMES_SHOWN])}{more}")
+                shown = ", ".join(on_one_line(label) for label in labels[:_NAMES_SHOWN])
+                lines.append(f"{word} labels: {shown}{more}")
         yield "\n".join(lines)
         if k and self.n_moved:
             yield self._moved_labels(k)
@@ -133,8 +136,8 @@ class RuleUpdate(Result):
 
 
 _REASONS = {
-    "F": "with more F",
-    "odds": "with other odds",
+    "F": "as that reaches more F",
+    "odds": "as the label is true more or less often at that score",
     "rows": "as there are so many more rows",
 }
 
@@ -186,7 +189,7 @@ def update_rule(
     ------
     InputError
         As `cross_fit`; for a rule that was not fitted on labels, has one threshold for all, or has a guard whose
-        options its file names but does not keep.
+        options its file names but does not keep; for the very rows that it was fitted on.
 
     References
     ----------
@@ -232,6 +235,7 @@ def update_rule(
         y_true, y_score, sample_weight=sample_weight, missing=old.missing, label_names=names
     )
     common = _matched(old, problem)
+    _refuse_own_rows(old, problem, common)
     if names is None and old.label_names is not None:
         names = old.label_names
 
@@ -263,7 +267,7 @@ def update_rule(
     is_new = np.isnan(before)
     reached = counts.f(takes_fresh, fresh)
     return RuleUpdate(
-        rule=_updated(fresh, updated, problem, reached),
+        rule=_updated(fresh, updated, problem, reached, counts.sums(takes_fresh)),
         table=rows_of(
             {
                 "name": names_of(names, problem.n_labels),
@@ -347,6 +351,16 @@ def _matched(old: ThresholdRule, problem: Problem) -> _Common:
     return _Common(np.array(in_new), np.array([place[names[j]] for j in in_new]), lost)
 
 
+def _refuse_own_rows(old: ThresholdRule, problem: Problem, common: _Common) -> None:
+    """Refuse the rows that the old rule was fitted on, on which what it reaches is no measure of its thresholds."""
+    if common.lost or common.in_new.size < problem.n_labels:
+        return
+    if was_fitted_on(old, problem, "old"):
+        raise InputError(
+            "y_score and y_true are the rows that old was fitted on, expected others: those of its own fit flatter it"
+        )
+
+
 def _reasons(
     old: ThresholdRule, fresh: ThresholdRule, common: _Common, p_gain: Floats, alpha: float
 ) -> tuple[Floats, npt.NDArray[np.str_]]:
@@ -390,9 +404,9 @@ def _rests_on_more(old: ThresholdRule, fresh: ThresholdRule) -> bool:
 
 
 def _updated(
-    fresh: ThresholdRule, thresholds: Floats, problem: Problem, out_of_fold: float
+    fresh: ThresholdRule, thresholds: Floats, problem: Problem, out_of_fold: float, sums: Floats
 ) -> ThresholdRule:
-    """Return the fresh rule with other thresholds, and what these reach."""
+    """Return the fresh rule with other thresholds, and what these reach; `sums` are counts out of fold."""
     known = fresh.out_of_fold
     assert known is not None, "cross-fitting gives it"
     assert fresh.made_by is not None, "fits say so"
@@ -402,7 +416,7 @@ def _updated(
         thresholds=thresholds,
         guard=_KEPT if fresh.guard is None and is_mixed else fresh.guard,
         guard_report=None,
-        out_of_fold=OutOfFold(out_of_fold, known.n_folds, known.how, known.random_state),
+        out_of_fold=replace(known, f=out_of_fold, by_label=_by_label(known, problem, sums)),
         made_by=replace(fresh.made_by, function="update_rule"),
     )
     judged = judge(rule, problem)
@@ -410,4 +424,15 @@ def _updated(
     objective = f_measure(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
     )
-    return replace(rule, objective=objective)
+    profile = ScoreProfile.of(
+        rule, problem.scores, weights=problem.sample_weight, predicted=judged.by_label.predicted
+    )
+    return replace(rule, objective=objective, profile=profile)
+
+
+def _by_label(known: OutOfFold, problem: Problem, sums: Floats) -> LabelCounts | None:
+    """Return counts of the judged rows (3, n_labels) by label; None of weights, whose unit is another."""
+    if known.by_label is None or problem.sample_weight is not None:
+        return None
+    tp, predicted, positives = (tuple(count.tolist()) for count in sums.astype(np.int64))
+    return LabelCounts(known.by_label.n_samples, tp, predicted, positives)
