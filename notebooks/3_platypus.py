@@ -143,7 +143,7 @@ for row in diagnosis.table[useless]:
 # is three times too often. Its state, "restrained", says just that. Its verdict says what matters: of 100 rows where it
 # is predicted about 40 are right, and so are 40 of 100 rows taken blindly. No other label is called useless.
 #
-# `print(diagnosis)` sums up all labels, has a sentence such as this for some of each verdict, and says what to do. It
+# `print(diagnosis)` sums up all labels, explains some of each verdict in a sentence, and says what to do. It
 # ends with the tests of the labels that are predicted too often:
 
 # %%
