@@ -39,6 +39,10 @@ def test_html_keeps_head_and_body_apart_and_escapes() -> None:
         "<table><thead><tr><th>rule</th><th>F1</th></tr><tr><th></th><th>of all</th></tr></thead>"
         "<tbody><tr><td>&lt;b&gt;</td><td>&amp;</td></tr></tbody></table>"
     )
+    assert as_html([("word", "n")], [("a", "1")], left=(0,)) == (
+        '<table><thead><tr><th style="text-align: left">word</th><th>n</th></tr></thead>'
+        '<tbody><tr><td style="text-align: left">a</td><td>1</td></tr></tbody></table>'
+    )
 
 
 def test_terminals_are_told_nothing_by_names() -> None:

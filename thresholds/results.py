@@ -27,7 +27,7 @@ class Table(NamedTuple):
 
     head: Lines
     body: Lines
-    left: Collection[int] = (0,)  # columns that are aligned to the left in text
+    left: Collection[int] = (0,)  # columns that are aligned to the left
     title: str = ""  # a line above
     note: str = ""  # a line below
 
@@ -39,7 +39,7 @@ class Table(NamedTuple):
 
     def html(self) -> str:
         """Return HTML."""
-        return f"{_paragraph(self.title)}{as_html(self.head, self.body)}{_paragraph(self.note)}"
+        return f"{_paragraph(self.title)}{as_html(self.head, self.body, self.left)}{_paragraph(self.note)}"
 
 
 class Result(ABC):
@@ -180,10 +180,10 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
-def as_html(head: Lines, body: Lines) -> str:
-    """Return an HTML table; cells are escaped."""
-    head_rows = "".join(_row(cells, "th") for cells in head)
-    body_rows = "".join(_row(cells, "td") for cells in body)
+def as_html(head: Lines, body: Lines, left: Collection[int] = ()) -> str:
+    """Return an HTML table, some columns aligned to the left; cells are escaped."""
+    head_rows = "".join(_row(cells, "th", left) for cells in head)
+    body_rows = "".join(_row(cells, "td", left) for cells in body)
     return f"<table><thead>{head_rows}</thead><tbody>{body_rows}</tbody></table>"
 
 
@@ -223,7 +223,10 @@ def as_frame(rows: Any) -> Any:
     return pd.DataFrame(rows)
 
 
-def _row(cells: tuple[str, ...], tag: str) -> str:
+def _row(cells: tuple[str, ...], tag: str, left: Collection[int]) -> str:
     """Return one row, escaped as text and as HTML."""
-    shown = "".join(f"<{tag}>{escape(on_one_line(cell))}</{tag}>" for cell in cells)
-    return f"<tr>{shown}</tr>"
+    shown = []
+    for k, cell in enumerate(cells):
+        style = ' style="text-align: left"' if k in left else ""
+        shown.append(f"<{tag}{style}>{escape(on_one_line(cell))}</{tag}>")
+    return f"<tr>{''.join(shown)}</tr>"

@@ -523,7 +523,7 @@ def test_names_are_escaped_in_html_and_kept_in_one_line() -> None:
     for page in (found._repr_html_(), found.most_predicted()._repr_html_()):
         assert "&lt;b&gt;&amp;" in page
         assert "<b>" not in page
-        assert "<td>platypus</td>" in page
+        assert ">platypus</td>" in page
     assert found.table["name"].tolist() == names
     for text in (str(found), str(found.most_predicted())):
         assert any(line.startswith("two lines ") for line in text.splitlines())
@@ -740,7 +740,7 @@ def test_each_state_that_a_model_may_believe() -> None:
     assert [line.split()[:2] for line in lines[4:]] == [
         ["platypus", "1"], ["unsupported", "2"], ["overpredicted", "1"], ["restrained", "1"]
     ]  # fmt: skip
-    assert "<td>platypus</td><td>1</td>" in found._repr_html_()
+    assert ">platypus</td><td>1</td>" in found._repr_html_()
     assert list(found.to_frame().columns) == list(found.table.dtype.names)
 
 
