@@ -18,7 +18,7 @@ _HOME = {
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
-    "Finding": "rule.findings",
+    "Finding": "rule.watching.findings",
     "FixedRule": "rule",
     "GuardReport": "rule",
     "InputError": "errors",
@@ -29,8 +29,8 @@ _HOME = {
     "RuleDifference": "comparison.differences",
     "RuleUpdate": "validation.update",
     "ScoreChangeWarning": "rule",
-    "ScoreCheck": "rule.score_check",
-    "ScoreProfile": "rule.score_profile",
+    "ScoreCheck": "rule.watching.check",
+    "ScoreProfile": "rule.watching.profile",
     "Shrink": "guards.shrink",
     "ThresholdRule": "rule",
     "TopKRule": "rule",
@@ -101,9 +101,9 @@ if TYPE_CHECKING:
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule
     from thresholds.rule import load_rule as load_rule
-    from thresholds.rule.findings import Finding as Finding
-    from thresholds.rule.score_check import ScoreCheck as ScoreCheck
-    from thresholds.rule.score_profile import ScoreProfile as ScoreProfile
+    from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
+    from thresholds.rule.watching.findings import Finding as Finding
+    from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
     from thresholds.validation.cross_fit import CrossFit as CrossFit
     from thresholds.validation.cross_fit import cross_fit as cross_fit
     from thresholds.validation.update import RuleUpdate as RuleUpdate

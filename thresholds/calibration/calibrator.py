@@ -21,7 +21,7 @@ from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, we
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
 from thresholds.data.problem import Problem
 from thresholds.rule.base import in_brief, in_kind
-from thresholds.rule.score_profile import ScoreProfile
+from thresholds.rule.watching.profile import ScoreProfile
 
 Method = Literal["isotonic", "platt"]
 By = Literal["shrink", "label", "pooled"]

@@ -16,7 +16,7 @@ from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.base import in_kind, positives_only, refuse_other_profile
 from thresholds.rule.loading import rule_of
 from thresholds.rule.saving import header, refuse_unknown
-from thresholds.rule.score_profile import ScoreProfile
+from thresholds.rule.watching.profile import ScoreProfile
 
 
 @dataclass(frozen=True, repr=False)

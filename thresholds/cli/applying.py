@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from thresholds.comparison.differences import RuleDifference
     from thresholds.files import Decided, Source
     from thresholds.rule import Rule
-    from thresholds.rule.row_sample import RowSample
+    from thresholds.rule.watching.row_sample import RowSample
 
 
 def predict(options: argparse.Namespace) -> None:
@@ -46,8 +46,8 @@ def monitor(options: argparse.Namespace) -> None:
     """Print what has changed in a file of scores since a rule was fitted."""
     from thresholds.files import dtype_of
     from thresholds.rule import load_rule
-    from thresholds.rule.row_sample import RowSample
-    from thresholds.rule.score_check import check_rows, profile_of
+    from thresholds.rule.watching.check import check_rows, profile_of
+    from thresholds.rule.watching.row_sample import RowSample
 
     rule = load_rule(options.rule)
     profile = profile_of(rule, options.rule)
@@ -125,7 +125,7 @@ class _Deciding:
     def blocks(self) -> Iterator["Decided"]:
         """Decide all blocks; when the last is written, all that is to be said is known."""
         from thresholds.files import Decided, dtype_of
-        from thresholds.rule.row_sample import RowSample
+        from thresholds.rule.watching.row_sample import RowSample
 
         rule = self.rule
         dtype = ""
@@ -152,7 +152,7 @@ class _Deciding:
     def _look_at(self, sample: "RowSample | None", n_rows: int, outside: float) -> None:
         """Find what has changed since the fit; of few rows, and by older rules, only whether most are out of range."""
         from thresholds.rule.base import FEWEST_ROWS
-        from thresholds.rule.score_check import check_rows
+        from thresholds.rule.watching.check import check_rows
 
         profile = self.rule.profile
         if profile is not None and sample is not None and n_rows >= FEWEST_ROWS:

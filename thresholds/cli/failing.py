@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from thresholds.comparison.differences import RuleDifference
     from thresholds.comparison.result import Comparison
     from thresholds.diagnosis import Diagnosis
-    from thresholds.rule.score_check import ScoreCheck
+    from thresholds.rule.watching.check import ScoreCheck
 
 STATUS = 3  # the exit status where a condition is broken
 

@@ -21,7 +21,7 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.score_profile import ScoreProfile
+from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts

@@ -22,7 +22,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.rule import FittedOn, InstanceRule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
-from thresholds.rule.score_profile import ScoreProfile
+from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search.one_cut import best_shared_cut
 
 

@@ -23,7 +23,7 @@ from thresholds.calibration.isotonic import rising_blocks
 from thresholds.data.problem import Problem
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import RegionRule
-from thresholds.rule.score_profile import ScoreProfile
+from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search.placement import place
 
 _POSITIVES_PER_BIN = 10  # fewer would make the ratio in a bin a matter of luck

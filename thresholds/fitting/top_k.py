@@ -13,7 +13,7 @@ from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_sample
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import TopKRule
-from thresholds.rule.score_profile import ScoreProfile
+from thresholds.rule.watching.profile import ScoreProfile
 
 _EQUAL = 1e-13  # F-measures of two k that differ by less, relatively, count as equal.
 

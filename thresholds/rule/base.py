@@ -18,8 +18,8 @@ from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 
 if TYPE_CHECKING:
-    from thresholds.rule.score_check import ScoreCheck
-    from thresholds.rule.score_profile import ScoreProfile
+    from thresholds.rule.watching.check import ScoreCheck
+    from thresholds.rule.watching.profile import ScoreProfile
 
 _SHOWN = 4  # values of an array, or of names, in a `repr`
 FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
@@ -129,7 +129,7 @@ class Rule(ABC):
         that is elsewhere.
         """
         if self.profile is not None and scores.shape[0] >= FEWEST_ROWS:
-            from thresholds.rule.score_check import grave_change
+            from thresholds.rule.watching.check import grave_change
 
             return grave_change(self, self.profile, scores, decided, order)
         return self.out_of_range(self.share_outside(scores))
@@ -182,7 +182,7 @@ class Rule(ABC):
         >>> print(rule.check(1 / (1 + np.exp(-logits[500:]))).findings[0].sentence)
         The scores look like probabilities, but the rule was fitted on their logits: give it the logits.
         """
-        from thresholds.rule.score_check import check_scores
+        from thresholds.rule.watching.check import check_scores
 
         return check_scores(self, y_score, alpha)
 
@@ -240,8 +240,8 @@ class Rule(ABC):
         >>> [finding.kind for finding in rule.check(1 / (1 + np.exp(-logits))).findings]
         ['scale', 'labels_per_row', 'rates']
         """
-        from thresholds.rule.score_check import checked_scores
-        from thresholds.rule.score_profile import ScoreProfile
+        from thresholds.rule.watching.check import checked_scores
+        from thresholds.rule.watching.profile import ScoreProfile
 
         watching = copy.copy(self)
         watching.__dict__["profile"] = ScoreProfile.of(self, checked_scores(self, y_score))

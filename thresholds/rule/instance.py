@@ -16,7 +16,7 @@ from thresholds.rule.base import Rule, in_kind, positives_only, refuse_other_pro
 from thresholds.rule.saving import checked_settings, header, read_settings, written_settings
 
 if TYPE_CHECKING:
-    from thresholds.rule.score_profile import ScoreProfile
+    from thresholds.rule.watching.profile import ScoreProfile
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ from thresholds.rule.saving import (
 )
 
 if TYPE_CHECKING:
-    from thresholds.rule.score_profile import ScoreProfile
+    from thresholds.rule.watching.profile import ScoreProfile
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -62,7 +62,7 @@ def read_settings(kind: "type[Rule]", values: Mapping[str, Any]) -> dict[str, An
     if "missing" in settings:
         settings["missing"] = from_json(settings["missing"])
     if settings.get("profile") is not None:
-        from thresholds.rule.score_profile import ScoreProfile
+        from thresholds.rule.watching.profile import ScoreProfile
 
         settings["profile"] = ScoreProfile.from_dict(settings["profile"])
     return settings

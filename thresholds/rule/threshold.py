@@ -28,7 +28,7 @@ from thresholds.rule.saving import (
 if TYPE_CHECKING:  # Rules that are loaded and applied without them need not import them.
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.odds import OddsByScore
-    from thresholds.rule.score_profile import ScoreProfile
+    from thresholds.rule.watching.profile import ScoreProfile
 
 
 @dataclass(frozen=True, eq=False, repr=False)

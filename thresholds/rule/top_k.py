@@ -15,7 +15,7 @@ from thresholds.rule.base import Rule, refuse_other_profile
 from thresholds.rule.saving import checked_settings, header, read_settings, written_settings
 
 if TYPE_CHECKING:
-    from thresholds.rule.score_profile import ScoreProfile
+    from thresholds.rule.watching.profile import ScoreProfile
 
 
 @dataclass(frozen=True, repr=False)

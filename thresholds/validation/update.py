@@ -31,7 +31,7 @@ from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, on_one_line, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
-from thresholds.rule.score_profile import ScoreProfile
+from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.significance import rejected
 from thresholds.validation.cross_fit import cross_fit
 from thresholds.validation.gain import BothCounts, p_of_gain, rows_of_weight

@@ -22,7 +22,7 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds.results import counted
-from thresholds.rule.score_profile import LEVELS, Columns, ScoreProfile, ranks
+from thresholds.rule.watching.profile import LEVELS, Columns, ScoreProfile, ranks
 from thresholds.significance import p_of_best, z_of_more
 
 _EXPLAINED = 0.5  # of the distance, at most, may be left

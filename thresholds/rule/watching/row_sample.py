@@ -4,7 +4,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Matrix
-from thresholds.rule.score_profile import evenly_spaced, most_rows, taken_rows
+from thresholds.rule.watching.profile import evenly_spaced, most_rows, taken_rows
 
 
 class RowSample:

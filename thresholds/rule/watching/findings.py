@@ -1,7 +1,7 @@
 """What has changed in the scores, in words: from what the tests of a check have proved to sentences, causes first.
 
 A change that is proved may be too small to matter: means must differ by more than `_LEAST_*`, below. What may have
-caused it is `rule/causes.py`'s question.
+caused it is `rule/watching/causes.py`'s question.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Ints, Texts
 from thresholds.results import counted
-from thresholds.rule.causes import WHAT_TO_DO, Cause, Difference, cause_of
+from thresholds.rule.watching.causes import WHAT_TO_DO, Cause, Difference, cause_of
 
 GRAVE = "grave"
 NOTE = "note"

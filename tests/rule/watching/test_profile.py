@@ -12,8 +12,8 @@ from scipy import sparse
 import thresholds
 from tests.naive import profiles
 from thresholds import FixedRule, ScoreProfile, ThresholdRule, fit_empirical, load_rule
-from thresholds.rule.row_sample import RowSample
-from thresholds.rule.score_profile import LEVELS, most_rows
+from thresholds.rule.watching.profile import LEVELS, most_rows
+from thresholds.rule.watching.row_sample import RowSample
 
 inf = float("inf")
 

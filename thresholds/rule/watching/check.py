@@ -14,7 +14,7 @@ The thresholds were chosen on the rows of the fit, and so were the quantiles. Th
 placed at a rank among the scores of the fit, and how many of n new scores lie above the k-th of m old ones has the
 distribution that the test of two counts takes (`significance.z_of_more`).
 
-What the tests have proved is put into words in `rule/findings.py`.
+What the tests have proved is put into words in `rule/watching/findings.py`.
 """
 
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
-from thresholds.rule.causes import Difference
-from thresholds.rule.findings import (
+from thresholds.rule.watching.causes import Difference
+from thresholds.rule.watching.findings import (
     CONSEQUENCES,
     GRAVE,
     GRAVE_DISTANCE,
@@ -44,7 +44,7 @@ from thresholds.rule.findings import (
     as_percent,
     findings_of,
 )
-from thresholds.rule.score_profile import (
+from thresholds.rule.watching.profile import (
     LEVELS,
     Columns,
     RowFigure,

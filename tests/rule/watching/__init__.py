@@ -1,0 +1,1 @@
+"""How is a rule applied, saved, loaded?"""
