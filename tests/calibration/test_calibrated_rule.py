@@ -536,7 +536,7 @@ def test_tails_of_calibrators_are_what_instance_rules_take() -> None:
         truth = (rng.random((n, m)) < 0.6).astype(np.uint8)
         scores = sparse.csr_array(np.round(rng.random((n, m)), 1) * (rng.random((n, m)) < 0.5))
         for method in ("isotonic", "platt"):
-            calibrator = thresholds.calibrate(truth, scores, method)
+            calibrator = thresholds.calibrate(truth, scores, method, by=("label", "pooled", "shrink")[seed % 3])
             tail = calibrator.tail(scores, powers=8)
             assert (np.diff(tail, axis=1) <= 0).all()
             rule = thresholds.CalibratedRule(calibrator, thresholds.InstanceRule())
