@@ -83,7 +83,11 @@ def beyond_a_schema(said: str) -> bool:
     return any(words in said for words in beyond)
 
 
-@pytest.mark.parametrize("name", KINDS)
+# Knots of curves make long documents, which take long.
+SLOW = ("isotonic", "isotonic, drawn")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.soak] * (name in SLOW)) for name in KINDS])
 def test_the_schema_and_the_loader_are_of_one_mind(name: str, tmp_path: Path) -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA | {"oneOf": [{"$ref": f"#/$defs/{KINDS[name]}"}]})
     path, apart, agreed = tmp_path / "rule.json", [], {True: 0, False: 0}
