@@ -146,13 +146,14 @@ class Columns(NamedTuple):
 
     def are_tied(self) -> Booleans:
         """Tell of each quantile whether the label has that score more than once: (n_labels, n_levels)."""
-        label = np.repeat(np.arange(self.sizes.size), self.sizes)  # (n_scores,)
-        is_as_before = np.zeros(
-            self.scores.size + 1, np.bool_
-        )  # none is before the first, nor after the last
-        is_as_before[1:-1] = (np.diff(label) == 0) & (self.scores[1:] == self.scores[:-1])
-        is_tied = np.append(is_as_before[:-1] | is_as_before[1:], False)  # (n_scores + 1,)
-        return np.asarray(is_tied[np.minimum(self._places(), self.scores.size)])
+        if self.scores.size == 0:
+            return np.zeros((self.sizes.size, len(LEVELS)), np.bool_)
+        last = self.scores.size - 1
+        at = np.minimum(self._places(), last)
+        before = (at > self.starts[:-1, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
+        is_last = at + 1 >= self.starts[1:, np.newaxis]
+        after = ~is_last & (self.scores[np.minimum(at + 1, last)] == self.scores[at])
+        return np.asarray(before | after)
 
     def _places(self) -> Ints:
         """Return where the quantiles are, of labels that have scores: (n_labels, n_levels)."""
