@@ -992,17 +992,17 @@ FITTED_ON: dict[str, Sequence[object]] = {
     "version": [1, None, ...],
 }
 PROFILE: dict[str, Sequence[object]] = {
-    "n_rows": [0, 1, "4", None, True, ...],
-    "predicted": [[1], [1, -1], [1, 1.5], [5, 1], ["a", "b"], "ab", None, ...],
-    "n_sampled": [0, "4", None, ...],
+    "n_rows": [0, 1, "4", None, True, 2**53 + 1, 10**400, ...],
+    "predicted": [[1], [1, -1], [1, 1.5], [5, 1], [10**400, 1], ["a", "b"], "ab", None, ...],
+    "n_sampled": [0, "4", None, 2**53 + 1, 10**400, ...],
     "sparse": [0, "no", None, ...],
     "quantiles": ["", "AAAA", "not base64", "\ud800", [0.5, 0.5], None, FALLING, ...],
-    "scored": [[1], [1, -1], [1, 1.5], [1, 5], "ab", ...],
+    "scored": [[1], [1, -1], [1, 1.5], [1, 5], [1, 2**64], "ab", ...],
     "rows": [None, [], {}, {"labels": [1, 0]}, ...],
     "surprise": [1],
 }
 PROFILE_ROWS: dict[str, Sequence[object]] = {
-    name: [[1], [1, 0, 0], [-1, 0], [1, -1], ["a", "b"], [nan, 0], "ab", 1, ...]
+    name: [[1], [1, 0, 0], [-1, 0], [1, -1], [1e300, 0], [1, 1e300], ["a", "b"], [nan, 0], "ab", 1, ...]
     for name in ("labels", "above", "outside", "scored")
 } | {"surprise": [[1, 0]]}
 TOP_FIELDS: dict[str, Sequence[object]] = {

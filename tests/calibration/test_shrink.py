@@ -274,3 +274,63 @@ def test_a_saved_stretch_that_was_spoilt_is_refused(tmp_path: Path) -> None:
         (tmp_path / "rule.json").write_text(json.dumps(values | {"calibrator": values["calibrator"] | changed}))
         with pytest.raises(thresholds.InputError, match=message):
             thresholds.load_rule(tmp_path / "rule.json")
+
+
+# Extremes
+
+
+@each_method
+@pytest.mark.parametrize("exponent", [4, 8, 15])
+@pytest.mark.filterwarnings("error")
+def test_weights_of_any_size_give_probabilities(method: str, exponent: int) -> None:
+    """A spread over labels that runs away in the search has no inverse; weights of 1e4 beside 1e-4 made it so."""
+    for seed in (7, 23, 27, 35, 75, 83, 87, 106, 388):
+        rng = np.random.default_rng(seed)
+        n, n_labels = ((2, 3), (7, 4), (60, 5))[seed % 3]
+        scores = rng.normal(size=(n, n_labels))
+        if seed % 2:
+            scores = np.clip(np.abs(scores) * 50, 0, 255).astype(np.uint8)
+        truth = rng.random((n, n_labels)) < 0.3
+        weights = rng.random(n) * 10.0 ** rng.integers(-exponent, exponent + 1, n)
+
+        p = calibrate(truth, scores, method, sample_weight=weights).transform(scores)
+
+        assert ((p >= 0) & (p <= 1)).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_level_line_of_narrow_scores_is_read_where_absent_cells_are_masked() -> None:
+    """A slope of 0 times a place that is infinite was no probability."""
+    scores = sparse.csr_array(np.array([[-0.8, 0.24, 0.0]]))
+
+    for truth in ([[1, 1, 1]], [[0, 0, 0]]):
+        absent = calibrate(truth, scores, "platt", missing=-inf).absent
+        assert ((absent >= 0) & (absent <= 1)).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("slope", [0.0, 1.0])
+@pytest.mark.parametrize("intercept", [0.0, "-inf"])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_common_curve_that_a_file_brings_to_0_or_1_gives_probabilities(
+    slope: float, intercept: float | str, share: float
+) -> None:
+    truth, x = draw(100, lines_of(3, 0.5, 1), 1)
+    calibrator = calibrate(truth, x)
+    values = CalibratedRule(calibrator, thresholds.FixedRule(0.5, 3)).to_dict()
+    (knots,) = values["calibrator"]["curves"]
+    knots["probabilities"] = [share] * len(knots["probabilities"])
+    for line in values["calibrator"]["stretches"]:
+        line.update(slope=slope, intercept=intercept)
+
+    p = CalibratedRule.from_dict(values).calibrator.transform(x)
+
+    assert ((p >= 0) & (p <= 1)).all()
+
+
+def test_a_slope_that_has_no_product_is_refused() -> None:
+    values = CalibratedRule(calibrate(*draw(50, lines_of(2, 0.5, 1), 1)), thresholds.FixedRule(0.5, 2)).to_dict()
+    values["calibrator"]["stretches"][0]["slope"] = 1e308
+
+    with pytest.raises(thresholds.InputError, match=r"slope is 1e\+308, expected a number of at most 1e\+300"):
+        CalibratedRule.from_dict(values)

@@ -31,7 +31,12 @@ from thresholds.calibration.cells import Cells, map_labels
 _LEAST_VARIANCE = 0.1  # that the one label more adds
 _MOST_ROUNDS = 20  # of lines, then mean and spread
 _CLOSE = 1e-7  # A move of mean and spread that is smaller, relative to the spread, is the last.
-_LOGARITHMS = (-20.0, 20.0)  # of deviations, at least and at most
+_LOGARITHMS = (
+    -8.0,
+    8.0,
+)  # of deviations, at least and at most: a spread has an inverse, however weights differ
+_LARGEST = float(np.exp(_LOGARITHMS[1]))
+_EPSILON = float(np.finfo(np.float64).eps)
 _DIFFERENCE = 1e-4  # of the values of a root
 _POLISHING_STEPS = 2
 _PRECISE = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 200}
@@ -173,7 +178,7 @@ def _likeliest(found: _Lines, common: Floats, prior: _Prior) -> _Prior:
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=[_LOGARITHMS, (None, None), _LOGARITHMS],
+        bounds=[_LOGARITHMS, (-_LARGEST, _LARGEST), _LOGARITHMS],
         options=_PRECISE,
     )
     root = _root(_polished(labels, best.x))
@@ -261,6 +266,6 @@ class _Quadratics:
 def _inverses(matrices: Floats) -> tuple[Floats, Floats]:
     """Return the inverses (n, 2, 2) of symmetric matrices, and their determinants (n,)."""
     aa, ab, bb = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
-    determinants = aa * bb - ab * ab
+    determinants = np.maximum(aa * bb - ab * ab, _EPSILON * aa * bb)  # rounding leaves no less
     adjugates = np.stack([bb, -ab, -ab, aa], axis=-1).reshape(-1, 2, 2)
     return adjugates / determinants[:, np.newaxis, np.newaxis], determinants

@@ -163,8 +163,10 @@ def _read(curves: Floats, x: Floats) -> Floats:
     from scipy.special import expit
 
     scale, centre, slope, intercept = curves
-    with np.errstate(over="ignore"):
-        return np.asarray(expit(slope * (x / scale - centre) + intercept))
+    with np.errstate(over="ignore", invalid="ignore"):
+        place = np.clip(x / scale - centre, -_LARGEST, _LARGEST)  # a slope of 0 makes 0 of it
+        odds = np.where(intercept > -np.inf, slope * place + intercept, -np.inf)
+    return np.asarray(expit(odds))
 
 
 def _read_at(curves: Floats, score: float, limits: Limits) -> Floats:

@@ -22,6 +22,7 @@ from thresholds.rule.saving import from_json, refuse_unknown, to_json
 _FIELDS = ("method", "label_names", "missing", "absent", "before", "after", "curves")
 _KNOTS = ("scores", "probabilities")
 _STRETCH = ("slope", "intercept")
+_STEEPEST = 1e300  # slope, whose product with a logit is finite
 _LINE = ("scale", "centre", "slope", "intercept")  # the rows of `LogisticCurves.curves`
 
 
@@ -148,6 +149,8 @@ def _read_stretches(values: Mapping[str, Any], n_labels: int) -> Floats:
         slope = _checks.finite(line["slope"], "slope")
         if slope < 0:
             raise InputError(f"slope is {slope}, expected a number of at least 0")
+        if slope > _STEEPEST:
+            raise InputError(f"slope is {slope}, expected a number of at most {_STEEPEST:g}")
         lines.append((slope, _read_intercept(line["intercept"])))
     if len(lines) != n_labels:
         raise InputError(f"stretches has {len(lines)} values, expected {n_labels}")

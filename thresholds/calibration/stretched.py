@@ -20,6 +20,10 @@ from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
 _FINER_BITS = 10
 _WEIGHT_BITS = 60  # of all weights together
 
+# Between what the common curve lies: numbers next to 0 and 1, whose logits are finite.
+_LEAST = float(np.nextafter(0, 1))
+_MOST = float(np.nextafter(1, 0))
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class StretchedCurves:
@@ -50,8 +54,8 @@ def fit_stretched(
 
 
 def _logits(common: IsotonicCurves, scores: Floats) -> Floats:
-    """Return the logit of the common curve at scores."""
-    return log_odds(common.at(np.array([0, scores.size]), scores))
+    """Return the logit of the common curve at scores, finite: a large weight may bring the curve to 1 by rounding."""
+    return log_odds(np.clip(common.at(np.array([0, scores.size]), scores), _LEAST, _MOST))
 
 
 def _smoothed(cells: Cells, row_weight: float) -> Cells:

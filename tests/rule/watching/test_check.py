@@ -382,3 +382,36 @@ def test_comparing_and_diagnosing_warn_of_columns_in_their_own_order() -> None:
         thresholds.diff_rules(rule, rule.reordered(places), frame)
     with pytest.warns(ScoreChangeWarning, match="reverse order"):
         thresholds.diagnose(truth, new[:, ::-1], rule)
+
+
+@pytest.mark.parametrize("kind", ["constant", "0 or 1", "beyond float32"])
+@pytest.mark.parametrize("form", ["dense", "sparse", "lists", "weights"])
+@pytest.mark.filterwarnings("error")
+def test_scores_with_many_ties_are_like_themselves(kind: str, form: str) -> None:
+    """Some 30 scores a label: what is to be expected of other rows differs by more than it may, but not with ties."""
+    for seed in range(5):
+        rng = np.random.default_rng([21, seed])
+        normal = rng.normal(size=(60, 5))
+        y_true = rng.random(normal.shape) < 0.3
+        y_score: Any = {"constant": 0.5 + 0 * normal, "0 or 1": (normal > 0) * 1.0, "beyond float32": 1e300 * normal}[
+            kind
+        ]
+        options: dict[str, Any] = {}
+        if form == "weights":
+            options = {"sample_weight": rng.random(60)}
+        elif form != "dense":
+            y_score = sparse.csr_array(np.where(rng.random(normal.shape) < 0.5, 0, y_score))
+            options = {"missing": -inf} if form == "lists" else {}
+
+        rule = fit_empirical(y_true, y_score, "micro", **options)
+
+        assert rule.check(y_score).ok
+        rule.predict(y_score, dense=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_absent_scores_beyond_float32_are_read() -> None:
+    y_true, y_score = draw(200, 3)
+    scores = sparse.csr_array(np.where(y_score > -2, y_score, 0))
+
+    assert fit_empirical(y_true, scores, missing=-1e300).check(scores).ok

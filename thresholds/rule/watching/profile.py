@@ -42,6 +42,8 @@ _MOST_ROWS = 10_000
 
 _FEWEST_SCORES = 20  # of a label, for its quartiles to say where the scores of rows lie
 
+_MOST_COUNTED = 2**53  # rows, that float64 counts one by one
+
 _NAMES = ("labels", "above", "outside", "scored")
 
 Float32s = npt.NDArray[np.float32]
@@ -139,8 +141,23 @@ class Columns(NamedTuple):
         """Return the lowest score with a share of at least each level at or below it: (n_labels, n_levels)."""
         if self.scores.size == 0:
             return np.full((self.sizes.size, len(LEVELS)), np.nan, np.float32)
-        at = np.minimum(self.starts[:-1, np.newaxis] + ranks(self.sizes) - 1, self.scores.size - 1)
+        at = np.minimum(self._places(), self.scores.size - 1)
         return np.where(self.sizes[:, np.newaxis] > 0, self.scores[at], np.float32(np.nan))
+
+    def are_tied(self) -> Booleans:
+        """Tell of each quantile whether the label has that score more than once: (n_labels, n_levels)."""
+        if self.scores.size == 0:
+            return np.zeros((self.sizes.size, len(LEVELS)), np.bool_)
+        last = self.scores.size - 1
+        at = np.minimum(self._places(), last)
+        before = (at > self.starts[:-1, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
+        is_last = at + 1 >= self.starts[1:, np.newaxis]
+        after = ~is_last & (self.scores[np.minimum(at + 1, last)] == self.scores[at])
+        return np.asarray(before | after)
+
+    def _places(self) -> Ints:
+        """Return where the quantiles are, of labels that have scores: (n_labels, n_levels)."""
+        return self.starts[:-1, np.newaxis] + ranks(self.sizes) - 1
 
     def counts(self, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each."""
@@ -185,8 +202,8 @@ class ScoreProfile:
 
     def __post_init__(self) -> None:
         """Check what may come from a file, and freeze the arrays."""
-        _checks.count(self.n_rows, "n_rows", 1)
-        _checks.count(self.n_sampled, "n_sampled", 1)
+        _count(self.n_rows, "n_rows", 1)
+        _count(self.n_sampled, "n_sampled", 1)
         _within(self.predicted, self.n_rows, "predicted")
         _checks.option(self.sparse, "sparse", (True, False))
         if self.scored is not None:
@@ -195,6 +212,8 @@ class ScoreProfile:
         _one_each(self.quantiles.size, self.n_labels * len(LEVELS), "quantiles")
         if (self.quantiles[..., 1:] < self.quantiles[..., :-1]).any():
             raise InputError("quantiles fall, expected that those of a label rise")
+        for name, figure in self.rows.items():
+            _at_most(figure, self.n_labels + 1, name)
         self.__setstate__(self.__dict__)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -260,7 +279,7 @@ class ScoreProfile:
             sparse=is_sparse(rows),
             quantiles=quantiles,
             scored=None if sample.cells is not None else columns.sizes,
-            rows=_of_other_rows(row_figures(sample, quantiles, columns.sizes), columns.sizes)
+            rows=_of_other_rows(row_figures(sample, quantiles, columns.sizes), columns)
             | {"labels": None},
         )
 
@@ -306,12 +325,12 @@ class ScoreProfile:
         """Build it from what `to_dict` gave."""
         refuse_unknown(values, (item.name for item in fields(cls)))
         predicted = [
-            np.nan if count is None else float(_checks.count(count, "predicted", 0))
+            np.nan if count is None else float(_count(count, "predicted", 0))
             for count in _checks.a_list(values["predicted"], "predicted")
         ]
         scored = values["scored"]
         if scored is not None:
-            counts = (_checks.count(n, "scored", 0) for n in _checks.a_list(scored, "scored"))
+            counts = (_count(n, "scored", 0) for n in _checks.a_list(scored, "scored"))
             scored = np.fromiter(counts, np.int64)
         quantiles = _decoded(values["quantiles"])
         if quantiles.size == len(predicted) * len(LEVELS):
@@ -382,13 +401,14 @@ def row_figures(sample: Sample, quantiles: Float32s, sizes: Ints) -> dict[str, R
     }
 
 
-def _of_other_rows(figures: dict[str, RowFigure], sizes: Ints) -> dict[str, RowFigure]:
+def _of_other_rows(figures: dict[str, RowFigure], columns: Columns) -> dict[str, RowFigure]:
     """Return the figures that rows have on which the quartiles were not chosen.
 
-    Of n scores k lie at or below the k-th; of other scores k / (n + 1) are expected to.
+    Of n scores k lie at or below the k-th; of other scores k / (n + 1) are expected to. A quartile that several scores
+    equal would be the same of other scores, and nothing was chosen.
     """
-    sizes = np.where(sizes < _FEWEST_SCORES, 0, sizes)
-    rank = ranks(sizes)[:, _QUARTILES]  # (n_labels, 2)
+    sizes = np.where(columns.sizes < _FEWEST_SCORES, 0, columns.sizes)
+    rank = np.where(columns.are_tied(), 0, ranks(sizes))[:, _QUARTILES]  # (n_labels, 2)
     n_more_above = (rank / (sizes + 1)[:, np.newaxis]).sum(axis=0)  # (2,), of as many others
     excess = n_more_above / max(sizes.sum(), 1)  # (2,), as shares of all scores
     above = figures["above"]
@@ -429,7 +449,21 @@ def _one_each(size: int, expected: int, name: str) -> None:
 def _has_score(score: Float32s, missing: float, sparse: bool) -> Booleans:
     """Tell which cells are not masked, and not `missing` where that is no score."""
     is_finite = score > -np.inf
-    return is_finite & (score != np.float32(missing)) if sparse else is_finite
+    return is_finite & (score != _as_float32(np.array(missing))) if sparse else is_finite
+
+
+def _count(value: object, name: str, smallest: int) -> int:
+    """Check a number of rows, of which a file may name more than there are numbers for."""
+    count = _checks.count(value, name, smallest)
+    if count > _MOST_COUNTED:
+        raise InputError(f"{name} is {_checks.shown(count)}, expected at most 2**53")
+    return count
+
+
+def _at_most(figure: RowFigure | None, most: int, name: str) -> None:
+    """Refuse a figure of rows that is larger than any of so many labels."""
+    if figure is not None and max(figure) > most:
+        raise InputError(f"{name} of rows is {list(figure)}, expected numbers of at most {most}")
 
 
 def _within(counts: Numbers, most: int, name: str) -> None:
