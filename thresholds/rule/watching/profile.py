@@ -143,14 +143,26 @@ class Columns(NamedTuple):
         return np.where(self.sizes[:, np.newaxis] > 0, self.scores[at], np.float32(np.nan))
 
     def counts(self, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-        """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each."""
-        below = np.zeros(points.shape, np.int64)
-        up_to = np.zeros(points.shape, np.int64)
-        for j in np.flatnonzero(self.sizes).tolist():
-            scores = self.of_label(j)
-            below[j] = np.searchsorted(scores, points[j], side="left")
-            up_to[j] = np.searchsorted(scores, points[j], side="right")
+        """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each.
+
+        NaN is above all scores.
+        """
+        below = self._counted(points, np.less_equal)
+        up_to = self._counted(points, np.less)
         return below, up_to
+
+    def _counted(self, points: npt.NDArray[Any], ends: np.ufunc) -> Ints:
+        """Count the scores of each label before the first that a point `ends` at: one bisection for all points."""
+        first = np.broadcast_to(self.starts[:-1, np.newaxis], points.shape)
+        low = first.copy()
+        high = np.broadcast_to(self.starts[1:, np.newaxis], points.shape).copy()
+        for _ in range(int(self.sizes.max(initial=0)).bit_length()):
+            middle = (low + high) // 2
+            is_open = low < high
+            is_end = ends(points, self.scores[np.minimum(middle, self.scores.size - 1)])
+            low = np.where(is_open & ~is_end, middle + 1, low)
+            high = np.where(is_open & is_end, middle, high)
+        return low - first
 
 
 @dataclass(frozen=True, eq=False, repr=False)
