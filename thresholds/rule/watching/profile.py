@@ -40,6 +40,8 @@ _MOST_CELLS = 2**22
 _FEWEST_ROWS = 500  # however many labels there are
 _MOST_ROWS = 10_000
 
+_GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
+
 _FEWEST_SCORES = 20  # of a label, for its quartiles to say where the scores of rows lie
 
 _NAMES = ("labels", "above", "outside", "scored")
@@ -346,8 +348,18 @@ class ScoreProfile:
 
 
 def evenly_spaced(n: int, at_most: int) -> Places:
-    """Return so many of n places, the first and the last among them; all where there are fewer."""
-    return np.linspace(0, n - 1, min(n, at_most)).astype(np.intp)
+    """Return so many of n places, one in each of as many equal parts, in order; all where there are fewer.
+
+    Where in its part is told by `golden_shares`, as rows may take turns: left and right eyes, say.
+    """
+    size = min(n, at_most)
+    ends = np.arange(size + 1) * n // size  # (size + 1,)
+    return ends[:-1] + (golden_shares(0, size) * np.diff(ends)).astype(np.intp)
+
+
+def golden_shares(first: int, last: int) -> Floats:
+    """Return multiples of the golden ratio, whole parts left out: any part of [0, 1) gets its due of every k-th."""
+    return np.asarray(np.arange(first, last) * _GOLDEN_RATIO % 1)
 
 
 def taken_rows(scores: Any, places: Places) -> Matrix:
