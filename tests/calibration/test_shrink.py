@@ -219,6 +219,17 @@ def test_scores_that_are_all_equal_give_rates(method: Any) -> None:
     np.testing.assert_allclose(p, rates, atol=0.02)
 
 
+@each_method
+@pytest.mark.parametrize("seed", [88, 122, 139])
+def test_weights_may_differ_by_sixteen_orders_of_magnitude(seed: int, method: Any) -> None:
+    rng = np.random.default_rng([76, seed])
+    truth = (rng.random((3, 4)) < [0.0, 0.1, 0.5, 0.9]).astype(np.uint8)
+    x = rng.random((3, 4))
+    weights = rng.choice([0, 1e-8, 1, 1e8], 3)
+    p = calibrate(truth, x, method, sample_weight=weights).transform(x)
+    assert ((p >= 0) & (p <= 1)).all()
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1e6, 1e300])
 def test_the_scale_of_scores_does_not_matter(scale: float) -> None:
     truth, x = draw(100, lines_of(6, 0.5, 14), seed=14)

@@ -31,12 +31,7 @@ from thresholds.calibration.cells import Cells, map_labels
 _LEAST_VARIANCE = 0.1  # that the one label more adds
 _MOST_ROUNDS = 20  # of lines, then mean and spread
 _CLOSE = 1e-7  # A move of mean and spread that is smaller, relative to the spread, is the last.
-_LOGARITHMS = (
-    -8.0,
-    8.0,
-)  # of deviations, at least and at most: a spread has an inverse, however weights differ
-_LARGEST = float(np.exp(_LOGARITHMS[1]))
-_EPSILON = float(np.finfo(np.float64).eps)
+_LOGARITHMS = (-20.0, 20.0)  # of deviations, at least and at most
 _DIFFERENCE = 1e-4  # of the values of a root
 _POLISHING_STEPS = 2
 _PRECISE = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 200}
@@ -48,7 +43,18 @@ class _Prior(NamedTuple):
     """Where the lines of labels lie, before their cells are seen."""
 
     mean: Floats  # (2,)
-    spread: Floats  # (2, 2)
+    root: Floats  # (2, 2), triangular, of the spread
+
+    @property
+    def spread(self) -> Floats:
+        """The covariance (2, 2)."""
+        return self.root @ self.root.T
+
+    @property
+    def precision(self) -> Floats:
+        """The inverse (2, 2) of the spread."""
+        inverse = _solved(self.root, np.eye(2))
+        return inverse.T @ inverse
 
     def is_close_to(self, other: "_Prior") -> bool:
         """Whether another one is the same but for what does not matter."""
@@ -79,7 +85,7 @@ class _Data(NamedTuple):
         """Fit the lines of groups of cells, from those given; without a prior, from cells alone."""
         about = _NO_PRIOR  # (5,)
         if prior is not None:
-            precision = self.row_weight * np.linalg.inv(prior.spread)
+            precision = self.row_weight * prior.precision
             about = np.append(prior.mean, precision[[0, 0, 1], [0, 1, 1]])
 
         def pull(first: int, last: int) -> Floats:
@@ -144,7 +150,7 @@ def _settle(
 ) -> tuple[Floats, _Prior]:
     """Return the lines (n_labels, 2) of labels, and where they lie; those that are not `known` have no say in that."""
     lines = np.tile(common, (known.size, 1))
-    prior = _Prior(common, _LEAST_VARIANCE * np.eye(2))
+    prior = _Prior(common, np.sqrt(_LEAST_VARIANCE) * np.eye(2))
     for _ in range(_MOST_ROUNDS):
         found = data.pull(lines, prior, n_jobs, progress)
         lines = found.lines
@@ -171,18 +177,18 @@ def _likeliest(found: _Lines, common: Floats, prior: _Prior) -> _Prior:
     from scipy.optimize import minimize
 
     labels = _Quadratics(found, common)
-    root = np.linalg.cholesky(prior.spread)
+    root = prior.root
     start = np.array([np.log(root[0, 0]), root[1, 0], np.log(root[1, 1])])
     best = minimize(
         lambda values: labels.loss(_root(values)),
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=[_LOGARITHMS, (-_LARGEST, _LARGEST), _LOGARITHMS],
+        bounds=[_LOGARITHMS, (None, None), _LOGARITHMS],
         options=_PRECISE,
     )
     root = _root(_polished(labels, best.x))
-    return _Prior(labels.given(root @ root.T).mean, root @ root.T)
+    return _Prior(labels.given(root).mean, root)
 
 
 def _polished(labels: "_Quadratics", values: Floats) -> Floats:
@@ -211,7 +217,7 @@ class _Given(NamedTuple):
 
     mean: Floats  # (2,), the likeliest
     loss: float  # minus the log of the marginal likelihood
-    squares: Floats  # (2, 2), expected, of the distances of all labels from the mean
+    squares: Floats  # (2, 2), expected, of the distances of all labels from the mean, over the root
 
 
 class _Quadratics:
@@ -219,53 +225,69 @@ class _Quadratics:
 
     A quadratic with matrix H and best line t is a normal observation of a label's line, of precision
     H. Where cells say nothing of one direction, H has no inverse; but H t is known.
+
+    A line is root z, with z of spread 1 before the cells are seen, and of precision 1 + root' H root after. However
+    large weights make H, or the search the root, that is at least 1 in every direction.
     """
 
     def __init__(self, found: _Lines, common: Floats) -> None:
-        self.matrices = found.curvatures  # H, (n_labels, 2, 2)
-        self.known = np.einsum("gij,gj->gi", self.matrices, found.lines) - found.slopes  # H t
+        self.turned_roots = _turned_roots(found.curvatures)  # (n_labels, 2, 2)
+        self.known = np.einsum("gij,gj->gi", found.curvatures, found.lines) - found.slopes  # H t
         self.common = common  # (2,)
-        self.n_labels = len(self.matrices) + 1
+        self.n_labels = len(self.known) + 1
 
-    def given(self, spread: Floats) -> _Given:
+    def given(self, root: Floats) -> _Given:
         """Integrate the lines of labels out."""
-        precision = np.linalg.inv(spread)
-        variances, determinants = _inverses(self.matrices + precision)  # of lines, given the mean
+        known = self.known @ root  # (n_labels, 2)
+        common = _solved(root, self.common)
+        own_variance = _LEAST_VARIANCE * _solved(root, _solved(root, np.eye(2)).T)
+        variances, determinants = _inverses_from_one(self.turned_roots, root)
 
         # The best mean: where labels, as far as they are known, are in balance.
-        pulls = precision @ variances  # (n_labels, 2, 2)
-        weights = precision - pulls @ precision
-        balance = np.einsum("gij,gj->i", pulls, self.known) + precision @ self.common
-        mean = np.linalg.solve(weights.sum(axis=0) + precision, balance)
+        weights = (np.eye(2) - variances).sum(axis=0) + np.eye(2)
+        mean = np.linalg.solve(weights, np.einsum("gij,gj->i", variances, known) + common)
 
         # The lines expected then, and the squares of their distances from it.
-        both = self.known + precision @ mean  # (n_labels, 2)
+        both = known + mean  # (n_labels, 2)
         lines = np.einsum("gij,gj->gi", variances, both)
-        distances = np.vstack([lines, self.common]) - mean  # (n_labels + 1, 2)
-        own = distances[-1]
-        squares = variances.sum(axis=0) + distances.T @ distances + _LEAST_VARIANCE * np.eye(2)
+        distances = np.vstack([lines, common]) - mean  # (n_labels + 1, 2)
+        squares = variances.sum(axis=0) + distances.T @ distances + own_variance
 
         # The likelihood: a normal integral for each label, and the density of the one more.
-        log_size = float(np.linalg.slogdet(spread)[1])
-        of_labels = (np.log(determinants) + log_size + mean @ precision @ mean).sum()
-        of_labels -= (both * lines).sum()
-        of_one = log_size + own @ precision @ own + _LEAST_VARIANCE * np.trace(precision)
-        return _Given(mean, float(of_labels + of_one) / 2, squares)
+        of_labels = (np.log(determinants) + mean @ mean).sum() - (both * lines).sum()
+        own = distances[-1]
+        of_one = 2 * np.log(np.diag(root)).sum() + own @ own + np.trace(own_variance)
+        return _Given(root @ mean, float(of_labels + of_one) / 2, squares)
 
     def loss(self, root: Floats) -> tuple[float, Floats]:
         """Return the loss per label of a spread with this root, and its derivatives by the values of the root."""
-        spread = root @ root.T
-        precision = np.linalg.inv(spread)
-        given = self.given(spread)
-        by_spread = precision @ (self.n_labels * spread - given.squares) @ precision / 2
-        by_root = 2 * by_spread @ root
+        given = self.given(root)
+        by_root = _solved(root.T, self.n_labels * np.eye(2) - given.squares)
         slopes = [by_root[0, 0] * root[0, 0], by_root[1, 0], by_root[1, 1] * root[1, 1]]
         return given.loss / self.n_labels, np.array(slopes) / self.n_labels
 
 
-def _inverses(matrices: Floats) -> tuple[Floats, Floats]:
-    """Return the inverses (n, 2, 2) of symmetric matrices, and their determinants (n,)."""
+def _solved(triangle: Floats, right: Floats) -> Floats:
+    """Return the solution of `triangle` x = `right`; the triangle is that of a root, or turned."""
+    return np.asarray(np.linalg.solve(triangle, right))
+
+
+def _turned_roots(matrices: Floats) -> Floats:
+    """Return C' (n, 2, 2) of symmetric matrices C C' that are not negative, C being triangular."""
     aa, ab, bb = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
-    determinants = np.maximum(aa * bb - ab * ab, _EPSILON * aa * bb)  # rounding leaves no less
-    adjugates = np.stack([bb, -ab, -ab, aa], axis=-1).reshape(-1, 2, 2)
+    first = np.sqrt(aa)
+    across = np.divide(ab, first, out=np.zeros_like(ab), where=first > 0)
+    second = np.sqrt(np.maximum(bb - across * across, 0.0))  # rounding may take this below 0
+    return np.stack([first, across, np.zeros_like(ab), second], axis=-1).reshape(-1, 2, 2)
+
+
+def _inverses_from_one(turned: Floats, root: Floats) -> tuple[Floats, Floats]:
+    """Return the inverses (n, 2, 2) of 1 + root' C C' root, C' being `turned`, and the determinants (n,) of that."""
+    both = turned @ root
+    aa, bb = np.square(both).sum(axis=1).T
+    ab = both.prod(axis=2).sum(axis=1)
+    # Of triangles the determinant is the product of the diagonals; no difference is taken.
+    area = turned[:, 0, 0] * turned[:, 1, 1] * root[0, 0] * root[1, 1]
+    determinants = 1 + aa + bb + area * area
+    adjugates = np.stack([1 + bb, -ab, -ab, 1 + aa], axis=-1).reshape(-1, 2, 2)
     return adjugates / determinants[:, np.newaxis, np.newaxis], determinants

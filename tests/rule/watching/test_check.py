@@ -13,6 +13,7 @@ from scipy.special import expit, logit
 import thresholds
 from tests.naive import profiles
 from thresholds import ScoreChangeWarning, fit_empirical
+from thresholds.rule.watching import check as watching
 
 inf = float("inf")
 NAMES = [f"label {j}" for j in range(20)]
@@ -367,6 +368,21 @@ def test_predict_looks_at_few_rows_for_their_range_only() -> None:
     assert len(warnings_of(rule_of_logits(), reversed_columns[:60])) == 1
     (message,) = warnings_of(rule_of_probabilities(), 100 * expit(draw()[1][:49]))
     assert "of the scores lie outside the range that the rule was fitted on, " in message
+
+
+@pytest.mark.parametrize("n", [50, 100, 400])
+def test_predict_looks_closely_only_where_chance_does_not_explain_what_it_sees(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = rule_of_logits()
+    new = draw()[1]
+    looks: list[int] = []
+    check_rows = watching.check_rows
+    monkeypatch.setattr(watching, "check_rows", lambda *given: looks.append(n) or check_rows(*given))
+    for first in range(0, 400, n):
+        rule.predict(new[first : first + n])
+    assert not looks
+    assert len(warnings_of(rule, new[:n] + 0.5)) == len(looks) == 1
 
 
 def test_comparing_and_diagnosing_warn_of_columns_in_their_own_order() -> None:

@@ -12,7 +12,7 @@ from scipy import sparse
 import thresholds
 from tests.naive import profiles
 from thresholds import FixedRule, ScoreProfile, ThresholdRule, fit_empirical, load_rule
-from thresholds.rule.watching.profile import LEVELS, most_rows
+from thresholds.rule.watching.profile import LEVELS, evenly_spaced, most_rows
 from thresholds.rule.watching.row_sample import RowSample
 
 inf = float("inf")
@@ -156,9 +156,28 @@ def test_rows_that_come_in_blocks_are_evenly_spaced(sizes: list[int]) -> None:
         rows.add(numbers[first:last])
     kept = rows.rows()[:, 0]
     assert kept.size == min(sum(sizes), 10_000)
-    steps = np.diff(kept)
-    assert steps.max() <= 2 * steps.min()
-    assert kept[0] == 0
+    assert (np.diff(kept) > 0).all()
+    tenths = np.histogram(kept, bins=10, range=(0, sum(sizes)))[0]
+    np.testing.assert_allclose(tenths, kept.size / 10, rtol=0.02)
+
+
+@pytest.mark.parametrize("n", [20_000, 40_000, 79_993, 160_000])
+@pytest.mark.parametrize("period", [2, 3, 4, 8, 64])
+def test_rows_that_take_turns_have_equal_parts_of_a_sample(n: int, period: int) -> None:
+    kinds = np.arange(n) % period
+    rows = RowSample(1)
+    for block in np.array_split(kinds.astype(float)[:, None], 7):
+        rows.add(block)
+    for sample in (rows.rows()[:, 0].astype(int), kinds[evenly_spaced(n, 10_000)]):
+        assert sample.size == 10_000
+        np.testing.assert_allclose(np.bincount(sample), 10_000 / period, rtol=0.03, atol=15)
+
+
+def test_nothing_has_changed_on_the_rows_of_the_fit_if_left_and_right_eyes_take_turns() -> None:
+    y_true, y_score = draw(40_000, 2)
+    y_score[1::2] += 1
+    rule = fit_empirical(y_true, y_score)
+    assert rule.check(y_score).ok
 
 
 # What becomes of it

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints, Numbers
 from thresholds.results import counted
 from thresholds.rule.watching.profile import LEVELS, Columns, ScoreProfile, ranks
 from thresholds.significance import p_of_best, z_of_more
@@ -85,10 +85,10 @@ class Difference(NamedTuple):
     def is_constant(self) -> Booleans:
         """Whether many new scores of a label are all equal, and those of the fit were not: (n_labels,)."""
         sizes = np.where(self.n_unknown > 0, 0, self.columns.sizes)
-        constant = np.zeros(sizes.size, np.bool_)
-        for j in np.flatnonzero(sizes >= _FEWEST_EQUAL).tolist():
-            scores = self.columns.of_label(j)
-            constant[j] = scores[0] == scores[-1]
+        constant = sizes >= _FEWEST_EQUAL
+        first = self.columns.starts[:-1][constant]
+        last = self.columns.starts[1:][constant] - 1
+        constant[constant] = self.columns.scores[first] == self.columns.scores[last]
         return constant & (self.quantiles[:, 0] < self.quantiles[:, -1])
 
     def p_values(self) -> Floats:
@@ -128,11 +128,11 @@ class Difference(NamedTuple):
         return self._mean(self._distances(below, up_to), labels)
 
     def noise(self, labels: Booleans) -> float:
-        """Return the mean distance that chance makes, if distributions are normal: sqrt(2 / pi) standard errors."""
+        """Return the mean distance of some labels that chance makes."""
         level = np.array(LEVELS)
         n_fit = np.maximum(self.profile.n_scores, 1)[labels, np.newaxis]
         n_new = np.maximum(self.n_new, 1)[labels, np.newaxis]
-        return float(np.sqrt(2 / np.pi * level * (1 - level) * (1 / n_fit + 1 / n_new)).mean())
+        return float(distance_by_chance(level, n_fit, n_new).mean())
 
     def between_columns(self, labels: Ints) -> Floats:
         """Return the distance of each new column, if it held the scores of each label: (n_columns, n_labels)."""
@@ -392,6 +392,13 @@ def _orders(
 def _in_order(what: str) -> str:
     """Say that columns are in another order."""
     return f"seem to be {what}. Put the columns in the order that the rule was fitted on."
+
+
+def distance_by_chance(
+    level: Numbers | float, n_fit: Numbers | int, n_new: Numbers | int
+) -> Floats:
+    """Return the distance to expect if nothing has changed and it is normal: sqrt(2 / pi) standard errors."""
+    return np.asarray(np.sqrt(2 / np.pi * level * (1 - level) * (1 / n_fit + 1 / n_new)))
 
 
 def _outside(share: Floats, lower: Floats, upper: Floats) -> Floats:

@@ -29,7 +29,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
-from thresholds.rule.watching.causes import Difference
+from thresholds.rule.watching.causes import Difference, distance_by_chance
 from thresholds.rule.watching.findings import (
     CONSEQUENCES,
     GRAVE,
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 _ALPHA = 0.01
 _KINDS_OF_TESTS = 5
 _QUICK_CELLS = 2**16  # that `predict` looks at
+_OF_NOISE = 1.25  # times the distance that chance makes: less is no reason to look closer
 _TO_DO = {
     GRAVE: "Do not use the decisions until each grave change is put right, or you know that it does no harm.",
     NOTE: "A note may be harmless or intended: look at the labels that it names.",
@@ -280,9 +281,10 @@ def _may_be_grave(rule: "Rule", profile: ScoreProfile, rows: Matrix, decided: Ma
     sample = Sample.of(rows, rule.missing, profile.sparse)
     if sample.cells is None:
         return True
-    # The mean distance of labels at two quartiles is, a little noise apart, what makes a change grave.
+    # The mean distance of labels at two quartiles is, noise apart, what makes a change grave.
     places = (LEVELS.index(0.25), LEVELS.index(0.75))
     n_scores = sample.shape[0]
+    noise = float(distance_by_chance(LEVELS[places[0]], profile.n_sampled, n_scores))
     distance = 0.0
     for k in places:
         n_up_to = np.count_nonzero(sample.cells <= profile.quantiles[:, k], axis=0)  # (n_labels,)
@@ -290,7 +292,7 @@ def _may_be_grave(rule: "Rule", profile: ScoreProfile, rows: Matrix, decided: Ma
         too_few = LEVELS[k] - n_up_to / n_scores
         too_many = n_below / n_scores - LEVELS[k]
         distance += float(np.maximum(np.maximum(too_few, too_many), 0).mean()) / len(places)
-    return distance >= GRAVE_DISTANCE / 2
+    return distance >= max(GRAVE_DISTANCE / 2, _OF_NOISE * noise)
 
 
 def _p_of_rates(profile: ScoreProfile, n_predicted: Numbers, n_rows: int) -> Floats:

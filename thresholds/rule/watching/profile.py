@@ -40,6 +40,8 @@ _MOST_CELLS = 2**22
 _FEWEST_ROWS = 500  # however many labels there are
 _MOST_ROWS = 10_000
 
+_GOLDEN_RATIO = (np.sqrt(5) - 1) / 2
+
 _FEWEST_SCORES = 20  # of a label, for its quartiles to say where the scores of rows lie
 
 _MOST_COUNTED = 2**53  # rows, that float64 counts one by one
@@ -149,7 +151,7 @@ class Columns(NamedTuple):
         if self.scores.size == 0:
             return np.zeros((self.sizes.size, len(LEVELS)), np.bool_)
         last = self.scores.size - 1
-        at = np.minimum(self._places(), last)
+        at = np.clip(self._places(), 0, last)  # a label without scores may have no place at all
         before = (at > self.starts[:-1, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
         is_last = at + 1 >= self.starts[1:, np.newaxis]
         after = ~is_last & (self.scores[np.minimum(at + 1, last)] == self.scores[at])
@@ -160,14 +162,26 @@ class Columns(NamedTuple):
         return self.starts[:-1, np.newaxis] + ranks(self.sizes) - 1
 
     def counts(self, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
-        """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each."""
-        below = np.zeros(points.shape, np.int64)
-        up_to = np.zeros(points.shape, np.int64)
-        for j in np.flatnonzero(self.sizes).tolist():
-            scores = self.of_label(j)
-            below[j] = np.searchsorted(scores, points[j], side="left")
-            up_to[j] = np.searchsorted(scores, points[j], side="right")
+        """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each.
+
+        NaN is above all scores.
+        """
+        below = self._counted(points, np.less_equal)
+        up_to = self._counted(points, np.less)
         return below, up_to
+
+    def _counted(self, points: npt.NDArray[Any], ends: np.ufunc) -> Ints:
+        """Count the scores of each label before the first that a point `ends` at: one bisection for all points."""
+        first = np.broadcast_to(self.starts[:-1, np.newaxis], points.shape)
+        low = first.copy()
+        high = np.broadcast_to(self.starts[1:, np.newaxis], points.shape).copy()
+        for _ in range(int(self.sizes.max(initial=0)).bit_length()):
+            middle = (low + high) // 2
+            is_open = low < high
+            is_end = ends(points, self.scores[np.minimum(middle, self.scores.size - 1)])
+            low = np.where(is_open & ~is_end, middle + 1, low)
+            high = np.where(is_open & is_end, middle, high)
+        return low - first
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -353,8 +367,18 @@ class ScoreProfile:
 
 
 def evenly_spaced(n: int, at_most: int) -> Places:
-    """Return so many of n places, the first and the last among them; all where there are fewer."""
-    return np.linspace(0, n - 1, min(n, at_most)).astype(np.intp)
+    """Return so many of n places, one in each of as many equal parts, in order; all where there are fewer.
+
+    Where in its part is told by `golden_shares`, as rows may take turns: left and right eyes, say.
+    """
+    size = min(n, at_most)
+    ends = np.arange(size + 1) * n // size  # (size + 1,)
+    return ends[:-1] + (golden_shares(0, size) * np.diff(ends)).astype(np.intp)
+
+
+def golden_shares(first: int, last: int) -> Floats:
+    """Return multiples of the golden ratio, whole parts left out: any part of [0, 1) gets its due of every k-th."""
+    return np.asarray(np.arange(first, last) * _GOLDEN_RATIO % 1)
 
 
 def taken_rows(scores: Any, places: Places) -> Matrix:

@@ -3,12 +3,14 @@
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Matrix
-from thresholds.rule.watching.profile import evenly_spaced, most_rows, taken_rows
+from thresholds._arrays.types import Floats, Matrix
+from thresholds.rule.watching.profile import evenly_spaced, golden_shares, most_rows, taken_rows
 
 
 class RowSample:
-    """Rows kept from blocks: each in turn, then every second, every fourth, ..., so that they never are too many.
+    """Rows kept from blocks: each at first, then about one in two, in four, ..., so that they never are too many.
+
+    Which ones is told by `golden_shares` of their numbers: of rows that take turns each kind keeps its part.
 
     Parameters
     ----------
@@ -18,23 +20,31 @@ class RowSample:
     def __init__(self, n_labels: int) -> None:
         self._most = most_rows(n_labels)
         self._kept: list[Matrix] = []
+        self._shares: list[Floats] = []  # of the rows that are kept, (n_kept,) in all
         self._n_kept = 0
         self._n_seen = 0
-        self._step = 1
+        self._below = 1.0  # Rows of lower shares are kept.
 
     def add(self, rows: Matrix) -> None:
         """Keep some rows of a block."""
-        first = (
-            -self._n_seen % self._step
-        )  # the first row of the block whose number is a multiple of the step
+        first = self._n_seen
         self._n_seen += rows.shape[0]
-        kept = rows[first :: self._step]
-        self._kept.append(kept.copy())
-        self._n_kept += kept.shape[0]
+        self._keep(rows, golden_shares(first, self._n_seen))
         while self._n_kept > 2 * self._most:
-            self._kept = [self._joined()[::2]]
-            self._n_kept = self._kept[0].shape[0]
-            self._step *= 2
+            self._below /= 2
+            joined = self._joined()
+            shares = np.concatenate(self._shares)
+            self._kept = []
+            self._shares = []
+            self._n_kept = 0
+            self._keep(joined, shares)
+
+    def _keep(self, rows: Matrix, shares: Floats) -> None:
+        """Keep the rows of low shares."""
+        places = np.flatnonzero(shares < self._below)
+        self._kept.append(rows[places])
+        self._shares.append(shares[places])
+        self._n_kept += places.size
 
     def rows(self) -> Matrix:
         """Return the rows that a check looks at; there must be some."""
