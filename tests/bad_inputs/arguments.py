@@ -1046,6 +1046,7 @@ REGION_FIELDS: dict[str, Sequence[object]] = {
     "objective": ["0.5", nan, ...],
 }
 NEWER = json.dumps(changed(FITTED, "version", 2))
+MUCH_NEWER = json.dumps(changed(FITTED, "version", 10**400))
 LACKING = json.dumps(changed(FITTED, "beta", ...))
 FILES = [
     *(
@@ -1076,6 +1077,9 @@ FILES = [
     *files(TOP.to_dict(), "TopKRule", TOP_FIELDS),
     *files(INSTANCE.to_dict(), "InstanceRule", INSTANCE_FIELDS),
     *files(REGION.to_dict(), "RegionRule", REGION_FIELDS),
+    BadInput(
+        "load_rule: much newer", lambda: load(MUCH_NEWER), r".*rule\.json has format version .{1,80}, expected 1$"
+    ),
     BadInput("load_rule: newer", lambda: load(NEWER), r".*rule\.json has format version 2, expected 1$"),
     BadInput("load_rule: a key is absent", lambda: load(LACKING), r".*rule\.json lacks 'beta', expected the JSON of"),
 ]

@@ -42,7 +42,7 @@ def rule_of(values: object, name: str) -> Rule:
         raise InputError(f"{name} is not a rule: expected a JSON object with format {FORMAT!r}")
     if type(values.get("version")) is not int or values["version"] != FORMAT_VERSION:
         raise InputError(
-            f"{name} has format version {values.get('version')!r}, expected {FORMAT_VERSION}"
+            f"{name} has format version {_checks.shown(values.get('version'))}, expected {FORMAT_VERSION}"
         )
     kind = _checks.option(values.get("kind"), f"the kind of {name}", (*_KINDS, *_KINDS_ABOVE))
     try:
