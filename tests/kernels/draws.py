@@ -532,7 +532,7 @@ def of_counts_at_cuts(rng: Generator, dtype: Any) -> Arguments:
 
 
 def of_pooled_depths(rng: Generator, dtype: Any) -> Arguments:
-    """Counts that rise from cut to cut, the first of which predicts nothing."""
+    """Counts that rise from cut to cut, the first of which predicts nothing; of weights they are no whole numbers."""
     n_labels, n_cuts, n_priors = rng.integers(1, 6), rng.integers(2, 30), rng.integers(1, 4)
     n_tp, n_fp = np.zeros((2, n_labels, n_cuts))
     n_tp[:, 1:] = rng.poisson(rng.choice([0.1, 3]), (n_labels, n_cuts - 1))
@@ -541,7 +541,8 @@ def of_pooled_depths(rng: Generator, dtype: Any) -> Arguments:
     predicted = tp + n_fp.cumsum(axis=1)
     depth = rng.uniform(0.01, 1, n_cuts).cumsum()
     prior = rng.choice([0, 1, 100]) * rng.normal(size=(n_priors, n_cuts))
-    counts = (tp.astype(np.float32), predicted.astype(np.float32))
+    rows_per_unit = rng.choice([1, 0.1])
+    counts = ((tp * rows_per_unit).astype(np.float32), (predicted * rows_per_unit).astype(np.float32))
     return *counts, depth, np.gradient(depth), prior, rng.uniform(0, 0.5), int(rng.integers(1, 6))
 
 

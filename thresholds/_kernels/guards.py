@@ -247,7 +247,8 @@ def pooled_depths(
             # exp of the gain, 1 at its highest.
             highest = -np.inf
             for k in range(n_cuts):
-                density[k] = float(tp[j, k]) - ratio * float(predicted[j, k]) + prior[p, k]
+                gain = np.float64(tp[j, k]) - ratio * np.float64(predicted[j, k])
+                density[k] = gain + prior[p, k]
                 highest = max(highest, density[k])
             for k in range(n_cuts):
                 density[k] = math.exp(density[k] - highest)
@@ -272,8 +273,9 @@ def pooled_depths(
                 for k in range(n_cuts - 1, 0, -1):
                     total_below += width[k] * density[k]
                     moment_below += width[k] * density[k] * depth[k]
-                    n_tp = float(tp[j, k]) - float(tp[j, k - 1])
-                    n_fp = float(predicted[j, k]) - float(predicted[j, k - 1]) - n_tp
+                    n_tp = np.float64(tp[j, k]) - np.float64(tp[j, k - 1])
+                    n_more = np.float64(predicted[j, k]) - np.float64(predicted[j, k - 1])
+                    n_fp = n_more - n_tp
                     gap = depth[k] - depth[k - 1]
                     if n_tp > 0:
                         mean = (moment - moment_below + without_positive * moment_below) / (
