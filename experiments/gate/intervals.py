@@ -9,7 +9,7 @@ stands beside that of the sample they are drawn from. Run
     python experiments/gate/intervals.py FOLDER_OF_NPZ | tee experiments/gate/intervals.txt
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -147,4 +147,10 @@ def left_out(rule: ThresholdRule, problem: Problem, units: np.ndarray | None) ->
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    parser = argparse.ArgumentParser(
+        description="Intervals of differences of rules, simulated and on halves of real test sets."
+    )
+    parser.add_argument(
+        "folder", nargs="?", metavar="FOLDER", help="holds real score files; without it, simulations alone"
+    )
+    main(parser.parse_args().folder)

@@ -8,7 +8,7 @@ standard deviation of those of the label (of the log odds of probabilities). Run
     python experiments/gate/news.py FOLDER_OF_NPZ | tee experiments/gate/news.txt
 """
 
-import sys
+import argparse
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -111,4 +111,8 @@ def main(folder: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    parser = argparse.ArgumentParser(description="Thresholds called news, simulated and on halves of real score files.")
+    parser.add_argument(
+        "folder", nargs="?", metavar="FOLDER", help="holds real score files; without it, simulations alone"
+    )
+    main(parser.parse_args().folder)

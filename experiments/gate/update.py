@@ -8,7 +8,7 @@ first and an update from the second; macro-F1 is that of the test rows. Run
     python experiments/gate/update.py FOLDER_OF_NPZ | tee experiments/gate/update.txt
 """
 
-import sys
+import argparse
 import warnings
 from pathlib import Path
 
@@ -102,4 +102,8 @@ def main(folder: str | None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    parser = argparse.ArgumentParser(description="F of updated rules on other rows, simulated and on real score files.")
+    parser.add_argument(
+        "folder", nargs="?", metavar="FOLDER", help="holds real score files; without it, simulations alone"
+    )
+    main(parser.parse_args().folder)
