@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import hypergeom, ttest_ind_from_stats
 
 from tests.naive import profiles
-from thresholds.significance import p_of_best, p_of_means, p_of_z, z_of_more
+from thresholds.significance import effective_rows, p_of_best, p_of_means, p_of_z, z_of_more
 
 
 @pytest.mark.parametrize("n_before", [1, 2, 8, 40, 300, 10_000, 100_000])
@@ -60,3 +60,9 @@ def test_means_are_compared_as_by_welch(n: int, difference: float) -> None:
 def test_means_without_spread_differ_for_sure_or_not_at_all() -> None:
     assert p_of_means((3.0, 0.0), 50, (3.0, 0.0), 60) == 1
     assert p_of_means((3.0, 0.0), 50, (4.0, 0.0), 60) == 0
+
+
+def test_weights_are_worth_as_many_rows_as_kish_has_it() -> None:
+    assert effective_rows(np.full(7, 3.0)) == pytest.approx(7)
+    assert effective_rows(np.array([1, 1, 2, 0])) == pytest.approx(16 / 6)
+    assert effective_rows(np.array([1e300, 1e300])) == pytest.approx(2)

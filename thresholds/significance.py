@@ -26,6 +26,15 @@ def rejected(p: Floats, alpha: float) -> npt.NDArray[np.bool_]:
     return marks
 
 
+def effective_rows(weights: Numbers) -> float:
+    """Return how many rows of equal weight tell as much as rows of these weights: (sum w)^2 / sum w^2.
+
+    Kish 1965, "Survey Sampling", section 11.2. Weights are not all 0; shares of them do not overflow.
+    """
+    shares = np.asarray(weights, np.float64) / np.sum(weights, dtype=np.float64)
+    return float(1 / np.square(shares).sum())
+
+
 def p_of_z(z: Floats) -> Floats:
     """Return the upper tail of the normal distribution, without SciPy."""
     return np.asarray(_erfc(z / math.sqrt(2)) / 2)

@@ -33,6 +33,7 @@ from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.pooled_curve import are_probable
 from thresholds.rule.odds import OddsByScore
+from thresholds.significance import effective_rows
 
 # Digits that are kept of at, level, slope and their errors: enough for figures that have errors, and for scores that
 # lie far from 0.
@@ -67,7 +68,7 @@ def odds_by_score(
     at = log_odds(np.clip(thresholds, 0.0, 1.0)) if of_shares else thresholds  # (n_labels,)
     ranks = _first_ranks(problem.n_samples)
     weights = problem.row_weights * problem.unit  # (n_samples,)
-    of_rows = float((weights * weights).sum() / weights.sum())
+    of_rows = float(weights.sum() / effective_rows(weights))  # k
     smoothing = min(1 / problem.unit, _MOST_UNITS)
 
     def fit(first: int, last: int) -> Floats:

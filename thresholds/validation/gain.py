@@ -20,6 +20,7 @@ from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.judging import judge
 from thresholds.rule import ThresholdRule
+from thresholds.significance import effective_rows
 from thresholds.validation.cross_fit import CrossFit
 
 _LARGEST_EXACT = 1000  # rows that only one of two thresholds predicts: above, their number of true ones is normal
@@ -75,8 +76,8 @@ def rows_of_weight(problem: Problem) -> float | None:
     """Return how many rows a weight of 1 counts as evidence (Kish 1965); None without weights."""
     if problem.sample_weight is None:
         return None
-    weights = np.asarray(problem.sample_weight, np.float64)
-    return float(weights.sum() / (weights * weights).sum())
+    total = np.sum(problem.sample_weight, dtype=np.float64)
+    return float(effective_rows(problem.sample_weight) / total)
 
 
 def p_of_gain(counts: BothCounts, rule: ThresholdRule, scale: float | None) -> Floats:

@@ -25,6 +25,7 @@ from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Pl
 from thresholds._checks import InputError
 from thresholds.rule.base import in_brief
 from thresholds.rule.saving import refuse_unknown
+from thresholds.significance import effective_rows
 
 if TYPE_CHECKING:
     from thresholds.rule.base import Rule
@@ -452,8 +453,8 @@ def _sampled(shape: tuple[int, int], weights: Numbers | None) -> Places:
     if weights is None:
         return evenly_spaced(n_rows, at_most)
     shares = np.asarray(weights, np.float64) / np.sum(weights, dtype=np.float64)  # (n_rows,)
-    n_effective = max(int(1 / np.square(shares).sum() + 1e-9), 1)
-    size = min(n_effective, at_most)
+    n_effective = int(effective_rows(weights) + 1e-9)  # rounding may take it below a whole number
+    size = min(max(n_effective, 1), at_most)
     places = np.searchsorted(shares.cumsum(), (np.arange(size) + 0.5) / size)
     return np.asarray(np.minimum(places, np.flatnonzero(shares)[-1]))
 
