@@ -145,6 +145,7 @@ def test_labels_that_are_alike_share_nearly_one_curve(method: Any) -> None:
     assert apart["shrink"] < 0.2 * apart["label"]
 
 
+@pytest.mark.each_value
 @each_method
 @pytest.mark.parametrize("n", [50, 400])
 @pytest.mark.parametrize("deviation", [0.0, 0.5, 1.5])
@@ -290,6 +291,7 @@ def test_a_saved_stretch_that_was_spoilt_is_refused(tmp_path: Path) -> None:
 # Extremes
 
 
+@pytest.mark.each_value
 @each_method
 @pytest.mark.parametrize("exponent", [4, 8, 15])
 @pytest.mark.filterwarnings("error")

@@ -67,7 +67,10 @@ def by_two_rules(path: Path, key: str) -> list[float]:
     return [metrics.f1_score(data.y_true[judge], h, average=form, zero_division=0) for h in decided for form in FORMS]
 
 
-@pytest.mark.parametrize(("name", "key"), REFERENCE)
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [pytest.param(*case, marks=[pytest.mark.soak] * (case[0] == "pubmed_mesh_all")) for case in REFERENCE],
+)
 def test_compare_reaches_the_reference_figures(name: str, key: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = DATA / f"{name}.npz"
     if not path.exists():

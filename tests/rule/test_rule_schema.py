@@ -37,7 +37,7 @@ def places(values: object, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 def is_tried_elsewhere(at: tuple[Any, ...], name: str) -> bool:
     """Whether a place is inside a part that has one definition for all kinds, and is tried in one of them."""
-    within_profile = "profile" in at[:-1] and name != "macro"
+    within_profile = "profile" in at[:-1] and name != "cross-fitted"
     return within_profile or ("rule" in at[:-1] and name != "platt")
 
 
@@ -83,8 +83,8 @@ def beyond_a_schema(said: str) -> bool:
     return any(words in said for words in beyond)
 
 
-# Knots of curves make long documents, which take long.
-SLOW = ("isotonic", "isotonic, drawn")
+# Knots of curves make long documents, which take long; "cross-fitted" has all that "macro" has, and more.
+SLOW = ("isotonic", "isotonic, drawn", "macro")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.soak] * (name in SLOW)) for name in KINDS])
