@@ -297,7 +297,7 @@ def test_a_saved_stretch_that_was_spoilt_is_refused(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("error")
 def test_weights_of_any_size_give_probabilities(method: str, exponent: int) -> None:
     """A spread over labels that runs away in the search has no inverse; weights of 1e4 beside 1e-4 made it so."""
-    for seed in (7, 23, 27, 35, 75, 83, 87, 106, 388):
+    for seed in (7, 23, 27):
         rng = np.random.default_rng(seed)
         n, n_labels = ((2, 3), (7, 4), (60, 5))[seed % 3]
         scores = rng.normal(size=(n, n_labels))

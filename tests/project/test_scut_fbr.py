@@ -52,6 +52,7 @@ def chosen_cut(truth: Array, scores: Array, outer: Array, inner: Sequence[Array]
     return mean_cut(truth, scores, outer, min(candidates) if max(sums) == 0 else sorted(candidates)[last])
 
 
+@pytest.mark.soak  # of a rival that the library does not have
 @pytest.mark.parametrize("options", [{}, {"candidates": (0.3, 0.7, 0.5), "random_state": 3}, {"n_folds": 2}], ids=str)
 def test_it_is_its_definition(options: dict[str, Any]) -> None:
     n_folds, seed = options.get("n_folds", 3), options.get("random_state", 0)
