@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
+from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Matrix
 from thresholds.calibration.calibrator import Calibrator
+from thresholds.calibration.regions import regions_of
 from thresholds.calibration.saving import from_values, to_values
-from thresholds.rule import InstanceRule, Rule, ThresholdRule
+from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule
 from thresholds.rule.base import in_kind, positives_only, refuse_other_profile
 from thresholds.rule.loading import rule_of
 from thresholds.rule.saving import header, refuse_unknown
@@ -93,6 +96,9 @@ class CalibratedRule(Rule):
         progress: bool = False,
     ) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
+        if devices.namespace_on_device(y_score) is not None:
+            workers(n_jobs)  # Refuses what is no number of threads.
+            return self._predict_on_device(y_score)
         scores = self._checked(y_score)
         decided = self.decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
         self.warn_if_changed(scores, decided)
@@ -124,6 +130,63 @@ class CalibratedRule(Rule):
         return positives_only(
             probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices]
         )
+
+    def decide_on_device(self, scores: Any) -> Any:
+        """Return decisions about scores that are not in host memory, beside them."""
+        if isinstance(self.rule, InstanceRule):
+            probabilities = self.calibrator.transform_on_device(scores)
+            return self.rule.decide_on_device(probabilities)
+        return self._regions.decide_on_device(scores)
+
+    def to_regions(self) -> RegionRule:
+        """Return a rule that decides alike by the scores themselves, for a rule of thresholds: it needs no calibrator.
+
+        The scores that reach a threshold when they are calibrated are an interval, as curves rise or fall, except for
+        masked scores and those that are `missing`, which may be decided otherwise. To predict, the result needs NumPy
+        alone. Where the scores are float64, one within a few units in the last place of the end of an interval may lie
+        on its other side.
+
+        Raises
+        ------
+        InputError
+            For an `InstanceRule`, which looks at all scores of a row together.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> truth, scores = [[1, 0], [0, 1], [1, 1], [0, 0]], [[2.0, -1.0], [-3.0, 4.0], [1.0, 0.5], [-2.0, -2.0]]
+        >>> calibrator = thresholds.calibrate(truth, scores, "isotonic", by="label")
+        >>> thresholds.CalibratedRule(calibrator, thresholds.FixedRule(0.5, 2)).to_regions().switches
+        (array([-0.5]), array([-0.25]))
+        """
+        if isinstance(self.rule, InstanceRule):
+            raise _checks.InputError(
+                "rule is an InstanceRule, expected a ThresholdRule: only that decides each score by itself"
+            )
+        return self._regions
+
+    @cached_property
+    def _regions(self) -> RegionRule:
+        """The intervals of scores that reach the thresholds of a `ThresholdRule`."""
+        rule = cast(ThresholdRule, self.rule)
+        return RegionRule(
+            regions_of(self.calibrator.curves, self.missing, rule.thresholds),
+            missing=self.missing,
+            label_names=self.label_names,
+            average=rule.average,
+            beta=rule.beta,
+            zero_division=rule.zero_division,
+            objective=rule.objective,
+            profile=self.profile,
+        )
+
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        if isinstance(self.rule, ThresholdRule):
+            return self._regions.to_torch()
+        from thresholds.calibration.torch_modules import CalibratedModule
+
+        return CalibratedModule(self.calibrator, self.rule)
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
