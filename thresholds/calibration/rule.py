@@ -125,6 +125,12 @@ class CalibratedRule(Rule):
             probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices]
         )
 
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Record decisions about scores of an ONNX graph."""
+        from thresholds.calibration.onnx import decisions
+
+        return decisions(self, scores)
+
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
         return replace(self, rule=self.rule.with_names(label_names))
