@@ -12,7 +12,7 @@ from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.platt import LARGEST, LogisticCurves
 from thresholds.calibration.stretched import LEAST, MOST, StretchedCurves
 from thresholds.rule import ThresholdRule
-from thresholds.rule.serving.onnx import best_prefixes, in_order, in_steady_order, unless_nan
+from thresholds.rule.serving.onnx import best_sets, unless_nan
 from thresholds.rule.serving.recording import Value
 
 if TYPE_CHECKING:
@@ -26,14 +26,9 @@ def decisions(rule: "CalibratedRule", scores: Value) -> Value:
         region = region_of(calibrator, rule.rule.thresholds, scores.dtype)
         return cast(Value, region.decide_in_onnx(scores))
 
-    # Isotonic curves have no exp: what is equal here is equal there.
-    curves = calibrator._curves
-    ordered = in_order if isinstance(curves.by_group, IsotonicCurves) else in_steady_order
-    beta, zero_division = rule.rule.beta, rule.rule.zero_division
-
     def decide(cells: Value) -> Value:
-        falling, columns = ordered(probabilities(curves, cells))
-        return best_prefixes(falling, columns, beta, zero_division)
+        p = probabilities(calibrator._curves, cells)
+        return best_sets(p, rule.rule.beta, rule.rule.zero_division)
 
     return unless_nan(scores, decide)
 

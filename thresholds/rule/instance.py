@@ -275,9 +275,9 @@ class InstanceRule(Rule):
 
     def decide_in_onnx(self, scores: Any) -> Any:
         """Record decisions about probabilities of an ONNX graph."""
-        from thresholds.rule.serving.onnx import best_sets
+        from thresholds.rule.serving.onnx import best_sets, unless_nan
 
-        return best_sets(scores, self.beta, self.zero_division)
+        return unless_nan(scores, lambda p: best_sets(p, self.beta, self.zero_division))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""

@@ -71,9 +71,9 @@ class TopKRule(Rule):
 
     def decide_in_onnx(self, scores: Any) -> Any:
         """Record decisions about scores of an ONNX graph."""
-        from thresholds.rule.serving.onnx import highest
+        from thresholds.rule.serving.onnx import highest, unless_nan
 
-        return highest(scores, self.k)
+        return unless_nan(scores, lambda cells: highest(cells, self.k))
 
     def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes."""

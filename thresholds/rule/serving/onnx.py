@@ -24,7 +24,6 @@ IR_VERSION = 8  # of the file, as old as that
 
 _TYPES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16", "float32": "FLOAT", "float64": "DOUBLE"}
 _HALVES = ("float16", "bfloat16")  # compared in float32, which holds each of their numbers
-_LOST_BITS = 12  # in an order of probabilities
 
 
 def model_of(rule: "Rule", dtype: object) -> Any:
@@ -65,54 +64,19 @@ def model_of(rule: "Rule", dtype: object) -> Any:
 def highest(scores: Value, k: int) -> Value:
     """Mark the k highest scores of each row, of equal ones the first labels; no NaN."""
     xp = scores.__array_namespace__()
-
-    def decide(cells: Value) -> Value:
-        n = xp.minimum(xp.asarray(np.array([k])), xp.n_columns(cells))
-        _, columns = xp.highest(cells, n)  # (n_samples, n)
-        return xp.put_along_rows(
-            xp.filled_like(cells, np.uint8(0)), columns, xp.filled_like(columns, np.uint8(1))
-        )
-
-    return unless_nan(scores, decide)
+    n = xp.minimum(xp.n_columns(scores), min(k, np.iinfo(np.int64).max))
+    _, columns = xp.highest(scores, n)  # (n_samples, n)
+    ones = xp.filled_like(columns, np.uint8(1))
+    return xp.put_along_rows(xp.filled_like(scores, np.uint8(0)), columns, ones)
 
 
-def best_sets(scores: Value, beta: float, zero_division: float) -> Value:
-    """Mark, in each row of probabilities, the set of highest expected F-beta, if labels are independent."""
-    xp = scores.__array_namespace__()
-
-    def decide(cells: Value) -> Value:
-        p = xp.clip(xp.astype(cells, xp.float64), 0.0, 1.0)
-        falling, columns = in_order(p)
-        return best_prefixes(falling, columns, beta, zero_division)
-
-    return unless_nan(scores, decide)
-
-
-def in_order(p: Value) -> tuple[Value, Value]:
-    """Return the probabilities of each row, falling, and their columns; of equal ones the first columns first."""
-    xp = p.__array_namespace__()
-    falling, columns = xp.highest(p, xp.n_columns(p))
-    return falling, columns
-
-
-def in_steady_order(p: Value) -> tuple[Value, Value]:
-    """Return what `in_order` does of probabilities whose last bits do not count.
-
-    Runtimes compute exp and log of many numbers at once, and of those left over one by one, with other last bits. So
-    labels that are equally probable are put in the order of their columns by p, rounded to fewer bits (Dekker 1971, "A
-    floating-point technique for extending the available precision").
-    """
-    xp = p.__array_namespace__()
-    longer = p * (2.0**_LOST_BITS + 1)
-    rounded = longer - (longer - p)
-    _, columns = xp.highest(rounded, xp.n_columns(p))
-    return xp.take_along_rows(p, columns), columns
-
-
-def best_prefixes(falling: Value, columns: Value, beta: float, zero_division: float) -> Value:
-    """Mark the columns of those highest probabilities of each row whose set has the highest expected F-beta."""
-    xp = falling.__array_namespace__()
-    k = xp.numbers(xp.n_columns(falling), xp.float64)  # (1, n_labels)
+def best_sets(probabilities: Value, beta: float, zero_division: float) -> Value:
+    """Mark, in each row, the set of highest expected F-beta, if labels are independent; no NaN."""
+    xp = probabilities.__array_namespace__()
+    p = xp.clip(xp.astype(probabilities, xp.float64), 0.0, 1.0)
+    n_labels = xp.n_columns(p)
+    falling, columns = xp.highest(p, n_labels)  # (n_samples, n_labels)
+    k = xp.numbers(n_labels, xp.float64)  # (1, n_labels)
     search = SizeSearch(xp, falling, k, beta, zero_division)
 
     def go_on(best: Value, size: Value, done: Value) -> tuple[Value, list[Value]]:
@@ -131,7 +95,7 @@ def best_prefixes(falling: Value, columns: Value, beta: float, zero_division: fl
 
 
 def unless_nan(scores: Value, decide: Callable[[Value], Value]) -> Value:
-    """Return decisions, NaN read as a masked cell that is not predicted whatever is decided."""
+    """Return what `decide` makes of scores, NaN among them read as a masked cell, and not predicted."""
     xp = scores.__array_namespace__()
     is_nan = xp.isnan(scores)
     return xp.where(is_nan, 0, decide(xp.where(is_nan, -np.inf, scores)))

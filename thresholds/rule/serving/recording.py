@@ -286,10 +286,6 @@ class Namespace:
         """Return the values of a vector at indices of any shape."""
         return self._recorder.node("Gather", x, indices, dtype=x.dtype)
 
-    def take_along_rows(self, x: Value, columns: Value) -> Value:
-        """Return the values of each row at some of its columns."""
-        return self._recorder.node("GatherElements", x, columns, dtype=x.dtype, axis=1)
-
     def put_along_rows(self, x: Value, columns: Value, values: Value) -> Value:
         """Return x with the values of each row at some of its columns replaced."""
         return self._recorder.node("ScatterElements", x, columns, values, dtype=x.dtype, axis=1)
