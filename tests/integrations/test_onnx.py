@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import thresholds
 from tests.rules import RULES, calibrated, draw
-from thresholds import CalibratedRule, InstanceRule, ThresholdRule, TopKRule, calibrate
+from thresholds import CalibratedRule, InstanceRule, ThresholdRule, TopKRule, calibrate, cli
 from thresholds.errors import InputError
 from thresholds.rule import Rule
 
@@ -240,6 +241,19 @@ def test_scores_have_the_dtype_of_the_fit(fitted: str, expected: str) -> None:
 
 def test_without_a_fit_scores_are_float32() -> None:
     assert InstanceRule().to_onnx().graph.input[0].type.tensor_type.elem_type == NUMBERS["float32"]
+
+
+def test_a_model_is_written_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rule = thresholds.ThresholdRule([0.5, 0.2], label_names=("cat", "dog"))
+    rule.save("rule.json")
+    assert cli.main(["export", "rule.json", "-o", "rule.onnx", "--dtype", "float16"]) == 0
+    size = Path("rule.onnx").stat().st_size
+    written = f"ThresholdRule: 2 labels, thresholds given, not fitted\nwritten to rule.onnx, {size} bytes\n"
+    assert capsys.readouterr().out == written
+    assert onnx.load("rule.onnx") == rule.to_onnx(dtype="float16")
 
 
 def test_other_dtypes_are_refused() -> None:

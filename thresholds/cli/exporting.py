@@ -1,0 +1,22 @@
+"""The command `export`: a saved rule as a model for another runtime."""
+
+import argparse
+from pathlib import Path
+
+from thresholds._checks import InputError
+from thresholds.atomic import write_atomically
+
+_SUFFIX = ".onnx"
+
+
+def export(options: argparse.Namespace) -> None:
+    """Write a saved rule as an ONNX model."""
+    from thresholds.rule import load_rule
+
+    suffix = Path(options.output).suffix
+    if suffix != _SUFFIX:
+        raise InputError(f"{options.output} ends in {suffix!r}, expected {_SUFFIX}")
+    rule = load_rule(options.rule)
+    content = rule.to_onnx(dtype=options.dtype).SerializeToString()
+    write_atomically(options.output, lambda stream: stream.write(content))
+    print(f"{rule}\nwritten to {options.output}, {len(content):,} bytes")
