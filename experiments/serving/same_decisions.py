@@ -18,7 +18,6 @@ import onnxruntime
 
 from thresholds import CalibratedRule, InstanceRule, RegionRule, ThresholdRule, calibrate, fit_regions
 from thresholds._arrays.sparse import is_sparse
-from thresholds.calibration.inversion import region_of
 from thresholds.comparison.usual_rules import fit_all
 from thresholds.files import read_labelled
 from thresholds.rule import Rule
@@ -58,8 +57,7 @@ def rules_of(y_true: Any, y_score: Any) -> dict[str, Rule]:
 def ends_of(rule: Rule, dtype: str) -> list[np.ndarray]:
     """Return, for each label, the scores of a dtype from which on it is decided otherwise."""
     if isinstance(rule, CalibratedRule) and isinstance(rule.rule, ThresholdRule):
-        wide = np.dtype("float64" if dtype == "float64" else "float32")
-        rule = region_of(rule.calibrator, rule.rule.thresholds, wide)
+        rule = rule.to_regions()
     ends = rule.switches if isinstance(rule, RegionRule) else getattr(rule, "thresholds", np.empty(0))[:, np.newaxis]
     with np.errstate(over="ignore"):
         scores = [np.asarray(scores).astype(dtype) for scores in ends]

@@ -31,7 +31,7 @@ from thresholds.calibration.hierarchy import fit_leaning_lines
 Limits = tuple[float, float] | None
 
 _MOST_UNITS = 1e300  # that the weight 1 may count
-LARGEST = float(np.finfo(np.float64).max)
+_LARGEST = float(np.finfo(np.float64).max)
 _STRENGTHS = (1.0, 1e8)  # that the shares of all labels have among those of one, in rows
 
 
@@ -164,14 +164,14 @@ def _read(curves: Floats, x: Floats) -> Floats:
 
     scale, centre, slope, intercept = curves
     with np.errstate(over="ignore", invalid="ignore"):
-        place = np.clip(x / scale - centre, -LARGEST, LARGEST)  # a slope of 0 makes 0 of it
+        place = np.clip(x / scale - centre, -_LARGEST, _LARGEST)  # a slope of 0 makes 0 of it
         odds = np.where(intercept > -np.inf, slope * place + intercept, -np.inf)
     return np.asarray(expit(odds))
 
 
 def _read_at(curves: Floats, score: float, limits: Limits) -> Floats:
     """Return the probability of one score on each curve."""
-    scores = np.full(curves.shape[1], max(score, -LARGEST))
+    scores = np.full(curves.shape[1], max(score, -_LARGEST))
     return _read(curves, _abscissae(scores, limits))
 
 

@@ -21,8 +21,8 @@ _FINER_BITS = 10
 _WEIGHT_BITS = 60  # of all weights together
 
 # Between what the common curve lies: numbers next to 0 and 1, whose logits are finite.
-LEAST = float(np.nextafter(0, 1))
-MOST = float(np.nextafter(1, 0))
+_LEAST = float(np.nextafter(0, 1))
+_MOST = float(np.nextafter(1, 0))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,7 +55,7 @@ def fit_stretched(
 
 def _logits(common: IsotonicCurves, scores: Floats) -> Floats:
     """Return the logit of the common curve at scores, finite: a large weight may bring the curve to 1 by rounding."""
-    return log_odds(np.clip(common.at(np.array([0, scores.size]), scores), LEAST, MOST))
+    return log_odds(np.clip(common.at(np.array([0, scores.size]), scores), _LEAST, _MOST))
 
 
 def _smoothed(cells: Cells, row_weight: float) -> Cells:

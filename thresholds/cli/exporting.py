@@ -17,6 +17,9 @@ def export(options: argparse.Namespace) -> None:
     if suffix != _SUFFIX:
         raise InputError(f"{options.output} ends in {suffix!r}, expected {_SUFFIX}")
     rule = load_rule(options.rule)
-    content = rule.to_onnx(dtype=options.dtype).SerializeToString()
+    try:
+        content = rule.to_onnx(dtype=options.dtype).SerializeToString()
+    except ImportError as error:
+        raise InputError(str(error)) from None
     write_atomically(options.output, lambda stream: stream.write(content))
     print(f"{rule}\nwritten to {options.output}, {len(content):,} bytes")

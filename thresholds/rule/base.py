@@ -278,6 +278,48 @@ class Rule(ABC):
         watching.__dict__.pop("_has_warned", None)
         return watching
 
+    def to_torch(self) -> Any:
+        """Return a PyTorch module that decides as `predict` does, on any device.
+
+        Its `forward` takes scores (n_samples, n_labels) of float16, bfloat16, float32, float64 or integers, or one row
+        (n_labels,), and returns uint8 of the same shape on the same device.
+
+        1. The module has no parameters, and its buffers are bits: `half()`, `to(torch.bfloat16)`, autocast, pickling
+           and state dicts change no threshold.
+        2. `torch.export.export` and `torch.compile(fullgraph=True)` take it; but not that of an `InstanceRule`, nor of
+           a `CalibratedRule` with one, whose loop ends when the probabilities say so.
+        3. Shapes and dtypes are checked; values are not, as a check would wait for the device. What `predict` refuses
+           is decided here: NaN is never predicted, and +inf counts as the highest score. In the rows of a NaN, a
+           `TopKRule` and an `InstanceRule` may decide otherwise about the other labels, too.
+
+        Returns
+        -------
+        torch.nn.Module
+
+        Raises
+        ------
+        ImportError
+            If PyTorch is not installed.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> module = thresholds.ThresholdRule([0.5, 0.2]).to_torch()  # doctest: +SKIP
+        >>> module(torch.tensor([[0.5, 0.1], [0.4, 0.3]]))  # doctest: +SKIP
+        tensor([[1, 0],
+                [0, 1]], dtype=torch.uint8)
+        """
+        from thresholds.rule.serving import need
+
+        need("torch", "to_torch()", "torch")
+        return self._to_torch()
+
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        from thresholds.rule.serving.torch import module_of
+
+        return module_of(self)
+
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
         return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
@@ -306,7 +348,8 @@ class Rule(ABC):
 
         Returns
         -------
-        onnx.ModelProto, of opset 18, which onnxruntime has since 1.14
+        onnx.ModelProto, of opset 18
+            onnxruntime runs it from 1.14 on, that of an `InstanceRule` from 1.20 on.
             Input "y_score": (n_samples, n_labels), dense. Output "y_pred": uint8 of the same shape. Label names (JSON),
             kind, average and beta are in its metadata.
 
@@ -317,7 +360,9 @@ class Rule(ABC):
         Raises
         ------
         InputError
-            For another dtype, or if onnx is not installed: pip install 'f1-thresholds[onnx]'.
+            For another dtype.
+        ImportError
+            If onnx is not installed: pip install 'f1-thresholds[onnx]'.
 
         Notes
         -----
@@ -334,6 +379,9 @@ class Rule(ABC):
         >>> session.run(["y_pred"], {"y_score": np.array([[0.5, 0.1]], np.float32)})  # doctest: +SKIP
         [array([[1, 0]], dtype=uint8)]
         """
+        from thresholds.rule.serving import need
+
+        need("onnx", "to_onnx()", "f1-thresholds[onnx]")
         from thresholds.rule.serving.onnx import model_of
 
         return model_of(self, dtype)

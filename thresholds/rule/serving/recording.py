@@ -5,33 +5,22 @@ its `Namespace`, becomes nodes. So the code of `devices/`, which decides on any 
 """
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.types import Dense
-from thresholds._checks import InputError
 
 _BOOL = np.dtype(np.bool_)
 _INT = np.dtype(np.int64)  # of sizes and positions
-
-
-def onnx_library() -> Any:
-    """Import onnx, which makes models."""
-    try:
-        import onnx
-    except ImportError:
-        raise InputError(
-            "to_onnx needs onnx, expected it to be installed: pip install 'f1-thresholds[onnx]'"
-        ) from None
-    return onnx
 
 
 class Recorder:
     """The nodes of a graph, in the order of their calls, and the constants that they read."""
 
     def __init__(self) -> None:
-        self.onnx = onnx_library()
+        self.onnx: Any = import_module("onnx")
         self.nodes: list[
             Any
         ] = []  # those of the graph, or of the body of a loop while it is recorded
@@ -133,6 +122,11 @@ class Value:
         """Return the functions that record."""
         return Namespace(self.recorder)
 
+    @property
+    def shape(self) -> "Value":
+        """The sizes, a vector."""
+        return self.recorder.node("Shape", self, dtype=_INT)
+
     def beside(self, other: Any) -> "Value":
         """Return another value as it is, and a number or an array as a constant of the same dtype."""
         if isinstance(other, Value):
@@ -168,6 +162,7 @@ class Value:
     __rmul__ = _binary("Mul", swapped=True)
     __truediv__ = _binary("Div")
     __rtruediv__ = _binary("Div", swapped=True)
+    __floordiv__ = _binary("Div")  # of whole numbers, none of them negative
     __and__ = _binary("And")
     __or__ = _binary("Or")
     __gt__ = _binary("Greater", dtype=_BOOL)
@@ -208,6 +203,9 @@ class Namespace:
 
     def exp(self, x: Value) -> Value:
         return self._recorder.node("Exp", x, dtype=x.dtype)
+
+    def isinf(self, x: Value) -> Value:
+        return self._recorder.node("IsInf", x, dtype=_BOOL)
 
     def isnan(self, x: Value) -> Value:
         return self._recorder.node("IsNaN", x, dtype=_BOOL)
@@ -251,15 +249,15 @@ class Namespace:
     def cumulative_sum(self, x: Value, *, axis: int) -> Value:
         return self._recorder.node("CumSum", x, self.asarray(np.array(axis)), dtype=x.dtype)
 
-    def zeros_like(self, x: Value) -> Value:
-        return self.filled_like(x, x.dtype.type(0))
+    def zeros_like(self, x: Value, dtype: np.dtype[Any] | None = None) -> Value:
+        return self.filled_like(x, (dtype or x.dtype).type(0))
 
     def ones_like(self, x: Value) -> Value:
         return self.filled_like(x, x.dtype.type(1))
 
     def filled_like(self, x: Value, number: np.generic) -> Value:
         """Return an array of the shape of x, filled with a number, in its dtype."""
-        return self._filled(self._recorder.node("Shape", x, dtype=_INT), number)
+        return self._filled(x.shape, number)
 
     def n_columns(self, x: Value) -> Value:
         """Return the number of columns, (1,)."""
@@ -282,9 +280,13 @@ class Namespace:
         values, columns = self._recorder.nodes_of("TopK", (x, n), (x.dtype, _INT), axis=1)
         return values, columns
 
-    def take(self, x: Value, indices: Value) -> Value:
-        """Return the values of a vector at indices of any shape."""
-        return self._recorder.node("Gather", x, indices, dtype=x.dtype)
+    def take(self, x: Value, indices: Value, *, axis: int) -> Value:
+        return self._recorder.node("Gather", x, indices, dtype=x.dtype, axis=axis)
+
+    def reshape(self, x: Value, shape: Any) -> Value:
+        """Give values another shape, a value or numbers."""
+        shape = shape if isinstance(shape, Value) else self.asarray(np.array(shape))
+        return self._recorder.node("Reshape", x, shape, dtype=x.dtype, allowzero=1)
 
     def put_along_rows(self, x: Value, columns: Value, values: Value) -> Value:
         """Return x with the values of each row at some of its columns replaced."""
