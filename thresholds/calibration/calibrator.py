@@ -113,7 +113,7 @@ class Calibrator:
             return probabilities if y_score.ndim == 2 else probabilities[:, 0]  # type: ignore[attr-defined]
         scores = self._checked(y_score)
         if not is_sparse(scores):
-            return in_kind(self.read(scores), y_score, self.label_names)
+            return in_kind(self._of_dense(scores), y_score, self.label_names)
         probabilities = self._of_sparse(scores)
         if not dense:
             return in_kind(probabilities, y_score, self.label_names)
@@ -256,7 +256,7 @@ class Calibrator:
         if bad is not None:
             raise InputError(f"y_score has {bad}, expected scores in [0, 1] as those of the fit")
 
-    def read(self, scores: Dense) -> Floats:
+    def _of_dense(self, scores: Dense) -> Floats:
         """Return the probabilities of dense scores, blocks of rows on threads."""
         probabilities = np.empty(scores.shape)  # (n_samples, n_labels)
 
