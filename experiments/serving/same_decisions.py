@@ -1,8 +1,9 @@
 """Does a rule decide alike where this library is not installed? Every rule, on real scores, in three dtypes.
 
-Rules are fitted on the calibration rows of each file. Then each decides as `predict` does and in other runtimes, about
-test rows, and about rows that hold, for each label, a score at the end of the region where it is predicted, or the next
-number below or above. To add a runtime, add what makes a function of scores from a rule to `RUNTIMES`. Run
+Rules are fitted on the calibration rows of each file: all that have a name, and more calibrated ones. Each decides by
+`predict` and in other runtimes, about test rows, and about rows that hold, for each label, the scores from which on it
+is decided otherwise, and the numbers next to these. To add a runtime, add to `RUNTIMES` what makes a function of scores
+from a rule. Run
 
     python experiments/serving/same_decisions.py FOLDER_OF_NPZ | tee experiments/serving/same_decisions.txt
 """
@@ -10,20 +11,22 @@ number below or above. To add a runtime, add what makes a function of scores fro
 import argparse
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 
-from thresholds import CalibratedRule, InstanceRule, RegionRule, ThresholdRule, calibrate, fit_regions
+from thresholds import RULES, CalibratedRule, FixedRule, InstanceRule, RegionRule, ThresholdRule, calibrate, fit
 from thresholds._arrays.sparse import is_sparse
-from thresholds.comparison.usual_rules import fit_all
+from thresholds.calibration.calibrator import METHODS
+from thresholds.errors import InputError
 from thresholds.files import read_labelled
 from thresholds.rule import Rule
 
 DTYPES = ("float16", "float32", "float64")
-MOST_CELLS = 400_000  # of the test rows of a file
+MOST_CELLS = 200_000  # of the test rows of a file
 MOST_ROWS = 2_000
 
 Decide = Callable[[np.ndarray], np.ndarray]
@@ -42,15 +45,16 @@ RUNTIMES: dict[str, Callable[[Rule, str], Decide]] = {"onnx": by_onnx}
 
 
 def rules_of(y_true: Any, y_score: Any) -> dict[str, Rule]:
-    """Fit all rules: those that `compare` shows, regions, and every kind of calibration."""
-    rules = fit_all(y_true, y_score)
-    rules["macro, regions"] = fit_regions(y_true, y_score, "macro")
-    for method in ("platt", "isotonic"):
-        for by in ("shrink", "label", "pooled"):
+    """Fit every rule that has a name and applies, and the best set of each row by other calibrations."""
+    rules: dict[str, Rule] = {}
+    for name in RULES:
+        with suppress(InputError):  # of rules that take scores for probabilities, where they are none
+            rules[name] = fit(y_true, y_score, name)
+    for method in METHODS:
+        for by in ("label", "pooled"):
             calibrator = calibrate(y_true, y_score, method, by)
             rules[f"instance, {method}, {by}"] = CalibratedRule(calibrator, InstanceRule())
-            cuts = ThresholdRule(np.full(calibrator.n_labels, 0.3))
-            rules[f"thresholds, {method}, {by}"] = CalibratedRule(calibrator, cuts)
+            rules[f"0.3, {method}, {by}"] = CalibratedRule(calibrator, FixedRule(0.3, calibrator.n_labels))
     return rules
 
 
@@ -111,11 +115,11 @@ def table_row(path: Path, key: str, columns: list[str]) -> list[str]:
     for name, rule in rules.items():
         for dtype in DTYPES:
             given = scores.astype(dtype)
-            near = beside(given, ends_of(rule, dtype))
-            rows = np.concatenate([given, near])
+            ends = ends_of(rule, dtype)
+            rows = np.concatenate([given, beside(given, ends)])
             expected = rule.predict(rows)
             n_cells += rows.size
-            n_at_ends += near.size
+            n_at_ends += 3 * sum(one.size for one in ends)
             for runtime, made in RUNTIMES.items():
                 differ = int((made(rule, dtype)(rows) != expected).sum())
                 otherwise[f"{runtime} {dtype}"] += differ
