@@ -18,8 +18,10 @@ def export(options: argparse.Namespace) -> None:
         raise InputError(f"{options.output} ends in {suffix!r}, expected {_SUFFIX}")
     rule = load_rule(options.rule)
     try:
-        content = rule.to_onnx(dtype=options.dtype).SerializeToString()
+        model = rule.to_onnx(dtype=options.dtype)
     except ImportError as error:
         raise InputError(str(error)) from None
+    content = model.SerializeToString()
     write_atomically(options.output, lambda stream: stream.write(content))
-    print(f"{rule}\nwritten to {options.output}, {len(content):,} bytes")
+    dtype = next(item.value for item in model.metadata_props if item.key == "dtype")
+    print(f"{rule}\nwritten to {options.output}, for scores of {dtype}")

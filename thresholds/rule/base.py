@@ -351,7 +351,7 @@ class Rule(ABC):
         onnx.ModelProto, of opset 18
             onnxruntime runs it from 1.14 on, that of an `InstanceRule` from 1.20 on.
             Input "y_score": (n_samples, n_labels), dense. Output "y_pred": uint8 of the same shape. Label names (JSON),
-            kind, average and beta are in its metadata.
+            kind, average, beta and dtype are in its metadata.
 
             A model cannot refuse scores, so these have a meaning in it.
             1. NaN is not predicted. For rules that look at all scores of a row it counts as masked.

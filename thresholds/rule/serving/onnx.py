@@ -57,7 +57,7 @@ def model_of(rule: "Rule", dtype: object) -> Any:
         producer_version=__version__,
         doc_string=str(rule),
     )
-    helper.set_model_props(model, _properties(rule))
+    helper.set_model_props(model, {**_properties(rule), "dtype": name})
     return model
 
 
@@ -103,21 +103,19 @@ def unless_nan(scores: Value, decide: Callable[[Value], Value]) -> Value:
 
 def _dtype_of_fit(rule: "Rule") -> str:
     """Return the dtype of the scores of a fit, where it is known; of whole numbers float64, which holds them."""
-    fitted_on = getattr(rule, "fitted_on", None)
-    if fitted_on is None:
+    if rule.fitted_on is None:
         return "float32"
-    return fitted_on.dtype if fitted_on.dtype in FLOATS else "float64"
+    return rule.fitted_on.dtype if rule.fitted_on.dtype in FLOATS else "float64"
 
 
 def _properties(rule: "Rule") -> dict[str, str]:
     """Return what one may want to read in a model: plain words, label names as JSON."""
     names = None if rule.label_names is None else list(rule.label_names)
-    average = getattr(rule, "average", None)
     known = {
         "kind": rule.kind,
         "label_names": None if names is None else json.dumps(names, ensure_ascii=False),
-        "average": average,
-        "beta": None if average is None else f"{getattr(rule, 'beta', 1.0):g}",
+        "average": rule.average,
+        "beta": None if rule.average is None else f"{rule.beta:g}",
         "version": __version__,
     }
     return {name: value for name, value in known.items() if value is not None}

@@ -21,9 +21,8 @@ class Recorder:
 
     def __init__(self) -> None:
         self.onnx: Any = import_module("onnx")
-        self.nodes: list[
-            Any
-        ] = []  # those of the graph, or of the body of a loop while it is recorded
+        # Those of the graph; while the body of a loop is recorded, those of the body.
+        self.nodes: list[Any] = []
         self.constants: dict[tuple[str, tuple[int, ...], bytes], Any] = {}
         self._n_names = 0
 
@@ -275,7 +274,7 @@ class Namespace:
     def highest(self, x: Value, n: Value) -> tuple[Value, Value]:
         """Return the n highest values of each row, falling, and their columns; of equal ones the first columns first.
 
-        n is of shape (1,). That is what the definition of TopK says of equal values.
+        n is of shape (1,). About equal values the definition of TopK says so.
         """
         values, columns = self._recorder.nodes_of("TopK", (x, n), (x.dtype, _INT), axis=1)
         return values, columns
