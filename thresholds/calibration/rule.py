@@ -13,6 +13,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Matrix
 from thresholds.calibration.calibrator import Calibrator
+from thresholds.calibration.on_device import read, reader_of
 from thresholds.calibration.regions import regions_of
 from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule
@@ -172,6 +173,23 @@ class CalibratedRule(Rule):
             probabilities = self.calibrator.transform_on_device(scores)
             return self.rule.decide_on_device(probabilities)
         return self._regions.decide_on_device(scores)
+
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Record decisions about scores of an ONNX graph."""
+        if isinstance(self.rule, ThresholdRule):
+            return self._regions.decide_in_onnx(scores)
+        from thresholds.rule.serving.onnx import best_sets, unless_nan
+
+        xp = scores.__array_namespace__()
+        beta, zero_division = self.rule.beta, self.rule.zero_division
+        reader, arrays = reader_of(self.calibrator.curves)
+        tables = {name: xp.asarray(arrays[name]) for name in arrays}
+
+        def decide(cells: Any) -> Any:
+            probabilities = read(xp, reader, xp.astype(cells, xp.float64), tables)
+            return best_sets(probabilities, beta, zero_division)
+
+        return unless_nan(scores, decide)
 
     def to_regions(self) -> RegionRule:
         """Return a rule that decides alike by the scores themselves, for a rule of thresholds: it needs no calibrator.

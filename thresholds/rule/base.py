@@ -139,6 +139,10 @@ class Rule(ABC):
             f"y_score is on {scores.device}, expected it in host memory for a {type(self).__name__}"
         )
 
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Return decisions about scores, a `Value` of an ONNX graph that is recorded; NaN is not predicted."""
+        return self.decide_on_device(scores)
+
     def share_outside(self, scores: Any) -> float:
         """Return the share of scores outside the range of those that the rule was fitted on; 0 if it is not known."""
         return 0.0 if self.fitted_on is None else self.fitted_on.share_outside(scores, self.missing)
@@ -350,6 +354,54 @@ class Rule(ABC):
         """Return what `str` adds about the file of the fit, if there was one."""
         text = "" if self.made_by is None else str(self.made_by)
         return f"; {text}" if text else ""
+
+    def to_onnx(self, *, dtype: str | None = None) -> Any:
+        """Return an ONNX model that decides as `predict` does, for runtimes without Python or without this library.
+
+        Parameters
+        ----------
+        dtype : "float16", "bfloat16", "float32" or "float64", that of the scores the model will be given
+            None (default): that of the scores of the fit, where the rule knows it (of integers float64), else float32.
+
+        Returns
+        -------
+        onnx.ModelProto, of opset 18
+            onnxruntime runs it from 1.14 on, that of an `InstanceRule` from 1.20 on.
+            Input "y_score": (n_samples, n_labels), dense. Output "y_pred": uint8 of the same shape. Label names (JSON),
+            kind, average, beta and dtype are in its metadata.
+
+            A model cannot refuse scores, so these have a meaning in it.
+            1. NaN is not predicted. For rules that look at all scores of a row it counts as masked.
+            2. Where probabilities are expected, scores outside [0, 1] count as its ends.
+
+        Raises
+        ------
+        InputError
+            For another dtype.
+        ImportError
+            If onnx is not installed: pip install 'f1-thresholds[onnx]'.
+
+        Notes
+        -----
+        Thresholds are compared in the dtype of the scores, so these decisions are the same to the last cell. Those of
+        an `InstanceRule`, and of a `CalibratedRule` around one, go by probabilities and expectations in float64, whose
+        last bits are the runtime's: they may differ where sets are better or worse by less than one part in 10^11.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> rule = thresholds.ThresholdRule([0.5, 0.2], label_names=("cat", "dog"))
+        >>> model = rule.to_onnx()  # doctest: +SKIP
+        >>> session = onnxruntime.InferenceSession(model.SerializeToString())  # doctest: +SKIP
+        >>> session.run(["y_pred"], {"y_score": np.array([[0.5, 0.1]], np.float32)})  # doctest: +SKIP
+        [array([[1, 0]], dtype=uint8)]
+        """
+        from thresholds.rule.serving import need
+
+        need("onnx", "to_onnx()", "f1-thresholds[onnx]")
+        from thresholds.rule.serving.onnx import model_of
+
+        return model_of(self, dtype)
 
     def __repr__(self) -> str:
         """Return the fields in brief: of arrays and names the first few."""

@@ -277,6 +277,12 @@ class InstanceRule(Rule):
         decided, _ = best_sets(scores, self.beta, self.zero_division)
         return decided
 
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Record decisions about probabilities of an ONNX graph."""
+        from thresholds.rule.serving.onnx import best_sets, unless_nan
+
+        return unless_nan(scores, lambda p: best_sets(p, self.beta, self.zero_division))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
         return header(self.kind) | written_settings(self)
