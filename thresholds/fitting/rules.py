@@ -317,11 +317,11 @@ def find_rule(name: object, argument: str = "rule") -> NamedRule:
     if not isinstance(name, str):
         raise InputError(f"{argument} is {_checks.shown(name)}, expected the name of a rule")
     plain = _plain(name)
-    for rule in _RULES:
-        if _plain(rule.name) == plain:
-            return rule
-    near = difflib.get_close_matches(plain, [_plain(rule.name) for rule in _RULES], n=3, cutoff=0.5)
-    names = [rule.name for rule in _RULES if _plain(rule.name) in near] or list(RULES)
+    by_plain = {_plain(known): known for known in RULES}
+    if plain in by_plain:
+        return RULES[by_plain[plain]]
+    near = difflib.get_close_matches(plain, by_plain, n=3, cutoff=0.5)
+    names = [by_plain[close] for close in near] or list(RULES)
     listed = ", ".join(map(repr, names))
     more = "" if len(names) == len(RULES) else "; thresholds.RULES has all of them"
     raise InputError(
