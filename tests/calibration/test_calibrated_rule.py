@@ -173,7 +173,7 @@ def test_what_a_rule_says_of_itself() -> None:
     rule = CalibratedRule(calibrate(truth, scores, "platt"), InstanceRule())
     assert str(rule) == "the set of labels of highest expected F1 in each row, after Platt calibration: not fitted"
     assert str(CalibratedRule(rule.calibrator, FixedRule(0.5, 2))).endswith(
-        "given, not fitted, after platt calibration"
+        "thresholds given, after Platt calibration: not fitted"
     )
 
 
