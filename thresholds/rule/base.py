@@ -320,24 +320,6 @@ class Rule(ABC):
 
         return module_of(self)
 
-    def with_names(self, label_names: Sequence[str]) -> Self:
-        """Return the same rule with names for its labels, in order."""
-        return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain values, in the form of `rule.schema.json`."""
-
-    @classmethod
-    @abstractmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Rule":
-        """Build a rule from what `to_dict` gave."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
-        write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
-
     def to_onnx(self, *, dtype: str | None = None) -> Any:
         """Return an ONNX model that decides as `predict` does, for runtimes without Python or without this library.
 
@@ -385,6 +367,33 @@ class Rule(ABC):
         from thresholds.rule.serving.onnx import model_of
 
         return model_of(self, dtype)
+
+    def with_names(self, label_names: Sequence[str]) -> Self:
+        """Return the same rule with names for its labels, in order."""
+        return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Rule":
+        """Build a rule from what `to_dict` gave."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+        write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
+
+    def on_other_rows(self) -> str:
+        """Return what `str` adds about other rows: the out-of-fold figure, if there is one."""
+        return "" if self.out_of_fold is None else f", {self.out_of_fold}"
+
+    def source(self) -> str:
+        """Return what `str` adds about the file of the fit, if there was one."""
+        text = "" if self.made_by is None else str(self.made_by)
+        return f"; {text}" if text else ""
 
     def __repr__(self) -> str:
         """Return the fields in brief: of arrays and names the first few."""
