@@ -142,8 +142,12 @@ def test_scores_are_watched_there_too() -> None:
         (lambda: RULES[0].predict(on_device([[0.1, np.nan, 0.2, 0.3]])), "y_score has NaN at row 0, label 'dog'"),
         (lambda: RULES[0].predict(on_device([[0.1, 0.2]])), "y_score has 2 labels, expected 4 as the rule has"),
         (
-            lambda: RULES[0].predict(on_device([0.1, 0.2, 0.3, 0.4])),
-            r"y_score has 1 labels, expected 4 as the rule has; a vector is one label, and as one row y_score",
+            lambda: RULES[0].predict(on_device([[0.1], [0.2], [0.3], [0.4]])),
+            r"y_score has 1 labels, expected 4 as the rule has; one row of 4 labels is a matrix \(1, 4\)",
+        ),
+        (
+            lambda: RULES[0].predict(on_device([0.1, 0.2, 0.3])),
+            r"y_score is a vector of 3 scores, expected 4, one for each label, or a matrix \(n_samples, 4\)",
         ),
         (
             lambda: RULES[6].predict(on_device([[0.1, 1.5]])),

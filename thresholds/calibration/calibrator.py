@@ -20,7 +20,7 @@ from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measur
 from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, weight_of_row
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
 from thresholds.data.problem import Problem
-from thresholds.rule.base import in_brief, in_kind
+from thresholds.rule.base import as_row, in_brief, in_kind, like_row
 from thresholds.rule.serving import need
 from thresholds.rule.watching.profile import ScoreProfile
 
@@ -82,8 +82,9 @@ class Calibrator:
 
         Parameters
         ----------
-        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse; 1-D for a calibrator of one label
-            `-inf` marks a masked cell: probability 0.
+        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse
+            A vector is one row, (n_labels,), or one column, (n_samples,), for a calibrator of one label. `-inf` marks a
+            masked cell: probability 0.
         dense : for sparse scores, give a dense array, `absent` filled in
 
         Returns
@@ -106,6 +107,9 @@ class Calibrator:
         >>> calibrator.transform([0.1, 0.25, 0.3, 0.35, 0.4, 0.9])
         array([0.  , 0.25, 0.5 , 0.5 , 0.5 , 1.  ])
         """
+        row = as_row(y_score, self)
+        if row is not None:
+            return like_row(self.transform(row), y_score, self)
         if devices.namespace_on_device(y_score) is not None:
             cells = devices.checked_scores(y_score, label_names=self.label_names)
             self.validate(cells)

@@ -17,7 +17,7 @@ from thresholds.calibration.on_device import read, reader_of
 from thresholds.calibration.regions import regions_of
 from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule
-from thresholds.rule.base import in_kind, positives_only
+from thresholds.rule.base import as_row, in_kind, like_row, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.loading import rule_of
 from thresholds.rule.made_by import MadeBy
@@ -129,6 +129,9 @@ class CalibratedRule(Rule):
         progress: bool = False,
     ) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
+        row = as_row(y_score, self)
+        if row is not None:
+            return like_row(self.predict(row, n_jobs=n_jobs), y_score, self)
         if devices.namespace_on_device(y_score) is not None:
             workers(n_jobs)  # Refuses what is no number of threads.
             return self._predict_on_device(y_score)

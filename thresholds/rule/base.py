@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
+from thresholds.results import counted
 
 if TYPE_CHECKING:
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
@@ -221,8 +222,10 @@ class Rule(ABC):
 
         Parameters
         ----------
-        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse; 1-D for a rule of one label
-            Entries that a sparse matrix leaves out have the score `missing`.
+        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse
+            Entries that a sparse matrix leaves out have the score `missing`. A vector is one row, (n_labels,), for a
+            rule that knows that it has several labels, and one column, (n_samples,), for any other. A pandas series
+            goes by name, as frames do, unless its index only counts.
         dense : for sparse scores, give a dense array; needed where entries that a sparse matrix leaves out are
             predicted, as where a threshold at or below `missing` makes (nearly) every cell of a label positive
 
@@ -248,7 +251,12 @@ class Rule(ABC):
         >>> thresholds.ThresholdRule([0.5, 0.2]).predict([[0.5, 0.1], [0.4, 0.3]])
         array([[1, 0],
                [0, 1]], dtype=uint8)
+        >>> thresholds.ThresholdRule([0.5, 0.2]).predict([0.4, 0.3])
+        array([0, 1], dtype=uint8)
         """
+        row = as_row(y_score, self)
+        if row is not None:
+            return like_row(self.predict(row), y_score, self)
         if devices.namespace_on_device(y_score) is not None:
             return self._predict_on_device(y_score)
         scores = self._checked(y_score)
@@ -458,16 +466,49 @@ def in_kind(cells: Matrix, like: object, label_names: Sequence[str] | None) -> A
     frame = _checks.like_frame(cells, like, None if label_names is None else tuple(label_names))
     if frame is not None:
         return frame
-    array = cells[:, 0] if _is_vector(like) else cells
+    array = cells[:, 0] if _checks.is_vector(like) else cells
     tensor = _checks.like_tensor(array, like)
     return array if tensor is None else tensor
 
 
-def _is_vector(value: Any) -> bool:
-    """Whether scores have one dimension, also those in a list."""
-    if isinstance(value, list | tuple) and value and hasattr(value[0], "ndim"):
-        return bool(value[0].ndim == 0)
-    return np.ndim(value) == 1
+class HasLabels(Protocol):
+    """What takes scores of labels: a rule, or a calibrator."""
+
+    @property
+    def n_labels(self) -> int | None:
+        """Number of labels; None if any number is taken."""
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels."""
+
+
+def as_row(scores: Any, owner: HasLabels, name: str = "y_score") -> Any:
+    """Return a vector of scores, one for each of several labels, as a matrix of one row; None for anything else.
+
+    Of a tensor it is one, on the same device; else a NumPy array. Its labels are in the order of the owner's.
+    """
+    if owner.n_labels in (None, 1) or not _checks.is_vector(scores, name):
+        return None
+    cells = scores if devices.is_tensor(scores) else _checks.plain(scores, name)  # (n_labels,)
+    n_cells = cells.shape[0]
+    if 0 < n_cells != owner.n_labels:
+        raise InputError(
+            f"{name} is a vector of {counted(n_cells, 'score')}, expected {owner.n_labels}, one for each label, or a"
+            f" matrix (n_samples, {owner.n_labels})"
+        )
+    order = _checks.places_in_row(scores, owner.label_names, name)
+    return cells[None, :] if order is None else cells[order][None, :]
+
+
+def like_row(values: Any, scores: Any, owner: HasLabels) -> Any:
+    """Return values (1, n_labels) for `as_row` of a vector as a vector, in its kind and order."""
+    if devices.is_tensor(scores):
+        return values[0, :]
+    order = _checks.places_in_row(scores, owner.label_names, "y_score")
+    if order is not None:
+        values = values[:, np.argsort(order)]
+    return in_kind(values.T, scores, None)
 
 
 def in_brief(value: object) -> str:
