@@ -345,7 +345,8 @@ class Rule(ABC):
 
             A model cannot refuse scores, so these have a meaning in it.
             1. NaN is not predicted. For rules that look at all scores of a row it counts as masked.
-            2. Where probabilities are expected, scores outside [0, 1] count as its ends.
+            2. +inf counts as the highest score; no threshold of +inf is reached by it.
+            3. Where probabilities are expected, scores outside [0, 1] count as its ends.
 
         Raises
         ------
@@ -358,7 +359,7 @@ class Rule(ABC):
         -----
         Thresholds are compared in the dtype of the scores, so these decisions are the same to the last cell. Those of
         an `InstanceRule`, and of a `CalibratedRule` around one, go by probabilities and expectations in float64, whose
-        last bits are the runtime's: they may differ where sets are better or worse by less than one part in 10^11.
+        last bits are the runtime's: they may differ where two sets are equally good but for one part in 10^11.
 
         Examples
         --------
