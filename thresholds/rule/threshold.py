@@ -13,7 +13,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
-from thresholds.rule.base import Rule, in_kind, positives_only
+from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
@@ -152,6 +152,9 @@ class ThresholdRule(Rule):
         array([[0.25, 0.25],
                [0.5 , 0.75]])
         """
+        row = as_row(y_score, self)
+        if row is not None:
+            return like_row(self.rescale(row), y_score, self)
         within = self.thresholds[np.isfinite(self.thresholds)]
         seen = () if self.fitted_on is None else self.fitted_on.quantiles
         unit = bool(((within >= 0) & (within <= 1)).all()) and all(
