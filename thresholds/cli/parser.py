@@ -9,6 +9,7 @@ from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
 from thresholds.cli.fitting import fit
 from thresholds.cli.updating import update
+from thresholds.cli.warming import warmup
 from thresholds.data.folds import N_SPLITS
 from thresholds.guards.names import GUARD_NAMES
 
@@ -27,6 +28,7 @@ examples:
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
   thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
+  thresholds warmup --for predict
 
 files of scores:
   .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
@@ -291,6 +293,19 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     _add_file(command)
 
 
+def _warmup(command: argparse.ArgumentParser) -> None:
+    """Describe `warmup`."""
+    command.add_argument(
+        "--for",
+        dest="purposes",
+        action="append",
+        choices=("predict", "fit", "judge"),
+        help="compile only what this needs, several times for several: predict (rules that decide row by row, and"
+        " calibrated ones; thresholds need nothing), fit (fit, calibrate, update), judge (metrics, compare --rule,"
+        " diagnose); default: all",
+    )
+
+
 def _demo(_: argparse.ArgumentParser) -> None:
     """Describe `demo`, which has no options."""
 
@@ -377,4 +392,9 @@ _COMMANDS = {
         "say which labels may be relied on, and which a rule predicts far too often",
     ),
     "diff": (_diff, diff, "what changed between two saved rules"),
+    "warmup": (
+        _warmup,
+        warmup,
+        "compile all loops and keep them on disk, so that no later call waits for it",
+    ),
 }
