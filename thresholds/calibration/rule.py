@@ -13,9 +13,17 @@ from thresholds._arrays.types import Matrix
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.saving import from_values, to_values
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
-from thresholds.rule.base import in_kind, positives_only, refuse_other_profile
+from thresholds.rule.base import in_kind, positives_only
+from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.loading import rule_of
-from thresholds.rule.saving import header, refuse_unknown
+from thresholds.rule.made_by import MadeBy
+from thresholds.rule.saving import (
+    check_parts,
+    checked_settings,
+    header,
+    read_settings,
+    written_settings,
+)
 from thresholds.rule.watching.profile import ScoreProfile
 
 
@@ -29,6 +37,10 @@ class CalibratedRule(Rule):
     rule : InstanceRule, or a ThresholdRule for probabilities
         An `InstanceRule` is also told what `calibrator` says about the entries that a sparse row leaves out; they are
         not predicted.
+    average, beta, zero_division : those of `rule`
+    objective : float or None
+        The F-measure reached on the rows of the fit, by their labels; None if the parts were put together by hand.
+    fitted_on, out_of_fold, made_by : as in `ThresholdRule`, of the scores before calibration
     profile : ScoreProfile of the scores before calibration, those of the calibrator's fit or what `watching` was told;
         None if not known
 
@@ -44,10 +56,14 @@ class CalibratedRule(Rule):
 
     calibrator: Calibrator
     rule: InstanceRule | ThresholdRule
+    objective: float | None = None
+    fitted_on: FittedOn | None = field(default=None, repr=False, compare=False)
+    out_of_fold: OutOfFold | None = field(default=None, repr=False, compare=False)
+    made_by: MadeBy | None = field(default=None, repr=False, compare=False)
     profile: ScoreProfile | None = field(default=None, repr=False, compare=False)
 
     kind: ClassVar[str] = "calibrated"
-    own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule", "profile")
+    own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule")
 
     def __post_init__(self) -> None:
         """Check the parts, and put the labels of the rule into the order of the calibrator's."""
@@ -64,9 +80,10 @@ class CalibratedRule(Rule):
             raise _checks.InputError(
                 f"rule is about {self.rule.n_labels} labels, expected {self.n_labels} as the calibrator is"
             )
+        self.__dict__.update(checked_settings(self))
         if self.profile is None:
             object.__setattr__(self, "profile", self.calibrator.profile)
-        refuse_other_profile(self.profile, self.n_labels)
+        check_parts(self)
         object.__setattr__(self, "rule", _in_order(self.rule, self.calibrator.label_names))
 
     @property
@@ -83,6 +100,21 @@ class CalibratedRule(Rule):
     def missing(self) -> float:
         """The score of an entry that a sparse matrix leaves out."""
         return self.calibrator.missing
+
+    @property
+    def average(self) -> str | None:
+        """What was maximised."""
+        return self.rule.average
+
+    @property
+    def beta(self) -> float:
+        """Weight of recall in what was maximised."""
+        return self.rule.beta
+
+    @property
+    def zero_division(self) -> float:
+        """The F of a label, or row, with neither positives nor predictions."""
+        return self.rule.zero_division
 
     def predict(
         self,
@@ -137,25 +169,27 @@ class CalibratedRule(Rule):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
-        return header(self.kind) | {
+        return {
+            **header(self.kind),
             "calibrator": to_values(self.calibrator),
             "rule": self.rule.to_dict(),
-            "profile": None if self.profile is None else self.profile.to_dict(),
+            **written_settings(self),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a rule from what `to_dict` gave."""
-        refuse_unknown(values, (*header(""), *cls.own_fields))
-        profile = values.get("profile")
-        if profile is not None:
-            profile = ScoreProfile.from_dict(profile)
-        calibrator = replace(from_values(values["calibrator"]), profile=profile)
-        return cls(calibrator, rule_of(values["rule"], "rule"), profile)  # type: ignore[arg-type]
+        settings = read_settings(cls, {"objective": None, **values})
+        calibrator = replace(from_values(values["calibrator"]), profile=settings["profile"])
+        return cls(calibrator, rule_of(values["rule"], "rule"), **settings)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        """Name both parts."""
-        return f"{self.rule}, after {self.calibrator.method} calibration"
+        """Name both parts, and say what was reached on labels."""
+        parts = f"{self.rule}, after {self.calibrator.method} calibration"
+        if self.objective is None:
+            return parts
+        out_of_fold = "" if self.out_of_fold is None else f", {self.out_of_fold}"
+        return f"{parts}; on labels: objective {self.objective:.4f}{out_of_fold}"
 
 
 def _in_order(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from thresholds import _checks
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label
-from thresholds.rule import FittedOn, Rule, ThresholdRule
+from thresholds.rule import FittedOn, Rule
 
 
 def was_fitted_on(rule: Rule, problem: Problem, name: str = "rule") -> bool:
@@ -13,7 +13,7 @@ def was_fitted_on(rule: Rule, problem: Problem, name: str = "rule") -> bool:
 
     False also for rules that do not say what they were fitted on. `name` is what an error about labels calls the rule.
     """
-    if not isinstance(rule, ThresholdRule) or rule.fitted_on is None:
+    if rule.fitted_on is None:
         return False
     # The same labels may have been in another order there.
     order = _checks.places(problem.label_names, rule.label_names, "y_score", f"those of {name}")

@@ -143,12 +143,27 @@ def fit_expected(
         progress=progress,
     )
 
+    options = {
+        "average": average,
+        "beta": beta,
+        "per_label": per_label,
+        "zero_division": zero_division,
+        "exact": exact,
+    }
+
     # The best set of each row needs no thresholds.
     if average == "samples" and per_label:
+        nowhere = np.full(p.n_labels, np.inf)  # (n_labels,) cuts that only positives are counted at
         by_row = InstanceRule(beta, zero_division, p.label_names)
         decided = by_row.decide(p.matrix, n_jobs=n_jobs, progress=progress)
         profile = ScoreProfile.of(by_row, p.matrix, weights=p.weights * p.unit, decided=decided)
-        return replace(by_row, objective=float(value(decided, exact=True)), profile=profile)
+        return replace(
+            by_row,
+            objective=float(value(decided, exact=True)),
+            fitted_on=FittedOn.of(p.matrix, 0.0, counts_above(p, nowhere, n_jobs).positives),
+            made_by=MadeBy.of(fit_expected, options | {"exact": False}),  # It is, either way.
+            profile=profile,
+        )
     refuse_weights(exact, average, sample_weight)
 
     # Find the lowest probability to predict of each label.
@@ -173,14 +188,6 @@ def fit_expected(
         cuts = np.full(p.n_labels, cut)
     if counts is None:
         counts = counts_above(p, cuts, n_jobs)
-
-    options = {
-        "average": average,
-        "beta": beta,
-        "per_label": per_label,
-        "zero_division": zero_division,
-        "exact": exact,
-    }
 
     # Labels of which nothing is expected are never predicted, unless others share their threshold.
     nothing = counts.sums[2] == 0  # (n_labels,)

@@ -8,7 +8,6 @@ With densities p1 and p0 of the scores of a label's positives and negatives and 
 those of bins of scores.
 """
 
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,10 +20,11 @@ from thresholds._checks import Average
 from thresholds._kernels.keys import to_scores
 from thresholds.calibration.isotonic import rising_blocks
 from thresholds.data.problem import Problem
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.fitting.record import with_record
 from thresholds.rule import RegionRule
-from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search.placement import place
+
+Posterior = Literal["histogram", "isotonic"]
 
 _POSITIVES_PER_BIN = 10  # fewer would make the ratio in a bin a matter of luck
 _MIN_BINS = 2
@@ -51,7 +51,7 @@ def fit_regions(
     average: Average = "macro",
     *,
     beta: float = 1.0,
-    posterior: Literal["histogram", "isotonic"] = "histogram",
+    posterior: Posterior = "histogram",
     n_bins: int | None = None,
     sample_weight: object = None,
     zero_division: float = 0.0,
@@ -131,6 +131,32 @@ def fit_regions(
         n_jobs=n_jobs,
     )
 
+    rule = best_regions(
+        problem, average, beta, zero_division, posterior, n_bins, n_jobs=n_jobs, progress=progress
+    )
+    options = {
+        "average": average,
+        "beta": beta,
+        "posterior": posterior,
+        "n_bins": n_bins,
+        "zero_division": zero_division,
+    }
+    return with_record(rule, problem, fit_regions, options)
+
+
+def best_regions(
+    problem: Problem,
+    average: Average,
+    beta: float,
+    zero_division: float,
+    posterior: Posterior = "histogram",
+    n_bins: int | None = None,
+    *,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> RegionRule:
+    """Return the best regions for what is checked already, without what a rule keeps of its fit."""
+
     # The bins of each label.
     def label_bins(label: int) -> _Bins:
         groups = _groups(problem, label)
@@ -148,7 +174,7 @@ def fit_regions(
 
     # A bin is predicted if its share of positives is at least this.
     least = _least_posteriors(bins, beta, pooled=average == "micro")
-    fitted = RegionRule(
+    return RegionRule(
         [_switches(label, share, problem) for label, share in zip(bins, least, strict=True)],
         missing=problem.missing,
         label_names=problem.label_names,
@@ -156,15 +182,6 @@ def fit_regions(
         beta=beta,
         zero_division=zero_division,
     )
-    judged = judge(fitted, problem)
-    objective = f_measure(judged, problem.sample_weight, average, beta, zero_division)
-    profile = ScoreProfile.of(
-        fitted,
-        problem.scores,
-        weights=problem.sample_weight,
-        predicted=judged.by_label.predicted,
-    )
-    return replace(fitted, objective=objective, profile=profile)
 
 
 def _groups(problem: Problem, label: int) -> _Bins:

@@ -1,7 +1,6 @@
 """The number of labels that every row gets, fitted on labels (RCut)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +9,9 @@ from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.confusion import ranks_of_positives
 from thresholds.data.problem import Problem
+from thresholds.fitting.record import with_record
 from thresholds.metrics.counts import count_by_sample
-from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import TopKRule
-from thresholds.rule.watching.profile import ScoreProfile
 
 _EQUAL = 1e-13  # F-measures of two k that differ by less, relatively, count as equal.
 
@@ -67,9 +65,15 @@ def fit_top_k(
     problem = Problem.of(
         y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
     )
+    rule = best_top_k(problem, beta, zero_division)
+    return with_record(rule, problem, fit_top_k, {"beta": beta, "zero_division": zero_division})
+
+
+def best_top_k(problem: Problem, beta: float, zero_division: float) -> TopKRule:
+    """Return the best number of labels for what is checked already, without what a rule keeps of its fit."""
     f = _f_of_each_k(problem, beta, zero_division)  # (n_labels + 1,)
     best = int(np.argmax(f >= f.max() * (1 - _EQUAL)))
-    fitted = TopKRule(
+    return TopKRule(
         best,
         missing=problem.missing,
         label_names=problem.label_names,
@@ -77,15 +81,6 @@ def fit_top_k(
         beta=beta,
         zero_division=zero_division,
     )
-    judged = judge(fitted, problem)
-    objective = f_measure(judged, problem.sample_weight, "samples", beta, zero_division)
-    profile = ScoreProfile.of(
-        fitted,
-        problem.scores,
-        weights=problem.sample_weight,
-        predicted=judged.by_label.predicted,
-    )
-    return replace(fitted, objective=objective, profile=profile)
 
 
 class _Positives(NamedTuple):

@@ -18,6 +18,8 @@ from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 
 if TYPE_CHECKING:
+    from thresholds.rule.fitted_on import FittedOn, OutOfFold
+    from thresholds.rule.made_by import MadeBy
     from thresholds.rule.watching.check import ScoreCheck
     from thresholds.rule.watching.profile import ScoreProfile
 
@@ -41,13 +43,22 @@ class Rule(ABC):
     n_labels : int, or None for a rule that takes any number of labels
     missing : the score of an entry that a sparse matrix leaves out
     predicts_missing : whether such entries are predicted for some label, so that a sparse answer would be dense
+    average, beta, zero_division : what was maximised; `average` is None for a rule that was not fitted
+    objective : what was reached on the data of the fit; None if not fitted
+    fitted_on : FittedOn, the data of the fit in brief; None if not fitted
+    out_of_fold : OutOfFold, what the rule may be expected to reach on other rows; None if it is not of `cross_fit`
+    made_by : MadeBy, the function and its options; None if made by hand
     profile : ScoreProfile of the scores that the rule was fitted on; None if it keeps none
     """
 
     kind: ClassVar[str]  # its name in JSON
     own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
 
-    profile: "ScoreProfile | None" = None  # of the scores of the fit
+    objective: float | None = None
+    fitted_on: "FittedOn | None" = None
+    out_of_fold: "OutOfFold | None" = None
+    made_by: "MadeBy | None" = None
+    profile: "ScoreProfile | None" = None
 
     @property
     @abstractmethod
@@ -58,6 +69,21 @@ class Rule(ABC):
     @abstractmethod
     def missing(self) -> float:
         """The score of an entry that a sparse matrix leaves out."""
+
+    @property
+    def average(self) -> str | None:
+        """What was maximised; None for a rule that was not fitted."""
+        return None
+
+    @property
+    def beta(self) -> float:
+        """Weight of recall in what was maximised."""
+        return 1.0
+
+    @property
+    def zero_division(self) -> float:
+        """The F of a label, or row, with neither positives nor predictions."""
+        return 0.0
 
     @property
     def n_labels(self) -> int | None:
@@ -114,11 +140,11 @@ class Rule(ABC):
 
     def share_outside(self, scores: Any) -> float:
         """Return the share of scores outside the range of those that the rule was fitted on; 0 if it is not known."""
-        return 0.0
+        return 0.0 if self.fitted_on is None else self.fitted_on.share_outside(scores, self.missing)
 
     def out_of_range(self, outside: float) -> str | None:
         """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
-        return None
+        return None if self.fitted_on is None else self.fitted_on.out_of_range(outside)
 
     def grave_change(
         self, scores: Any, decided: Any = None, order: Ints | None = None
@@ -311,12 +337,6 @@ class Rule(ABC):
         decided = np.tile(absent, (scores.shape[0], 1))  # (n_samples, n_labels)
         decided[row_of_entries(scores), scores.indices] = predicted
         return decided
-
-
-def refuse_other_profile(profile: "ScoreProfile | None", n_labels: int | None) -> None:
-    """Refuse a profile of another number of labels."""
-    if profile is not None and n_labels not in (None, profile.n_labels):
-        raise InputError(f"predicted has {profile.n_labels} values, expected {n_labels}")
 
 
 def positives_only(scores: Any, predicted: npt.NDArray[np.bool_]) -> Any:

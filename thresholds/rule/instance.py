@@ -12,10 +12,18 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
-from thresholds.rule.base import Rule, in_kind, positives_only, refuse_other_profile
-from thresholds.rule.saving import checked_settings, header, read_settings, written_settings
+from thresholds.rule.base import Rule, in_kind, positives_only
+from thresholds.rule.saving import (
+    check_parts,
+    checked_settings,
+    header,
+    read_settings,
+    written_settings,
+)
 
 if TYPE_CHECKING:
+    from thresholds.rule.fitted_on import FittedOn, OutOfFold
+    from thresholds.rule.made_by import MadeBy
     from thresholds.rule.watching.profile import ScoreProfile
 
 
@@ -37,6 +45,7 @@ class InstanceRule(Rule):
     label_names : tuple of str, or None
     objective : float or None
         The mean expectation on the data of `fit_expected(probabilities, "samples")`; None if made by hand.
+    fitted_on, out_of_fold, made_by, profile : as in `ThresholdRule`
 
     References
     ----------
@@ -59,6 +68,9 @@ class InstanceRule(Rule):
     zero_division: float = 0.0
     label_names: tuple[str, ...] | None = None
     objective: float | None = None
+    fitted_on: "FittedOn | None" = field(default=None, repr=False, compare=False)
+    out_of_fold: "OutOfFold | None" = field(default=None, repr=False, compare=False)
+    made_by: "MadeBy | None" = field(default=None, repr=False, compare=False)
     profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
 
     kind: ClassVar[str] = "instance"
@@ -67,7 +79,7 @@ class InstanceRule(Rule):
     def __post_init__(self) -> None:
         """Check the settings."""
         self.__dict__.update(checked_settings(self))
-        refuse_other_profile(self.profile, self.n_labels)
+        check_parts(self)
 
     @property
     def average(self) -> str:

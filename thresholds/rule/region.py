@@ -11,8 +11,9 @@ from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import InputError
-from thresholds.rule.base import Rule, positives_only, refuse_other_profile
+from thresholds.rule.base import Rule, positives_only
 from thresholds.rule.saving import (
+    check_parts,
     checked_settings,
     from_json,
     header,
@@ -22,6 +23,8 @@ from thresholds.rule.saving import (
 )
 
 if TYPE_CHECKING:
+    from thresholds.rule.fitted_on import FittedOn, OutOfFold
+    from thresholds.rule.made_by import MadeBy
     from thresholds.rule.watching.profile import ScoreProfile
 
 
@@ -37,7 +40,8 @@ class RegionRule(Rule):
     switches : for each label, rising scores at which predicting begins, ends, begins again, ...
         Label j is predicted where an odd number of its switches is at most the score; without switches never.
     missing : the score of an entry that a sparse matrix leaves out
-    label_names, average, beta, zero_division, objective, profile : as in `ThresholdRule`
+    label_names, average, beta, zero_division, objective : as in `ThresholdRule`
+    fitted_on, out_of_fold, made_by, profile : what is known of the fit, as in `ThresholdRule`
 
     Examples
     --------
@@ -54,6 +58,9 @@ class RegionRule(Rule):
     beta: float = 1.0
     zero_division: float = 0.0
     objective: float | None = None
+    fitted_on: "FittedOn | None" = field(default=None, repr=False, compare=False)
+    out_of_fold: "OutOfFold | None" = field(default=None, repr=False, compare=False)
+    made_by: "MadeBy | None" = field(default=None, repr=False, compare=False)
     profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
 
     kind: ClassVar[str] = "region"
@@ -74,8 +81,8 @@ class RegionRule(Rule):
         if not switches or (names is not None and len(names) != len(switches)):
             expected = "at least one" if names is None else f"{len(names)} as label_names has"
             raise InputError(f"switches is about {len(switches)} labels, expected {expected}")
-        refuse_other_profile(self.profile, len(switches))
         self.__setstate__({"switches": switches} | settings)
+        check_parts(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over values, the arrays frozen; copies and pickles come this way too."""

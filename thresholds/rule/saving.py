@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,14 +29,42 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "placement": lambda value: _checks.option(value, "placement", (None, *PLACEMENTS)),
     "guard": lambda value: None if value is None else _checks.text(value, "guard"),
     "expected": lambda value: _checks.option(value, "expected", (None, "counts", "outcomes")),
-    "profile": lambda value: value,  # which checks itself
 }
-_LATER = {"expected": None, "profile": None}  # what older files do not have
+
+# What is known of the fit, in parts that check themselves: their modules and classes, imported when a file has them.
+_PARTS = {
+    "fitted_on": ("thresholds.rule.fitted_on", "FittedOn"),
+    "out_of_fold": ("thresholds.rule.fitted_on", "OutOfFold"),
+    "made_by": ("thresholds.rule.made_by", "MadeBy"),
+    "profile": ("thresholds.rule.watching.profile", "ScoreProfile"),
+}
+
+# What older files do not have.
+_LATER = {"expected": None} | dict.fromkeys(_PARTS)
 
 
 def checked_settings(rule: "Rule") -> dict[str, Any]:
     """Return the settings of a rule, those that it has, checked."""
-    return {name: _SETTINGS[name](getattr(rule, name)) for name in _settings_of(type(rule))}
+    return {
+        name: _SETTINGS[name](getattr(rule, name)) for name in _fields_of(type(rule), _SETTINGS)
+    }
+
+
+def check_parts(rule: "Rule") -> None:
+    """Refuse what is known of a fit about another number of labels."""
+    n_labels = rule.n_labels
+    if n_labels is None:
+        return
+    of_labels = {}
+    if rule.fitted_on is not None:
+        of_labels["positives"] = len(rule.fitted_on.positives)
+    if rule.out_of_fold is not None and rule.out_of_fold.by_label is not None:
+        of_labels["tp"] = len(rule.out_of_fold.by_label.tp)
+    if rule.profile is not None:
+        of_labels["predicted"] = rule.profile.n_labels
+    for name, n_values in of_labels.items():
+        if n_values != n_labels:
+            raise InputError(f"{name} has {n_values} values, expected {n_labels}")
 
 
 def header(kind: str) -> dict[str, Any]:
@@ -44,34 +73,36 @@ def header(kind: str) -> dict[str, Any]:
 
 
 def written_settings(rule: "Rule") -> dict[str, Any]:
-    """Return the settings of a rule as plain values."""
-    values = {name: getattr(rule, name) for name in _settings_of(type(rule))}
+    """Return the settings of a rule, and what is known of its fit, as plain values."""
+    values = {name: getattr(rule, name) for name in _fields_of(type(rule), _SETTINGS)}
     if "missing" in values:
         values["missing"] = to_json(values["missing"])
-    if values.get("profile") is not None:
-        values["profile"] = values["profile"].to_dict()
-    return values | {"label_names": None if rule.label_names is None else list(rule.label_names)}
+    if values.get("label_names") is not None:
+        values["label_names"] = list(values["label_names"])
+    for name in _fields_of(type(rule), _PARTS):
+        part = getattr(rule, name)
+        values[name] = None if part is None else part.to_dict()
+    return values
 
 
 def read_settings(kind: "type[Rule]", values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a kind of rule from what `written_settings` gave; no fields but these and its own."""
-    names = _settings_of(kind)
+    """Return what `written_settings` gave of a kind of rule; no fields but these and its own."""
+    names = [*_fields_of(kind, _SETTINGS), *_fields_of(kind, _PARTS)]
     refuse_unknown(values, (*header(""), *kind.own_fields, *names))
     values = _LATER | dict(values)
     settings = {name: values[name] for name in names}
     if "missing" in settings:
         settings["missing"] = from_json(settings["missing"])
-    if settings.get("profile") is not None:
-        from thresholds.rule.watching.profile import ScoreProfile
-
-        settings["profile"] = ScoreProfile.from_dict(settings["profile"])
+    for name, (module, part) in _PARTS.items():
+        if settings.get(name) is not None:
+            settings[name] = getattr(import_module(module), part).from_dict(settings[name])
     return settings
 
 
-def _settings_of(kind: type) -> list[str]:
-    """Name the settings that a kind of rule has."""
+def _fields_of(kind: type, names: Iterable[str]) -> list[str]:
+    """Return those of some names that a kind of rule has as fields."""
     own = {item.name for item in fields(kind)}
-    return [name for name in _SETTINGS if name in own]
+    return [name for name in names if name in own]
 
 
 def refuse_unknown(values: Mapping[str, Any], known: Iterable[str]) -> None:

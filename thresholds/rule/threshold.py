@@ -13,10 +13,11 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
-from thresholds.rule.base import Rule, in_kind, positives_only, refuse_other_profile
+from thresholds.rule.base import Rule, in_kind, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
+    check_parts,
     checked_settings,
     from_json,
     header,
@@ -89,14 +90,7 @@ class ThresholdRule(Rule):
     profile: "ScoreProfile | None" = field(default=None, repr=False)
 
     kind: ClassVar[str] = "thresholds"
-    own_fields: ClassVar[tuple[str, ...]] = (
-        "thresholds",
-        "unsupported",
-        "fitted_on",
-        "out_of_fold",
-        "made_by",
-        "odds",
-    )
+    own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "odds")
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -110,19 +104,12 @@ class ThresholdRule(Rule):
             raise InputError(
                 f"unsupported has shape {unsupported.shape}, expected {thresholds.shape}"
             )
-        if self.fitted_on is not None and len(self.fitted_on.positives) != thresholds.size:
-            raise InputError(
-                f"positives has {len(self.fitted_on.positives)} values, expected {thresholds.size}"
-            )
-        by_label = None if self.out_of_fold is None else self.out_of_fold.by_label
-        if by_label is not None and len(by_label.tp) != thresholds.size:
-            raise InputError(f"tp has {len(by_label.tp)} values, expected {thresholds.size}")
         if self.odds is not None and len(self.odds.at) != thresholds.size:
             raise InputError(f"odds has {len(self.odds.at)} labels, expected {thresholds.size}")
-        refuse_other_profile(self.profile, thresholds.size)
         self.__setstate__(
             self.__dict__ | settings | {"thresholds": thresholds, "unsupported": unsupported}
         )
+        check_parts(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over values, the arrays frozen; copies and pickles come this way too."""
@@ -222,14 +209,6 @@ class ThresholdRule(Rule):
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "
 
-    def share_outside(self, scores: Any) -> float:
-        """Return the share of scores outside the range of the fit."""
-        return 0.0 if self.fitted_on is None else self.fitted_on.share_outside(scores, self.missing)
-
-    def out_of_range(self, outside: float) -> str | None:
-        """Say that a share of the scores lies outside the range of the fit, if it is most of them."""
-        return None if self.fitted_on is None else self.fitted_on.out_of_range(outside)
-
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
         """Return a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
 
@@ -301,9 +280,6 @@ class ThresholdRule(Rule):
             **header(self.kind),
             "thresholds": [to_json(t) for t in self.thresholds.tolist()],
             "unsupported": np.flatnonzero(self.unsupported).tolist(),
-            "fitted_on": None if self.fitted_on is None else self.fitted_on.to_dict(),
-            "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.to_dict(),
-            "made_by": None if self.made_by is None else self.made_by.to_dict(),
             "odds": None if self.odds is None else self.odds.to_dict(),
             **written_settings(self),
         }
@@ -324,13 +300,6 @@ class ThresholdRule(Rule):
         return ThresholdRule(
             thresholds=np.array(thresholds),
             unsupported=unsupported,
-            fitted_on=None
-            if values["fitted_on"] is None
-            else FittedOn.from_dict(values["fitted_on"]),
-            out_of_fold=None
-            if values.get("out_of_fold") is None
-            else OutOfFold.from_dict(values["out_of_fold"]),
-            made_by=_made_by(values.get("made_by")),
             odds=_odds(values.get("odds")),
             **read_settings(ThresholdRule, values),
         )
@@ -399,15 +368,6 @@ class FixedRule(ThresholdRule):
             missing=missing,
             per_label=False,
         )
-
-
-def _made_by(values: Mapping[str, Any] | None) -> "MadeBy | None":
-    """Read what made a rule, which older files do not have."""
-    if values is None:
-        return None
-    from thresholds.rule.made_by import MadeBy
-
-    return MadeBy.from_dict(values)
 
 
 def _odds(values: Mapping[str, Any] | None) -> "OddsByScore | None":

@@ -11,10 +11,18 @@ from thresholds import _checks, devices
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Matrix, Places
-from thresholds.rule.base import Rule, refuse_other_profile
-from thresholds.rule.saving import checked_settings, header, read_settings, written_settings
+from thresholds.rule.base import Rule
+from thresholds.rule.saving import (
+    check_parts,
+    checked_settings,
+    header,
+    read_settings,
+    written_settings,
+)
 
 if TYPE_CHECKING:
+    from thresholds.rule.fitted_on import FittedOn, OutOfFold
+    from thresholds.rule.made_by import MadeBy
     from thresholds.rule.watching.profile import ScoreProfile
 
 
@@ -26,7 +34,8 @@ class TopKRule(Rule):
     ----------
     k : number of labels predicted in each row (all of them where there are fewer)
     missing : the score of an entry that a sparse matrix leaves out
-    label_names, average, beta, zero_division, objective, profile : as in `ThresholdRule`
+    label_names, average, beta, zero_division, objective : as in `ThresholdRule`
+    fitted_on, out_of_fold, made_by, profile : what is known of the fit, as in `ThresholdRule`
 
     Examples
     --------
@@ -43,6 +52,9 @@ class TopKRule(Rule):
     beta: float = 1.0
     zero_division: float = 0.0
     objective: float | None = None
+    fitted_on: "FittedOn | None" = field(default=None, repr=False, compare=False)
+    out_of_fold: "OutOfFold | None" = field(default=None, repr=False, compare=False)
+    made_by: "MadeBy | None" = field(default=None, repr=False, compare=False)
     profile: "ScoreProfile | None" = field(default=None, repr=False, compare=False)
 
     kind: ClassVar[str] = "top_k"
@@ -51,7 +63,7 @@ class TopKRule(Rule):
     def __post_init__(self) -> None:
         """Check the number of labels."""
         self.__dict__.update({"k": _checks.count(self.k, "k", 0)} | checked_settings(self))
-        refuse_other_profile(self.profile, self.n_labels)
+        check_parts(self)
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
