@@ -16,8 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pickle import UnpicklingError
 from typing import Any, Unpack
 
-import torch
-
 from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.boundary import reading
@@ -31,13 +29,14 @@ from thresholds.training.ranks import RowsByLoader, on_first_process
 
 try:
     from lightning.pytorch import Callback
-except ModuleNotFoundError:
+except ImportError:
     try:
         from pytorch_lightning import Callback
-    except ModuleNotFoundError:
+    except ImportError as error:
         raise ImportError(
-            "thresholds.training.lightning needs Lightning: pip install 'f1-thresholds[lightning]'"
-        ) from None
+            "thresholds.training.lightning needs Lightning, expected it to be installed:"
+            " pip install 'f1-thresholds[lightning]'"
+        ) from error
 
 _IN_CHECKPOINT = "threshold_rules"  # by name of the figure, plain values, or None where no rule belongs to the weights
 _REFUSED_CLASS = re.compile(r"GLOBAL (\S+)")  # in what torch.load says
@@ -363,6 +362,8 @@ def load_rule_from_checkpoint(
 
 def _read(path: str | os.PathLike[str], weights_only: bool) -> Any:
     """Read a checkpoint; its tensors stay on disk."""
+    import torch
+
     with reading(path, "a checkpoint of Lightning"):
         try:
             return torch.load(path, map_location="cpu", mmap=True, weights_only=weights_only)
@@ -420,6 +421,8 @@ def _checksums(trainer: Any, pl_module: Any) -> Checksums | None:
 
     Sums of whole numbers are the same on all devices.
     """
+    import torch
+
     if type(trainer.strategy).__name__ not in _WHOLE_WEIGHTS:
         return None
     sums = []

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import torch.distributed as dist
-from torch.utils.data import BatchSampler, DistributedSampler
 
 from thresholds._arrays.types import Ints
 from thresholds.fitting.accumulator import Accumulator
@@ -30,6 +28,8 @@ def on_first_process(
     loaders : the data loaders of this process; where one is not known, rows stay in the order of the processes
     work : is given all rows; what it raises is raised by every process, as none may wait for another for ever
     """
+    import torch.distributed as dist
+
     n_processes = dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
     if n_processes == 1:
         return work(rows)
@@ -65,6 +65,8 @@ def _of_all(parts: Sequence[RowsByLoader], loaders: Sequence[Any]) -> RowsByLoad
 
 def n_dealt_out(loader: Any, n_processes: int) -> int | None:
     """Return the size of the data set whose items a loader deals out in turn; None if it does otherwise."""
+    from torch.utils.data import BatchSampler, DistributedSampler
+
     sampler = getattr(loader, "sampler", None)
     if (
         not isinstance(sampler, DistributedSampler)
