@@ -306,7 +306,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         """Log figures, which all processes know; the largest of equal ones is each of them, to the last bit."""
         self.figures = {f"{stage}_{name}": value for name, value in figures.items()}
         for name, value in self.figures.items():
-            pl_module.log(name, value, sync_dist=True, reduce_fx="max")
+            pl_module.log(name, value, sync_dist=True, reduce_fx="max", add_dataloader_idx=False)
 
 
 def load_rule_from_checkpoint(

@@ -217,8 +217,10 @@ class RuleFScore(_RowsMetric):
             average = average or rule.average  # type: ignore[assignment]
             beta = rule.beta if beta is None else beta
             zero_division = rule.zero_division if zero_division is None else zero_division
+        average = average or "macro"
         return EpochFit(
-            average or "macro",
+            average,
+            per_label=average != "samples",  # which alone cannot be fitted; judged is any rule
             beta=1.0 if beta is None else beta,
             zero_division=0.0 if zero_division is None else zero_division,
         )
