@@ -7,8 +7,8 @@ from scipy import sparse
 from tests.naive import jackknife as naive
 from thresholds import FixedRule, ThresholdRule
 from thresholds.data.problem import Problem
-from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out
-from thresholds.metrics.judging import judge
+from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out, leave_out_of, standard_error_of
+from thresholds.metrics.judging import Decisions, judge
 
 N = 24
 RATES = [0.5, 0.3, 0.1, 0.04, 0.0]
@@ -43,6 +43,33 @@ def test_averages_without_each_unit_equal_the_twin(
     for average in AVERAGES:
         assert found.on_all[average] == pytest.approx(float(on_all[average]), abs=1e-14)
         np.testing.assert_allclose(found.without[average], [float(row[average]) for row in expected], atol=1e-14)
+
+
+def test_labels_and_rows_without_anything_count_as_zero_division_in_the_averages_that_are_asked_for() -> None:
+    truth, scores = drawn(1)
+    problem = Problem.of(truth, scores)
+    rule = ThresholdRule([0.9, 0.9, 0.9, 0.95, np.inf])
+    counts = judge(rule, problem).by_label
+    found = leave_out_of(
+        Decisions(rule, problem), problem, counts, 1, None, 1.0, ("macro", "macro_supported", "samples")
+    )
+    cells = truth.tolist(), rule.predict(scores).tolist(), [1] * N
+    assert list(found.on_all) == ["macro", "macro_supported", "samples"]
+    for average, value in found.on_all.items():
+        assert value == pytest.approx(float(naive.averages(*cells, 1, 1)[average]), abs=1e-14)
+        without = [float(naive.without({row}, *cells, 1, 1)[average]) for row in range(N)]
+        np.testing.assert_allclose(found.without[average], without, atol=1e-14)
+    assert found.on_all["macro"] > leave_out(rule, problem, counts, 1, None).on_all["macro"]
+
+
+def test_the_standard_error_is_that_of_the_interval() -> None:
+    truth, scores = drawn()
+    problem = Problem.of(truth, scores)
+    rules = [left_out(rule, problem) for rule in (RULE, FixedRule(0.5, 5))]
+    found = difference_of(*rules, "macro", 0.9)
+    error = standard_error_of(*rules, "macro")
+    assert found.value - error.times(0.95) == pytest.approx(found.lower)
+    assert 1 < error.times(0.95) / error.value < 7  # Student's t
 
 
 def test_blocks_of_rows_and_whole_groups_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

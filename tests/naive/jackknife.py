@@ -6,17 +6,19 @@ from fractions import Fraction
 Cells = Sequence[Sequence[int]]
 
 
-def averages(truth: Cells, predicted: Cells, weights: Sequence[int], beta: int) -> dict[str, Fraction]:
-    """Return every average of F-beta on weighted rows, 0/0 counting as 0."""
+def averages(
+    truth: Cells, predicted: Cells, weights: Sequence[int], beta: int, zero_division: int = 0
+) -> dict[str, Fraction]:
+    """Return every average of F-beta on weighted rows, the F of a label or row that is 0/0 being `zero_division`."""
     n_labels = len(truth[0])
     by_label = [_counts([row[j] for row in truth], [row[j] for row in predicted], weights) for j in range(n_labels)]
-    f = [_f(*counts, beta) for counts in by_label]
+    f = [_f(*counts, beta, zero_division) for counts in by_label]
     positives = [counts[2] for counts in by_label]
     pooled = [sum(counts[k] for counts in by_label) for k in range(3)]
     ones = [1] * n_labels
-    rows = [_f(*_counts(*pair, ones), beta) for pair in zip(truth, predicted, strict=True)]
+    rows = [_f(*_counts(*pair, ones), beta, zero_division) for pair in zip(truth, predicted, strict=True)]
     return {
-        "micro": _f(*pooled, beta),
+        "micro": _f(*pooled, beta, 0),
         "macro": _mean(f, ones),
         "macro_supported": _mean(f, [int(count > 0) for count in positives]),
         "weighted": _mean(f, positives),
@@ -24,10 +26,13 @@ def averages(truth: Cells, predicted: Cells, weights: Sequence[int], beta: int) 
     }
 
 
-def without(rows: set[int], truth: Cells, predicted: Cells, weights: Sequence[int], beta: int) -> dict[str, Fraction]:
+def without(
+    rows: set[int], truth: Cells, predicted: Cells, weights: Sequence[int], beta: int, zero_division: int = 0
+) -> dict[str, Fraction]:
     """Return the averages of all rows but some."""
     kept = [i for i in range(len(truth)) if i not in rows]
-    return averages([truth[i] for i in kept], [predicted[i] for i in kept], [weights[i] for i in kept], beta)
+    cells = [truth[i] for i in kept], [predicted[i] for i in kept], [weights[i] for i in kept]
+    return averages(*cells, beta, zero_division)
 
 
 def _counts(truth: Sequence[int], predicted: Sequence[int], weights: Sequence[int]) -> tuple[int, int, int]:
@@ -40,10 +45,10 @@ def _counts(truth: Sequence[int], predicted: Sequence[int], weights: Sequence[in
     )
 
 
-def _f(tp: int, predicted: int, positives: int, beta: int) -> Fraction:
+def _f(tp: int, predicted: int, positives: int, beta: int, zero_division: int) -> Fraction:
     """Return F-beta of counts."""
     bottom = beta**2 * positives + predicted
-    return Fraction((1 + beta**2) * tp, bottom) if bottom else Fraction(0)
+    return Fraction((1 + beta**2) * tp, bottom) if bottom else Fraction(zero_division)
 
 
 def _mean(values: Sequence[Fraction], weights: Sequence[int]) -> Fraction:

@@ -29,8 +29,8 @@ The interval is d -+ t sqrt(V). If few rows make up V, V itself is uncertain: t 
 chi-square whose variance is that of V), at most one less than there are squares.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from thresholds.rule import Rule
 
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
-_OVER_LABELS = AVERAGES[:-1]
 
 
 class LeftOut(NamedTuple):
@@ -62,6 +61,26 @@ class Interval(NamedTuple):
     upper: float
 
 
+class StandardError(NamedTuple):
+    """How far a difference of two rules may be chance."""
+
+    value: float  # NaN where a single row or group tells nothing of others
+    freedom: float  # degrees of freedom of Student's t
+
+    def times(self, level: float) -> float:
+        """Return what a difference exceeds with a probability of 1 - `level` if there is none."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.freedom, level) * self.value)
+
+
+class Decided(Protocol):
+    """Decisions about rows of a problem."""
+
+    def about(self, rows: Ints) -> Matrix:
+        """Return those about some rows, (n_rows, n_labels)."""
+
+
 class _Cells(NamedTuple):
     """The labels that are true or predicted in a unit, with the unit's counts; each pair of unit and label once."""
 
@@ -73,10 +92,24 @@ class _Cells(NamedTuple):
 def leave_out(
     rule: "Rule", problem: Problem, counts: ConfusionCounts, beta: float, groups: Ints | None
 ) -> LeftOut:
-    """Return the averages without each row, or each of the `groups`, numbered from 0; `counts` are those of all rows.
+    """Return the averages of a rule without each row, or each of the `groups`; 0/0 counts as 0."""
+    return leave_out_of(Decisions(rule, problem), problem, counts, beta, groups)
 
-    0/0 counts as 0. Rows and groups of weight 0 are no units.
+
+def leave_out_of(
+    decided: Decided,
+    problem: Problem,
+    counts: ConfusionCounts,
+    beta: float,
+    groups: Ints | None,
+    zero_division: float = 0.0,
+    averages: Sequence[str] = AVERAGES,
+) -> LeftOut:
+    """Return averages of decisions without each row, or each of the `groups`, numbered from 0.
+
+    `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0 are no units.
     """
+    over_labels = [average for average in averages if average != "samples"]
     n = problem.n_samples
     units = np.arange(n) if groups is None else groups  # (n_samples,)
     weights = np.ones(n) if problem.sample_weight is None else problem.sample_weight  # (n_samples,)
@@ -86,27 +119,26 @@ def leave_out(
 
     # Numerators and denominators of all labels together.
     totals = {}
-    for average in _OVER_LABELS:
-        top, bottom = _terms(average, all_counts, beta)
+    for average in over_labels:
+        top, bottom = _terms(average, all_counts, beta, zero_division)
         totals[average] = (top.sum(), bottom.sum())
 
     # What of them goes when a unit is left out, and the weighted F of its rows; blocks hold whole units.
-    lost = {average: np.zeros((2, n_units)) for average in _OVER_LABELS}
+    lost = {average: np.zeros((2, n_units)) for average in over_labels}
     f_of_unit = np.zeros(n_units)
-    decided = Decisions(rule, problem)
     for rows in _whole_units(problem, units):
         cells = _cells_of(problem.truth[rows], decided.about(rows), weights[rows])
         first = units[rows[0]]
         unit = units[rows] - first  # (n_rows,) rising
         here = slice(first, first + unit[-1] + 1)
         n_here = here.stop - here.start
-        f_of_rows = _f_of_rows(cells, rows.size, weights[rows], beta)
+        f_of_rows = _f_of_rows(cells, rows.size, weights[rows], beta, zero_division)
         f_of_unit[here] = np.bincount(unit, f_of_rows, n_here)
         cells = cells._replace(unit=unit[cells.unit])
         if groups is not None:
             cells = _added_up(cells, problem.n_labels)
-        for average in _OVER_LABELS:
-            lost[average][:, here] = _lost(average, cells, n_here, all_counts, beta)
+        for average in over_labels:
+            lost[average][:, here] = _lost(average, cells, n_here, all_counts, beta, zero_division)
 
     # The averages without each unit.
     present = weight_of_unit > 0  # (n_units,)
@@ -115,22 +147,27 @@ def leave_out(
     for average, (top, bottom) in totals.items():
         on_all[average] = float(_ratio(top, bottom))
         without[average] = _ratio(top - lost[average][0], bottom - lost[average][1])[present]
-    total = weights.sum()
-    on_all["samples"] = float(f_of_unit.sum() / total)
-    without["samples"] = _ratio(f_of_unit.sum() - f_of_unit, total - weight_of_unit)[present]
+    if "samples" in averages:
+        total = weights.sum()
+        on_all["samples"] = float(f_of_unit.sum() / total)
+        without["samples"] = _ratio(f_of_unit.sum() - f_of_unit, total - weight_of_unit)[present]
     return LeftOut(on_all, without)
 
 
 def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: float) -> Interval:
     """Return how much higher an average of one rule is than that of another, on the same rows, with its interval."""
-    from scipy.special import stdtrit
-
     value = rule.on_all[average] - baseline.on_all[average]
+    half = standard_error_of(rule, baseline, average).times((1 + confidence) / 2)
+    return Interval(value, value - half, value + half)
+
+
+def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> StandardError:
+    """Return the standard error of the difference of two rules, on the same rows."""
     ours = rule.without[average]  # (n_units,)
     theirs = baseline.without[average]  # (n_units,)
     n = ours.size
     if n < 2:
-        return Interval(value, np.nan, np.nan)
+        return StandardError(np.nan, np.nan)
 
     # Squares of what each unit changes, and of what the two units change that are added.
     of_units = _squares(ours - theirs)  # (n_units,)
@@ -139,13 +176,10 @@ def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: fl
 
     # Their sum is the variance; how uncertain it is itself, their squares tell.
     total = float(squares.sum())
-    if total == 0:
-        return Interval(value, value, value)
     spread = float((squares**2).sum()) - total**2 / squares.size
     most = squares.size - 1
     freedom = min(2 * total**2 / spread, most) if spread > 0 else most
-    half = float(stdtrit(freedom, (1 + confidence) / 2) * np.sqrt((n - 1) / n * total))
-    return Interval(value, value - half, value + half)
+    return StandardError(float(np.sqrt((n - 1) / n * total)), freedom)
 
 
 def _squares(without: Floats) -> Floats:
@@ -153,27 +187,37 @@ def _squares(without: Floats) -> Floats:
     return np.asarray((without - without.mean()) ** 2)
 
 
-def _lost(average: str, cells: _Cells, n_units: int, all_counts: Numbers, beta: float) -> Floats:
+def _lost(
+    average: str,
+    cells: _Cells,
+    n_units: int,
+    all_counts: Numbers,
+    beta: float,
+    zero_division: float,
+) -> Floats:
     """Return what numerator and denominator lose without each unit, (2, n_units)."""
     with_unit = all_counts[:, cells.label]  # (3, n_cells)
     without_unit = np.maximum(with_unit - cells.counts, 0)
-    before = _terms(average, with_unit, beta)
-    after = _terms(average, without_unit, beta)
+    before = _terms(average, with_unit, beta, zero_division)
+    after = _terms(average, without_unit, beta, zero_division)
     parts = zip(before, after, strict=True)
     return np.stack([np.bincount(cells.unit, one - other, n_units) for one, other in parts])
 
 
-def _terms(average: str, counts: Numbers, beta: float) -> tuple[Numbers, Numbers]:
+def _terms(
+    average: str, counts: Numbers, beta: float, zero_division: float
+) -> tuple[Numbers, Numbers]:
     """Return what each label adds to the numerator and to the denominator of an average."""
     tp, predicted, positives = counts
     if average == "micro":
         beta2 = beta * beta
         return (1 + beta2) * tp, beta2 * positives + predicted
-    f = f_of_counts(tp, predicted, positives, beta, 0.0)
+    f = f_of_counts(tp, predicted, positives, beta, zero_division)
     if average == "macro":
         return f, np.ones(f.shape)
     if average == "macro_supported":
-        return f, (positives > 0).astype(np.float64)
+        has_positives = (positives > 0).astype(np.float64)
+        return f * has_positives, has_positives
     return positives * f, positives
 
 
@@ -221,10 +265,12 @@ def _added_up(cells: _Cells, n_labels: int) -> _Cells:
     return _Cells(pairs // n_labels, pairs % n_labels, counts)
 
 
-def _f_of_rows(cells: _Cells, n_rows: int, weights: Numbers, beta: float) -> Floats:
+def _f_of_rows(
+    cells: _Cells, n_rows: int, weights: Numbers, beta: float, zero_division: float
+) -> Floats:
     """Return the F of each row, times its weight."""
     tp, predicted, positives = (np.bincount(cells.unit, of > 0, n_rows) for of in cells.counts)
-    return np.asarray(weights * f_of_counts(tp, predicted, positives, beta, 0.0))
+    return np.asarray(weights * f_of_counts(tp, predicted, positives, beta, zero_division))
 
 
 def _ratio(top: Numbers, bottom: Numbers) -> Floats:
