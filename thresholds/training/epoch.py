@@ -147,9 +147,19 @@ class EpochFit:
             problem.label_names, rule.label_names, "y_score", "the labels of the rule"
         )
         rule.warn_if_changed(problem.scores, order=order)
-        judged = judge(rule, problem)
         options = self._options
+        judged = judge(rule, problem)
         reached = f_measure(
             judged, problem.sample_weight, options.average, options.beta, options.zero_division
         )
         return {self.name: reached}
+
+    def out_of_fold(self, rule: Rule) -> float | None:
+        """Return the figure of the epoch that fitted a rule, which the rule keeps; None where it keeps no such one."""
+        options = self._options
+        is_same = (rule.average, rule.beta, rule.zero_division) == (
+            options.average,
+            options.beta,
+            options.zero_division,
+        )
+        return rule.out_of_fold.f if is_same and rule.out_of_fold is not None else None
