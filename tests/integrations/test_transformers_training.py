@@ -340,6 +340,23 @@ def test_batches_and_all_rows_at_once_give_the_same_figures(tmp_path: Path) -> N
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("name", ["instance, platt", "micro, pool", "top-k"])
+def test_any_rule_can_be_had_by_its_name(name: str, tmp_path: Path) -> None:
+    callback = ThresholdCallback(rule=name)
+    figure = f"{'micro' if name == 'micro, pool' else 'samples'}_f1"
+    run = trainer(callback, tmp_path, metric_for_best_model=figure, load_best_model_at_end=True)
+    run.train()
+    rule = load_rule(tmp_path / "checkpoint-40" / "rule.json")
+    assert rule.to_dict() == callback.rule.to_dict()
+    [reported] = evaluations(run, f"eval_{figure}").values()
+    callback.rule = rule
+    again = run.evaluate()
+    assert again[f"eval_{figure}"] == rule.out_of_fold.f == reported
+    logits, y_true, found = run.predict(TEST)
+    expected = metrics.f1_score(y_true, rule.predict(logits), average=figure.removesuffix("_f1"), zero_division=0)
+    assert found[f"test_{figure}"] == expected
+
+
 def test_scores_are_the_first_of_what_a_model_returns(tmp_path: Path) -> None:
     callback = ThresholdCallback()
     run = trainer(callback, tmp_path, model(output_hidden_states=True), max_steps=5)

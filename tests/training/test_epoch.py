@@ -31,6 +31,9 @@ def rows_of(seed: int, n_samples: int = 200, **options: Any) -> Accumulator:
         ({"average": "micro", "beta": 2}, "micro_f2"),
         ({"average": "samples", "beta": 0.5, "per_label": False, "zero_division": 1}, "samples_f0.5"),
         ({"average": "weighted", "guard": None, "cv": 3, "random_state": 7}, "weighted_f1"),
+        ({"rule": "instance, platt"}, "samples_f1"),
+        ({"rule": "Micro, Pool", "zero_division": 1}, "micro_f1"),
+        ({"rule": "top-k", "beta": 2}, "samples_f2"),
     ],
 )
 def test_a_fit_is_a_cross_fit_whose_figures_have_names(options: dict[str, Any], name: str) -> None:
@@ -54,10 +57,19 @@ def test_rows_are_judged_as_the_metrics_judge_them(average: Any, zero_division: 
     assert epoch.judge(rule, test) == {f"{average}_f2": expected}
 
 
-def test_rows_of_the_fit_are_judged_to_the_objective() -> None:
-    epoch, rows = EpochFit(), rows_of(0)
-    rule, figures = epoch.fit(rows)
-    assert epoch.judge(rule, rows) == {"macro_f1": figures["macro_f1_in_sample"]}
+@pytest.mark.parametrize("rule", [None, "instance, platt", "top-k", "macro, regions"])
+def test_rows_of_the_fit_are_judged_to_the_figure_in_the_sample(rule: str | None) -> None:
+    epoch, rows = EpochFit(rule=rule), rows_of(0)
+    fitted, figures = epoch.fit(rows)
+    assert epoch.judge(fitted, rows) == {epoch.name: figures[f"{epoch.name}_in_sample"]}
+    assert epoch.out_of_fold(fitted) == figures[epoch.name]
+
+
+def test_a_figure_out_of_fold_is_that_of_the_same_measure() -> None:
+    rule, _ = EpochFit("micro").fit(rows_of(0))
+    for options in ({"average": "macro"}, {"average": "micro", "beta": 2}, {"average": "micro", "zero_division": 1}):
+        assert EpochFit(**options).out_of_fold(rule) is None
+    assert EpochFit().out_of_fold(thresholds.FixedRule(0.5, 3)) is None
 
 
 def test_weights_count_in_fits_and_in_judgements() -> None:
@@ -126,6 +138,8 @@ def test_too_few_rows_are_refused() -> None:
         ({"average": "samples"}, "average is 'samples' with per_label=True"),
         ({"average": "micro", "min_recall": 0.5}, "min_recall is 0.5"),
         ({"guard": "shrnk"}, "guard is 'shrnk'"),
+        ({"rule": "instance, plat"}, "rule is 'instance, plat', expected the name of a rule"),
+        ({"rule": "instance, platt", "average": "micro"}, "average is 'micro' with rule 'instance, platt'"),
         ({"cv": 1}, "cv is 1, expected a whole number of at least 2"),
         ({"cv": [0, 1]}, r"cv is \[0, 1\], expected a whole number"),
         ({"random_state": None}, "random_state is None, expected a whole number"),

@@ -20,7 +20,7 @@ from thresholds.fitting.options import (
     with_fit_options,
 )
 from thresholds.metrics.judging import f_measure, judge
-from thresholds.rule import Rule, ThresholdRule
+from thresholds.rule import Rule
 from thresholds.validation.cross_fit import cross_fit
 
 IN_SAMPLE = "_in_sample"  # what the name of a figure ends with, if it is of the rows of the fit
@@ -31,7 +31,7 @@ class EpochFit:
 
     Parameters
     ----------
-    average, and the options from `beta` on : as in `cross_fit`, with its defaults
+    average, rule, and the options from `beta` on : as in `cross_fit`, with its defaults
     cv : number of folds, at least 2
         Rows may come in another order in each epoch, so that folds cannot be given row by row.
     random_state : seed of the folds
@@ -68,17 +68,18 @@ class EpochFit:
         self,
         average: Average = "macro",
         *,
+        rule: str | None = None,
         cv: int = N_SPLITS,
         random_state: int = SEED,
         **options: Unpack[FitArguments],
     ) -> None:
-        self._options = FitOptions.for_new_rows(average, **options)
+        self._options = FitOptions.for_new_rows(average, rule=rule, **options)
         self._given = options
         self._cv = _checks.count(cv, "cv", 2)
         self._random_state = _checks.count(random_state, "random_state", 0)
         self.name = f"{self._options.average}_f{self._options.beta:g}"
 
-    def fit(self, rows: Accumulator) -> tuple[ThresholdRule, dict[str, float]]:
+    def fit(self, rows: Accumulator) -> tuple[Rule, dict[str, float]]:
         """Fit a rule on all rows, and say what it reaches.
 
         Parameters
@@ -90,7 +91,7 @@ class EpochFit:
         rule : fitted on all rows; its `out_of_fold` has the first figure, and is saved with it
         figures : F by name, both in [0, 1]
             "macro_f1", out of fold: what to report, and to choose the best epoch by.
-            "macro_f1_in_sample", the objective of the rule on the rows of its fit: too high.
+            "macro_f1_in_sample", of the rule on the rows of its fit: too high.
 
         Raises
         ------
@@ -101,6 +102,7 @@ class EpochFit:
             rows.y_true,
             rows.y_score,
             self._options.average,
+            rule=self._options.rule,
             cv=self._cv,
             random_state=self._random_state,
             sample_weight=rows.sample_weight,

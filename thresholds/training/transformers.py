@@ -66,7 +66,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
 
     Parameters
     ----------
-    average, and the options from `beta` on : as in `cross_fit`, with its defaults
+    average, rule, and the options from `beta` on : as in `cross_fit`, with its defaults
     fit_on : what the metrics of the validation rows begin with
         "eval"; "eval_NAME" if `eval_dataset` is a dict, in which NAME must be the first.
     label_names : strings, one per label
@@ -104,6 +104,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         self,
         average: Average = "macro",
         *,
+        rule: str | None = None,
         fit_on: str = "eval",
         label_names: object = None,
         cv: int = N_SPLITS,
@@ -111,7 +112,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         file_name: str = FILE,
         **options: Unpack[FitArguments],
     ) -> None:
-        self._epoch = EpochFit(average, cv=cv, random_state=random_state, **options)
+        self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **options)
         self._fit_on = _checks.text(fit_on, "fit_on")
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._file_name = _checks.text(file_name, "file_name")
