@@ -232,6 +232,20 @@ def test_two_callbacks_keep_a_rule_each(tmp_path: Path) -> None:
         load_rule_from_checkpoint(best.best_model_path)
 
 
+@pytest.mark.parametrize("rule", ["instance, platt", "top-k"])
+def test_rules_of_other_kinds_go_into_checkpoints_too(rule: str, tmp_path: Path) -> None:
+    callback = ThresholdCallback(rule=rule)
+    best = best_of(tmp_path, monitor="val_samples_f1")
+    training = trainer(callback, best, max_epochs=1)
+    training.fit(Tagger(), *loaders()[:2])
+    training.test(dataloaders=loaders()[1], ckpt_path="best", verbose=False)
+    y_true, y_score = logits(training.lightning_module, loaders()[1])
+    crossed = thresholds.cross_fit(y_true, y_score, rule=rule)
+    assert callback.figures == {"test_samples_f1": crossed.in_sample}
+    assert callback.rule.to_dict() == crossed.rule.to_dict()
+    assert callback.rule.to_dict() == load_rule_from_checkpoint(best.best_model_path).to_dict()
+
+
 # Refusals
 
 

@@ -51,7 +51,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     Parameters
     ----------
-    average, and the options from `beta` on : as in `cross_fit`, with its defaults
+    average, rule, and the options from `beta` on : as in `cross_fit`, with its defaults
     rows :
         The keys of truth and scores, and of weights if there is a third, in the mapping that `validation_step` and
         `test_step` return: ("y_true", "y_score") by default.
@@ -101,6 +101,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         self,
         average: Average = "macro",
         *,
+        rule: str | None = None,
         rows: Rows = ("y_true", "y_score"),
         label_names: object = None,
         name: str | None = None,
@@ -110,7 +111,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         **options: Unpack[FitArguments],
     ) -> None:
         super().__init__()
-        self._epoch = EpochFit(average, cv=cv, random_state=random_state, **options)
+        self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **options)
         if name is not None:
             self._epoch.name = _checks.text(name, "name")
         self._take = _as_function(rows)
