@@ -114,7 +114,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **options)
         if name is not None:
             self._epoch.name = _checks.text(name, "name")
-        self._take = _as_function(rows)
+        self._rows_of = _checked_rows(rows)
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._fitted_loader = _checks.count(dataloader_idx, "dataloader_idx", 0)
         self._rows: dict[int, Accumulator] = {}  # of this process, by number of the loader
@@ -194,13 +194,26 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         self.rule = None
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Put the rule into a checkpoint."""
+        """Put the rule into a checkpoint.
+
+        A look at the weights tells nothing while a training runs: a callback that averages weights saves others than
+        those that are in the module.
+        """
+        if trainer.state.stopped:
+            self._see_weights(trainer, pl_module)
         rules = checkpoint.setdefault(_IN_CHECKPOINT, {})
         rules[self.name] = None if self.rule is None else self.rule.to_dict()
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
         """Take the rule out of a checkpoint."""
-        saved = checkpoint.get(_IN_CHECKPOINT, {}).get(self.name)
+        rules = checkpoint.get(_IN_CHECKPOINT, {})
+        if rules and self.name not in rules:
+            _checks.warn_caller(
+                f"the checkpoint has no rule of name {self.name!r}, but of {_checks.listed(rules)}: give the callback"
+                " its name",
+                UserWarning,
+            )
+        saved = rules.get(self.name)
         self.rule = None if saved is None else rule_of(saved, "the rule of the checkpoint")
 
     # Tests are judged.
@@ -258,7 +271,20 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
             self._see_weights(trainer, pl_module)
         if dataloader_idx not in self._rows:
             self._rows[dataloader_idx] = Accumulator(label_names=self._label_names)
-        self._rows[dataloader_idx].update(*self._take(step, outputs, batch))
+        self._rows[dataloader_idx].update(*self._taken(step, outputs, batch))
+
+    def _taken(self, step: str, outputs: Any, batch: Any) -> Sequence[Any]:
+        """Return truth and scores, and weights if there are any, of a batch."""
+        if callable(self._rows_of):
+            return self._rows_of(outputs, batch)
+        keys = self._rows_of
+        if isinstance(outputs, Mapping) and all(key in outputs for key in keys):
+            return [outputs[key] for key in keys]
+        found = list(outputs) if isinstance(outputs, Mapping) else outputs
+        raise InputError(
+            f"{step} returned {_checks.shown(found)}, expected a mapping with {_checks.listed(keys)}, or another choice"
+            " of rows for the callback"
+        )
 
     def _see_weights(self, trainer: Any, pl_module: Any) -> None:
         """Forget the rule if it belongs to other weights than those at work."""
@@ -351,12 +377,13 @@ def load_rule_from_checkpoint(
     if name is None and len(rules) == 1:
         (name,) = rules
     if name not in rules:
-        known = " or ".join(map(repr, rules))
-        raise InputError(f"name is {_checks.shown(name)}, expected {known}, as {path} has it")
+        raise InputError(
+            f"name is {_checks.shown(name)}, expected one of {_checks.listed(rules)}, as {path} has them"
+        )
     if rules[name] is None:
         raise InputError(
-            f"{path} has no rule, as it was saved between a training step and the next validation: expected one saved"
-            " right after a validation"
+            f"{path} has no rule, as none was fitted to its weights before they were saved, expected a checkpoint that"
+            " was saved right after a validation"
         )
     return rule_of(rules[name], f"the rule of {path}")
 
@@ -378,27 +405,13 @@ def _read(path: str | os.PathLike[str], weights_only: bool) -> Any:
             ) from None
 
 
-def _as_function(rows: object) -> Callable[[str, Any, Any], Sequence[Any]]:
+def _checked_rows(rows: object) -> Rows:
     """Check what tells truth and scores of a step: two or three keys, or a function."""
-    if callable(rows):
-        return lambda step, outputs, batch: rows(outputs, batch)
-    if not isinstance(rows, list | tuple) or len(rows) not in (2, 3):
+    if not callable(rows) and not (isinstance(rows, list | tuple) and len(rows) in (2, 3)):
         raise InputError(
             f"rows is {_checks.shown(rows)}, expected the keys of truth and scores, or a function"
         )
-    keys = tuple(rows)
-
-    def take(step: str, outputs: Any, batch: Any) -> Sequence[Any]:
-        found = list(outputs) if isinstance(outputs, Mapping) else outputs
-        if not isinstance(outputs, Mapping) or any(key not in outputs for key in keys):
-            expected = " and ".join(map(repr, keys))
-            raise InputError(
-                f"{step} returned {_checks.shown(found)}, expected a mapping with {expected}, or another choice of rows"
-                " for the callback"
-            )
-        return [outputs[key] for key in keys]
-
-    return take
+    return rows
 
 
 def _is_trial(trainer: Any) -> bool:
