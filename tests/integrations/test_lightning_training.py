@@ -242,10 +242,10 @@ def test_the_rows_of_one_loader_are_fitted_and_those_of_others_judged() -> None:
     crossed = thresholds.cross_fit(*logits(model, second))
     y_true, y_score = logits(model, first)
     judged = thresholds.metrics.f1_score(y_true, crossed.rule.predict(y_score), average="macro", zero_division=0)
-    expected = {"f1": crossed.out_of_fold, "f1_in_sample": crossed.in_sample, "f1/dataloader_idx_0": judged}
+    expected = {"f1": crossed.out_of_fold, "f1_in_sample": crossed.in_sample, "f1_loader_0": judged}
     assert callback.figures == {f"val_{name}": value for name, value in expected.items()}
     training.test(model, [first, second], verbose=False)
-    assert callback.figures == {"test_f1/dataloader_idx_0": judged, "test_f1/dataloader_idx_1": crossed.in_sample}
+    assert callback.figures == {"test_f1_loader_0": judged, "test_f1_loader_1": crossed.in_sample}
 
 
 def test_two_callbacks_keep_a_rule_each(tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
     label_names : strings, one per label
     name : what the figure is called after "val_" and "test_"; by default that of the measure, such as "macro_f1"
         Two callbacks of one `Trainer` have different names.
-    dataloader_idx : number of the validation loader whose rows are fitted; the rows of others are judged
+    dataloader_idx : number of the validation loader whose rows are fitted
+        The rows of other ones are judged, as "val_macro_f1_loader_1", and so are those of several test loaders.
     cv, random_state : number and seed of the folds
 
     Attributes
@@ -80,8 +81,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
     -----
     Nothing is done in the sanity check, nor with `fast_dev_run`, as a few batches fit no thresholds.
 
-    With several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count
-    once, so that figures are the same with any number of processes.
+    Of several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count once,
+    and rows are put in the order of the data set, as if one process had seen them.
 
     `ModelCheckpoint(save_weights_only=True)` leaves out what callbacks hold, the rule, too.
 
@@ -333,7 +334,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         """Log figures, which all processes know; the largest of equal ones is each of them, to the last bit."""
         self.figures = {f"{stage}_{name}": value for name, value in figures.items()}
         for name, value in self.figures.items():
-            pl_module.log(name, value, sync_dist=True, reduce_fx="max", add_dataloader_idx=False)
+            pl_module.log(name, value, sync_dist=True, reduce_fx="max")
 
 
 def load_rule_from_checkpoint(
@@ -420,8 +421,8 @@ def _is_trial(trainer: Any) -> bool:
 
 
 def _with_ending(figures: Mapping[str, float], number: int) -> dict[str, float]:
-    """Name figures as Lightning names those of several loaders."""
-    return {f"{name}/dataloader_idx_{number}": value for name, value in figures.items()}
+    """Name the figures of one loader of several."""
+    return {f"{name}_loader_{number}": value for name, value in figures.items()}
 
 
 def _loaders(trainer: Any) -> Sequence[Any]:
