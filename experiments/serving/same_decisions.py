@@ -2,13 +2,14 @@
 
 Rules are fitted on the calibration rows of each file: all that have a name, and more calibrated ones. Each decides by
 `predict` and in other runtimes, about test rows, and about rows that hold, for each label, the scores from which on it
-is decided otherwise, and the numbers next to these. To add a runtime, add to `RUNTIMES` what makes a function of scores
-from a rule. Run
+is decided otherwise, and the numbers next to these. NumPy is given the thresholds of those rules that have some. To add
+a runtime, add to `RUNTIMES` what makes a function of scores from a rule. Run
 
     python experiments/serving/same_decisions.py FOLDER_OF_NPZ | tee experiments/serving/same_decisions.txt
 """
 
 import argparse
+import json
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+import torch
 
 from thresholds import RULES, CalibratedRule, FixedRule, InstanceRule, RegionRule, ThresholdRule, calibrate, fit
 from thresholds._arrays.sparse import is_sparse
@@ -41,7 +43,22 @@ def by_onnx(rule: Rule, dtype: str) -> Decide:
     return lambda scores: session.run(["y_pred"], {"y_score": scores})[0]
 
 
-RUNTIMES: dict[str, Callable[[Rule, str], Decide]] = {"onnx": by_onnx}
+def by_torch(rule: Rule, dtype: str) -> Decide:
+    """Return what decides by a PyTorch module."""
+    module = rule.to_torch().eval()
+    return lambda scores: module(torch.from_numpy(scores)).numpy()
+
+
+def by_numpy(rule: Rule, dtype: str) -> Decide | None:
+    """Return what compares scores with the thresholds in the JSON of a rule."""
+    if not isinstance(rule, ThresholdRule):
+        return None
+    saved = json.loads(json.dumps(rule.to_dict()))["thresholds"]
+    cuts = np.array([np.inf if cut is None else float(cut) for cut in saved])
+    return lambda scores: (scores >= cuts).astype(np.uint8)
+
+
+RUNTIMES: dict[str, Callable[[Rule, str], Decide | None]] = {"onnx": by_onnx, "torch": by_torch, "numpy": by_numpy}
 
 
 def rules_of(y_true: Any, y_score: Any) -> dict[str, Rule]:
@@ -84,14 +101,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="files whose name begins so")
     options = parser.parse_args()
+    torch.set_num_threads(1)
     warnings.simplefilter("ignore")  # halves of scores are other scores
-    print("cells decided otherwise than by `predict`\n")
-    columns = [f"{runtime} {dtype}" for runtime in RUNTIMES for dtype in DTYPES]
-    print(f"{'':<34}{'rules':>6}{'cells':>13}{'at ends':>11}" + "".join(f"{name:>14}" for name in columns))
+    print("cells of scores in float16, float32 and float64 that are decided otherwise than by `predict`\n")
+    print(f"{'':<34}{'rules':>6}{'cells':>14}{'at ends':>11}" + "".join(f"{name:>8}" for name in RUNTIMES))
     notes = []
     for path in sorted(options.folder.glob(f"{options.only}*.npz")):
         for key in score_keys(path):
-            notes += table_row(path, key, columns)
+            notes += table_row(path, key)
     print("\n" + ("\n".join(notes) or "no cell of any rule is decided otherwise"))
 
 
@@ -102,7 +119,7 @@ def score_keys(path: Path) -> list[str]:
     return sorted(name for name in names if name.startswith("y_score") and not name.endswith(("_indices", "_shape")))
 
 
-def table_row(path: Path, key: str, columns: list[str]) -> list[str]:
+def table_row(path: Path, key: str) -> list[str]:
     """Print the row of a file, and return what is to be said of rules that decide otherwise."""
     data = read_labelled(str(path), key)
     rules = rules_of(data.y_true[data.calib_idx], data.y_score[data.calib_idx])
@@ -110,7 +127,7 @@ def table_row(path: Path, key: str, columns: list[str]) -> list[str]:
     scores = data.y_score[data.test_idx[:n_rows]]
     scores = scores.toarray() if is_sparse(scores) else np.asarray(scores)
     n_cells, n_at_ends = 0, 0
-    otherwise = dict.fromkeys(columns, 0)
+    otherwise = dict.fromkeys(RUNTIMES, 0)
     notes = []
     for name, rule in rules.items():
         for dtype in DTYPES:
@@ -121,12 +138,15 @@ def table_row(path: Path, key: str, columns: list[str]) -> list[str]:
             n_cells += rows.size
             n_at_ends += 3 * sum(one.size for one in ends)
             for runtime, made in RUNTIMES.items():
-                differ = int((made(rule, dtype)(rows) != expected).sum())
-                otherwise[f"{runtime} {dtype}"] += differ
+                decide = made(rule, dtype)
+                if decide is None:
+                    continue
+                differ = int((decide(rows) != expected).sum())
+                otherwise[runtime] += differ
                 if differ:
                     notes.append(f"{path.stem} {key}, {name}, {runtime} {dtype}: {differ} of {rows.size:,} cells")
-    figures = "".join(f"{otherwise[name]:>14,}" for name in columns)
-    print(f"{path.stem + ' ' + key:<34}{len(rules):>6}{n_cells:>13,}{n_at_ends:>11,}{figures}", flush=True)
+    figures = "".join(f"{differ:>8,}" for differ in otherwise.values())
+    print(f"{path.stem + ' ' + key:<34}{len(rules):>6}{n_cells:>14,}{n_at_ends:>11,}{figures}", flush=True)
     return notes
 
 

@@ -196,6 +196,18 @@ def test_nan_is_never_predicted(name: str) -> None:
     assert not found[np.isnan(scores)].any()
 
 
+@pytest.mark.parametrize("name", [name for name in EACH_KIND if name != "instance"])
+def test_infinite_scores_count_as_the_highest(name: str) -> None:
+    """Half precision overflows: a label that is never predicted stays so."""
+    rule = RULES[name]
+    scores = drawn(20, rule.n_labels or 5, "float32")
+    at = np.random.default_rng(5).random(scores.shape) < 0.3
+    bounded = isinstance(rule, CalibratedRule) and rule.calibrator.method == "platt"
+    highest = 1.0 if bounded else np.finfo(np.float32).max
+    expected = rule.predict(np.where(at, highest, scores).astype(np.float32))
+    np.testing.assert_array_equal(decided(rule, np.where(at, inf, scores).astype(np.float32)), expected)
+
+
 def test_scores_beyond_probabilities_count_as_their_ends() -> None:
     beyond = np.array([[1.5, 0.3, -0.2], [inf, 0.6, -inf]])
     assert (decided(InstanceRule(), beyond) == InstanceRule().predict(np.clip(beyond, 0, 1))).all()

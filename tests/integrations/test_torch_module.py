@@ -115,7 +115,7 @@ def test_nan_is_never_predicted_and_inf_is_the_highest_score() -> None:
     odd = torch.tensor([[nan, inf, 0.4]])
     platt = RULES["platt"].calibrator
     for rule, expected in (
-        (ThresholdRule([-inf, 1e300, 0.5]), [0, 1, 0]),
+        (ThresholdRule([-inf, 1e30, 0.5]), [0, 1, 0]),
         (ThresholdRule([0.5, inf, 0.4]), [0, 0, 1]),
         (RegionRule([[-inf], [0.1, 0.2, 0.3], [0.5]]), [0, 1, 0]),
         (TopKRule(1), [0, 1, 0]),

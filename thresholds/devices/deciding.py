@@ -136,7 +136,9 @@ def _reached(xp: Namespace, cells: Array, thresholds: Floats) -> Array:
     name = dtype_name(cells)
     if name in FLOATS:
         _, dtype = _floating(xp, cells)
-        return cells >= beside(cells, xp, rounded_up(thresholds, dtype))
+        cuts = rounded_up(thresholds, dtype)
+        # Where scores are not checked, +inf may be among them: it reaches no NaN.
+        return cells >= beside(cells, xp, np.where(np.isposinf(cuts), dtype.type(np.nan), cuts))
 
     # Integers: the next whole number, as far as the dtype goes.
     if name == "bool":

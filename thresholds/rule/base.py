@@ -330,6 +330,55 @@ class Rule(ABC):
 
         return module_of(self)
 
+    def to_onnx(self, *, dtype: str | None = None) -> Any:
+        """Return an ONNX model that decides as `predict` does, for runtimes without Python or without this library.
+
+        Parameters
+        ----------
+        dtype : "float16", "bfloat16", "float32" or "float64", that of the scores the model will be given
+            None (default): that of the scores of the fit, where the rule knows it (of integers float64), else float32.
+
+        Returns
+        -------
+        onnx.ModelProto, of opset 18
+            onnxruntime runs it from 1.14 on, that of an `InstanceRule` from 1.20 on.
+            Input "y_score": (n_samples, n_labels), dense. Output "y_pred": uint8 of the same shape. Label names (JSON),
+            kind, average, beta and dtype are in its metadata.
+
+            A model cannot refuse scores, so these have a meaning in it.
+            1. NaN is not predicted. For rules that look at all scores of a row it counts as masked.
+            2. +inf counts as the highest score; no threshold of +inf is reached by it.
+            3. Where probabilities are expected, scores outside [0, 1] count as its ends.
+
+        Raises
+        ------
+        InputError
+            For another dtype.
+        ImportError
+            If onnx is not installed: pip install 'f1-thresholds[onnx]'.
+
+        Notes
+        -----
+        Thresholds are compared in the dtype of the scores, so these decisions are the same to the last cell. Those of
+        an `InstanceRule`, and of a `CalibratedRule` around one, go by probabilities and expectations in float64, whose
+        last bits are the runtime's: they may differ where two sets are equally good but for one part in 10^11.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> rule = thresholds.ThresholdRule([0.5, 0.2], label_names=("cat", "dog"))
+        >>> model = rule.to_onnx()  # doctest: +SKIP
+        >>> session = onnxruntime.InferenceSession(model.SerializeToString())  # doctest: +SKIP
+        >>> session.run(["y_pred"], {"y_score": np.array([[0.5, 0.1]], np.float32)})  # doctest: +SKIP
+        [array([[1, 0]], dtype=uint8)]
+        """
+        from thresholds.rule.serving import need
+
+        need("onnx", "to_onnx()", "f1-thresholds[onnx]")
+        from thresholds.rule.serving.onnx import model_of
+
+        return model_of(self, dtype)
+
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
         return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
@@ -356,54 +405,6 @@ class Rule(ABC):
         """Return what `str` adds about the file of the fit, if there was one."""
         text = "" if self.made_by is None else str(self.made_by)
         return f"; {text}" if text else ""
-
-    def to_onnx(self, *, dtype: str | None = None) -> Any:
-        """Return an ONNX model that decides as `predict` does, for runtimes without Python or without this library.
-
-        Parameters
-        ----------
-        dtype : "float16", "bfloat16", "float32" or "float64", that of the scores the model will be given
-            None (default): that of the scores of the fit, where the rule knows it (of integers float64), else float32.
-
-        Returns
-        -------
-        onnx.ModelProto, of opset 18
-            onnxruntime runs it from 1.14 on, that of an `InstanceRule` from 1.20 on.
-            Input "y_score": (n_samples, n_labels), dense. Output "y_pred": uint8 of the same shape. Label names (JSON),
-            kind, average, beta and dtype are in its metadata.
-
-            A model cannot refuse scores, so these have a meaning in it.
-            1. NaN is not predicted. For rules that look at all scores of a row it counts as masked.
-            2. Where probabilities are expected, scores outside [0, 1] count as its ends.
-
-        Raises
-        ------
-        InputError
-            For another dtype.
-        ImportError
-            If onnx is not installed: pip install 'f1-thresholds[onnx]'.
-
-        Notes
-        -----
-        Thresholds are compared in the dtype of the scores, so these decisions are the same to the last cell. Those of
-        an `InstanceRule`, and of a `CalibratedRule` around one, go by probabilities and expectations in float64, whose
-        last bits are the runtime's: they may differ where sets are better or worse by less than one part in 10^11.
-
-        Examples
-        --------
-        >>> import thresholds
-        >>> rule = thresholds.ThresholdRule([0.5, 0.2], label_names=("cat", "dog"))
-        >>> model = rule.to_onnx()  # doctest: +SKIP
-        >>> session = onnxruntime.InferenceSession(model.SerializeToString())  # doctest: +SKIP
-        >>> session.run(["y_pred"], {"y_score": np.array([[0.5, 0.1]], np.float32)})  # doctest: +SKIP
-        [array([[1, 0]], dtype=uint8)]
-        """
-        from thresholds.rule.serving import need
-
-        need("onnx", "to_onnx()", "f1-thresholds[onnx]")
-        from thresholds.rule.serving.onnx import model_of
-
-        return model_of(self, dtype)
 
     def __repr__(self) -> str:
         """Return the fields in brief: of arrays and names the first few."""

@@ -110,11 +110,10 @@ class SwitchModule(RuleModule):
         switches = rule.switches if isinstance(rule, RegionRule) else rule.thresholds[:, np.newaxis]
         table = switch_table(list(switches))  # (n_switches, n_labels)
 
-        # What nothing reaches is NaN, which not even a score of +inf does.
-        is_never = np.isposinf(table)
+        # What no score reaches is NaN, as scores are not checked: +inf may be among them.
         single = rounded_up(table, np.dtype(np.float32))
-        single[is_never] = np.nan
-        table[is_never] = np.nan
+        for cuts in (single, table):
+            cuts[np.isposinf(cuts)] = np.nan
         self.keep_floats("switches", single, table)
 
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
