@@ -12,6 +12,7 @@ from thresholds.cli.exporting import export
 from thresholds.cli.fitting import fit
 from thresholds.cli.listing import rules
 from thresholds.cli.updating import update
+from thresholds.cli.warming import warmup
 from thresholds.data.folds import N_SPLITS
 from thresholds.devices.cells import FLOATS
 from thresholds.guards.names import GUARD_NAMES
@@ -34,6 +35,7 @@ examples:
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
   thresholds export rule.json -o rule.onnx --dtype float16
   thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
+  thresholds warmup --for predict
 
 files of scores:
   .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
@@ -322,6 +324,19 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     _add_file(command)
 
 
+def _warmup(command: argparse.ArgumentParser) -> None:
+    """Describe `warmup`."""
+    command.add_argument(
+        "--for",
+        dest="purposes",
+        action="append",
+        choices=("predict", "fit", "judge"),
+        help="compile only what this needs, several times for several: predict (rules that decide row by row, and"
+        " calibrated ones; thresholds need nothing), fit (fit, calibrate, update), judge (metrics, compare --rule,"
+        " diagnose); default: all",
+    )
+
+
 def _rules(command: argparse.ArgumentParser) -> None:
     """Describe `rules`."""
     command.add_argument("--json", action="store_true", help="print machine-readable results")
@@ -415,4 +430,9 @@ _COMMANDS = {
     ),
     "export": (_export, export, "write a saved rule as an ONNX model"),
     "diff": (_diff, diff, "what changed between two saved rules"),
+    "warmup": (
+        _warmup,
+        warmup,
+        "compile all loops and keep them on disk, so that no later call waits for it",
+    ),
 }

@@ -310,11 +310,13 @@ class ThresholdRule(Rule):
     def __str__(self) -> str:
         """Say what was maximised, what was reached, and whether anything guards it."""
         if self.average is None:
-            return f"{type(self).__name__}: {self.n_labels} labels, thresholds given, not fitted"
+            return f"{type(self).__name__}: {self.what()}, not fitted"
         return f"{self.what()}: {self._reached()}{self.source()}"
 
     def what(self) -> str:
         """Say what was maximised, and by how many thresholds."""
+        if self.average is None:
+            return f"{self.n_labels} labels, thresholds given"
         shape = "one threshold for each of" if self.per_label else "one threshold for all"
         n_never = int(np.isposinf(self.thresholds).sum())
         return f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted)"
