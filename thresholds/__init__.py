@@ -62,11 +62,12 @@ _HOME = {
     "warmup": "warming",
 }
 
-__all__ = sorted([*_HOME, "metrics", "sklearn"])
+__all__ = sorted([*_HOME, "metrics", "sklearn", "training"])
 
 if TYPE_CHECKING:
     from thresholds import metrics as metrics
     from thresholds import sklearn as sklearn
+    from thresholds import training as training
     from thresholds._checks import InputError as InputError
     from thresholds._checks import RowOrderWarning as RowOrderWarning
     from thresholds.calibration import CalibratedRule as CalibratedRule
@@ -124,7 +125,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import thresholds` loads neither Numba nor SciPy."""
     from importlib import import_module
 
-    if name in ("metrics", "sklearn"):
+    if name in ("metrics", "sklearn", "training"):
         return import_module(f"thresholds.{name}")
     if name in _HOME:
         value = getattr(import_module(f"thresholds.{_HOME[name]}"), name)

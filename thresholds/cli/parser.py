@@ -8,11 +8,13 @@ from thresholds.cli import failing, fit_options
 from thresholds.cli.applying import diff, monitor, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
+from thresholds.cli.exporting import export
 from thresholds.cli.fitting import fit
 from thresholds.cli.listing import rules
 from thresholds.cli.updating import update
 from thresholds.cli.warming import warmup
 from thresholds.data.folds import N_SPLITS
+from thresholds.devices.cells import FLOATS
 from thresholds.guards.names import GUARD_NAMES
 
 _EPILOG = """\
@@ -31,6 +33,7 @@ examples:
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
+  thresholds export rule.json -o rule.onnx --dtype float16
   thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
   thresholds warmup --for predict
 
@@ -43,7 +46,7 @@ files of scores:
                   truth as lists of label names, of positions, or of 0 and 1
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
 predict, monitor, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
-'f1-thresholds[arrow]'.
+'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'.
 """
 
 
@@ -208,6 +211,19 @@ def _diff(command: argparse.ArgumentParser) -> None:
         metavar="NAME=BOUND,...",
         help="exit with status 3 if more than BOUND thresholds moved by more than chance (news), or if a larger share"
         " of the rows of SCORES is decided differently (changed): news=0,changed=0.05",
+    )
+
+
+def _export(command: argparse.ArgumentParser) -> None:
+    """Describe `export`."""
+    command.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="RULE.onnx", help="where to write the model"
+    )
+    command.add_argument(
+        "--dtype",
+        choices=FLOATS,
+        help="of the scores that the model will be given (default: that of the fit, else float32)",
     )
 
 
@@ -412,6 +428,7 @@ _COMMANDS = {
         diagnose,
         "say which labels may be relied on, and which a rule predicts far too often",
     ),
+    "export": (_export, export, "write a saved rule as an ONNX model"),
     "diff": (_diff, diff, "what changed between two saved rules"),
     "warmup": (
         _warmup,
