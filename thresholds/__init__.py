@@ -23,7 +23,9 @@ _HOME = {
     "GuardReport": "rule",
     "InputError": "errors",
     "InstanceRule": "rule",
+    "NamedRule": "fitting.rules",
     "Pool": "guards.pool",
+    "RULES": "fitting.rules",
     "RegionRule": "rule",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
@@ -44,6 +46,7 @@ _HOME = {
     "diagnose_expected": "diagnosis",
     "diff_rules": "comparison.differences",
     "expected_f": "expectation.value",
+    "fit": "fitting.by_name",
     "fit_empirical": "fitting.empirical",
     "fit_expected": "fitting.expected",
     "fit_regions": "fitting.regions",
@@ -86,9 +89,12 @@ if TYPE_CHECKING:
     from thresholds.fitting.batches import BatchEffect as BatchEffect
     from thresholds.fitting.batches import batch_effect as batch_effect
     from thresholds.fitting.batches import predict_by_batch as predict_by_batch
+    from thresholds.fitting.by_name import fit as fit
     from thresholds.fitting.empirical import fit_empirical as fit_empirical
     from thresholds.fitting.expected import fit_expected as fit_expected
     from thresholds.fitting.regions import fit_regions as fit_regions
+    from thresholds.fitting.rules import RULES as RULES
+    from thresholds.fitting.rules import NamedRule as NamedRule
     from thresholds.fitting.top_k import fit_top_k as fit_top_k
     from thresholds.guards.pool import Pool as Pool
     from thresholds.guards.shrink import Shrink as Shrink

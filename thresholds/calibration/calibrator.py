@@ -335,6 +335,18 @@ def calibrate(
         label_names=label_names,
         n_jobs=n_jobs,
     )
+    return calibrate_problem(problem, method, by, n_jobs=n_jobs, progress=progress)
+
+
+def calibrate_problem(
+    problem: Problem,
+    method: Method,
+    by: By = "shrink",
+    *,
+    n_jobs: int | None = -1,
+    progress: bool = False,
+) -> Calibrator:
+    """Fit a map on what is checked already."""
     cells = cells_of(problem, n_jobs)
 
     # A single label has no others to lean on.

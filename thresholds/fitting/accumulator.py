@@ -10,10 +10,10 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import Average, InputError
 from thresholds.data.growing import Gathered, add_all
+from thresholds.fitting.by_name import fit
 from thresholds.fitting.empirical import fit_empirical
-from thresholds.fitting.options import DEFAULTS, FitArguments, with_fit_options
+from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
 from thresholds.results import counted
-from thresholds.rule import ThresholdRule
 
 
 class Accumulator:
@@ -140,31 +140,40 @@ class Accumulator:
         self._append(other.y_true, other.y_score, other.label_names, other.sample_weight)
 
     @with_fit_options(DEFAULTS)
-    def compute(self, average: Average = "macro", **options: Unpack[FitArguments]) -> ThresholdRule:
-        """Fit thresholds on all rows so far; more may follow.
+    def compute(
+        self,
+        average: Average = "macro",
+        *,
+        rule: str | None = None,
+        **options: Unpack[FitArguments],
+    ) -> Any:
+        """Fit thresholds, or another rule by its name, on all rows so far; more may follow.
 
         Parameters
         ----------
         average, and the options from `beta` on : as in `fit_empirical`, with its defaults
+        rule : any rule by its name, as in `fit`, in place of an average, a guard and `per_label`
 
         Returns
         -------
-        ThresholdRule
+        ThresholdRule, or the kind of rule that was asked for by name
 
         Raises
         ------
         InputError
             As `fit_empirical`, and without any rows.
         """
-        return fit_empirical(
-            self.y_true,
-            self.y_score,
-            average,
-            sample_weight=self.sample_weight,
-            missing=self.missing,
-            label_names=self.label_names,
-            **options,
-        )
+        about_rows: dict[str, Any] = {
+            "sample_weight": self.sample_weight,
+            "missing": self.missing,
+            "label_names": self.label_names,
+        }
+        if rule is None:
+            return fit_empirical(self.y_true, self.y_score, average, **about_rows, **options)
+        FitOptions(
+            average=average, rule=rule, **options
+        )  # refuses an average that is not the rule's
+        return fit(self.y_true, self.y_score, rule, **about_rows, **options)
 
     def reset(self) -> None:
         """Forget all rows, for the next epoch."""

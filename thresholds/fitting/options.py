@@ -1,9 +1,10 @@
 """THE list of fit options: type, default, check and help text of each.
 
-`cross_fit`, `Accumulator.compute` and the command line read their options from here. `fit_empirical` writes its own
-out, for those who read its signature, and so does the estimator of `thresholds.sklearn`, as scikit-learn requires. To
-add an option, add a field to `FitOptions`, its type to `FitArguments`, and an argument to `fit_empirical` and to
-`MultilabelThresholdClassifierCV` (or its name to those that this does not take).
+`fit`, `cross_fit`, `Accumulator.compute` and the command line read their options from here. `fit_empirical` writes its
+own out, for those who read its signature, and so does the estimator of `thresholds.sklearn`, as scikit-learn requires.
+To add an option, add a field to `FitOptions`, its type to `FitArguments`, and an argument to `fit_empirical` and to
+`MultilabelThresholdClassifierCV` (or its name to those that these do not take); the rules that take it say so in
+`fitting/rules.py`.
 """
 
 import inspect
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
+from thresholds.fitting.rules import RULES, NamedRule, find_rule, name_of, rules_that_take
 from thresholds.guards.names import GUARD_NAMES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
@@ -69,6 +71,14 @@ class FitOptions:
     beta: float = field(
         default=1.0,
         metadata=_about(lambda value, _: _checks.beta(value), "weight of recall in F-beta"),
+    )
+    rule: str | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(lambda value, name: find_rule(value, name).name),
+            "a rule by its name, as 'instance, platt', in place of an average and a guard; thresholds rules lists them",
+            is_text=True,
+        ),
     )
     per_label: bool = field(
         default=True,
@@ -141,27 +151,77 @@ class FitOptions:
     )
 
     @classmethod
-    def for_new_rows(cls, average: Average, **options: Unpack["FitArguments"]) -> "FitOptions":
+    def for_new_rows(
+        cls, average: Average, rule: str | None = None, **options: Unpack["FitArguments"]
+    ) -> "FitOptions":
         """Check the options of a rule that is to meet new rows, whose default guard is "auto"."""
-        return cls(**{**DEFAULTS_FOR_NEW_ROWS, **options, "average": average})
+        return cls(**{**DEFAULTS_FOR_NEW_ROWS, **options, "average": average, "rule": rule})
 
     def __post_init__(self) -> None:
         """Check each option, then those that must go together."""
         for name, option in FIT_OPTIONS.items():
             object.__setattr__(self, name, option.metadata["check"](getattr(self, name), name))
-        if self.average == "samples" and self.per_label:
+        if self.rule is not None:
+            self._settle_by(RULES[self.rule])
+        elif self.average == "samples" and self.per_label:
             raise InputError(
-                "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
-                " (--shared on the command line), one threshold for all labels"
+                "average is 'samples' with per_label=True: a threshold for each label is NP-hard there and not offered;"
+                " expected per_label=False (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
             )
-        for name in ("max_overprediction", "min_precision", "min_recall"):
-            limit = getattr(self, name)
-            if limit is not None and not (self.per_label and self.average in ("macro", "weighted")):
-                raise InputError(
-                    f"{name} is {limit:g} with average {self.average!r}, per_label={self.per_label};"
-                    " expected None: limits are for macro and weighted with a threshold for each label"
-                )
         _ = self.chosen_guard  # refuses a guard that does not fit the average
+        for name in sorted(FIT_OPTIONS.keys() - _SETTLED - set(self.named.options)):
+            if getattr(self, name) != FIT_OPTIONS[name].default:
+                self._refuse_unused(name)
+
+    def _settle_by(self, named: NamedRule) -> None:
+        """Take what the name of a rule settles, and refuse what contradicts it."""
+        average = named.average or self.average
+        if self.average not in (DEFAULTS["average"], average):
+            raise InputError(
+                f"average is {self.average!r} with rule {named.name!r}, which is for {average!r}; expected one of them"
+            )
+        if not self.per_label and named.per_label:
+            others = [name for name in RULES if "shared" in name]
+            raise InputError(
+                f"per_label is False with rule {named.name!r}; expected a rule with one threshold for all labels:"
+                f" {_checks.listed(others)}"
+            )
+        asked = self.guard if self.guard is None or isinstance(self.guard, str) else self.guard.name
+        if asked not in (None, "auto", named.guard):
+            others = [name for name, rule in RULES.items() if rule.guard == asked]
+            raise InputError(
+                f"guard is {asked!r} with rule {named.name!r}; expected a rule with that guard:"
+                f" {_checks.listed(others)}"
+            )
+        object.__setattr__(self, "average", average)
+        object.__setattr__(self, "per_label", named.per_label)
+        if asked in (None, "auto"):
+            object.__setattr__(self, "guard", named.guard)
+
+    def _refuse_unused(self, name: str) -> None:
+        """Refuse an option that the rule does not take, and say which rules do."""
+        value = _checks.shown(getattr(self, name))
+        beside = f"average {self.average!r}, per_label={self.per_label}"
+        if self.rule is not None:
+            beside = f"rule {self.rule!r}"
+        elif self.named.guard is not None:
+            beside += f", guard {self.named.guard!r}"
+        raise InputError(
+            f"{name} is {value} with {beside}, which has no use for it; expected {self._default(name)}, or a rule that"
+            f" takes it: {_checks.listed(rules_that_take(name))}"
+        )
+
+    def _default(self, name: str) -> str:
+        """Return what an option is by itself, as it is written."""
+        return _checks.shown(FIT_OPTIONS[name].default)
+
+    @property
+    def named(self) -> NamedRule:
+        """The rule that is fitted, of the list of all rules."""
+        if self.rule is not None:
+            return RULES[self.rule]
+        guard = self.chosen_guard
+        return RULES[name_of(self.average, self.per_label, None if guard is None else guard.name)]
 
     @property
     def chosen_guard(self) -> "BaseGuard | None":
@@ -179,7 +239,10 @@ class FitOptions:
 
 
 class FitArguments(TypedDict, total=False):
-    """The same options as keyword arguments, for type checkers; `average` stands by itself, as it may be positional."""
+    """The same options as keyword arguments, for type checkers.
+
+    `average` and `rule` stand by themselves: either may be positional.
+    """
 
     beta: float
     per_label: bool
@@ -193,6 +256,9 @@ class FitArguments(TypedDict, total=False):
     n_jobs: int | None
     progress: bool
 
+
+# Options that say which rule it is.
+_SETTLED = {"average", "rule", "per_label", "guard"}
 
 FIT_OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(FitOptions)}
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in FIT_OPTIONS.items()}
@@ -216,7 +282,7 @@ def with_fit_options(defaults: Mapping[str, Any]) -> Callable[[Function], Functi
                 name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=option.type
             )
             for name, option in FIT_OPTIONS.items()
-            if name not in written
+            if name not in written and name in defaults
         ]
         function.__signature__ = signature.replace(parameters=[*before, *options])  # type: ignore[attr-defined]
         return function

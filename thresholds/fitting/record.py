@@ -1,8 +1,7 @@
 """What a rule keeps of its fit: the data in brief, what made it, what the scores looked like, and what was reached."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label
@@ -14,12 +13,7 @@ from thresholds.rule.watching.profile import ScoreProfile
 FittedRule = TypeVar("FittedRule", bound=Rule)
 
 
-def with_record(
-    rule: FittedRule,
-    problem: Problem,
-    function: Callable[..., Any],
-    options: Mapping[str, Any],
-) -> FittedRule:
+def with_record(rule: FittedRule, problem: Problem, made_by: MadeBy | None = None) -> FittedRule:
     """Return a rule with the F-measure that it reaches on the labels of its fit, and all that it keeps of that."""
     judged = judge(rule, problem)
     assert rule.average is not None, "fits have one"
@@ -30,7 +24,7 @@ def with_record(
     record = {
         "objective": objective,
         "fitted_on": FittedOn.of(problem.scores, problem.missing, counted.positives * problem.unit),
-        "made_by": MadeBy.of(function, options),
+        "made_by": made_by,
         "profile": ScoreProfile.of(
             rule,
             problem.scores,

@@ -22,6 +22,7 @@ from thresholds.calibration.isotonic import rising_blocks
 from thresholds.data.problem import Problem
 from thresholds.fitting.record import with_record
 from thresholds.rule import RegionRule
+from thresholds.rule.made_by import MadeBy
 from thresholds.search.placement import place
 
 Posterior = Literal["histogram", "isotonic"]
@@ -141,7 +142,7 @@ def fit_regions(
         "n_bins": n_bins,
         "zero_division": zero_division,
     }
-    return with_record(rule, problem, fit_regions, options)
+    return with_record(rule, problem, MadeBy.of(fit_regions, options))
 
 
 def best_regions(

@@ -12,6 +12,7 @@ from thresholds.data.problem import Problem
 from thresholds.fitting.record import with_record
 from thresholds.metrics.counts import count_by_sample
 from thresholds.rule import TopKRule
+from thresholds.rule.made_by import MadeBy
 
 _EQUAL = 1e-13  # F-measures of two k that differ by less, relatively, count as equal.
 
@@ -66,7 +67,8 @@ def fit_top_k(
         y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
     )
     rule = best_top_k(problem, beta, zero_division)
-    return with_record(rule, problem, fit_top_k, {"beta": beta, "zero_division": zero_division})
+    options = {"beta": beta, "zero_division": zero_division}
+    return with_record(rule, problem, MadeBy.of(fit_top_k, options))
 
 
 def best_top_k(problem: Problem, beta: float, zero_division: float) -> TopKRule:

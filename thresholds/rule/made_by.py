@@ -50,12 +50,12 @@ class MadeBy:
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> "MadeBy":
-        """Keep the options of a fit that differ from those that the function has by itself, and matter to the rule."""
+        """Keep the options of a function that differ from those that it has by itself, and matter to the rule."""
         usual = inspect.signature(function).parameters
         given = {
             name: value if isinstance(value, bool | float) else str(value)
             for name, value in options.items()
-            if name not in _WITHOUT_EFFECT and value != usual[name].default
+            if name in usual and name not in _WITHOUT_EFFECT and value != usual[name].default
         }
         return cls(function.__name__, given)
 

@@ -68,7 +68,7 @@ def alternatives_to(
     without_each = held_out.f_without_each(options)  # (n_folds,)
     found = []
     for name, changed in _other_options(options):
-        others = replace(options, **changed)
+        others = replace(options, rule=None, **changed)
         other = hold_out(problem, others, folds, given_weights)
         reached = other.f(others)
         gain = reached - figure
@@ -79,12 +79,17 @@ def alternatives_to(
 
 
 def _other_options(options: FitOptions) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name the alternatives to a fit, with the options that differ; limits are kept, so they have thresholds each."""
+    """Name the alternatives to a fit, with the options that differ; limits are kept, so they have thresholds each.
+
+    Other rules than thresholds fitted on labels have none: `select_rule` holds all rules against each other.
+    """
+    if options.named.method != "thresholds":
+        return
     guard = options.chosen_guard
     if options.per_label and not options.limits.any:
         shared = {"per_label": False} | ({} if guard is None else {"guard": "auto"})
         yield "one threshold for all labels", shared
-    guarded = replace(options, guard="auto")
+    guarded = replace(options, rule=None, guard="auto")
     if guard is None and guarded.chosen_guard is not None:
         yield f"the guard {guarded.chosen_guard}", {"guard": "auto"}
 

@@ -19,7 +19,7 @@ from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.states import conclude_from
-from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.odds import odds_by_score
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
@@ -27,10 +27,10 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
-from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.judging import judge
+from thresholds.metrics.counts import ConfusionCounts, count_by_label
+from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
-from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
+from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import HeldOut, hold_out
 
@@ -44,27 +44,30 @@ class CrossFit(Result):
 
     Attributes
     ----------
-    rule : ThresholdRule, fitted on all rows; its `out_of_fold` has the figure below, and is saved with it
-    in_sample : its objective, on those rows
+    rule : the rule, fitted on all rows; its `out_of_fold` has the figure below, and is saved with it
+    in_sample : the F-measure that it reaches on the labels of those rows
     out_of_fold : the same F-measure of all decisions about rows that the deciding rule was not fitted on, counted
         together. Such a rule had fewer rows, and cannot know a label all of whose positives are in the fold left
         out; for unguarded rules with many rare labels the figure is still somewhat too high
     folds : int64 (n_samples,), the fold that each row is judged in, -1 for none (also for rows of weight 0)
-    fold_thresholds : (n_folds, n_labels)
+    fold_thresholds : (n_folds, n_labels), NaN for a rule without thresholds
     spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median (of two the
-        higher) and highest of the folds' thresholds, and, as scores have no common scale, predicted_most and
-        predicted_least: the shares of all rows that the lowest and the highest would predict
+        higher) and highest of the folds' thresholds (NaN for a rule without thresholds), and, as scores have no common
+        scale, predicted_most and predicted_least: the largest and the smallest share of all rows that a fold's rule
+        predicts
     how : where the folds come from
     alternatives : what other rules reach over the same folds, if asked for: tuples of name, options (those of the fit
         that differ), out_of_fold, gain (over `out_of_fold` above), standard_error (of the gain, paired by folds) and
         is_better (whether the gain is shown to be above 0, one-sided at 5 %)
     diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
         each label; None with `sample_weight`, as its tests are about rows, each of which counts once
+    name : the name of the rule, if it was asked for by name
+    average : of the F-measures above
     """
 
     _shown = 0
 
-    rule: ThresholdRule
+    rule: Any  # a ThresholdRule, unless another kind was asked for by name
     in_sample: float
     out_of_fold: float
     folds: Ints
@@ -73,6 +76,8 @@ class CrossFit(Result):
     how: str
     alternatives: tuple[Alternative, ...] = ()
     diagnosis: Diagnosis | None = None
+    name: str | None = None
+    average: str = "macro"
 
     @property
     def verdicts(self) -> Verdicts | None:
@@ -93,7 +98,7 @@ class CrossFit(Result):
     @property
     def guard(self) -> str | None:
         """The guard that was used."""
-        return self.rule.guard
+        return getattr(self.rule, "guard", None)
 
     def _records(self) -> npt.NDArray[Any]:
         """Return the spread, one row a label."""
@@ -101,12 +106,9 @@ class CrossFit(Result):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show both figures, and how far the folds' thresholds lie apart: of the k labels that depend most on rows."""
-        rule = self.rule
-        guard = "unguarded" if rule.guard is None else f"guard {rule.guard}"
-        n_folds = len(self.fold_thresholds)
         figures = (
-            f"{rule.average} F{rule.beta:g}, {guard}: in-sample {self.in_sample:.4f}, out of fold"
-            f" {self.out_of_fold:.4f} ({counted(n_folds, 'fold')}, {self.how}), optimism {self.optimism:.4f}"
+            f"{self._what()}: in-sample {self.in_sample:.4f}, out of fold {self.out_of_fold:.4f}"
+            f" ({counted(len(self.fold_thresholds), 'fold')}, {self.how}), optimism {self.optimism:.4f}"
         )
         lines = [figures, self.thresholds_apart()]
         if self.better is not None:
@@ -114,8 +116,25 @@ class CrossFit(Result):
         if self.diagnosis is not None:
             lines += [self.diagnosis.verdicts.in_brief(), *self.diagnosis.in_brief().splitlines()]
         yield "\n".join(lines)
-        if k and rule.per_label:
+        if k and self._per_label:
             yield self._widest(k)
+
+    @property
+    def _has_thresholds(self) -> bool:
+        """Whether the rule has thresholds."""
+        return isinstance(self.rule, ThresholdRule)
+
+    @property
+    def _per_label(self) -> bool:
+        """Whether each label has a threshold of its own."""
+        return self._has_thresholds and self.rule.per_label
+
+    def _what(self) -> str:
+        """Say which rule it is."""
+        measure = f"{self.average} F{self.rule.beta:g}"
+        if self.name is not None:
+            return f"{self.name}, {measure}"
+        return f"{measure}, unguarded" if self.guard is None else f"{measure}, guard {self.guard}"
 
     def about_folds(self) -> str:
         """Return what `str(rule)` does not say: where the folds come from, the optimism, and how they differ."""
@@ -123,7 +142,7 @@ class CrossFit(Result):
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
-        if not self.rule.per_label:
+        if self._has_thresholds and not self._per_label:
             low = self.fold_thresholds[:, 0].min()
             high = self.fold_thresholds[:, 0].max()
             return f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
@@ -131,9 +150,10 @@ class CrossFit(Result):
         least = self.spread["predicted_least"]
         apart = np.count_nonzero((most > _APART * least) & (most * self.folds.size >= _SOME))
         are = "is" if apart == 1 else "are"
+        what = "threshold" if self._has_thresholds else "rule"
         return (
-            f"{apart:,} of {self.rule.n_labels:,} labels {are} predicted more than {_APART} times as often by one"
-            " fold's threshold as by another's"
+            f"{apart:,} of {self.spread.size:,} labels {are} predicted more than {_APART} times as often by one"
+            f" fold's {what} as by another's"
         )
 
     def _widest(self, k: int) -> Table:
@@ -166,6 +186,7 @@ def cross_fit(
     y_score: object,
     average: Average = "macro",
     *,
+    rule: str | None = None,
     cv: object = N_SPLITS,
     groups: object = None,
     random_state: int | None = SEED,
@@ -181,6 +202,8 @@ def cross_fit(
     Parameters
     ----------
     y_true, y_score, average : as in `fit_empirical`
+    rule : any rule by its name, as in `fit`, in place of an average, a guard and `per_label`
+        None (default): thresholds, by these.
     cv : a number of folds, which `multilabel_folds` makes, (n_samples,) fold numbers (rows of negative number are
         fitted on, never judged), pairs of row numbers (fit on, judge on), or an object with scikit-learn's
         `split(X, y, groups)`
@@ -224,7 +247,7 @@ def cross_fit(
     >>> found.in_sample > found.out_of_fold
     True
     """
-    fit = FitOptions.for_new_rows(average, **options)
+    fit = FitOptions.for_new_rows(average, rule=rule, **options)
     _checks.option(verdicts, "verdicts", (True, False))
     _checks.option(alternatives, "alternatives", (True, False))
 
@@ -257,40 +280,59 @@ def cross_fit(
 
     # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
     weights = None if sample_weight is None else np.asarray(sample_weight)
-    rule = fit_problem(problem, fit)
+    fitted = fit_named(problem, fit)
     held_out = hold_out(problem, fit, pairs, weights)
-    thresholds_of_folds = [fold_rule.thresholds for fold_rule in held_out.rules]
-    fold_thresholds = np.stack(thresholds_of_folds)  # (n_folds, n_labels)
-    out_of_fold = held_out.f(fit)
     kept = OutOfFold(
-        out_of_fold,
+        held_out.f(fit),
         len(pairs),
         how,
         seed_of_folds(how, random_state),
         _in_weights(held_out.by_label, sample_weight, problem.n_samples),
     )
-    assert rule.objective is not None, "fits have one"
-    odds = odds_by_score(problem, rule.thresholds, n_jobs=fit.n_jobs, progress=fit.progress)
+
+    # Thresholds keep the odds at which they lie, so that a change of them can be told from noise.
+    record: dict[str, Any] = {"out_of_fold": kept}
+    fold_thresholds = np.full((len(pairs), problem.n_labels), np.nan)
+    if isinstance(fitted, ThresholdRule):
+        record["odds"] = odds_by_score(
+            problem, fitted.thresholds, n_jobs=fit.n_jobs, progress=fit.progress
+        )
+        for k, fold_rule in enumerate(held_out.rules):
+            assert isinstance(fold_rule, ThresholdRule), "folds have rules of one kind"
+            fold_thresholds[k] = fold_rule.thresholds
     return CrossFit(
-        rule=replace(rule, out_of_fold=kept, odds=odds),
-        in_sample=rule.objective,
-        out_of_fold=out_of_fold,
+        rule=replace(fitted, **record),  # type: ignore[type-var]
+        in_sample=_in_sample(fitted, problem, fit),
+        out_of_fold=kept.f,
         folds=folds,
         fold_thresholds=fold_thresholds,
-        spread=_spread(problem, rule, fold_thresholds),
+        spread=_spread(problem, fitted, held_out, fold_thresholds),
         how=how,
         alternatives=alternatives_to(held_out, problem, fit, pairs, weights)
         if alternatives
         else (),
-        diagnosis=_diagnosed(problem, rule, held_out, folds >= 0, fit)
+        diagnosis=_diagnosed(problem, fitted, held_out, folds >= 0, fit)
         if verdicts and sample_weight is None
         else None,
+        name=rule,
+        average=fit.average,
+    )
+
+
+def _in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
+    """Return the F-measure on the labels of the fit; the objective of a rule without labels is another."""
+    if options.named.needs_labels:
+        assert rule.objective is not None, "fits have one"
+        return rule.objective
+    judged = judge(rule, problem)
+    return f_measure(
+        judged, problem.sample_weight, options.average, options.beta, options.zero_division
     )
 
 
 def _diagnosed(
     problem: Problem,
-    rule: ThresholdRule,
+    rule: Rule,
     held_out: HeldOut,
     judged: npt.NDArray[np.bool_],
     options: FitOptions,
@@ -333,25 +375,40 @@ def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int
     )
 
 
-def _spread(problem: Problem, rule: ThresholdRule, fold_thresholds: Floats) -> npt.NDArray[Any]:
+def _spread(
+    problem: Problem, rule: Rule, held_out: HeldOut, fold_thresholds: Floats
+) -> npt.NDArray[Any]:
     """Lay out the thresholds of the folds, and how many rows their extremes predict."""
-    lowest, highest = fold_thresholds.min(axis=0), fold_thresholds.max(axis=0)
-    shares = (_predicted(problem, thresholds) for thresholds in (lowest, highest))
-    assert rule.fitted_on is not None, "fits know their data"
+    lowest = fold_thresholds.min(axis=0)
+    highest = fold_thresholds.max(axis=0)
+    if isinstance(rule, ThresholdRule):
+        threshold = rule.thresholds
+        # Of all thresholds of a label the lowest predicts most.
+        most, least = (
+            _predicted(problem, ThresholdRule(thresholds, missing=problem.missing))
+            for thresholds in (lowest, highest)
+        )
+    else:
+        threshold = np.full(problem.n_labels, np.nan)
+        shares = np.stack([_predicted(problem, fold_rule) for fold_rule in held_out.rules])
+        most = shares.max(axis=0)
+        least = shares.min(axis=0)
+    counted_by_label = count_by_label(problem.truth, problem.truth, problem.unit_weights)
     return rows_of(
         {
             "name": names_of(problem.label_names, problem.n_labels),
-            "n_positives": np.array(rule.fitted_on.positives),
-            "threshold": rule.thresholds,
+            "n_positives": counted_by_label.positives * problem.unit,
+            "threshold": threshold,
             "lowest": lowest,
             "median": np.sort(fold_thresholds, axis=0)[len(fold_thresholds) // 2],
             "highest": highest,
-            **dict(zip(("predicted_most", "predicted_least"), shares, strict=True)),
+            "predicted_most": most,
+            "predicted_least": least,
         }
     )
 
 
-def _predicted(problem: Problem, thresholds: Floats) -> Floats:
-    """Return the share of rows, by weight, that thresholds predict of each label."""
-    counts = judge(ThresholdRule(thresholds, missing=problem.missing), problem).by_label
+def _predicted(problem: Problem, rule: Rule) -> Floats:
+    """Return the share of rows, by weight, that a rule predicts of each label."""
+    counts = judge(rule, problem).by_label
     return np.asarray(counts.predicted / (counts.total * (counts.unit or 1)))

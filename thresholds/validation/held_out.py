@@ -6,11 +6,11 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
 from thresholds.data.problem import Problem
-from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import ConfusionCounts, stacked
 from thresholds.metrics.judging import Judged, f_measure, judge
-from thresholds.rule import ThresholdRule
+from thresholds.rule import Rule
 
 Folds = list[tuple[Ints, Ints]]  # rows to fit on, rows to judge
 
@@ -18,7 +18,7 @@ Folds = list[tuple[Ints, Ints]]  # rows to fit on, rows to judge
 class HeldOut(NamedTuple):
     """The rules of the folds, and the counts of their decisions about the rows that they were not fitted on."""
 
-    rules: list[ThresholdRule]  # one a fold, as the two others
+    rules: list[Rule]  # one a fold, as the two others
     judged: list[Judged]
     weights: list[Any]  # of the judged rows, as metrics take them; None where each weighs 1
 
@@ -64,7 +64,7 @@ def hold_out(
     problem: Problem, options: FitOptions, folds: Folds, given_weights: Floats | None
 ) -> HeldOut:
     """Fit on the rows outside each fold, and judge those within; `given_weights` are as the caller gave them."""
-    rules = [fit_problem(_rows_of(problem, train, given_weights), options) for train, _ in folds]
+    rules = [fit_named(_rows_of(problem, train, given_weights), options) for train, _ in folds]
     judged = [
         judge(rule, problem.at_rows(test)) for rule, (_, test) in zip(rules, folds, strict=True)
     ]

@@ -1,0 +1,226 @@
+"""Any rule of the list of all rules, fitted by its name: one way to fit each method of `fitting/rules.py`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Matrix
+from thresholds._checks import InputError
+from thresholds.calibration import CalibratedRule
+from thresholds.calibration.calibrator import Method as Calibration
+from thresholds.calibration.calibrator import calibrate_problem
+from thresholds.data.problem import Problem
+from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.expected import fit_expected
+from thresholds.fitting.options import (
+    DEFAULTS,
+    FIT_OPTIONS,
+    FitArguments,
+    FitOptions,
+    with_fit_options,
+)
+from thresholds.fitting.record import with_record
+from thresholds.fitting.regions import best_regions
+from thresholds.fitting.rules import NamedRule
+from thresholds.fitting.top_k import best_top_k
+from thresholds.rule import InstanceRule, Rule, ThresholdRule
+from thresholds.rule.made_by import MadeBy
+from thresholds.rule.watching.profile import ScoreProfile
+
+_FIXED = 0.5
+
+# What the name of a rule says, so that `fit` does not ask for it; a guard may have options.
+_SAID = ("average", "rule", "per_label")
+
+
+@with_fit_options({name: value for name, value in DEFAULTS.items() if name not in _SAID})
+def fit(
+    y_true: object,
+    y_score: object,
+    rule: str = "macro, shrink",
+    *,
+    sample_weight: object = None,
+    missing: float = 0.0,
+    label_names: object = None,
+    **options: Unpack[FitArguments],
+) -> Rule:
+    """Fit any rule by its name, as `compare` shows it.
+
+    Parameters
+    ----------
+    y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
+        None for a rule that looks at no labels: "..., label-free" and "fixed 0.5".
+    y_score : same shape, real scores, dense or scipy.sparse; for "..., label-free" calibrated probabilities
+    rule : the name of a rule, one of `thresholds.RULES` (docs/rules.md); case does not matter
+        "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, that holds on new rows.
+        "micro, pool": the same for all decisions counted together.
+        "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
+    sample_weight, missing, label_names : as in `fit_empirical`
+    options : those of fits that the rule takes, `beta` and `zero_division` mostly, as in `fit_empirical`
+        A rule that does not take one refuses it, and says which rules do.
+
+    Returns
+    -------
+    Rule
+        A `ThresholdRule`, `TopKRule`, `RegionRule`, `InstanceRule` or `CalibratedRule`. All can be saved, and judged by
+        `cross_fit`, `compare` and `diagnose`.
+
+    Raises
+    ------
+    InputError
+        For a name that is none, an option that the rule does not take, scores that are no probabilities where the rule
+        takes them for such, and whatever `fit_empirical` refuses.
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> y_true = [[1, 0], [1, 0], [0, 1], [0, 0]]
+    >>> y_score = [[0.9, 0.2], [0.6, 0.1], [0.7, 0.4], [0.1, 0.3]]
+    >>> print(thresholds.fit(y_true, y_score, "top-k"))
+    the 1 highest scores of each row: samples F1 0.5000
+    >>> thresholds.fit(y_true, y_score, "macro", placement="score").thresholds
+    array([0.6, 0.4])
+    """
+    fit_options = FitOptions(rule=rule, **options)
+    named = fit_options.named
+    if y_true is None:
+        if named.needs_labels:
+            raise InputError(
+                f"y_true is None with rule {named.name!r}, which is fitted on labels; expected labels"
+            )
+        y_true = _no_labels(y_score)
+    problem = Problem.of(
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=missing,
+        label_names=label_names,
+        keep_sparse=fit_options.keep_sparse,
+        n_jobs=fit_options.n_jobs,
+    )
+    return fit_named(problem, fit_options)
+
+
+def fit_named(problem: Problem, options: FitOptions) -> Rule:
+    """Fit the rule that options name, or describe, on what is checked already."""
+    fitted = _FITS[options.named.method](problem, options)
+    if options.rule is None:
+        return fitted
+    given = {
+        name: getattr(options, name)
+        for name in FIT_OPTIONS
+        if name not in _SAID and (name != "guard" or options.guard != options.named.guard)
+    }
+    made_by = MadeBy.of(fit, given)
+    named = {"rule": options.rule, **made_by.options}
+    return replace(fitted, made_by=replace(made_by, options=named))  # type: ignore[type-var]
+
+
+def why_not(named: NamedRule, scores: Matrix, missing: float) -> str | None:
+    """Say why a rule cannot be had of these scores; None if it can."""
+    if not named.needs_probabilities:
+        return None
+    if missing != 0:
+        return f"missing is {missing:g}, and absent entries are probabilities of 0 to it"
+    try:
+        _checks.probabilities(scores)
+    except InputError:
+        return "scores lie outside [0, 1], and it takes them for probabilities"
+    return None
+
+
+def _no_labels(y_score: object) -> Any:
+    """Return labels, none of which is true, of the shape and the kind of the scores."""
+    from scipy import sparse
+
+    scores, names = _checks.named(y_score, "y_score", None)
+    return sparse.csr_array(_checks.scores(scores, label_names=names).shape, dtype=np.uint8)
+
+
+def _fixed(problem: Problem, options: FitOptions) -> Rule:
+    """Return the same threshold for all labels, with a profile of the scores: nothing is fitted."""
+    rule = ThresholdRule(
+        np.full(problem.n_labels, _FIXED),
+        label_names=problem.label_names,
+        missing=problem.missing,
+        per_label=False,
+    )
+    return replace(
+        rule, profile=ScoreProfile.of(rule, problem.scores, weights=problem.sample_weight)
+    )
+
+
+def _top_k(problem: Problem, options: FitOptions) -> Rule:
+    """Fit the number of labels of each row."""
+    rule = best_top_k(problem, options.beta, options.zero_division)
+    return with_record(rule, problem)
+
+
+def _regions(problem: Problem, options: FitOptions) -> Rule:
+    """Fit regions of scores."""
+    rule = best_regions(
+        problem,
+        options.average,
+        options.beta,
+        options.zero_division,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+    return with_record(rule, problem)
+
+
+def _expected(problem: Problem, options: FitOptions) -> Rule:
+    """Find a rule from probabilities alone."""
+    reason = why_not(options.named, problem.scores, problem.missing)
+    if reason is not None:
+        raise InputError(
+            f"rule is {options.named.name!r}, and {reason}; expected a calibrated rule, as 'instance, platt'"
+        )
+    return _of_probabilities(problem, options, problem.scores)
+
+
+def _calibrated(problem: Problem, options: FitOptions) -> Rule:
+    """Calibrate scores, and find a rule for the probabilities."""
+    calibration: Calibration = "platt" if options.named.calibration == "platt" else "isotonic"
+    calibrator = calibrate_problem(
+        problem, calibration, n_jobs=options.n_jobs, progress=options.progress
+    )
+    inner: Any = InstanceRule(options.beta, options.zero_division, problem.label_names)
+    if not options.named.row_by_row:
+        dense = is_sparse(problem.scores) and not options.keep_sparse
+        probabilities = calibrator.transform(problem.scores, dense=dense)
+        of_probabilities = _of_probabilities(problem, options, probabilities)
+        # What is known of the fit is known of the scores.
+        nothing = {"fitted_on": None, "made_by": None, "profile": None}
+        inner = replace(of_probabilities, **nothing)  # type: ignore[type-var]
+    return with_record(CalibratedRule(calibrator, inner), problem)
+
+
+def _of_probabilities(problem: Problem, options: FitOptions, probabilities: Matrix) -> Rule:
+    """Find a rule for the probabilities of a problem's cells."""
+    return fit_expected(
+        probabilities,
+        options.average,
+        beta=options.beta,
+        per_label=options.per_label,
+        sample_weight=problem.sample_weight,
+        zero_division=options.zero_division,
+        exact=options.named.exact,
+        label_names=problem.label_names,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+
+
+_FITS: Mapping[str, Callable[[Problem, FitOptions], Rule]] = {
+    "thresholds": fit_problem,
+    "fixed": _fixed,
+    "top_k": _top_k,
+    "regions": _regions,
+    "expected": _expected,
+    "calibrated": _calibrated,
+}

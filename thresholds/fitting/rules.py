@@ -1,0 +1,343 @@
+"""THE list of rules: what each is called, maximises, takes and costs, and to which changes of scores it is indifferent.
+
+`fit`, `cross_fit`, `compare`, `select_rule`, the scikit-learn estimator, the command line and docs/rules.md read it. A
+name says what is maximised, then how: "macro, shrink". To add a rule, add a `NamedRule` here, and the way it is fitted
+to `fitting/by_name.py` if that is new.
+"""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from thresholds import _checks
+from thresholds._checks import Average, InputError
+
+Method = Literal["thresholds", "top_k", "fixed", "regions", "expected", "calibrated"]
+
+# Options, besides beta and zero_division, which all fitted rules take.
+_ALWAYS = ("n_jobs", "progress")
+_LIMITS = ("max_overprediction", "min_precision", "min_recall")
+_OF_CUTS = ("placement", "keep_sparse")
+
+_ANY_MAP_OF_LABELS = "any rising map of a label's scores, and another for each label"
+_ONE_MAP = "one rising map of all scores"
+_NO_MAP = "nothing: scores are taken for probabilities"
+
+# Costs, for n rows and m labels.
+_SORTED = "n m log n; dense scores n m"
+_TWICE = "twice that of the rule without a guard"
+_COUNTED = "n m"
+
+
+@dataclass(frozen=True)
+class NamedRule:
+    """A rule that can be had by its name.
+
+    Attributes
+    ----------
+    name : how it is asked for; case and spaces around the comma do not matter
+    about : what it decides by, in one line
+    method : how it is fitted, and so its kind
+    average : the F-measure that it maximises; None for a rule that is not fitted
+    per_label : whether each label is decided by a threshold of its own
+    guard : "shrink" or "pool", which its thresholds are fitted under; None for none
+    calibration : "platt" or "isotonic", by which scores become probabilities first; None for none
+    exact : whether the expectation over outcomes is maximised, not F of expected counts
+    options : names of options of fits that it takes, besides those that its name settles
+    exactness : in what sense it is the best
+    invariance : what scores may go through without a change of the decisions about the rows of the fit
+    cost : of the fit, for n rows and m labels
+    is_usual : whether `compare` shows it without being asked for all
+    """
+
+    name: str
+    about: str
+    method: Method
+    average: Average | None
+    exactness: str
+    invariance: str
+    cost: str
+    options: tuple[str, ...]
+    per_label: bool = True
+    guard: str | None = None
+    calibration: str | None = None
+    exact: bool = False
+    is_usual: bool = False
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether it is fitted on labels."""
+        return self.method not in ("fixed", "expected")
+
+    @property
+    def needs_probabilities(self) -> bool:
+        """Whether scores must lie in [0, 1], as they are taken for probabilities."""
+        return self.method == "expected"
+
+    @property
+    def row_by_row(self) -> bool:
+        """Whether the best set of labels is found for each row by itself."""
+        return self.name.startswith("instance")
+
+
+def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
+    """Describe thresholds that are fitted on labels."""
+    guard = how if how in ("shrink", "pool") else None
+    is_shared = how == "shared"
+    limits = _LIMITS if average in ("macro", "weighted") and not is_shared else ()
+    return NamedRule(
+        name=f"{average}, {how}" if how else average,
+        method="thresholds",
+        average=average,
+        per_label=not is_shared,
+        guard=guard,
+        options=("beta", "zero_division", *_OF_CUTS, *limits, *_ALWAYS),
+        **more,
+    )
+
+
+def _expected(average: Average, how: str = "", **more: Any) -> NamedRule:
+    """Describe a rule that is found from probabilities alone."""
+    first = "instance" if average == "samples" and not how.startswith("shared") else average
+    return NamedRule(
+        name=", ".join(filter(None, (first, how, "label-free"))),
+        method="expected",
+        average=average,
+        per_label=how != "shared",
+        options=("beta", "zero_division", *_ALWAYS),
+        invariance=_NO_MAP,
+        **more,
+    )
+
+
+def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
+    """Describe a rule for probabilities that scores are turned into first."""
+    by_row = average == "samples"
+    first = "instance" if by_row else average
+    maps = "a rising linear map" if calibration == "platt" else "one rising map"
+    about = {
+        "macro": "thresholds for the highest macro F to expect",
+        "micro": "one threshold for the highest micro F to expect",
+        "samples": "the set of highest expected F of each row",
+    }[average]
+    return NamedRule(
+        name=f"{first}, {calibration}",
+        about=f"{about}, after {calibration.capitalize()} calibration",
+        method="calibrated",
+        average=average,
+        calibration=calibration,
+        options=("beta", "zero_division", *(() if by_row else ("keep_sparse",)), *_ALWAYS),
+        exactness="for calibrated probabilities, as the rule without labels is",
+        invariance=f"{maps} of all scores" + (" outside [0, 1]" if calibration == "platt" else ""),
+        cost="that of the calibration, n m log n, and of the rule without labels",
+        **more,
+    )
+
+
+_SHARED_CUT = "the best one threshold for all labels"
+_RULES = (
+    NamedRule(
+        name="fixed 0.5",
+        about="0.5 for each label: nothing is fitted",
+        method="fixed",
+        average=None,
+        options=_ALWAYS,
+        exactness="not fitted",
+        invariance=_NO_MAP,
+        cost="none",
+        is_usual=True,
+    ),
+    NamedRule(
+        name="top-k",
+        about="the best number of labels, the same in every row",
+        method="top_k",
+        average="samples",
+        options=("beta", "zero_division", *_ALWAYS),
+        exactness="the best number on the rows of the fit",
+        invariance="any rising map of a row's scores, and another for each row",
+        cost="n m log m",
+        is_usual=True,
+    ),
+    _thresholds(
+        "macro",
+        about="the best threshold of each label",
+        exactness="the best thresholds on the rows of the fit",
+        invariance=_ANY_MAP_OF_LABELS,
+        cost=_SORTED,
+        is_usual=True,
+    ),
+    _thresholds(
+        "macro",
+        "shrink",
+        about="the same, drawn towards what suits labels with as many positives",
+        exactness="no optimum: it is to hold on new rows",
+        invariance=_ANY_MAP_OF_LABELS,
+        cost=_TWICE,
+        is_usual=True,
+    ),
+    _thresholds(
+        "macro",
+        "shared",
+        about=f"{_SHARED_CUT}, by macro F",
+        exactness="the best shared threshold on the rows of the fit",
+        invariance=_ONE_MAP,
+        cost="n m log(n m)",
+    ),
+    NamedRule(
+        name="macro, regions",
+        about="intervals of scores for each label",
+        method="regions",
+        average="macro",
+        options=("beta", "zero_division", *_ALWAYS),
+        exactness="the best unions of bins of scores on the rows of the fit",
+        invariance=_ANY_MAP_OF_LABELS,
+        cost="n m log n",
+    ),
+    _expected(
+        "macro",
+        about="a threshold of each label, half of its best F1 to expect",
+        exactness="the highest F of expected counts, for calibrated probabilities",
+        cost=_COUNTED,
+        is_usual=True,
+    ),
+    _expected(
+        "macro",
+        "exact",
+        about="a threshold of each label, by the expectation of F over outcomes",
+        exactness="the highest expectation, for calibrated probabilities of independent rows",
+        cost="some thirty times that of F of expected counts",
+        exact=True,
+    ),
+    _calibrated("macro", "platt"),
+    _calibrated("macro", "isotonic"),
+    _thresholds(
+        "weighted",
+        about="the best threshold of each label, as for macro F",
+        exactness="the best thresholds on the rows of the fit",
+        invariance=_ANY_MAP_OF_LABELS,
+        cost=_SORTED,
+    ),
+    _thresholds(
+        "weighted",
+        "shrink",
+        about="the same, drawn towards what suits labels with as many positives",
+        exactness="no optimum: it is to hold on new rows",
+        invariance=_ANY_MAP_OF_LABELS,
+        cost=_TWICE,
+    ),
+    _thresholds(
+        "weighted",
+        "shared",
+        about=f"{_SHARED_CUT}, by weighted F",
+        exactness="the best shared threshold on the rows of the fit",
+        invariance=_ONE_MAP,
+        cost="n m log(n m)",
+    ),
+    _thresholds(
+        "micro",
+        about="thresholds of each label, the best together",
+        exactness="the best thresholds on the rows of the fit",
+        invariance=_ANY_MAP_OF_LABELS,
+        cost=_SORTED,
+        is_usual=True,
+    ),
+    _thresholds(
+        "micro",
+        "pool",
+        about="the same, each drawn towards one that all labels share",
+        exactness="no optimum: it is to hold on new rows",
+        invariance=_ONE_MAP,
+        cost="n m log n, some ten times that of micro",
+        is_usual=True,
+    ),
+    _thresholds(
+        "micro",
+        "shared",
+        about=f"{_SHARED_CUT}, by micro F",
+        exactness="the best shared threshold on the rows of the fit",
+        invariance=_ONE_MAP,
+        cost="n m log(n m); dense scores n m",
+        is_usual=True,
+    ),
+    NamedRule(
+        name="micro, regions",
+        about="intervals of scores for each label, the best together",
+        method="regions",
+        average="micro",
+        options=("beta", "zero_division", *_ALWAYS),
+        exactness="the best unions of bins of scores on the rows of the fit",
+        invariance=_ANY_MAP_OF_LABELS,
+        cost="n m log n",
+    ),
+    _expected(
+        "micro",
+        about="one threshold for all labels, half of the best micro F1 to expect",
+        exactness="the highest F of expected counts, for calibrated probabilities",
+        cost=_COUNTED,
+        is_usual=True,
+    ),
+    _calibrated("micro", "platt"),
+    _calibrated("micro", "isotonic"),
+    _thresholds(
+        "samples",
+        "shared",
+        about=f"{_SHARED_CUT}, by the mean F of the rows",
+        exactness="the best shared threshold on the rows of the fit",
+        invariance=_ONE_MAP,
+        cost="n m log(n m)",
+        is_usual=True,
+    ),
+    _expected(
+        "samples",
+        "shared",
+        about="one threshold for all labels, by the mean of the rows' F of expected counts",
+        exactness="the highest F of expected counts, for calibrated probabilities",
+        cost="n m log(n m)",
+    ),
+    _expected(
+        "samples",
+        about="the set of highest expected F of each row",
+        exactness="the highest expectation, for calibrated probabilities of independent labels",
+        cost="none; a decision takes m log m and 32 m",
+        is_usual=True,
+    ),
+    _calibrated("samples", "platt", is_usual=True),
+    _calibrated("samples", "isotonic"),
+)
+
+RULES: Mapping[str, NamedRule] = {rule.name: rule for rule in _RULES}
+USUAL_RULES: tuple[str, ...] = tuple(rule.name for rule in _RULES if rule.is_usual)
+
+
+def find_rule(name: object, argument: str = "rule") -> NamedRule:
+    """Return the rule of a name, whatever its case and spaces; refuse other names, and say which are near."""
+    if not isinstance(name, str):
+        raise InputError(f"{argument} is {_checks.shown(name)}, expected the name of a rule")
+    plain = _plain(name)
+    for rule in _RULES:
+        if _plain(rule.name) == plain:
+            return rule
+    near = difflib.get_close_matches(plain, [_plain(rule.name) for rule in _RULES], n=3, cutoff=0.5)
+    names = [rule.name for rule in _RULES if _plain(rule.name) in near] or list(RULES)
+    listed = ", ".join(map(repr, names))
+    more = "" if len(names) == len(RULES) else "; thresholds.RULES has all of them"
+    raise InputError(
+        f"{argument} is {_checks.shown(name)}, expected the name of a rule, as {listed}{more}"
+    )
+
+
+def name_of(average: str, per_label: bool, guard: str | None) -> str:
+    """Return the name of the rule that options of a fit of thresholds ask for."""
+    return ", ".join(filter(None, (average, None if per_label else "shared", guard)))
+
+
+def rules_that_take(option: str) -> list[str]:
+    """Return the names of the rules that take an option of fits."""
+    return [rule.name for rule in _RULES if option in rule.options]
+
+
+def _plain(name: str) -> str:
+    """Return a name in lower case, with single spaces, and none before a comma."""
+    parts = [" ".join(part.split()) for part in name.lower().split(",")]
+    return ", ".join(parts)
