@@ -184,12 +184,15 @@ class CalibratedRule(Rule):
         return cls(calibrator, rule_of(values["rule"], "rule"), **settings)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        """Name both parts, and say what was reached on labels."""
-        parts = f"{self.rule}, after {self.calibrator.method} calibration"
-        if self.objective is None:
-            return parts
-        out_of_fold = "" if self.out_of_fold is None else f", {self.out_of_fold}"
-        return f"{parts}; on labels: objective {self.objective:.4f}{out_of_fold}"
+        """Say what was maximised, after which calibration, and what was reached on labels."""
+        calibration = "Platt" if self.calibrator.method == "platt" else "isotonic"
+        what = f"{self.rule.what()}, after {calibration} calibration"
+        reached = (
+            "not fitted"
+            if self.objective is None
+            else f"objective {self.objective:.4f} (on labels of the fit, unguarded)"
+        )
+        return f"{what}: {reached}{self.on_other_rows()}{self.source()}"
 
 
 def _in_order(

@@ -2,12 +2,14 @@
 
 import argparse
 
+from thresholds._checks import AVERAGES
 from thresholds._version import __version__
 from thresholds.cli import failing, fit_options
 from thresholds.cli.applying import diff, monitor, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
 from thresholds.cli.fitting import fit
+from thresholds.cli.listing import rules
 from thresholds.cli.updating import update
 from thresholds.data.folds import N_SPLITS
 from thresholds.guards.names import GUARD_NAMES
@@ -17,6 +19,8 @@ examples:
   thresholds compare scores.npz
   thresholds compare scores.npz --rule rule.json --rule new_rule.json --fail-on macro=-0.005
   thresholds fit scores.npz --average micro -o rule.json
+  thresholds fit scores.npz --rule "instance, platt" -o rule.json
+  thresholds fit scores.npz --best samples --zero-division 1 -o rule.json
   thresholds fit probabilities.npz --expected --average samples -o rule.json
   thresholds fit scores.npy --truth truth.npy --label-names labels.txt -o rule.json
   thresholds fit shards/ --score-column scores --truth-column tags --label-names labels.txt -o rule.json
@@ -61,6 +65,12 @@ def parser() -> argparse.ArgumentParser:
 def _fit(command: argparse.ArgumentParser) -> None:
     """Describe `fit`."""
     fit_options.add(command)
+    command.add_argument(
+        "--best",
+        choices=AVERAGES,
+        help="choose the rule that does best for this average on rows that it was not fitted on, of all that"
+        " `thresholds rules` lists; a usual rule, unless another is shown to be better",
+    )
     command.add_argument(
         "--expected",
         action="store_true",
@@ -207,10 +217,15 @@ def _compare(command: argparse.ArgumentParser) -> None:
         action="append",
         metavar="RULE.json",
         help="a saved rule to judge, several times for several; the first is the one that others are held against"
-        " (default: every rule, fitted on the calibration rows)",
+        " (default: the usual rules, fitted on the calibration rows)",
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
-    fit_options.add(command, ("beta", "placement", "n_jobs"))
+    command.add_argument(
+        "--all",
+        action="store_true",
+        help="every rule that can be had of these scores, not the usual ones alone; fit --rule fits each",
+    )
+    fit_options.add(command, ("beta", "zero_division", "placement", "n_jobs"))
     command.add_argument(
         "--fail-on",
         type=failing.conditions_on(failing.COMPARE),
@@ -229,7 +244,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         "--rule", metavar="RULE.json", help="a rule that fit saved (default: one is fitted)"
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
-    fit_options.add(command)
+    fit_options.add(command, [name for name in fit_options.OFFERED if name != "rule"])
     command.add_argument(
         "--alpha",
         type=float,
@@ -289,6 +304,11 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)
+
+
+def _rules(command: argparse.ArgumentParser) -> None:
+    """Describe `rules`."""
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
 
 
 def _demo(_: argparse.ArgumentParser) -> None:
@@ -366,10 +386,11 @@ _COMMANDS = {
     ),
     "predict": (_predict, predict, "apply a saved rule to scores"),
     "monitor": (_monitor, monitor, "what has changed in the scores since a rule was fitted"),
+    "rules": (_rules, rules, "list the rules that fit --rule and compare know"),
     "compare": (
         _compare,
         compare,
-        "judge saved rules, or every rule, fitted on the calibration rows, on the test rows",
+        "judge saved rules, or the usual ones, fitted on the calibration rows, on the test rows",
     ),
     "diagnose": (
         _diagnose,

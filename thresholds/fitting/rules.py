@@ -24,6 +24,8 @@ _ANY_MAP_OF_LABELS = "any rising map of a label's scores, and another for each l
 _ONE_MAP = "one rising map of all scores"
 _NO_MAP = "nothing: scores are taken for probabilities"
 
+_CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
+
 # Costs, for n rows and m labels.
 _SORTED = "n m log n; dense scores n m"
 _TWICE = "twice that of the rule without a guard"
@@ -123,7 +125,7 @@ def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
     }[average]
     return NamedRule(
         name=f"{first}, {calibration}",
-        about=f"{about}, after {calibration.capitalize()} calibration",
+        about=f"{about}, after {_CALIBRATIONS[calibration]} calibration",
         method="calibrated",
         average=average,
         calibration=calibration,

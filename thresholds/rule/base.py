@@ -292,6 +292,15 @@ class Rule(ABC):
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
         write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
 
+    def on_other_rows(self) -> str:
+        """Return what `str` adds about other rows: the out-of-fold figure, if there is one."""
+        return "" if self.out_of_fold is None else f", {self.out_of_fold}"
+
+    def source(self) -> str:
+        """Return what `str` adds about the file of the fit, if there was one."""
+        text = "" if self.made_by is None else str(self.made_by)
+        return f"; {text}" if text else ""
+
     def __repr__(self) -> str:
         """Return the fields in brief: of arrays and names the first few."""
         return in_brief(self)

@@ -285,4 +285,8 @@ class InstanceRule(Rule):
     def __str__(self) -> str:
         """Say what is maximised, and what was expected."""
         reached = "not fitted" if self.objective is None else f"expected {self.objective:.4f}"
-        return f"the set of labels of highest expected F{self.beta:g} in each row: {reached}"
+        return f"{self.what()}: {reached}{self.on_other_rows()}{self.source()}"
+
+    def what(self) -> str:
+        """Say what is maximised."""
+        return f"the set of labels of highest expected F{self.beta:g} in each row"

@@ -308,13 +308,13 @@ class ThresholdRule(Rule):
         """Say what was maximised, what was reached, and whether anything guards it."""
         if self.average is None:
             return f"{type(self).__name__}: {self.n_labels} labels, thresholds given, not fitted"
+        return f"{self.what()}: {self._reached()}{self.source()}"
+
+    def what(self) -> str:
+        """Say what was maximised, and by how many thresholds."""
         shape = "one threshold for each of" if self.per_label else "one threshold for all"
         n_never = int(np.isposinf(self.thresholds).sum())
-        source = "" if self.made_by is None else str(self.made_by)
-        return (
-            f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted):"
-            f" {self._reached()}" + (f"; {source}" if source else "")
-        )
+        return f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted)"
 
     def _reached(self) -> str:
         """Say what was reached, and where that is known from."""
@@ -326,8 +326,7 @@ class ThresholdRule(Rule):
             "outcomes": "expectation over outcomes",
         }
         alone = "" if self.expected is None else ", from probabilities alone"
-        out_of_fold = "" if self.out_of_fold is None else f", {self.out_of_fold}"
-        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){out_of_fold}"
+        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self.on_other_rows()}"
 
     def _guarded_by(self) -> str:
         """Say what guards the rule, and where it gave up."""

@@ -93,7 +93,8 @@ class TopKRule(Rule):
             if self.objective is None
             else f"{self.average} F{self.beta:g} {self.objective:.4f}"
         )
-        return f"the {self.k} highest scores of each row: {reached}"
+        highest = "highest score" if self.k == 1 else f"{self.k} highest scores"
+        return f"the {highest} of each row: {reached}{self.on_other_rows()}{self.source()}"
 
 
 def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:
