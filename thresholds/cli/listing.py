@@ -8,6 +8,8 @@ from thresholds.cli import printing
 from thresholds.fitting.rules import RULES, NamedRule
 from thresholds.results import Table
 
+_OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
+
 
 def rules(options: argparse.Namespace) -> None:
     """Print the list of rules."""
@@ -15,7 +17,7 @@ def rules(options: argparse.Namespace) -> None:
         print(printing.as_json({"rules": [_values(rule) for rule in RULES.values()]}))
         return
     head = [("rule", "maximises", "needs", "decides by")]
-    body = [(rule.name, _maximised(rule), _needed(rule), rule.about) for rule in RULES.values()]
+    body = [(rule.name, maximised(rule), needed(rule), rule.about) for rule in RULES.values()]
     print(Table(head, body, left=(0, 1, 2, 3)).text())
 
 
@@ -27,12 +29,17 @@ def _values(rule: NamedRule) -> dict[str, Any]:
     }
 
 
-def _maximised(rule: NamedRule) -> str:
+def maximised(rule: NamedRule) -> str:
     """Name the F-measure that a rule maximises."""
     return "" if rule.average is None else f"{rule.average} F"
 
 
-def _needed(rule: NamedRule) -> str:
+def own_options(rule: NamedRule) -> list[str]:
+    """Return the options of a rule, but for those that all fitted rules take."""
+    return [name for name in rule.options if name not in _OF_ALL]
+
+
+def needed(rule: NamedRule) -> str:
     """Say what a rule is fitted on, besides scores."""
     if rule.needs_labels:
         return "labels"

@@ -8,10 +8,13 @@ from thresholds.cli import failing, fit_options
 from thresholds.cli.applying import diff, monitor, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
+from thresholds.cli.exporting import export
 from thresholds.cli.fitting import fit
 from thresholds.cli.listing import rules
 from thresholds.cli.updating import update
+from thresholds.cli.warming import warmup
 from thresholds.data.folds import N_SPLITS
+from thresholds.devices.cells import FLOATS
 from thresholds.guards.names import GUARD_NAMES
 
 _EPILOG = """\
@@ -30,7 +33,9 @@ examples:
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
+  thresholds export rule.json -o rule.onnx --dtype float16
   thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
+  thresholds warmup --for predict
 
 files of scores:
   .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
@@ -41,7 +46,7 @@ files of scores:
                   truth as lists of label names, of positions, or of 0 and 1
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
 predict, monitor, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
-'f1-thresholds[arrow]'.
+'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'.
 """
 
 
@@ -209,6 +214,19 @@ def _diff(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _export(command: argparse.ArgumentParser) -> None:
+    """Describe `export`."""
+    command.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="RULE.onnx", help="where to write the model"
+    )
+    command.add_argument(
+        "--dtype",
+        choices=FLOATS,
+        help="of the scores that the model will be given (default: that of the fit, else float32)",
+    )
+
+
 def _compare(command: argparse.ArgumentParser) -> None:
     """Describe `compare`."""
     command.add_argument(
@@ -306,6 +324,19 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     _add_file(command)
 
 
+def _warmup(command: argparse.ArgumentParser) -> None:
+    """Describe `warmup`."""
+    command.add_argument(
+        "--for",
+        dest="purposes",
+        action="append",
+        choices=("predict", "fit", "judge"),
+        help="compile only what this needs, several times for several: predict (rules that decide row by row, and"
+        " calibrated ones; thresholds need nothing), fit (fit, calibrate, update), judge (metrics, compare --rule,"
+        " diagnose); default: all",
+    )
+
+
 def _rules(command: argparse.ArgumentParser) -> None:
     """Describe `rules`."""
     command.add_argument("--json", action="store_true", help="print machine-readable results")
@@ -397,5 +428,11 @@ _COMMANDS = {
         diagnose,
         "say which labels may be relied on, and which a rule predicts far too often",
     ),
+    "export": (_export, export, "write a saved rule as an ONNX model"),
     "diff": (_diff, diff, "what changed between two saved rules"),
+    "warmup": (
+        _warmup,
+        warmup,
+        "compile all loops and keep them on disk, so that no later call waits for it",
+    ),
 }
