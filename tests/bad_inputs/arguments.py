@@ -889,11 +889,8 @@ SELECTIONS = [
     *each(SELECT_RULE, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
     *each(SELECT_RULE, "rules", [3, "macro", b"macro", True], "rules is .*, expected names of rules, or None"),
     *each(SELECT_RULE, "rules", [[], {}, ()], "rules is empty, expected the name of at least one rule"),
-    *each(
-        SELECT_RULE, "rules", [["macor"], [None], [0.5], ["macro", ""]], "rules is .*, expected the name of a rule, as"
-    ),
+    *each(SELECT_RULE, "rules", [["macor"], [None], [0.5], ["macro", ""]], "rules is .*, expected the name of a rule"),
     *each(SELECT_RULE, "rules", [["macro", "Macro"]], "rules has 'macro' twice, expected each rule once"),
-    *each(),
     *every(SELECT_RULE, "cv", BAD_FOLDS),
     *every(SELECT_RULE, "verdicts", BAD_FLAGS),
     *every(SELECT_RULE, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
