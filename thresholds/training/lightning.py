@@ -81,8 +81,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
     -----
     Nothing is done in the sanity check, nor with `fast_dev_run`, as a few batches fit no thresholds.
 
-    Of several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count once,
-    and rows are put in the order of the data set, as if one process had seen them.
+    Of several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count
+    once, and rows are put in the order of the data set, as if one process had seen them.
 
     `ModelCheckpoint(save_weights_only=True)` leaves out what callbacks hold, the rule, too.
 
