@@ -26,6 +26,7 @@ from thresholds.rule import Rule
 from thresholds.rule.loading import rule_of
 from thresholds.training.epoch import EpochFit
 from thresholds.training.ranks import RowsByLoader, on_first_process
+from thresholds.training.weights import Checksums, are_others, checksums
 
 try:
     from lightning.pytorch import Callback
@@ -42,7 +43,6 @@ _IN_CHECKPOINT = "threshold_rules"  # by name of the figure, plain values, or No
 _REFUSED_CLASS = re.compile(r"GLOBAL (\S+)")  # in what torch.load says
 _WHOLE_WEIGHTS = ("SingleDeviceStrategy", "DDPStrategy")  # Each process has all of them.
 
-Checksums = list[int]  # of each parameter
 Rows = Sequence[str] | Callable[[Any, Any], Sequence[Any]]
 
 
@@ -86,8 +86,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     `ModelCheckpoint(save_weights_only=True)` leaves out what callbacks hold, the rule, too.
 
-    Whether a rule belongs to the weights is told by a checksum of each parameter; not where processes share out the
-    weights (FSDP, DeepSpeed).
+    A rule judges no other weights: where they were changed by hand there is no rule. That is told by checksums, but not
+    where processes share out the weights (FSDP, DeepSpeed), nor after a change of precision.
 
     Examples
     --------
@@ -289,8 +289,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     def _see_weights(self, trainer: Any, pl_module: Any) -> None:
         """Forget the rule if it belongs to other weights than those at work."""
-        weights = _checksums(trainer, pl_module)
-        if self._weights is not None and weights != self._weights:
+        weights = _weights_of(trainer, pl_module)
+        if are_others(self._weights, weights):
             self.rule = None
         self._weights = weights
 
@@ -431,17 +431,7 @@ def _loaders(trainer: Any) -> Sequence[Any]:
     return getattr(loaders, "flattened", ())
 
 
-def _checksums(trainer: Any, pl_module: Any) -> Checksums | None:
-    """Return the sum of the bytes of each parameter; None where a process may hold a part of the weights.
-
-    Sums of whole numbers are the same on all devices.
-    """
-    import torch
-
-    if type(trainer.strategy).__name__ not in _WHOLE_WEIGHTS:
-        return None
-    sums = []
-    for parameter in pl_module.parameters():
-        of_bytes = parameter.detach().contiguous().view(-1).view(torch.uint8)
-        sums.append(int(of_bytes.sum(dtype=torch.int64)))
-    return sums
+def _weights_of(trainer: Any, pl_module: Any) -> Checksums | None:
+    """Return checksums of the weights; None where a process may hold a part of them."""
+    is_whole = type(trainer.strategy).__name__ in _WHOLE_WEIGHTS
+    return checksums(pl_module) if is_whole else None
