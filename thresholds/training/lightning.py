@@ -10,6 +10,7 @@
 * A test is judged by the rule that is there, logged as "test_macro_f1", and fits nothing.
 """
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +80,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     Notes
     -----
-    Nothing is done in the sanity check, nor with `fast_dev_run`, as a few batches fit no thresholds.
+    Nothing is fitted or judged in the sanity check, nor with `fast_dev_run`, as a few batches fit no thresholds. With
+    `fast_dev_run` the figure is NaN.
 
     Of several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count
     once, and rows are put in the order of the data set, as if one process had seen them.
@@ -178,7 +180,11 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Fit the rule to the rows of all processes."""
-        if _is_trial(trainer):
+        if trainer.sanity_checking:
+            return
+        if trainer.fast_dev_run:
+            # A scheduler that monitors the figure fails where it does not find it.
+            self._log(pl_module, "val", {self.name: math.nan})
             return
         weights = self._weights
         rule, figures = self._on_all_rows(trainer, self._fit)
