@@ -207,6 +207,40 @@ def test_what_is_uploaded_has_the_rule(tmp_path: Path) -> None:
     assert load_rule(tmp_path / "checkpoint-20" / "rule.json").to_dict() == rules[1]
 
 
+def test_a_rule_judges_no_other_weights(tmp_path: Path) -> None:
+    callback = ThresholdCallback()
+    run = trainer(callback, tmp_path, max_steps=10)
+    run.train()
+    rule = callback.rule
+    run.predict(TEST)
+    with torch.no_grad():
+        run.model.classifier.bias[0] += 1e-6
+    with pytest.raises(InputError, match=r"^rule is None, expected one for these weights"):
+        run.predict(TEST)
+    callback.rule = rule  # of these weights, one says
+    run.predict(TEST)
+    with torch.no_grad():
+        run.model.classifier.weight.neg_()
+    with pytest.raises(InputError, match=r"^rule is None, expected one for these weights"):
+        run.predict(TEST)
+
+
+def test_a_checkpoint_of_other_weights_than_were_evaluated_has_no_rule(tmp_path: Path) -> None:
+    class Exchange(transformers.TrainerCallback):  # type: ignore[misc]
+        """After each evaluation, as where averages of the weights are evaluated."""
+
+        def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            with torch.no_grad():
+                kwargs["model"].classifier.weight.neg_()
+
+    callback = ThresholdCallback()
+    run = trainer(callback, tmp_path, max_steps=10, callbacks=[callback, Exchange()], load_best_model_at_end=True)
+    with pytest.warns(UserWarning, match="checkpoint-10 gets no rule: its weights are not those that were evaluated"):
+        run.train()
+    assert not (tmp_path / "checkpoint-10" / "rule.json").exists()
+    assert callback.rule is None
+
+
 class Stop(transformers.TrainerCallback):  # type: ignore[misc]
     """Ctrl-C at a step."""
 
@@ -301,11 +335,9 @@ def test_a_test_under_the_name_of_the_validation_is_judged_all_the_same(tmp_path
 
 def test_rows_of_the_fit_are_known_again_with_scores_that_are_a_little_different(tmp_path: Path) -> None:
     callback = ThresholdCallback()
-    run = trainer(callback, tmp_path, max_steps=10)
+    run = trainer(callback, tmp_path, max_steps=10, bf16_full_eval=True)  # in training: float32
     run.train()
     reported = callback.rule.out_of_fold.f
-    with torch.no_grad():
-        run.model.classifier.bias += 1e-3
     found = run.evaluate()
     logits = run.predict(VALIDATION).predictions
     assert found["eval_macro_f1"] == reported
