@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from argparse import Namespace
@@ -17,7 +18,7 @@ from tests.integrations.loops import on_ranks
 # What other libraries warn of is not for these tests.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-pytest.importorskip("lightning", reason="make test-integrations installs lightning")
+lightning = pytest.importorskip("lightning", reason="make test-integrations installs lightning")
 torch = pytest.importorskip("torch", reason="make test-integrations installs torch")
 
 from tests.integrations.tagger import NAMES, Steps, Tagger, best_of, fitted, loaders, logits, trainer  # noqa: E402
@@ -135,7 +136,7 @@ def test_a_training_step_leaves_no_rule(tmp_path: Path) -> None:
     training.fit(Tagger(), train, validation)
     assert callback.rule is not None
     for path in tmp_path.iterdir():
-        with pytest.raises(thresholds.InputError, match=r"saved between a training step and the next validation"):
+        with pytest.raises(thresholds.InputError, match="none was fitted to its weights before they were saved"):
             load_rule_from_checkpoint(path)
         with pytest.raises(thresholds.InputError, match=NO_RULE):
             training.test(dataloaders=test, ckpt_path=path)
@@ -156,12 +157,37 @@ def test_a_rule_of_other_weights_judges_no_test(tmp_path: Path) -> None:
     assert "test_macro_f1" in callback.figures
 
 
-def test_weights_that_are_loaded_into_the_same_module_are_noticed(tmp_path: Path) -> None:
-    training, _, best = fitted(tmp_path)
+@pytest.mark.parametrize("look", ["test", "predict", "save"])
+def test_weights_that_are_loaded_into_the_same_module_are_noticed(look: str, tmp_path: Path) -> None:
+    training, callback, best = fitted(tmp_path)
     model = training.lightning_module
+    training.save_checkpoint(tmp_path / "last.ckpt")
+    assert load_rule_from_checkpoint(tmp_path / "last.ckpt").to_dict() == callback.rule.to_dict()
     model.load_state_dict(torch.load(best.best_model_path)["state_dict"])
-    with pytest.raises(thresholds.InputError, match=NO_RULE):
-        training.test(model, loaders()[2])
+    if look == "test":
+        with pytest.raises(thresholds.InputError, match=NO_RULE):
+            training.test(model, loaders()[2])
+    elif look == "predict":
+        training.predict(model, loaders()[2])
+    else:
+        training.save_checkpoint(tmp_path / "mixed.ckpt")
+        with pytest.raises(thresholds.InputError, match="none was fitted to its weights"):
+            load_rule_from_checkpoint(tmp_path / "mixed.ckpt")
+    assert callback.rule is None
+
+
+def test_a_rule_of_averaged_weights_is_saved_with_them(tmp_path: Path) -> None:
+    """`WeightAveraging` validates and saves the average, and trains on with the weights that it averages."""
+    averaging = getattr(lightning.pytorch.callbacks, "WeightAveraging", None)
+    if averaging is None:
+        pytest.skip("this version of Lightning averages no weights")
+    training, callback, best = fitted(tmp_path, averaging())
+    _, y_score = logits(Tagger.load_from_checkpoint(best.best_model_path), loaders()[1])
+    rule = load_rule_from_checkpoint(best.best_model_path)
+    expected = thresholds.fit_empirical(loaders()[1].dataset.tensors[1], y_score, guard="auto")
+    np.testing.assert_array_equal(rule.thresholds, expected.thresholds)
+    training.test(training.lightning_module, loaders()[2], verbose=False)
+    assert callback.rule is not None, "at the end the average is in the module"
 
 
 def test_a_test_before_any_validation_is_refused_at_once() -> None:
@@ -216,10 +242,10 @@ def test_the_rows_of_one_loader_are_fitted_and_those_of_others_judged() -> None:
     crossed = thresholds.cross_fit(*logits(model, second))
     y_true, y_score = logits(model, first)
     judged = thresholds.metrics.f1_score(y_true, crossed.rule.predict(y_score), average="macro", zero_division=0)
-    expected = {"f1": crossed.out_of_fold, "f1_in_sample": crossed.in_sample, "f1/dataloader_idx_0": judged}
+    expected = {"f1": crossed.out_of_fold, "f1_in_sample": crossed.in_sample, "f1_loader_0": judged}
     assert callback.figures == {f"val_{name}": value for name, value in expected.items()}
     training.test(model, [first, second], verbose=False)
-    assert callback.figures == {"test_f1/dataloader_idx_0": judged, "test_f1/dataloader_idx_1": crossed.in_sample}
+    assert callback.figures == {"test_f1_loader_0": judged, "test_f1_loader_1": crossed.in_sample}
 
 
 def test_two_callbacks_keep_a_rule_each(tmp_path: Path) -> None:
@@ -228,8 +254,31 @@ def test_two_callbacks_keep_a_rule_each(tmp_path: Path) -> None:
     trainer(*callbacks, best, max_epochs=1).fit(Tagger(), *loaders()[:2])
     for callback, name in zip(callbacks, ("macro_f1", "m"), strict=True):
         assert load_rule_from_checkpoint(best.best_model_path, name).to_dict() == callback.rule.to_dict()
-    with pytest.raises(thresholds.InputError, match="name is None, expected 'macro_f1' or 'm'"):
+    with pytest.raises(
+        thresholds.InputError, match=r"name is None, expected one of 'macro_f1', 'm', as .*ckpt has them"
+    ):
         load_rule_from_checkpoint(best.best_model_path)
+    with (
+        pytest.warns(
+            UserWarning, match=r"no rule of name 'micro_f1', but of 'macro_f1', 'm': give the callback its name"
+        ),
+        pytest.raises(thresholds.InputError, match=NO_RULE),
+    ):
+        trainer(ThresholdCallback("micro")).test(Tagger(), loaders()[2], ckpt_path=best.best_model_path)
+
+
+@pytest.mark.parametrize("rule", ["instance, platt", "top-k"])
+def test_rules_of_other_kinds_go_into_checkpoints_too(rule: str, tmp_path: Path) -> None:
+    callback = ThresholdCallback(rule=rule)
+    best = best_of(tmp_path, monitor="val_samples_f1")
+    training = trainer(callback, best, max_epochs=1)
+    training.fit(Tagger(), *loaders()[:2])
+    training.test(dataloaders=loaders()[1], ckpt_path="best", verbose=False)
+    y_true, y_score = logits(training.lightning_module, loaders()[1])
+    crossed = thresholds.cross_fit(y_true, y_score, rule=rule)
+    assert callback.figures == {"test_samples_f1": crossed.in_sample}
+    assert callback.rule.to_dict() == crossed.rule.to_dict()
+    assert callback.rule.to_dict() == load_rule_from_checkpoint(best.best_model_path).to_dict()
 
 
 # Refusals
@@ -268,6 +317,10 @@ def test_bad_options_are_refused_when_the_callback_is_made(options: dict[str, An
 def test_what_does_not_fit_the_module_is_refused(callbacks: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(thresholds.InputError, match=message):
         trainer(*(ThresholdCallback(**options) for options in callbacks)).validate(Tagger(), loaders()[1])
+
+
+def test_a_callback_can_be_pickled_as_strategies_that_spawn_processes_do() -> None:
+    assert pickle.loads(pickle.dumps(ThresholdCallback(label_names=NAMES))).name == "macro_f1"
 
 
 def test_a_rule_is_set_or_refused() -> None:
@@ -359,6 +412,10 @@ try:
     training.test(model, test, verbose=False)
 except thresholds.InputError as error:
     found.append(str(error))
+try:
+    trainer(ThresholdCallback(dataloader_idx=5), devices=2, strategy="ddp").validate(model, validation)
+except thresholds.InputError as error:
+    found.append(str(error))
 json.dump(found, open(f"{rank}.json", "w"))
 """
 
@@ -377,3 +434,4 @@ def test_two_ranks_fit_the_rule_that_one_would_fit(tmp_path: Path) -> None:
     assert first[1]["figures"] == alone.figures
     assert first[1]["rule"] == json.loads(json.dumps(alone.rule.to_dict()))
     assert first[2].startswith(NO_RULE)
+    assert first[3].startswith("dataloader_idx is 5"), "what the first finds is told to all"

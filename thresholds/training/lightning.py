@@ -26,6 +26,7 @@ from thresholds.rule import Rule
 from thresholds.rule.loading import rule_of
 from thresholds.training.epoch import EpochFit
 from thresholds.training.ranks import RowsByLoader, on_first_process
+from thresholds.training.weights import Checksums, are_others, checksums
 
 try:
     from lightning.pytorch import Callback
@@ -42,7 +43,6 @@ _IN_CHECKPOINT = "threshold_rules"  # by name of the figure, plain values, or No
 _REFUSED_CLASS = re.compile(r"GLOBAL (\S+)")  # in what torch.load says
 _WHOLE_WEIGHTS = ("SingleDeviceStrategy", "DDPStrategy")  # Each process has all of them.
 
-Checksums = list[int]  # of each parameter
 Rows = Sequence[str] | Callable[[Any, Any], Sequence[Any]]
 
 
@@ -51,7 +51,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     Parameters
     ----------
-    average, and the options from `beta` on : as in `cross_fit`, with its defaults
+    average, rule, and the options from `beta` on : as in `cross_fit`, with its defaults
     rows :
         The keys of truth and scores, and of weights if there is a third, in the mapping that `validation_step` and
         `test_step` return: ("y_true", "y_score") by default.
@@ -60,7 +60,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
     label_names : strings, one per label
     name : what the figure is called after "val_" and "test_"; by default that of the measure, such as "macro_f1"
         Two callbacks of one `Trainer` have different names.
-    dataloader_idx : number of the validation loader whose rows are fitted; the rows of others are judged
+    dataloader_idx : number of the validation loader whose rows are fitted
+        The rows of other ones are judged, as "val_macro_f1_loader_1", and so are those of several test loaders.
     cv, random_state : number and seed of the folds
 
     Attributes
@@ -80,13 +81,13 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
     -----
     Nothing is done in the sanity check, nor with `fast_dev_run`, as a few batches fit no thresholds.
 
-    With several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count
-    once, so that figures are the same with any number of processes.
+    Of several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count
+    once, and rows are put in the order of the data set, as if one process had seen them.
 
     `ModelCheckpoint(save_weights_only=True)` leaves out what callbacks hold, the rule, too.
 
-    Whether a rule belongs to the weights is told by a checksum of each parameter; not where processes share out the
-    weights (FSDP, DeepSpeed).
+    A rule judges no other weights: where they were changed by hand there is no rule. That is told by checksums, but not
+    where processes share out the weights (FSDP, DeepSpeed), nor after a change of precision.
 
     Examples
     --------
@@ -101,6 +102,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         self,
         average: Average = "macro",
         *,
+        rule: str | None = None,
         rows: Rows = ("y_true", "y_score"),
         label_names: object = None,
         name: str | None = None,
@@ -110,10 +112,10 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         **options: Unpack[FitArguments],
     ) -> None:
         super().__init__()
-        self._epoch = EpochFit(average, cv=cv, random_state=random_state, **options)
+        self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **options)
         if name is not None:
             self._epoch.name = _checks.text(name, "name")
-        self._take = _as_function(rows)
+        self._rows_of = _checked_rows(rows)
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._fitted_loader = _checks.count(dataloader_idx, "dataloader_idx", 0)
         self._rows: dict[int, Accumulator] = {}  # of this process, by number of the loader
@@ -193,13 +195,26 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         self.rule = None
 
     def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
-        """Put the rule into a checkpoint."""
+        """Put the rule into a checkpoint.
+
+        A look at the weights tells nothing while a training runs: a callback that averages weights saves others than
+        those that are in the module.
+        """
+        if trainer.state.stopped:
+            self._see_weights(trainer, pl_module)
         rules = checkpoint.setdefault(_IN_CHECKPOINT, {})
         rules[self.name] = None if self.rule is None else self.rule.to_dict()
 
     def on_load_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: dict[str, Any]) -> None:
         """Take the rule out of a checkpoint."""
-        saved = checkpoint.get(_IN_CHECKPOINT, {}).get(self.name)
+        rules = checkpoint.get(_IN_CHECKPOINT, {})
+        if rules and self.name not in rules:
+            _checks.warn_caller(
+                f"the checkpoint has no rule of name {self.name!r}, but of {_checks.listed(rules)}: give the callback"
+                " its name",
+                UserWarning,
+            )
+        saved = rules.get(self.name)
         self.rule = None if saved is None else rule_of(saved, "the rule of the checkpoint")
 
     # Tests are judged.
@@ -257,12 +272,25 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
             self._see_weights(trainer, pl_module)
         if dataloader_idx not in self._rows:
             self._rows[dataloader_idx] = Accumulator(label_names=self._label_names)
-        self._rows[dataloader_idx].update(*self._take(step, outputs, batch))
+        self._rows[dataloader_idx].update(*self._taken(step, outputs, batch))
+
+    def _taken(self, step: str, outputs: Any, batch: Any) -> Sequence[Any]:
+        """Return truth and scores, and weights if there are any, of a batch."""
+        if callable(self._rows_of):
+            return self._rows_of(outputs, batch)
+        keys = self._rows_of
+        if isinstance(outputs, Mapping) and all(key in outputs for key in keys):
+            return [outputs[key] for key in keys]
+        found = list(outputs) if isinstance(outputs, Mapping) else outputs
+        raise InputError(
+            f"{step} returned {_checks.shown(found)}, expected a mapping with {_checks.listed(keys)}, or another choice"
+            " of rows for the callback"
+        )
 
     def _see_weights(self, trainer: Any, pl_module: Any) -> None:
         """Forget the rule if it belongs to other weights than those at work."""
-        weights = _checksums(trainer, pl_module)
-        if self._weights is not None and weights != self._weights:
+        weights = _weights_of(trainer, pl_module)
+        if are_others(self._weights, weights):
             self.rule = None
         self._weights = weights
 
@@ -306,7 +334,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         """Log figures, which all processes know; the largest of equal ones is each of them, to the last bit."""
         self.figures = {f"{stage}_{name}": value for name, value in figures.items()}
         for name, value in self.figures.items():
-            pl_module.log(name, value, sync_dist=True, reduce_fx="max", add_dataloader_idx=False)
+            pl_module.log(name, value, sync_dist=True, reduce_fx="max")
 
 
 def load_rule_from_checkpoint(
@@ -350,12 +378,13 @@ def load_rule_from_checkpoint(
     if name is None and len(rules) == 1:
         (name,) = rules
     if name not in rules:
-        known = " or ".join(map(repr, rules))
-        raise InputError(f"name is {_checks.shown(name)}, expected {known}, as {path} has it")
+        raise InputError(
+            f"name is {_checks.shown(name)}, expected one of {_checks.listed(rules)}, as {path} has them"
+        )
     if rules[name] is None:
         raise InputError(
-            f"{path} has no rule, as it was saved between a training step and the next validation: expected one saved"
-            " right after a validation"
+            f"{path} has no rule, as none was fitted to its weights before they were saved, expected a checkpoint that"
+            " was saved right after a validation"
         )
     return rule_of(rules[name], f"the rule of {path}")
 
@@ -377,27 +406,13 @@ def _read(path: str | os.PathLike[str], weights_only: bool) -> Any:
             ) from None
 
 
-def _as_function(rows: object) -> Callable[[str, Any, Any], Sequence[Any]]:
+def _checked_rows(rows: object) -> Rows:
     """Check what tells truth and scores of a step: two or three keys, or a function."""
-    if callable(rows):
-        return lambda step, outputs, batch: rows(outputs, batch)
-    if not isinstance(rows, list | tuple) or len(rows) not in (2, 3):
+    if not callable(rows) and not (isinstance(rows, list | tuple) and len(rows) in (2, 3)):
         raise InputError(
             f"rows is {_checks.shown(rows)}, expected the keys of truth and scores, or a function"
         )
-    keys = tuple(rows)
-
-    def take(step: str, outputs: Any, batch: Any) -> Sequence[Any]:
-        found = list(outputs) if isinstance(outputs, Mapping) else outputs
-        if not isinstance(outputs, Mapping) or any(key not in outputs for key in keys):
-            expected = " and ".join(map(repr, keys))
-            raise InputError(
-                f"{step} returned {_checks.shown(found)}, expected a mapping with {expected}, or another choice of rows"
-                " for the callback"
-            )
-        return [outputs[key] for key in keys]
-
-    return take
+    return rows
 
 
 def _is_trial(trainer: Any) -> bool:
@@ -406,8 +421,8 @@ def _is_trial(trainer: Any) -> bool:
 
 
 def _with_ending(figures: Mapping[str, float], number: int) -> dict[str, float]:
-    """Name figures as Lightning names those of several loaders."""
-    return {f"{name}/dataloader_idx_{number}": value for name, value in figures.items()}
+    """Name the figures of one loader of several."""
+    return {f"{name}_loader_{number}": value for name, value in figures.items()}
 
 
 def _loaders(trainer: Any) -> Sequence[Any]:
@@ -416,17 +431,7 @@ def _loaders(trainer: Any) -> Sequence[Any]:
     return getattr(loaders, "flattened", ())
 
 
-def _checksums(trainer: Any, pl_module: Any) -> Checksums | None:
-    """Return the sum of the bytes of each parameter; None where a process may hold a part of the weights.
-
-    Sums of whole numbers are the same on all devices.
-    """
-    import torch
-
-    if type(trainer.strategy).__name__ not in _WHOLE_WEIGHTS:
-        return None
-    sums = []
-    for parameter in pl_module.parameters():
-        of_bytes = parameter.detach().contiguous().view(-1).view(torch.uint8)
-        sums.append(int(of_bytes.sum(dtype=torch.int64)))
-    return sums
+def _weights_of(trainer: Any, pl_module: Any) -> Checksums | None:
+    """Return checksums of the weights; None where a process may hold a part of them."""
+    is_whole = type(trainer.strategy).__name__ in _WHOLE_WEIGHTS
+    return checksums(pl_module) if is_whole else None

@@ -92,7 +92,7 @@ class FittedFScore(_RowsMetric):
 
     Parameters
     ----------
-    average, and the options from `beta` on : as in `cross_fit`, with its defaults
+    average, rule, and the options from `beta` on : as in `cross_fit`, with its defaults
     label_names : strings, one per label
     cv, random_state : number and seed of the folds
     **options : also those of every metric of TorchMetrics, as `compute_on_cpu`
@@ -138,6 +138,7 @@ class FittedFScore(_RowsMetric):
         self,
         average: Average = "macro",
         *,
+        rule: str | None = None,
         label_names: object = None,
         cv: int = N_SPLITS,
         random_state: int = SEED,
@@ -146,7 +147,7 @@ class FittedFScore(_RowsMetric):
         of_fits = {name: value for name, value in options.items() if name in FIT_OPTIONS}
         of_metrics = {name: value for name, value in options.items() if name not in FIT_OPTIONS}
         super().__init__(None, label_names, **of_metrics)
-        self._epoch = EpochFit(average, cv=cv, random_state=random_state, **of_fits)
+        self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **of_fits)
 
     def compute(self) -> Any:
         """Fit the rule to all rows, and return F out of fold."""
