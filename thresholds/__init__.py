@@ -38,6 +38,7 @@ _HOME = {
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
     "Verdicts": "diagnosis",
+    "WarmUp": "warming",
     "batch_effect": "fitting.batches",
     "calibrate": "calibration",
     "compare": "comparison.compare",
@@ -58,6 +59,7 @@ _HOME = {
     "predict_by_batch": "fitting.batches",
     "to_label_lists": "data.label_lists",
     "update_rule": "validation.update",
+    "warmup": "warming",
 }
 
 __all__ = sorted([*_HOME, "metrics", "sklearn", "training"])
@@ -115,6 +117,8 @@ if TYPE_CHECKING:
     from thresholds.validation.cross_fit import cross_fit as cross_fit
     from thresholds.validation.update import RuleUpdate as RuleUpdate
     from thresholds.validation.update import update_rule as update_rule
+    from thresholds.warming import WarmUp as WarmUp
+    from thresholds.warming import warmup as warmup
 
 
 def __getattr__(name: str) -> Any:
