@@ -178,6 +178,17 @@ def test_weights_that_were_saved_by_hand_get_their_rule_by_hand(tmp_path: Path) 
     assert not (tmp_path / "best" / "rule.json").exists()
 
 
+def test_a_search_leaves_the_checkpoints_of_other_runs_alone(tmp_path: Path) -> None:
+    callback = ThresholdCallback()
+    run = trainer(callback, tmp_path, max_steps=10)
+    run.train()
+    before = (tmp_path / "checkpoint-10" / "rule.json").read_bytes()
+    callback.rule = thresholds.FixedRule(0.5, 3)
+    run.state.is_hyper_param_search = True
+    callback.on_save(run.args, run.state, run.control, model=run.model)
+    assert (tmp_path / "checkpoint-10" / "rule.json").read_bytes() == before
+
+
 def test_what_is_uploaded_has_the_rule(tmp_path: Path) -> None:
     class Push(transformers.TrainerCallback):  # type: ignore[misc]
         """The event of an upload: of a checkpoint before it is complete, and by hand in the end."""
@@ -293,6 +304,37 @@ def test_an_evaluation_that_was_broken_off_leaves_no_rows(tmp_path: Path) -> Non
     assert seen == [{}]
     assert run.predict(TEST).metrics["test_macro_f1"] == expected
     assert n_samples == len(VALIDATION)
+
+
+def test_an_evaluation_that_was_broken_off_does_not_outlive_a_step(tmp_path: Path) -> None:
+    """The loader may be the same, as where its workers persist."""
+    callback = ThresholdCallback()
+    run = trainer(callback, tmp_path, batch_eval_metrics=True)
+    run.train()
+    loader = run.get_eval_dataloader()
+    events = (run.args, run.state, run.control)
+    rows = transformers.EvalPrediction(np.zeros((7, 3)), np.zeros((7, 3)))
+    callback.on_prediction_step(*events, model=run.model, eval_dataloader=loader)
+    assert callback.compute_metrics(rows, compute_result=False) == {}
+    callback.on_step_begin(*events)
+    run.get_eval_dataloader = lambda *_: loader
+    callback.on_train_begin(*events, model=run.model)
+    run.evaluate()
+    assert callback.rule.fitted_on.n_samples == len(VALIDATION)
+
+
+def test_two_callbacks_keep_a_rule_each(tmp_path: Path) -> None:
+    macro, micro = ThresholdCallback(), ThresholdCallback("micro", file_name="micro.json")
+
+    def both(prediction: Any) -> dict[str, float]:
+        return macro.compute_metrics(prediction) | micro.compute_metrics(prediction)
+
+    run = trainer(macro, tmp_path, max_steps=10, compute_metrics=both, callbacks=[macro, micro])
+    run.train()
+    saved = [load_rule(tmp_path / "checkpoint-10" / name) for name in ("rule.json", "micro.json")]
+    assert [rule.average for rule in saved] == ["macro", "micro"]
+    found = run.evaluate()
+    assert [found[f"eval_{rule.average}_f1"] for rule in saved] == [rule.out_of_fold.f for rule in saved]
 
 
 # Which rows are fitted on

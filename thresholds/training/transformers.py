@@ -77,6 +77,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     cv : number of folds
     random_state : seed of the folds
     file_name : what the rule is called in the folder of a checkpoint
+        Two callbacks of one `Trainer` have different names, and a function merges what their `compute_metrics` return.
 
     Attributes
     ----------
@@ -102,8 +103,12 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     """
 
     _fit: _Fit | None  # of the weights as they are
-    _candidate: _Fit | None  # fitted to rows whose name is not known yet
     _best: tuple[Path, _Fit | None] | None  # the best checkpoint so far, and its rule
+
+    # Of the evaluation that runs.
+    _loader: object
+    _rows: Accumulator | None  # batches so far
+    _candidate: _Fit | None  # fitted to all rows, whose name is not known yet
 
     @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
     def __init__(
@@ -125,12 +130,9 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         self._is_training = False
         self._forget()
 
-        # Of the evaluation that runs.
         self._has_events = False
-        self._loader: object = None
         self._names: tuple[str, ...] | None = None
         self._weights: Checksums | None = None
-        self._rows: Accumulator | None = None  # batches so far
 
     @property
     def rule(self) -> Rule | None:
@@ -207,15 +209,15 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Drop the rule: the weights change."""
         self._fit = None
-        self._candidate = None
+        self._end_evaluation()
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Begin an evaluation: learn the names of the labels, and whether these are the weights of the rule."""
         self._has_events = True
         if kwargs.get("eval_dataloader") is self._loader:
             return
+        self._end_evaluation()  # that was broken off, if any
         self._loader = kwargs.get("eval_dataloader")
-        self._rows = None  # of an evaluation that was broken off
         self._names = self._names_of(kwargs.get("model"))
         self._weights = _weights_of(kwargs.get("model"), args)
         if self._fit is None or are_others(self._fit.weights, self._weights):
@@ -242,6 +244,8 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Write the rule into the folder of the checkpoint, and remember it if the checkpoint is the best so far."""
+        if state.is_hyper_param_search:  # Each run has folders of its own, which it does not tell.
+            return
         folder = _checkpoint(args, state)
         if self._fit is not None and are_others(
             self._fit.weights, _weights_of(kwargs.get("model"), args)
@@ -251,7 +255,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
                 f"{folder.name} gets no rule: its weights are not those that were evaluated",
                 UserWarning,
             )
-        if args.should_save and folder.is_dir():
+        if args.should_save:
             self._write(folder)
         best = state.best_model_checkpoint
         if best is not None and Path(best) == folder:
@@ -276,8 +280,14 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     def _forget(self) -> None:
         """Know no rule."""
         self._fit = None
-        self._candidate = None
         self._best = None
+        self._end_evaluation()
+
+    def _end_evaluation(self) -> None:
+        """Keep nothing of an evaluation."""
+        self._candidate = None
+        self._loader = None
+        self._rows = None
 
     def _fit_of(self, folder: Path) -> _Fit | None:
         """Return the rule of a checkpoint: of this run, as it was, or, of a run that is resumed, from its file.
@@ -303,9 +313,8 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
 
     def _take_candidate(self, metrics: Mapping[str, float]) -> _Fit | None:
         """Return the rule that was fitted to the rows of these metrics, if any; refuse rows that are not to fit on."""
-        self._loader = None
         candidate = self._candidate
-        self._candidate = None
+        self._end_evaluation()
         if candidate is None or self._is_of_fit(metrics):
             return candidate
         names = [name.removesuffix("_runtime") for name in metrics if name.endswith("_runtime")]
