@@ -38,6 +38,7 @@ _HOME = {
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
     "Verdicts": "diagnosis",
+    "WarmUp": "warming",
     "batch_effect": "fitting.batches",
     "calibrate": "calibration",
     "compare": "comparison.compare",
@@ -58,13 +59,15 @@ _HOME = {
     "predict_by_batch": "fitting.batches",
     "to_label_lists": "data.label_lists",
     "update_rule": "validation.update",
+    "warmup": "warming",
 }
 
-__all__ = sorted([*_HOME, "metrics", "sklearn"])
+__all__ = sorted([*_HOME, "metrics", "sklearn", "training"])
 
 if TYPE_CHECKING:
     from thresholds import metrics as metrics
     from thresholds import sklearn as sklearn
+    from thresholds import training as training
     from thresholds._checks import InputError as InputError
     from thresholds._checks import RowOrderWarning as RowOrderWarning
     from thresholds.calibration import CalibratedRule as CalibratedRule
@@ -114,13 +117,15 @@ if TYPE_CHECKING:
     from thresholds.validation.cross_fit import cross_fit as cross_fit
     from thresholds.validation.update import RuleUpdate as RuleUpdate
     from thresholds.validation.update import update_rule as update_rule
+    from thresholds.warming import WarmUp as WarmUp
+    from thresholds.warming import warmup as warmup
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import thresholds` loads neither Numba nor SciPy."""
     from importlib import import_module
 
-    if name in ("metrics", "sklearn"):
+    if name in ("metrics", "sklearn", "training"):
         return import_module(f"thresholds.{name}")
     if name in _HOME:
         value = getattr(import_module(f"thresholds.{_HOME[name]}"), name)

@@ -10,7 +10,8 @@ from importlib.resources import as_file, files
 import numpy as np
 
 from thresholds.comparison.compare import compare
-from thresholds.comparison.usual_rules import fit_all
+from thresholds.comparison.fitted_rules import fit_rules
+from thresholds.data.problem import Problem
 from thresholds.diagnosis import diagnose
 from thresholds.files import LabelledFile, read_labelled
 from thresholds.metrics import f1_score
@@ -28,10 +29,10 @@ def load_demo() -> LabelledFile:
 
 
 def demonstration() -> str:
-    """Fit all rules on half of the embedded data and judge them on the other half."""
+    """Fit the usual rules on half of the embedded data and judge them on the other half."""
     data = load_demo()
     calibration, test, _ = data.halves()
-    rules = fit_all(data.y_true[calibration], data.y_score[calibration])
+    rules = fit_rules(Problem.of(data.y_true[calibration], data.y_score[calibration])).rules
     truth, scores = data.y_true[test], data.y_score[test]
     judged = replace(
         compare(rules, truth, scores, confidence=None), rows=""

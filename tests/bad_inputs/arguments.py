@@ -331,7 +331,7 @@ SHAPES = [
     BadInput(
         "predict: a vector of another length",
         lambda: RULE.predict(S[:, 0]),
-        "y_score has 1 labels, expected 2 as the rule has$",
+        r"y_score is a vector of 4 scores, expected 2, one for each label, or a matrix \(n_samples, 2\)$",
     ),
     BadInput("predict: too many labels, sparse", lambda: RULE.predict(CSR((4, 3))), "y_score has 3 labels, expected 2"),
     BadInput("predict: NaN in a label without name", lambda: RULE.predict([[0.5, 0.5, nan]]), NO_NAME),
@@ -665,12 +665,34 @@ LABEL_FREE_SHAPES = [
     ),
     *(
         BadInput(
-            f"{name}: a row without its axis, {form}",
-            partial(call, make(S[0])),
-            message.format(1) + r"; a vector is one label, and as one row (y_score|probabilities)\[None\], or \[\1\]$",
+            f"{name}: a row of {length} labels, {form}",
+            partial(call, make(np.resize(S[0], length))),
+            rf"(y_score|probabilities) is a vector of {length} scores?, expected 2, one for each label, or a matrix",
+        )
+        for name, call, _ in OTHER_LABELS
+        if name != "Calibrator.tail"
+        for form, make in {"dense": np.asarray, "list": list, "series": pd.Series}.items()
+        for length in (1, 3)
+    ),
+    *(
+        BadInput(
+            f"{name}: two rows of one label", partial(call, S[:2, :1]), message.format(1) + r"; one row of 2 label"
         )
         for name, call, message in OTHER_LABELS
-        for form, make in {"dense": np.asarray, "list": list, "series": pd.Series}.items()
+    ),
+    *(
+        BadInput(
+            f"RULE.predict: a series, index {shown(index)}", partial(RULE.predict, pd.Series(S[0], index)), message
+        )
+        for index, message in {
+            (
+                "cat",
+                "cow",
+            ): r"y_score lacks the label 'dog' and has the label 'cow', expected an index of the labels 'c",
+            ("cat", "cat"): r"y_score: the index has 'cat' twice, expected each name once$",
+            (0.5, 1.5): r"y_score has 0.5 in its index, expected the names of labels \(to go by position, pass an arra",
+            (7, 8): r"y_score lacks the labels 'cat', 'dog' and has the labels '7', '8', expected an index of the l",
+        }.items()
     ),
     BadInput(
         "predict_from_joint: labels", lambda: predict_from_joint(np.eye(3) / 3), "P has 3 labels, expected 2 as the"

@@ -31,7 +31,9 @@ from thresholds import (
     fit_expected,
     measure_calibration,
 )
-from thresholds.comparison.usual_rules import fit_all
+from thresholds.comparison.fitted_rules import fit_rules
+from thresholds.data.problem import Problem
+from thresholds.rule import Rule
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float64]
@@ -169,9 +171,9 @@ def test_masked_cells_are_never_predicted() -> None:
 def test_what_a_rule_says_of_itself() -> None:
     truth, scores = draw(50, 2, seed=8)
     rule = CalibratedRule(calibrate(truth, scores, "platt"), InstanceRule())
-    assert str(rule) == f"{InstanceRule()}, after platt calibration"
+    assert str(rule) == "the set of labels of highest expected F1 in each row, after Platt calibration: not fitted"
     assert str(CalibratedRule(rule.calibrator, FixedRule(0.5, 2))).endswith(
-        "given, not fitted, after platt calibration"
+        "thresholds given, after Platt calibration: not fitted"
     )
 
 
@@ -248,15 +250,19 @@ def test_decisions_after_calibration_reach_more_than_before(method: str) -> None
 LABEL_FREE = ["macro, label-free", "micro, label-free", "instance, label-free"]
 
 
+def fit_usual(truth: object, scores: object, *, missing: float = 0.0, **options: float) -> dict[str, Rule]:
+    """The usual rules, fitted on the same rows."""
+    return fit_rules(Problem.of(truth, scores, missing=missing), **options).rules
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_every_rule_is_compared_where_scores_are_probabilities(form: Callable[[Floats], object]) -> None:
     truth, scores = draw(200, 4, seed=11)
-    rules = fit_all(truth, form(scores), beta=2.0)
-    assert list(rules)[-4:] == [*LABEL_FREE, "instance, Platt"]
-    macro, micro, instance, platt = list(rules.values())[-4:]
+    rules = fit_usual(truth, form(scores), beta=2.0)
+    macro, micro, instance, platt = (rules[name] for name in [*LABEL_FREE, "instance, platt"])
     assert (macro.average, macro.expected, macro.beta) == ("macro", "counts", 2.0)
     assert (micro.average, micro.expected, micro.beta) == ("micro", "counts", 2.0)
-    assert instance == InstanceRule(2.0)
+    assert (type(instance), instance.beta, instance.average) == (InstanceRule, 2.0, "samples")
     assert (platt.rule, platt.calibrator.method) == (InstanceRule(2.0), "platt")
     for got, average in ((macro, "macro"), (micro, "micro")):
         expected = fit_expected(scores, average, beta=2.0)
@@ -265,13 +271,15 @@ def test_every_rule_is_compared_where_scores_are_probabilities(form: Callable[[F
 
 def test_rules_without_labels_are_left_out_for_logits() -> None:
     truth, scores = draw(200, 4, seed=12)
-    names = list(fit_all(truth, np.log(scores / (1 - scores))))
-    assert not set(names) & set(LABEL_FREE)
-    assert names[-1] == "instance, Platt"
+    logits = fit_rules(Problem.of(truth, np.log(scores / (1 - scores))))
+    assert sorted(logits.left_out) == sorted(LABEL_FREE)
+    assert set(logits.left_out.values()) == {"scores lie outside [0, 1], and it takes them for probabilities"}
+    assert not set(logits.rules) & set(LABEL_FREE)
+    assert "instance, platt" in logits.rules
     negative = scores.copy()
     negative[0, 0] = -1e-9
-    assert not set(fit_all(truth, negative)) & set(LABEL_FREE)
-    assert not set(fit_all(truth, sparse.csr_array(scores), missing=-1.0)) & set(LABEL_FREE)
+    assert not set(fit_usual(truth, negative)) & set(LABEL_FREE)
+    assert not set(fit_usual(truth, sparse.csr_array(scores), missing=-1.0)) & set(LABEL_FREE)
 
 
 @pytest.mark.filterwarnings("ignore::thresholds.rule.ScoreChangeWarning")  # labels are drawn anew
@@ -279,7 +287,7 @@ def test_each_row_has_the_metrics_of_its_predictions() -> None:
     truth, scores = draw(200, 4, seed=13)
     new_truth, new_scores = draw(150, 4, seed=14)
     weights = np.random.default_rng(14).integers(0, 4, 150)
-    rules = fit_all(truth, scores)
+    rules = fit_usual(truth, scores)
     measured = compare(rules, new_truth, new_scores, beta=2.0, sample_weight=weights).measures
     assert [row.rule for row in measured] == list(rules)
     for row, rule in zip(measured, rules.values(), strict=True):
@@ -308,13 +316,13 @@ def test_rules_of_probabilities_say_how_good_these_are(form: Callable[[Floats], 
     new_truth, new_scores = draw(150, 4, seed=16)
     rng = np.random.default_rng(16)
     given = {None: None, "whole": rng.integers(0, 4, 150), "real": rng.exponential(size=150)}[weights]
-    rules = fit_all(truth, form(scores))
+    rules = fit_usual(truth, form(scores))
     rules["exact"] = fit_expected(form(scores), exact=True)
-    rules["macro, calibrated"] = CalibratedRule(rules["instance, Platt"].calibrator, FixedRule(0.3, 4))
+    rules["macro, calibrated"] = CalibratedRule(rules["instance, platt"].calibrator, FixedRule(0.3, 4))
     rules["isotonic"] = CalibratedRule(calibrate(truth, form(scores)), InstanceRule())
     table = compare(rules, new_truth, form(new_scores), sample_weight=given)
     informed = [row for row in table.measures if not np.isnan(row.sum_over_positives)]
-    calibrated = ["instance, Platt", "macro, calibrated", "isotonic"]
+    calibrated = ["instance, platt", "macro, calibrated", "isotonic"]
     assert {row.rule for row in informed} == {*LABEL_FREE, "exact", *calibrated}
     for row in table.measures:
         p = probabilities_of(rules[row.rule], form(new_scores))

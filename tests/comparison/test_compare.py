@@ -10,8 +10,9 @@ import pytest
 import thresholds
 from thresholds import InputError, cli
 from thresholds.cli import failing
+from thresholds.comparison.fitted_rules import fit_rules
 from thresholds.comparison.result import DIFFERENCES
-from thresholds.comparison.usual_rules import fit_all
+from thresholds.data.problem import Problem
 
 RNG = np.random.default_rng(8)
 TRUTH = (RNG.random((200, 4)) < [0.4, 0.3, 0.2, 0.1]).astype(np.uint8)
@@ -26,7 +27,7 @@ def halves(**options: Any) -> tuple[Any, Any]:
 
 def test_without_rules_the_usual_ones_are_fitted_on_one_half_and_judged_on_the_other() -> None:
     fit, judge = halves()
-    rules = fit_all(TRUTH[fit], SCORES[fit], beta=2.0)
+    rules = fit_rules(Problem.of(TRUTH[fit], SCORES[fit]), beta=2.0).rules
     expected = thresholds.compare(rules, TRUTH[judge], SCORES[judge], beta=2.0)
     got = thresholds.compare(None, TRUTH, SCORES, beta=2.0)
     assert str(got.measures) == str(expected.measures)
@@ -38,11 +39,50 @@ def test_without_rules_the_usual_ones_are_fitted_on_one_half_and_judged_on_the_o
 def test_halves_keep_groups_together_and_rows_their_weights() -> None:
     groups, weights = np.repeat(np.arange(40), 5), RNG.integers(1, 4, 200)
     fit, judge = halves(groups=groups, random_state=7)
-    rules = fit_all(TRUTH[fit], SCORES[fit], sample_weight=weights[fit])
+    rules = fit_rules(Problem.of(TRUTH[fit], SCORES[fit], sample_weight=weights[fit])).rules
     expected = thresholds.compare(rules, TRUTH[judge], SCORES[judge], sample_weight=weights[judge])
     got = thresholds.compare(None, TRUTH, SCORES, sample_weight=weights, groups=groups, random_state=7)
     assert str(got.measures) == str(expected.measures)
     assert "halves by iterative stratification of groups, seed 7" in str(got)
+
+
+def test_all_rules_or_some_are_fitted_by_name() -> None:
+    everything = thresholds.compare("all", TRUTH, SCORES, zero_division=1.0)
+    assert [row.rule for row in everything.measures] == list(thresholds.RULES)
+    some = thresholds.compare(["Instance,Platt", "micro"], TRUTH, SCORES, zero_division=1.0)
+    assert [row.rule for row in some.measures] == ["instance, platt", "micro"]
+    for row in some.measures:
+        assert row in everything.measures
+    assert "neither positives nor predictions counts as F 1" in str(some)
+
+
+def test_zero_division_is_that_of_fits_and_figures() -> None:
+    fit, judge = halves()
+    for row in thresholds.compare(["macro", "instance, platt"], TRUTH, SCORES, zero_division=1.0).measures:
+        rule = thresholds.fit(TRUTH[fit], SCORES[fit], row.rule, zero_division=1.0)
+        decided = rule.predict(SCORES[judge])
+        for average in ("micro", "macro", "weighted", "samples"):
+            expected = thresholds.metrics.f1_score(TRUTH[judge], decided, average=average, zero_division=1)
+            assert getattr(row, average) == expected
+
+
+def test_rules_that_cannot_be_had_are_named_with_the_reason() -> None:
+    found = thresholds.compare(["macro", "micro, label-free"], TRUTH, SCORES - 0.5)
+    assert [row.rule for row in found.measures] == ["macro"]
+    assert "left out, as scores lie outside [0, 1], and it takes them for probabilities: micro, label-free" in str(
+        found
+    )
+    assert found.to_dict()["left_out"] == dict(found.left_out)
+    with pytest.raises(
+        InputError, match=r"^rules has 'micro, label-free' alone, which cannot be fitted here: scores lie"
+    ):
+        thresholds.compare(["micro, label-free"], TRUTH, SCORES - 0.5)
+    with pytest.raises(InputError, match=r"^rules is 'micros', expected the name of a rule, as 'micro'"):
+        thresholds.compare(["micros"], TRUTH, SCORES)
+    with pytest.raises(
+        InputError, match=r"^rules is 'micro', expected a mapping of names to rules, names of rules, 'all'"
+    ):
+        thresholds.compare("micro", TRUTH, SCORES)
 
 
 def test_rules_fitted_on_the_judged_rows_are_named() -> None:

@@ -21,6 +21,13 @@ RULES = (
     thresholds.InstanceRule(),
     thresholds.InstanceRule(beta=2.0, zero_division=1.0),
 )
+TRUTH = np.random.default_rng(1).random((60, 4)) < np.random.default_rng(0).integers(0, 21, (60, 4)) / 20
+PARTS = (
+    thresholds.InstanceRule(),
+    thresholds.InstanceRule(beta=2.0, zero_division=1.0),
+    thresholds.ThresholdRule([0.25, 0.5, 0.0, float("inf")]),
+)
+CURVES = [(method, by) for method in ("isotonic", "platt") for by in ("label", "pooled", "shrink")]
 
 
 def on_device(cells: Any) -> Any:
@@ -49,6 +56,28 @@ def test_predictions(rule: Any, dtype: Any) -> None:
     found = read(rule.predict(on_device(cells)))
     assert found.dtype == np.uint8
     assert found.tolist() == rule.predict(cells).tolist()
+
+
+@pytest.mark.parametrize("part", PARTS, ids=["F1", "F2", "thresholds"])
+@pytest.mark.parametrize(("method", "by"), CURVES)
+def test_predictions_of_calibrated_scores(method: Any, by: Any, part: Any) -> None:
+    truth = np.append(TRUTH[:, :3], np.zeros((60, 1), np.uint8), axis=1)  # The last label has no positives.
+    for factor in (1.0, -30.0):
+        cells = factor * scores()
+        rule = thresholds.CalibratedRule(thresholds.calibrate(truth, cells, method, by), part)
+        cells[::7, 1] = -np.inf
+        found = read(rule.predict(on_device(cells)))
+        assert found.dtype == np.uint8
+        assert found.tolist() == rule.predict(cells).tolist()
+
+
+@pytest.mark.parametrize(("method", "by"), CURVES)
+def test_probabilities_of_calibrated_scores(method: Any, by: Any) -> None:
+    calibrator = thresholds.calibrate(TRUTH, scores(), method, by)
+    found = read(calibrator.transform(on_device(scores().astype(np.float32))))
+    np.testing.assert_allclose(found, calibrator.transform(scores().astype(np.float32)), rtol=1e-13, atol=0)
+    single = thresholds.calibrate(TRUTH[:, 0], scores()[:, 0], method)
+    assert read(single.transform(on_device(scores()[:, 0]))).shape == (60,)
 
 
 @pytest.mark.parametrize("rule", RULES[:6], ids=lambda rule: type(rule).__name__)
@@ -113,14 +142,22 @@ def test_scores_are_watched_there_too() -> None:
         (lambda: RULES[0].predict(on_device([[0.1, np.nan, 0.2, 0.3]])), "y_score has NaN at row 0, label 'dog'"),
         (lambda: RULES[0].predict(on_device([[0.1, 0.2]])), "y_score has 2 labels, expected 4 as the rule has"),
         (
-            lambda: RULES[0].predict(on_device([0.1, 0.2, 0.3, 0.4])),
-            r"y_score has 1 labels, expected 4 as the rule has; a vector is one label, and as one row y_score",
+            lambda: RULES[0].predict(on_device([[0.1], [0.2], [0.3], [0.4]])),
+            r"y_score has 1 labels, expected 4 as the rule has; one row of 4 labels is a matrix \(1, 4\)",
+        ),
+        (
+            lambda: RULES[0].predict(on_device([0.1, 0.2, 0.3])),
+            r"y_score is a vector of 3 scores, expected 4, one for each label, or a matrix \(n_samples, 4\)",
         ),
         (
             lambda: RULES[6].predict(on_device([[0.1, 1.5]])),
             r"probabilities has 1.5 at row 0, label 1, expected values in",
         ),
         (lambda: RULES[6].predict(on_device([[0.1]]), tail=[0.1]), "tail is given with probabilities on .*device1"),
+        (
+            lambda: thresholds.calibrate(TRUTH, scores(), "platt").transform(on_device([[0.1, 0.2, 1.5, 0.3]])),
+            r"y_score has 1.5 at row 0, label 2, expected scores in \[0, 1\] as those of the fit",
+        ),
         (
             lambda: thresholds.fit_expected(on_device([[0.1]]), exact=True),
             "probabilities are on .*device1.*: copy them",

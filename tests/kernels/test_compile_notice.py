@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -15,7 +16,8 @@ from thresholds._kernels import notice
 from thresholds._kernels.notice import SWITCH, CompileNotice
 from thresholds._kernels.sorting import sorted_with_rows
 
-LINE = "thresholds: compiling kernels, which may take a minute, once: they are kept on disk\n"
+WAITS = "thresholds: compiling kernels, which may take a minute,"
+LINE = f"{WAITS} once: they are kept in FOLDER; `thresholds warmup` does it beforehand\n"
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +71,7 @@ def test_a_line_is_printed_while_a_kernel_is_still_being_compiled(monkeypatch: p
     stderr = Stream()
     monkeypatch.setattr(sys, "stderr", stderr)
     told = CompileNotice(patience=0.0)
-    told.begin()
+    told.begin("FOLDER")
     assert stderr.written.wait(30)  # before the end
     told.end()
     assert stderr.text == LINE
@@ -78,7 +80,7 @@ def test_a_line_is_printed_while_a_kernel_is_still_being_compiled(monkeypatch: p
 def test_it_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     told = CompileNotice(patience=0.0)
     for _ in range(3):
-        told.begin()
+        told.begin("FOLDER")
         told.end()
     assert capsys.readouterr().err == LINE
 
@@ -89,7 +91,7 @@ def test_all_kernels_together_have_two_seconds(
     timers = by_the_clock(monkeypatch, 10.0, 11.5, 20.0, 20.25, 30.0, 30.5)
     told = CompileNotice()
     for said in ("", "", LINE):
-        told.begin()
+        told.begin("FOLDER")
         told.end()
         assert capsys.readouterr().err == said
     assert timers.seconds == [2.0, 0.5, 0.25]
@@ -99,7 +101,7 @@ def test_kernels_within_kernels_count_once(monkeypatch: pytest.MonkeyPatch, caps
     timers = by_the_clock(monkeypatch, 10.0, 11.5, 20.0, 20.25)
     told = CompileNotice()
     for depth in (2, 1):
-        for step in (told.begin, told.end):
+        for step in (partial(told.begin, "FOLDER"), told.end):
             for _ in range(depth):
                 step()
     assert capsys.readouterr().err == ""
@@ -123,7 +125,7 @@ def test_without_a_stderr_nothing_happens(
 ) -> None:
     monkeypatch.setattr(sys, "stderr", stderr)
     told = CompileNotice(patience=0.0)
-    told.begin()
+    told.begin("FOLDER")
     told.end()
     assert told.said
     assert capsys.readouterr().out == ""
@@ -132,9 +134,28 @@ def test_without_a_stderr_nothing_happens(
 def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv(SWITCH, "0")
     told = CompileNotice(patience=0.0)
-    told.begin()
+    told.begin("FOLDER")
     told.end()
     assert capsys.readouterr().err == ""
+
+
+def test_short_compilations_on_several_threads_add_up_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two threads that wait for the same second have waited for one."""
+    by_the_clock(monkeypatch, 10.0, 11.5, 20.0, 20.75)
+    told = CompileNotice()
+    threads = [threading.Thread(target=told.begin, args=("FOLDER",)) for _ in range(3)]
+    for thread in threads[:2]:
+        thread.start()
+        thread.join()
+    told.end()
+    told.end()
+    assert capsys.readouterr().err == ""
+    threads[2].start()
+    threads[2].join()
+    told.end()
+    assert capsys.readouterr().err == LINE
 
 
 KERNEL = """
@@ -145,27 +166,60 @@ def ratio(a, b):
     return a / b
 """
 COMPILE = """
-import os, sys, thresholds._kernels
-from thresholds._kernels import _jit, notice
+import sys, thresholds._kernels
+from thresholds._kernels import notice
 thresholds._kernels.__path__.append(sys.argv[1])
 notice.NOTICE.seconds_left = 0.0
 from thresholds._kernels.slow import ratio
 print(ratio(1.0, 2.0))
-notice.NOTICE.said = False
-os.environ["THRESHOLDS_DISK_CACHE"] = "0"
-print(_jit.kernel(ratio.py_func)(1.0, 4.0))
+"""
+# Where permissions do not hold root back.
+READ_ONLY = """
+from numba.core.caching import _CacheLocator
+
+def refuse(_):
+    raise PermissionError
+
+_CacheLocator.ensure_cache_path = refuse
 """
 
 
+def compiled(folder: Path, before: str = "", **environment: str) -> str:
+    """What a process says on stderr that needs a kernel, which takes long."""
+    (folder / "slow.py").write_text(KERNEL)
+    command = [sys.executable, "-W", "error", "-c", before + COMPILE, str(folder)]
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "home"), **environment}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == "0.5\n"
+    return done.stderr
+
+
 def test_compiled_kernels_say_so_and_cached_ones_do_not(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text(KERNEL)
-    command = [sys.executable, "-W", "error", "-c", COMPILE, str(tmp_path)]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    not_kept = LINE.replace("once: they are kept", "in every process: they are not kept")
-    for said in (LINE, ""):
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        assert done.stdout == "0.5\n0.25\n"
-        assert done.stderr == said + not_kept
+    cache = tmp_path / "cache"
+    said = compiled(tmp_path, NUMBA_CACHE_DIR=str(cache))
+    (folder,) = cache.iterdir()
+    assert said == LINE.replace("FOLDER", str(folder))
+    assert compiled(tmp_path, NUMBA_CACHE_DIR=str(cache)) == ""
+
+
+def test_who_forbade_the_cache_is_told_so(tmp_path: Path) -> None:
+    said = compiled(tmp_path, THRESHOLDS_DISK_CACHE="0")
+    assert said == f"{WAITS} in every process, as THRESHOLDS_DISK_CACHE is 0: without it they are kept on disk\n"
+
+
+def test_where_nothing_can_be_written_the_folders_and_the_remedy_are_named(tmp_path: Path) -> None:
+    said = compiled(tmp_path, READ_ONLY)
+    assert said.startswith(f"{WAITS} in every process, as nothing can be written to ")
+    assert f"__pycache__ or {tmp_path / 'home'}" in said
+    assert said.endswith(": `thresholds warmup` as a user who can, or NUMBA_CACHE_DIR=FOLDER, keeps them on disk\n")
+
+
+@pytest.mark.parametrize("place", ["beside", "provided"])
+def test_a_kernel_is_loaded_from_a_folder_that_cannot_be_written(place: str, tmp_path: Path) -> None:
+    """As it is by another user than who built a container."""
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if place == "provided" else {}
+    assert f"kept in {tmp_path}" in compiled(tmp_path, **environment)
+    assert compiled(tmp_path, READ_ONLY, **environment) == ""
 
 
 def test_what_users_compile_is_their_own() -> None:

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 import thresholds
 from tests.rules import RULES
 from thresholds._checks import AVERAGES
+from thresholds.cli.listing import maximised, needed, own_options
 from thresholds.demo import demonstration
 from thresholds.rule import Rule
 
@@ -53,6 +54,15 @@ def test_readme_shows_the_demonstration() -> None:
     printed = demonstration()
     for line in shown.group(1).splitlines():
         assert line in printed.splitlines()
+
+
+def test_the_page_on_rules_lists_all_of_them() -> None:
+    page = (ROOT / "docs" / "rules.md").read_text().splitlines()
+    for rule in thresholds.RULES.values():
+        options = ", ".join(f"`{name}`" for name in own_options(rule))
+        assert f"| {rule.name} | {maximised(rule)} | {needed(rule)} | {rule.about} |" in page
+        assert f"| {rule.name} | {options} | {rule.exactness} | {rule.invariance} | {rule.cost} |" in page
+    assert sum(line.startswith("| ") for line in page) == 2 * len(thresholds.RULES) + 12, "and nothing else"
 
 
 def test_the_page_on_guards_says_what_the_platypus_costs() -> None:

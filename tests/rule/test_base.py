@@ -67,10 +67,11 @@ def test_a_rule_that_needs_host_memory_says_so() -> None:
     class OnDevice:
         device = "device1"
 
-    truth, p = [[1, 0], [0, 1]], [[0.9, 0.2], [0.3, 0.8]]
-    rule = thresholds.CalibratedRule(thresholds.calibrate(truth, p), InstanceRule())
-    with pytest.raises(InputError, match="y_score is on device1, expected it in host memory for a CalibratedRule"):
-        rule.decide_on_device(OnDevice())
+    class HostRule(TopKRule):
+        decide_on_device = Rule.decide_on_device
+
+    with pytest.raises(InputError, match="y_score is on device1, expected it in host memory for a HostRule"):
+        HostRule(1).decide_on_device(OnDevice())
 
 
 def test_other_rooms_leave_what_is_private_to_a_rule_alone() -> None:

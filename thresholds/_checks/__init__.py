@@ -23,6 +23,7 @@ from thresholds._checks.frames import (
     aligned_rows,
     like_frame,
     named,
+    places_in_row,
     read_frame,
     warn_caller,
 )
@@ -52,7 +53,7 @@ from thresholds._checks.options import (
     zero_division,
 )
 from thresholds._checks.outcomes import draws, joint_probabilities, number_of_powers, power_sums
-from thresholds._checks.plain import numbers, plain
+from thresholds._checks.plain import is_vector, numbers, plain
 from thresholds._checks.strict_json import read_json
 from thresholds._checks.tensors import from_tensor, like_tensor
 from thresholds.errors import InputError, shown
@@ -80,6 +81,7 @@ __all__ = [
     "indicator",
     "inside",
     "is_class",
+    "is_vector",
     "joint_probabilities",
     "label_count",
     "like_frame",
@@ -94,6 +96,7 @@ __all__ = [
     "option",
     "pair",
     "places",
+    "places_in_row",
     "plain",
     "positive",
     "power_sums",

@@ -150,7 +150,7 @@ def label_count(shape: tuple[int, ...], expected: int, owner: str, name: str = "
         return
     hint = ""
     if shape == (expected, 1):
-        hint = f"; a vector is one label, and as one row {name}[None], or [{name}]"
+        hint = f"; one row of {expected} labels is a matrix (1, {expected})"
     raise InputError(f"{name} has {shape[-1]} labels, expected {expected} as the {owner} has{hint}")
 
 

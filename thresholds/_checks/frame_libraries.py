@@ -167,6 +167,21 @@ def _as_columns(cells: Any, names: Names | None, own: Names | None) -> Any:
     return cells if order is None else cells[:, order]
 
 
+def index_names(index: Any, name: str) -> Names:
+    """Return the index of a pandas series as label names: strings, or whole numbers as text."""
+    for entry in index:
+        if isinstance(entry, bool) or not isinstance(entry, str | int | np.integer):
+            raise InputError(
+                f"{name} has {shown(entry)} in its index, expected the names of labels (to go by position, pass an"
+                " array)"
+            )
+    try:
+        return names_of_labels([str(entry) for entry in index])
+    except InputError as error:
+        message = str(error).replace("label_names has", "the index has")
+        raise InputError(f"{name}: {message}") from None
+
+
 def _names(columns: Any, name: str) -> Names:
     """Return column names as label names: strings, or whole numbers as text."""
     for column in columns:

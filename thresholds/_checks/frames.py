@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from thresholds._arrays.libraries import imported
-from thresholds._arrays.types import Dense
-from thresholds._checks.frame_libraries import MAKERS, READERS, Frame
+from thresholds._arrays.types import Dense, Ints
+from thresholds._checks.frame_libraries import MAKERS, READERS, Frame, index_names
 from thresholds._checks.labels import Names, listed, names_of_labels, places
 from thresholds.errors import InputError, shown
 
@@ -97,6 +97,18 @@ def columns_of(frame: Frame, names: Names | None, name: str) -> Dense:
     expected = f"columns for the labels {listed(names or ())} (to go by position, pass an array)"
     order = places(frame.names, names, name, expected, "column")
     return frame.cells if order is None else frame.cells[:, order]
+
+
+def places_in_row(value: Any, names: Names | None, name: str) -> Ints | None:
+    """Return where labels are in a row of scores: a pandas series has names for them, unless its index only counts.
+
+    As `labels.places` does: None where they are in order, or go by position.
+    """
+    if not _is_pandas(value) or names is None or _only_counts(value.index):
+        return None
+    own = index_names(value.index, name)
+    expected = f"an index of the labels {listed(names)} (to go by position, pass an array)"
+    return places(own, names, name, expected)
 
 
 def like_frame(cells: Any, value: Any, names: Names | None) -> Any:

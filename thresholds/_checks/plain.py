@@ -34,6 +34,17 @@ def plain(value: object, name: str) -> Dense:
         ) from None
 
 
+def is_vector(value: Any, name: str = "y_score") -> bool:
+    """Whether values have one dimension: an array or tensor, a column of a frame, or a list of numbers."""
+    if is_sparse(value) or hasattr(value, "columns"):  # PyArrow's frames have no `ndim`.
+        return False
+    if isinstance(value, list | tuple):
+        first = value[0] if value else []
+        return getattr(first, "ndim", 1 if hasattr(first, "__len__") else 0) == 0
+    ndim = getattr(value, "ndim", None)
+    return (ndim if isinstance(ndim, int) else plain(value, name).ndim) == 1
+
+
 def _has_masked(value: object) -> bool:
     """Whether an array has masked cells."""
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.getmaskarray(value).any())

@@ -92,7 +92,7 @@ class CompileLock:
     def _wait(self, file: IO[bytes]) -> None:
         """Try until the lock is free; who waits for another's compilation is told of it as if it were an own one."""
         end = time.monotonic() + CompileLock.patience
-        NOTICE.begin()
+        NOTICE.begin(str(self._path.parent))
         try:
             while not self._tried(file):
                 if INTERRUPTED.is_set():  # To compile takes seconds, to wait perhaps two minutes.

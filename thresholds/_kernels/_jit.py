@@ -5,29 +5,24 @@ is imported when a kernel is first needed, and some kernels have a *stand-in* in
 which answers until all stand-ins have worked for two seconds: then compiled loops pay.
 
 Numba keys its cache on the file that holds a kernel, so a kernel may call only what its own file defines: a change
-elsewhere would go unnoticed (numba issue 1833).
+elsewhere would go unnoticed (numba issue 1833). `disk_cache.py` says where the cache lies.
 """
 
-import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import update_wrapper, wraps
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from thresholds._kernels._compile_lock import CompileLock
+from thresholds._kernels.disk_cache import keep_on_disk
 from thresholds._kernels.notice import tell_of_compilation
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-CACHE_SWITCH = "THRESHOLDS_DISK_CACHE"
 
 _ONCE_NUMBA_IS_LOADED = 0.1  # seconds: to load one more kernel is cheap
 
@@ -56,7 +51,8 @@ class Kernel(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Have the stand-in answer as long as it may, else what Numba compiled."""
         if self.stand_in is None or self.is_loaded or StandIns.seconds_left <= 0:
-            return self.dispatcher(*args, **kwargs)  # type: ignore[no-any-return]
+            arguments = map(_as_if_writable, args)
+            return self.dispatcher(*arguments, **kwargs)  # type: ignore[no-any-return]
         start = time.perf_counter()
         result = self.stand_in(*args, **kwargs)
         StandIns.seconds_left -= time.perf_counter() - start
@@ -109,13 +105,29 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     if numba.config.DISABLE_JIT:
         return _quiet(function)
     compiled = numba.njit(**options)(function)
-    if os.environ.get(CACHE_SWITCH, "1") != "0":
-        # RuntimeError: no place to cache in, as in a read-only installation without a home folder. The others: the
-        # cache is no public part of Numba and may move; then kernels are compiled anew in each process.
-        with contextlib.suppress(RuntimeError, ImportError, AttributeError):
-            _cache_on_disk(compiled, function)
+    keep_on_disk(compiled, function)
     tell_of_compilation()
     return compiled
+
+
+class _Writable:
+    """The memory of an array, said to be writable; it lives as long as this does."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+        described = array.__array_interface__
+        self.__array_interface__ = {**described, "data": (described["data"][0], False)}
+
+
+def _as_if_writable(value: Any) -> Any:
+    """Return an array that may not be written as one that might; anything else as it is.
+
+    A kernel writes only to what it is given to be filled. Numba takes whether an array may be written for a part of its
+    type, and would compile each kernel anew for each argument of a frame, or of a mapped file.
+    """
+    if isinstance(value, np.ndarray) and not value.flags.writeable:
+        return np.asarray(_Writable(value))
+    return value
 
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,48 +139,3 @@ def _quiet(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
 
     return call
-
-
-def _cache_on_disk(compiled: Any, function: Callable[..., Any]) -> None:
-    """Give a dispatcher Numba's disk cache, as a convenience: damaged, full or vanished, it costs a compilation.
-
-    Of several processes that need a kernel at once, as the workers of a cluster do, one compiles it.
-    """
-    from numba.core.caching import FunctionCache
-
-    class OptionalCache(FunctionCache):
-        def load_overload(self, signature: Any, target_context: Any) -> Any:
-            loaded = self._loaded(signature, target_context)
-            if loaded is None and lock.acquire():
-                # Another process may have saved it since; what it saves next must not wait for our compilation.
-                loaded = self._loaded(signature, target_context)
-                if loaded is not None:
-                    lock.release()
-            return loaded
-
-        def _loaded(self, signature: Any, target_context: Any) -> Any:
-            with contextlib.suppress(Exception):
-                return super().load_overload(signature, target_context)  # type: ignore[no-untyped-call]
-            return None
-
-        def save_overload(self, signature: Any, data: Any) -> None:
-            with contextlib.suppress(Exception):
-                super().save_overload(signature, data)  # type: ignore[no-untyped-call]
-            lock.release()
-
-    cache = OptionalCache(function)  # type: ignore[no-untyped-call]
-    lock = CompileLock(
-        Path(cache.cache_path, f"{function.__module__}.{function.__qualname__}.lock")
-    )
-    compile_kernel = compiled.compile
-
-    def compile_or_release(signature: Any) -> Any:
-        """Compile; where that fails, nobody shall wait for what is never saved."""
-        try:
-            return compile_kernel(signature)
-        except BaseException:
-            lock.release()
-            raise
-
-    compiled._cache = cache
-    compiled.compile = compile_or_release

@@ -1,4 +1,4 @@
-"""One line on stderr while kernels are compiled: those who wait for it a minute should know why."""
+"""One line on stderr while kernels are compiled: those who wait for it a minute should know why, and what mends it."""
 
 import contextlib
 import os
@@ -7,6 +7,8 @@ import threading
 import time
 from functools import cache
 from typing import Any
+
+from thresholds._kernels import cache_folders
 
 SWITCH = "THRESHOLDS_COMPILE_NOTICE"
 
@@ -22,16 +24,16 @@ class CompileNotice:
     def __init__(self, patience: float = _PATIENCE) -> None:
         self.seconds_left = patience
         self.said = False
-        self.cached = True
+        self.folder: str | None = None  # where what is compiled is kept
         self._lock = threading.Lock()
         self._under_way = 0  # kernels that call others have these compiled meanwhile; and other threads may compile
         self._since = 0.0
         self._timer: threading.Timer | None = None
 
-    def begin(self, cached: bool = True) -> None:
-        """Note that a kernel is being compiled, and whether it will be kept on disk."""
+    def begin(self, folder: str | None) -> None:
+        """Note that a kernel is being compiled, and in which folder it will be kept, if in any."""
         with self._lock:
-            self.cached = cached
+            self.folder = folder
             self._under_way += 1
             if self._under_way > 1 or self.said:
                 return
@@ -58,17 +60,22 @@ class CompileNotice:
             first, self.said = not self.said, True
         if not first or sys.stderr is None or os.environ.get(SWITCH, "1") == "0":
             return
-        kept = (
-            "once: they are kept on disk"
-            if self.cached
-            else "in every process: they are not kept on disk"
-        )
         with contextlib.suppress(Exception):  # A closed stderr is no reason to end a fit.
-            print(
-                f"thresholds: compiling kernels, which may take a minute, {kept}",
-                file=sys.stderr,
-                flush=True,
-            )
+            print(f"thresholds: {_sentence(self.folder)}", file=sys.stderr, flush=True)
+
+
+def _sentence(folder: str | None) -> str:
+    """Say whether this happens again, and what to do against it."""
+    waits = "compiling kernels, which may take a minute,"
+    if folder is not None:
+        return f"{waits} once: they are kept in {folder}; `thresholds warmup` does it beforehand"
+    if cache_folders.is_off():
+        return f"{waits} in every process, as {cache_folders.SWITCH} is 0: without it they are kept on disk"
+    tried = " or ".join(cache_folders.folders_tried())
+    return (
+        f"{waits} in every process, as nothing can be written to {tried}: `thresholds warmup` as a user who can, or"
+        " NUMBA_CACHE_DIR=FOLDER, keeps them on disk"
+    )
 
 
 NOTICE = CompileNotice()
@@ -85,7 +92,7 @@ def tell_of_compilation() -> None:
                 with contextlib.suppress(Exception):
                     kernel = found.data["dispatcher"]
                     if _is_ours(kernel):
-                        NOTICE.begin(cached=kernel._cache.cache_path is not None)
+                        NOTICE.begin(kernel._cache.cache_path)
 
             def on_end(self, found: Any) -> None:
                 with contextlib.suppress(Exception):

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from thresholds import _checks
+from thresholds import _checks, devices
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
@@ -20,7 +20,8 @@ from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measur
 from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, weight_of_row
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
 from thresholds.data.problem import Problem
-from thresholds.rule.base import in_brief, in_kind
+from thresholds.rule.base import as_row, in_brief, in_kind, like_row
+from thresholds.rule.serving import need
 from thresholds.rule.watching.profile import ScoreProfile
 
 Method = Literal["isotonic", "platt"]
@@ -81,13 +82,15 @@ class Calibrator:
 
         Parameters
         ----------
-        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse; 1-D for a calibrator of one label
-            `-inf` marks a masked cell: probability 0.
+        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse
+            A vector is one row, (n_labels,), or one column, (n_samples,), for a calibrator of one label. `-inf` marks a
+            masked cell: probability 0.
         dense : for sparse scores, give a dense array, `absent` filled in
 
         Returns
         -------
         float64 array of the shape of `y_score`; CSR for sparse scores, with the entries that `y_score` stores
+            Of scores on a device: beside them, float32 where the device has no float64.
             Those that are left out stay so, although their probability is that in `absent`, not 0.
             1. For `InstanceRule.predict`, `tail` gives what it needs of them.
             2. `fit_expected`, `expected_f` and `measure_calibration` would take them for 0: give them `dense=True`.
@@ -104,6 +107,14 @@ class Calibrator:
         >>> calibrator.transform([0.1, 0.25, 0.3, 0.35, 0.4, 0.9])
         array([0.  , 0.25, 0.5 , 0.5 , 0.5 , 1.  ])
         """
+        row = as_row(y_score, self)
+        if row is not None:
+            return like_row(self.transform(row), y_score, self)
+        if devices.namespace_on_device(y_score) is not None:
+            cells = devices.checked_scores(y_score, label_names=self.label_names)
+            self.validate(cells)
+            probabilities = self.transform_on_device(cells)
+            return probabilities if y_score.ndim == 2 else probabilities[:, 0]  # type: ignore[attr-defined]
         scores = self._checked(y_score)
         if not is_sparse(scores):
             return in_kind(self._of_dense(scores), y_score, self.label_names)
@@ -113,6 +124,38 @@ class Calibrator:
         filled = np.tile(self.absent, (scores.shape[0], 1))  # (n_samples, n_labels)
         filled[row_of_entries(probabilities), probabilities.indices] = probabilities.data
         return filled
+
+    def transform_on_device(self, scores: Any) -> Any:
+        """Return the probabilities of scores that `validate` takes and that are not in host memory, beside them."""
+        from thresholds.calibration.on_device import probabilities_of
+
+        return probabilities_of(self._curves, scores)
+
+    @property
+    def curves(self) -> Curves:
+        """The curves of all labels, for what reads them elsewhere than in `transform`."""
+        return self._curves
+
+    def to_torch(self) -> Any:
+        """Return a PyTorch module whose `forward` turns scores into probabilities, on any device.
+
+        They are float64, or float32 on a device without it. Those of isotonic curves by label or pooled are the same
+        as those of `transform`, bit for bit; others may differ in the last bits, with the device's `exp` and `log`.
+        What else is said of `Rule.to_torch` holds here, too.
+
+        Returns
+        -------
+        torch.nn.Module
+
+        Raises
+        ------
+        ImportError
+            If PyTorch is not installed.
+        """
+        need("torch", "to_torch()", "torch")
+        from thresholds.calibration.torch_modules import CalibratorModule
+
+        return CalibratorModule(self)
 
     def tail(self, y_score: object, powers: int = 4) -> Floats:
         """Return sums of powers of the probabilities of rows' absent entries: the `tail` of `InstanceRule.predict`.
@@ -186,7 +229,7 @@ class Calibrator:
             profile=None if self.profile is None else self.profile.reordered(places),
         )
 
-    def validate(self, scores: Matrix) -> None:
+    def validate(self, scores: Any) -> None:
         """Refuse checked scores of another number of labels, and those outside [0, 1] where curves end there."""
         _checks.label_count(scores.shape, self.n_labels, "calibrator")
         if self._curves.of_shares:
@@ -210,17 +253,22 @@ class Calibrator:
         self.validate(scores)
         return scores
 
-    def _check_range(self, scores: Matrix) -> None:
+    def _check_range(self, scores: Any) -> None:
         """Refuse scores outside [0, 1], but for those that no curve is read at."""
+        on_device = devices.namespace_on_device(scores) is not None
+        missing = self.missing if on_device else np.float64(self.missing)
 
-        def is_bad(cells: Dense) -> Dense:
+        def is_bad(cells: Any) -> Any:
             is_outside = (cells < 0) | (cells > 1)
-            is_read = (cells != np.float64(self.missing)) & (cells > -np.inf)
-            return np.asarray(is_outside & is_read)
+            is_read = (cells != missing) & (cells > -np.inf)
+            return is_outside & is_read
 
-        cells = scores.data if is_sparse(scores) else scores
-        if is_bad(cells).any():
+        bad = None
+        if on_device:
+            bad = devices.bad_cell_in_words(scores, is_bad(scores), self.label_names)
+        elif is_bad(scores.data if is_sparse(scores) else scores).any():
             bad = first_bad_cell(scores, is_bad, self.label_names)
+        if bad is not None:
             raise InputError(f"y_score has {bad}, expected scores in [0, 1] as those of the fit")
 
     def _of_dense(self, scores: Dense) -> Floats:

@@ -2,18 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
+from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Ints, Matrix
 from thresholds.calibration.calibrator import Calibrator
+from thresholds.calibration.on_device import read, reader_of
+from thresholds.calibration.regions import regions_of
 from thresholds.calibration.saving import from_values, to_values
-from thresholds.rule import InstanceRule, Rule, ThresholdRule
-from thresholds.rule.base import in_kind, positives_only
+from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule
+from thresholds.rule.base import as_row, in_kind, like_row, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.loading import rule_of
 from thresholds.rule.made_by import MadeBy
@@ -125,6 +129,12 @@ class CalibratedRule(Rule):
         progress: bool = False,
     ) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
+        row = as_row(y_score, self)
+        if row is not None:
+            return like_row(self.predict(row, n_jobs=n_jobs), y_score, self)
+        if devices.namespace_on_device(y_score) is not None:
+            workers(n_jobs)  # Refuses what is no number of threads.
+            return self._predict_on_device(y_score)
         scores = self._checked(y_score)
         decided = self.decide(scores, dense=dense, n_jobs=n_jobs, progress=progress)
         self.warn_if_changed(scores, decided)
@@ -156,6 +166,83 @@ class CalibratedRule(Rule):
         return positives_only(
             probabilities, probabilities.data >= self.rule.thresholds[probabilities.indices]
         )
+
+    def decide_on_device(self, scores: Any) -> Any:
+        """Return decisions about scores that are not in host memory, beside them."""
+        if isinstance(self.rule, InstanceRule):
+            probabilities = self.calibrator.transform_on_device(scores)
+            return self.rule.decide_on_device(probabilities)
+        return self._regions.decide_on_device(scores)
+
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Record decisions about scores of an ONNX graph."""
+        if isinstance(self.rule, ThresholdRule):
+            return self._regions.decide_in_onnx(scores)
+        from thresholds.rule.serving.onnx import best_sets, unless_nan
+
+        xp = scores.__array_namespace__()
+        beta, zero_division = self.rule.beta, self.rule.zero_division
+        reader, arrays = reader_of(self.calibrator.curves)
+        tables = {name: xp.asarray(arrays[name]) for name in arrays}
+
+        def decide(cells: Any) -> Any:
+            probabilities = read(xp, reader, xp.astype(cells, xp.float64), tables)
+            return best_sets(probabilities, beta, zero_division)
+
+        return unless_nan(scores, decide)
+
+    def to_regions(self) -> RegionRule:
+        """Return a rule that decides alike by the scores themselves, for a rule of thresholds: it needs no calibrator.
+
+        The scores that reach a threshold when they are calibrated are an interval, as curves rise or fall, except for
+        masked scores and those that are `missing`, which may be decided otherwise. To predict, the result needs NumPy
+        alone. Where the scores are float64, one within a few units in the last place of the end of an interval may lie
+        on its other side.
+
+        Raises
+        ------
+        InputError
+            For an `InstanceRule`, which looks at all scores of a row together.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> truth, scores = [[1, 0], [0, 1], [1, 1], [0, 0]], [[2.0, -1.0], [-3.0, 4.0], [1.0, 0.5], [-2.0, -2.0]]
+        >>> calibrator = thresholds.calibrate(truth, scores, "isotonic", by="label")
+        >>> thresholds.CalibratedRule(calibrator, thresholds.FixedRule(0.5, 2)).to_regions().switches
+        (array([-0.5]), array([-0.25]))
+        """
+        if isinstance(self.rule, InstanceRule):
+            raise _checks.InputError(
+                "rule is an InstanceRule, expected a ThresholdRule: only that decides each score by itself"
+            )
+        return self._regions
+
+    @cached_property
+    def _regions(self) -> RegionRule:
+        """The intervals of scores that reach the thresholds of a `ThresholdRule`."""
+        cuts = cast(ThresholdRule, self.rule).thresholds
+        return RegionRule(
+            regions_of(self.calibrator.curves, self.missing, cuts),
+            missing=self.missing,
+            label_names=self.label_names,
+            average=self.average,
+            beta=self.beta,
+            zero_division=self.zero_division,
+            objective=self.objective,
+            fitted_on=self.fitted_on,
+            out_of_fold=self.out_of_fold,
+            made_by=self.made_by,
+            profile=self.profile,
+        )
+
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        if isinstance(self.rule, ThresholdRule):
+            return self._regions.to_torch()
+        from thresholds.calibration.torch_modules import CalibratedModule
+
+        return CalibratedModule(self.calibrator, self.rule)
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
@@ -192,12 +279,15 @@ class CalibratedRule(Rule):
         return cls(calibrator, rule_of(values["rule"], "rule"), **settings)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
-        """Name both parts, and say what was reached on labels."""
-        parts = f"{self.rule}, after {self.calibrator.method} calibration"
-        if self.objective is None:
-            return parts
-        out_of_fold = "" if self.out_of_fold is None else f", {self.out_of_fold}"
-        return f"{parts}; on labels: objective {self.objective:.4f}{out_of_fold}"
+        """Say what was maximised, after which calibration, and what was reached on labels."""
+        calibration = "Platt" if self.calibrator.method == "platt" else "isotonic"
+        what = f"{self.rule.what()}, after {calibration} calibration"
+        reached = (
+            "not fitted"
+            if self.objective is None
+            else f"objective {self.objective:.4f} (on labels of the fit, unguarded)"
+        )
+        return f"{what}: {reached}{self.on_other_rows()}{self.source()}"
 
 
 def _in_order(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from thresholds.comparison.result import Comparison
     from thresholds.files import LabelledFile
 
-_OF_FIT = {"missing": 0.0}  # with what they usually are
+_OF_FIT = {"missing": 0.0, "all": False}  # with what they usually are
 
 
 def compare(options: argparse.Namespace) -> None:
@@ -50,11 +50,6 @@ def compare(options: argparse.Namespace) -> None:
         print("label-free rules take absent entries for 0, and so does their sum of p")
     print()
     print(replace(result, rows=""))
-    has_label_free = any("label-free" in row.rule for row in result.measures)
-    if options.rules is None and not has_label_free:
-        print(
-            "\nscores lie outside [0, 1], or --missing is not 0: rules that take them for probabilities are left out"
-        )
     if lost.unproven:
         print("\n" + "\n".join(lost.unproven))
     failing.report(lost.broken)
@@ -63,25 +58,32 @@ def compare(options: argparse.Namespace) -> None:
 def _usual_rules(
     options: argparse.Namespace, data: "LabelledFile"
 ) -> tuple["Comparison", dict[str, Any]]:
-    """Fit every rule on the calibration rows, and judge it on the test rows."""
+    """Fit the usual rules, or all, on the calibration rows, and judge them on the test rows."""
     from thresholds.comparison.compare import compare
-    from thresholds.comparison.usual_rules import fit_all
+    from thresholds.comparison.fitted_rules import fit_rules
+    from thresholds.data.problem import Problem
 
     if options.split is not None:
         raise InputError(
             f"--split is {options.split!r} without --rule: rules that are fitted are judged on other rows"
         )
     calibration, test, split = reading.halves(data)
-    rules = fit_all(
+    problem = Problem.of(
         data.y_true[calibration],
         data.y_score[calibration],
         missing=options.missing,
         label_names=data.label_names,
-        **fit_options.read(options),
+        keep_sparse=True,
     )
+    fitted = fit_rules(problem, "all" if options.all else None, **fit_options.read(options))
     settings = fit_options.read_all(options)
     result = compare(
-        rules, data.y_true[test], data.y_score[test], beta=settings["beta"], confidence=None
+        fitted.rules,
+        data.y_true[test],
+        data.y_score[test],
+        beta=settings["beta"],
+        zero_division=settings["zero_division"],
+        confidence=None,
     )
     rows = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
     about = {
@@ -90,7 +92,7 @@ def _usual_rules(
         "n_fitted": len(calibration),
         "n_judged": len(test),
     }
-    return replace(result, rows=rows), about
+    return replace(result, rows=rows, left_out=fitted.left_out), about
 
 
 def _saved_rules(
@@ -100,7 +102,7 @@ def _saved_rules(
     from thresholds.comparison.compare import about_given_rules, compare
     from thresholds.rule import load_rule
 
-    fit_options.refuse_unused(options, ("beta",), _OF_FIT, "--rule")
+    fit_options.refuse_unused(options, ("beta", "zero_division"), _OF_FIT, "--rule")
     rules = {path: load_rule(path) for path in options.rules}
 
     # `compare` matches the labels of the other rules with those of the first that has names.
@@ -112,8 +114,15 @@ def _saved_rules(
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
     groups = None if data.groups is None else data.groups[rows]
-    beta = fit_options.read_all(options)["beta"]
-    result = compare(rules, truth, scores, beta=beta, groups=groups)
+    settings = fit_options.read_all(options)
+    result = compare(
+        rules,
+        truth,
+        scores,
+        beta=settings["beta"],
+        zero_division=settings["zero_division"],
+        groups=groups,
+    )
     about = {"split": which, "n_judged": len(rows)}
     return replace(result, rows=about_given_rules(which, result.fitted_here)), about
 

@@ -10,11 +10,13 @@ from typing import Any
 
 from thresholds._checks import InputError
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS
+from thresholds.fitting.rules import find_rule
 
 # Files of sparse scores are decided sparsely; a bar is for a terminal.
 _SET_HERE = {"keep_sparse", "progress"}
 OFFERED = tuple(name for name in FIT_OPTIONS if name not in _SET_HERE)
 _NONE = "none"
+_RULE = "rule_name"  # where it is kept: other commands have --rule for a saved one
 
 
 def flag(name: str) -> str:
@@ -27,7 +29,7 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
     for name in names:
         about = FIT_OPTIONS[name].metadata
         default = DEFAULTS_FOR_NEW_ROWS[name]
-        settings: dict[str, Any] = {"dest": name, "default": argparse.SUPPRESS}
+        settings: dict[str, Any] = {"dest": _kept_as(name), "default": argparse.SUPPRESS}
         if isinstance(default, bool):
             command.add_argument(
                 flag(name),
@@ -43,6 +45,8 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
         if about["choices"]:
             choices = [as_word(choice) for choice in about["choices"]]
             command.add_argument(flag(name), choices=choices, **settings)
+        elif name == "rule":
+            command.add_argument(flag(name), metavar="NAME", **settings)
         elif name == "n_jobs":
             command.add_argument(flag(name), type=int, metavar="N", **settings)
         else:
@@ -51,29 +55,47 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
 
 def read(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of a fit that were given, and those that the command line sets itself."""
-    given = {name: getattr(options, name) for name in OFFERED if hasattr(options, name)}
+    given = {name: getattr(options, _kept_as(name)) for name in OFFERED if is_given(options, name)}
     if given.get("guard") == _NONE:
         given["guard"] = None
     if "zero_division" in given:
         given["zero_division"] = float(given["zero_division"])
-    return given | {"keep_sparse": True, "progress": sys.stderr.isatty()}
+
+    # Only some rules of the list can be kept from predicting what sparse scores leave out.
+    set_here: dict[str, Any] = {"progress": sys.stderr.isatty()}
+    if given.get("rule") is None or "keep_sparse" in find_rule(given["rule"], "--rule").options:
+        set_here["keep_sparse"] = True
+    return given | set_here
 
 
 def read_all(options: argparse.Namespace) -> dict[str, Any]:
-    """Return all options of a fit; a rule of the command line is meant for new rows."""
-    return {**DEFAULTS_FOR_NEW_ROWS, **read(options)}
+    """Return all options of a fit of thresholds; a rule of the command line is meant for new rows."""
+    values = {**DEFAULTS_FOR_NEW_ROWS, **read(options)}
+    del values["rule"]
+    return values
+
+
+def is_given(options: argparse.Namespace, name: str) -> bool:
+    """Whether an option of a fit was written."""
+    return hasattr(options, _kept_as(name))
 
 
 def refuse_unused(
     options: argparse.Namespace, used: Iterable[str], usual: Mapping[str, object], beside: str
 ) -> None:
     """Refuse options of a fit that are given and not `used`, and others that differ from what they usually are."""
-    unused = [name for name in OFFERED if hasattr(options, name) and name not in set(used)]
+    unused = [name for name in OFFERED if is_given(options, name) and name not in set(used)]
     unused += [name for name, value in usual.items() if getattr(options, name) != value]
     if unused:
         name = unused[0]
-        value = "given" if name == "per_label" else repr(getattr(options, name))
+        written = getattr(options, _kept_as(name))
+        value = "given" if isinstance(written, bool) else repr(written)
         raise InputError(f"{flag(name)} is {value} with {beside}, which has no use for it")
+
+
+def _kept_as(name: str) -> str:
+    """Return where an option is kept."""
+    return _RULE if name == "rule" else name
 
 
 def as_word(value: object) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from thresholds.rule import Rule
     from thresholds.validation.alternatives import Alternative
     from thresholds.validation.cross_fit import CrossFit
+    from thresholds.validation.selection import RuleSelection
 
 _NAMES_SHOWN = 10  # of usable labels
 _OF_RULE = ("average", "beta", "per_label", "guard", "expected", "objective")
@@ -33,12 +34,17 @@ class Fitted(NamedTuple):
     found: "CrossFit | None" = None
     diagnosis: "Diagnosis | ExpectedDiagnosis | None" = None
     calibration: "CalibrationMeasures | None" = None
+    selection: "RuleSelection | None" = None
 
 
 def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     """Say what was fitted, what to expect of it, and what to look at."""
     taken_for = ", taken for probabilities" if options.expected else ""
-    lines = [reading.title(fitted.data), f"fitted on {fitted.which}{taken_for}", str(fitted.rule)]
+    lines = [reading.title(fitted.data), f"fitted on {fitted.which}{taken_for}"]
+    if fitted.selection is not None:
+        lines.append(f"\n{fitted.selection}\n")
+    name = _name(fitted.rule)
+    lines.append(str(fitted.rule) if name is None else f"{name}: {fitted.rule}")
 
     # What it reaches on other rows, and what another rule would.
     found = fitted.found
@@ -46,7 +52,7 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
         lines.append(found.about_folds())
         if found.better is not None:
             lines.append(f"{found.better.in_words()}: {_flags(found.better, options)}")
-    elif not options.expected:
+    elif fitted.data.y_true is not None and not options.expected:
         lines.append("not cross-fitted")
 
     # What the guard did, labels that say nothing, and how good probabilities are.
@@ -98,6 +104,8 @@ def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
             "rows": fitted.which,
             "notes": list(fitted.data.notes),
             "rule": options.output,
+            "name": _name(fitted.rule),
+            "selection": None if fitted.selection is None else fitted.selection.to_dict(),
             **{name: getattr(fitted.rule, name, None) for name in _OF_RULE},
             "unsupported": _unsupported(fitted.rule),
             "cross_fit": None if found is None else _of_folds(found, options),
@@ -110,6 +118,12 @@ def as_json(fitted: Fitted, options: argparse.Namespace) -> str:
             "labels": None if diagnosis is None else objects_of(diagnosis.table),
         }
     )
+
+
+def _name(rule: "Rule") -> str | None:
+    """Return the name that a rule was asked for by."""
+    name = None if rule.made_by is None else rule.made_by.options.get("rule")
+    return None if name is None else str(name)
 
 
 def _verdicts(fitted: Fitted) -> "Verdicts | None":

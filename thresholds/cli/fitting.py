@@ -13,12 +13,17 @@ from thresholds.data.folds import N_SPLITS
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis
-    from thresholds.files import LabelledFile
-    from thresholds.rule import Rule, ThresholdRule
+    from thresholds.files import LabelledFile, ScoreFile
+    from thresholds.rule import Rule
     from thresholds.validation.cross_fit import CrossFit
 
 # Options of a fit on labels alone, with what they usually are.
-_OF_LABELS = {"missing": 0.0, "cv": None, "groups": None, "alternatives": False}
+_OF_LABELS: dict[str, object] = {
+    "missing": 0.0,
+    "cv": None,
+    "groups": None,
+    "alternatives": False,
+}
 
 # Cells, rows times labels, up to which other rules are tried without being asked for: with more of them it takes long,
 # and a threshold for each label is seldom worse than a shared one.
@@ -27,7 +32,14 @@ _FEW = 1_000_000
 
 def fit(options: argparse.Namespace) -> None:
     """Fit a rule on rows of a file and save it."""
-    fitted = _on_expectation(options) if options.expected else _on_labels(options)
+    if options.exact and not options.expected:
+        raise InputError("--exact is given without --expected, expected both")
+    if options.best is not None:
+        fitted = _best(options)
+    elif options.expected:
+        fitted = _on_expectation(options)
+    else:
+        fitted = _by_options(options)
 
     # All text is made before the rule is saved, and only then printed.
     write = fit_report.as_json if options.json else fit_report.as_text
@@ -37,17 +49,69 @@ def fit(options: argparse.Namespace) -> None:
     print(text)
 
 
-def _on_labels(options: argparse.Namespace) -> Fitted:
+def _by_options(options: argparse.Namespace) -> Fitted:
+    """Fit thresholds, or a rule by its name, which may need no labels."""
+    from thresholds.fitting.rules import find_rule
+
+    given = fit_options.read(options)
+    name = given.get("rule")
+    if name is not None and not find_rule(name, "--rule").needs_labels:
+        data = reading.scores(options)
+        if data.y_true is None:
+            return _without_labels(options, data, given)
+    return _on_labels(options, given)
+
+
+def _on_labels(options: argparse.Namespace, given: dict[str, Any]) -> Fitted:
     """Fit a rule on labels, and find out what to expect of it on other rows."""
-    if options.exact:
-        raise InputError("--exact is given without --expected, expected both")
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
-    rule, found = _fitted(options, data, rows, truth, scores)
+    rule, found = _fitted(options, given, data, rows, truth, scores)
     diagnosis = _diagnosed(truth, scores, rule) if found is None else found.diagnosis
     return Fitted(data, which, rule, found, diagnosis)
+
+
+def _without_labels(
+    options: argparse.Namespace, data: "ScoreFile", given: dict[str, Any]
+) -> Fitted:
+    """Fit a rule that looks at no labels, where there are none."""
+    from thresholds.fitting.by_name import fit as fit_by_name
+
+    rows, which = reading.fitting_rows(data, options.split)
+    scores = reading.taken(data.y_score, rows)
+    about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
+    rule = fit_by_name(None, scores, **about_data, **given)
+    return Fitted(data, which, rule, diagnosis=_diagnosed(None, scores, rule))
+
+
+def _best(options: argparse.Namespace) -> Fitted:
+    """Choose the rule that does best out of fold, and fit it."""
+    from thresholds.validation.selection import select_rule
+
+    about = f"--best {options.best}"
+    unused = {"alternatives": False, "expected": False, "exact": False}
+    fit_options.refuse_unused(options, ("beta", "zero_division", "n_jobs"), unused, about)
+    data = reading.labelled(options)
+    rows, which = reading.fitting_rows(data, options.split)
+    truth = reading.taken(data.y_true, rows)
+    scores = reading.taken(data.y_score, rows)
+    groups = None if data.groups is None else data.groups[rows]
+    n_folds = _n_folds(options.cv, _n_units(rows, groups))
+    if n_folds < 2:
+        raise InputError(f"{about} is given with {n_folds} folds, expected 2 or more to choose by")
+    given = fit_options.read(options)
+    about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
+    chosen = select_rule(
+        truth, scores, options.best, cv=n_folds, groups=groups, **about_data, **given
+    )
+
+    # What else a fit says, of the rule that was chosen, over the same folds.
+    options.rule_name = chosen.name
+    rule, found = _fitted(options, fit_options.read(options), data, rows, truth, scores)
+    diagnosis = None if found is None else found.diagnosis
+    return Fitted(data, which, rule, found, diagnosis, selection=chosen)
 
 
 def _diagnosed(
@@ -57,21 +121,29 @@ def _diagnosed(
     from thresholds.diagnosis import diagnose, diagnose_expected
     from thresholds.rule import ThresholdRule
 
-    if not isinstance(rule, ThresholdRule):
-        return None
-    if truth is None:
+    if truth is not None:
+        return diagnose(truth, scores, rule, progress=sys.stderr.isatty())
+    if isinstance(rule, ThresholdRule) and rule.expected is not None:
         return diagnose_expected(scores, rule)
-    return diagnose(truth, scores, rule, progress=sys.stderr.isatty())
+    return None
 
 
 def _fitted(
-    options: argparse.Namespace, data: "LabelledFile", rows: "Ints", truth: Matrix, scores: Matrix
-) -> tuple["ThresholdRule", "CrossFit | None"]:
+    options: argparse.Namespace,
+    given: dict[str, Any],
+    data: "LabelledFile",
+    rows: "Ints",
+    truth: Matrix,
+    scores: Matrix,
+) -> tuple["Rule", "CrossFit | None"]:
     """Fit a rule on all rows, and cross-fit it unless told not to."""
     groups = None if data.groups is None else data.groups[rows]
-    n_units = len(rows) if groups is None else len(set(groups.tolist()))
-    n_folds = _n_folds(options.cv, n_units)
+    n_folds = _n_folds(options.cv, _n_units(rows, groups))
     about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
+    if n_folds == 0 and "rule" in given:
+        from thresholds.fitting.by_name import fit as fit_by_name
+
+        return fit_by_name(truth, scores, **about_data, **given), None
     if n_folds == 0:
         from thresholds.fitting.empirical import fit_empirical
 
@@ -85,9 +157,14 @@ def _fitted(
         groups=groups,
         alternatives=options.alternatives or scores.shape[0] * scores.shape[1] <= _FEW,
         **about_data,
-        **fit_options.read(options),
+        **given,
     )
     return found.rule, found
+
+
+def _n_units(rows: "Ints", groups: Any) -> int:
+    """Return the number of rows, or of groups."""
+    return len(rows) if groups is None else len(set(groups.tolist()))
 
 
 def _n_folds(wanted: int | None, n_units: int) -> int:

@@ -2,14 +2,19 @@
 
 import argparse
 
+from thresholds._checks import AVERAGES
 from thresholds._version import __version__
 from thresholds.cli import failing, fit_options
 from thresholds.cli.applying import diff, monitor, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
+from thresholds.cli.exporting import export
 from thresholds.cli.fitting import fit
+from thresholds.cli.listing import rules
 from thresholds.cli.updating import update
+from thresholds.cli.warming import warmup
 from thresholds.data.folds import N_SPLITS
+from thresholds.devices.cells import FLOATS
 from thresholds.guards.names import GUARD_NAMES
 
 _EPILOG = """\
@@ -17,6 +22,8 @@ examples:
   thresholds compare scores.npz
   thresholds compare scores.npz --rule rule.json --rule new_rule.json --fail-on macro=-0.005
   thresholds fit scores.npz --average micro -o rule.json
+  thresholds fit scores.npz --rule "instance, platt" -o rule.json
+  thresholds fit scores.npz --best samples --zero-division 1 -o rule.json
   thresholds fit probabilities.npz --expected --average samples -o rule.json
   thresholds fit scores.npy --truth truth.npy --label-names labels.txt -o rule.json
   thresholds fit shards/ --score-column scores --truth-column tags --label-names labels.txt -o rule.json
@@ -26,7 +33,9 @@ examples:
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
+  thresholds export rule.json -o rule.onnx --dtype float16
   thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
+  thresholds warmup --for predict
 
 files of scores:
   .npz            y_score and y_true (n_samples, n_labels), dense or as CSR (y_score_data, y_score_indices,
@@ -37,7 +46,7 @@ files of scores:
                   truth as lists of label names, of positions, or of 0 and 1
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
 predict, monitor, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
-'f1-thresholds[arrow]'.
+'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'.
 """
 
 
@@ -61,6 +70,12 @@ def parser() -> argparse.ArgumentParser:
 def _fit(command: argparse.ArgumentParser) -> None:
     """Describe `fit`."""
     fit_options.add(command)
+    command.add_argument(
+        "--best",
+        choices=AVERAGES,
+        help="choose the rule that does best for this average on rows that it was not fitted on, of all that"
+        " `thresholds rules` lists; a usual rule, unless another is shown to be better",
+    )
     command.add_argument(
         "--expected",
         action="store_true",
@@ -199,6 +214,19 @@ def _diff(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _export(command: argparse.ArgumentParser) -> None:
+    """Describe `export`."""
+    command.add_argument("rule", metavar="RULE.json", help="a rule that fit saved")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="RULE.onnx", help="where to write the model"
+    )
+    command.add_argument(
+        "--dtype",
+        choices=FLOATS,
+        help="of the scores that the model will be given (default: that of the fit, else float32)",
+    )
+
+
 def _compare(command: argparse.ArgumentParser) -> None:
     """Describe `compare`."""
     command.add_argument(
@@ -207,10 +235,15 @@ def _compare(command: argparse.ArgumentParser) -> None:
         action="append",
         metavar="RULE.json",
         help="a saved rule to judge, several times for several; the first is the one that others are held against"
-        " (default: every rule, fitted on the calibration rows)",
+        " (default: the usual rules, fitted on the calibration rows)",
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
-    fit_options.add(command, ("beta", "placement", "n_jobs"))
+    command.add_argument(
+        "--all",
+        action="store_true",
+        help="every rule that can be had of these scores, not the usual ones alone; fit --rule fits each",
+    )
+    fit_options.add(command, ("beta", "zero_division", "placement", "n_jobs"))
     command.add_argument(
         "--fail-on",
         type=failing.conditions_on(failing.COMPARE),
@@ -229,7 +262,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         "--rule", metavar="RULE.json", help="a rule that fit saved (default: one is fitted)"
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
-    fit_options.add(command)
+    fit_options.add(command, [name for name in fit_options.OFFERED if name != "rule"])
     command.add_argument(
         "--alpha",
         type=float,
@@ -289,6 +322,24 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)
+
+
+def _warmup(command: argparse.ArgumentParser) -> None:
+    """Describe `warmup`."""
+    command.add_argument(
+        "--for",
+        dest="purposes",
+        action="append",
+        choices=("predict", "fit", "judge"),
+        help="compile only what this needs, several times for several: predict (rules that decide row by row, and"
+        " calibrated ones; thresholds need nothing), fit (fit, calibrate, update), judge (metrics, compare --rule,"
+        " diagnose); default: all",
+    )
+
+
+def _rules(command: argparse.ArgumentParser) -> None:
+    """Describe `rules`."""
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
 
 
 def _demo(_: argparse.ArgumentParser) -> None:
@@ -366,15 +417,22 @@ _COMMANDS = {
     ),
     "predict": (_predict, predict, "apply a saved rule to scores"),
     "monitor": (_monitor, monitor, "what has changed in the scores since a rule was fitted"),
+    "rules": (_rules, rules, "list the rules that fit --rule and compare know"),
     "compare": (
         _compare,
         compare,
-        "judge saved rules, or every rule, fitted on the calibration rows, on the test rows",
+        "judge saved rules, or the usual ones, fitted on the calibration rows, on the test rows",
     ),
     "diagnose": (
         _diagnose,
         diagnose,
         "say which labels may be relied on, and which a rule predicts far too often",
     ),
+    "export": (_export, export, "write a saved rule as an ONNX model"),
     "diff": (_diff, diff, "what changed between two saved rules"),
+    "warmup": (
+        _warmup,
+        warmup,
+        "compile all loops and keep them on disk, so that no later call waits for it",
+    ),
 }

@@ -182,9 +182,7 @@ def aligned(data: FileOrLabelled, rule: "Rule", path: str) -> FileOrLabelled:
 
 def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.Namespace) -> "Rule":
     """Return a rule with a note of the file and the rows that it was fitted on, and of the day."""
-    from thresholds.rule import ThresholdRule
-
-    if not isinstance(rule, ThresholdRule) or rule.made_by is None:
+    if rule.made_by is None:
         return rule
     made_by = replace(
         rule.made_by,
@@ -195,7 +193,7 @@ def with_source(rule: "Rule", data: "ScoreFile", which: str, options: argparse.N
         logits=options.logits,
         date=time.strftime("%Y-%m-%d", time.gmtime()),
     )
-    return replace(rule, made_by=made_by)
+    return replace(rule, made_by=made_by)  # type: ignore[type-var]
 
 
 def taken(matrix: Matrix, rows: "Ints") -> Matrix:

@@ -1,6 +1,6 @@
 """Rules side by side, judged on rows that were not used for fitting them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -12,8 +12,8 @@ from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
+from thresholds.comparison.fitted_rules import chosen_rules, fit_rules
 from thresholds.comparison.result import DIFFERENCES, OFTEN, Comparison, Difference, Measures
-from thresholds.comparison.usual_rules import fit_all
 from thresholds.data.folds import SEED, STRATIFIED, group_numbers, multilabel_folds
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
@@ -28,11 +28,12 @@ from thresholds.rule import InstanceRule, Rule, ThresholdRule
 
 
 def compare(
-    rules: Mapping[str, Rule] | None,
+    rules: Mapping[str, Rule] | Sequence[str] | None,
     y_true: object,
     y_score: object,
     *,
     beta: float = 1.0,
+    zero_division: float = 0.0,
     sample_weight: object = None,
     groups: object = None,
     random_state: int | None = SEED,
@@ -41,20 +42,23 @@ def compare(
     baseline: str | None = None,
     confidence: float | None = 0.95,
 ) -> Comparison:
-    """Judge rules side by side on the same rows: rules that are given, or the usual ones, fitted on half of the rows.
+    """Judge rules side by side on the same rows: rules that are given, or rules that are fitted on half of the rows.
 
     Parameters
     ----------
     rules :
         A mapping of names to rules: each predicts on `y_score`. Give rows that none was fitted on; a rule of thresholds
         that was fitted on these very rows is named.
-        None: the usual rules are fitted on one half of the rows and judged on the other.
+        None: the usual rules are fitted on one half of the rows and judged on the other. "all": all of
+        `thresholds.RULES`. A list: those of these names. `fit` has each of them.
 
         1. Rules from probabilities alone take `y_score` for probabilities. How good these are on the judged rows stands
            beside them: their sum over the number of positives, and the calibration slope (`measure_calibration`).
         2. Labels go by name where rules have names; the columns of an array are those of the first rule that has any.
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
     beta : weight of recall in the F-measures
+    zero_division : 0.0 or 1.0, the F of a label (or row) with neither positives nor predictions
+        Rules that are fitted here are fitted for it.
     sample_weight : (n_samples,) non-negative, or None
     groups : (n_samples,) names or numbers, or None
         Rows of a group stay in one half. Of rules that are given, intervals are those for other groups.
@@ -89,8 +93,10 @@ def compare(
     [0.8, 1.0]
     """
     beta = _checks.beta(beta)
+    zero_division = _checks.zero_division(zero_division)
     confidence = None if confidence is None else _checks.inside(confidence, "confidence")
-    if rules is None:
+    if not isinstance(rules, Mapping):
+        chosen_rules(rules)  # refuses what names no rules
         if baseline is not None:
             raise InputError(
                 f"baseline is {_checks.shown(baseline)} without rules, expected None: it is for rules that are given"
@@ -104,7 +110,9 @@ def compare(
         problem = Problem.of(
             y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
         )
-        return _fit_and_compare(problem, sample_weight, beta, groups, random_state)
+        return _fit_and_compare(
+            rules, problem, sample_weight, beta, zero_division, groups, random_state
+        )
     only_for_fits = (  # with their defaults
         ("label_names", label_names, None),
         ("random_state", random_state, SEED),
@@ -134,15 +142,13 @@ def compare(
             _checks.label_count(problem.scores.shape, rule.n_labels, f"rule {name!r}")
     # (n_samples,) or None
     numbers = None if groups is None else group_numbers(groups, problem.n_samples)
-    return _judged(rules, problem, beta, numbers, baseline, confidence)
+    return _judged(rules, problem, beta, zero_division, numbers, baseline, confidence)
 
 
-def _refuse_no_rules(rules: object) -> None:
-    """Refuse what is no mapping of names to rules."""
-    if not isinstance(rules, Mapping) or not rules:
-        raise InputError(
-            f"rules is {_checks.shown(rules)}, expected a mapping of names to rules, or None"
-        )
+def _refuse_no_rules(rules: Mapping[str, Rule]) -> None:
+    """Refuse a mapping that is not of names to rules."""
+    if not rules:
+        raise InputError("rules is {}, expected a mapping of names to rules, or None")
     for name, rule in rules.items():
         if not isinstance(name, str) or not isinstance(rule, Rule):
             raise InputError(
@@ -154,6 +160,7 @@ def _judged(
     rules: Mapping[str, Rule],
     problem: Problem,
     beta: float,
+    zero_division: float,
     groups: Ints | None,
     baseline: str,
     confidence: float | None,
@@ -183,11 +190,13 @@ def _judged(
         rule.warn_if_changed(problem.scores, order=order)
         judged = judge(rule, problem)
         counts[name] = judged.by_label
-        measures.append(_measure(name, rule, judged, problem, beta, measured_scores, evidence))
+        measures.append(
+            _measure(name, rule, judged, problem, beta, zero_division, measured_scores, evidence)
+        )
     differences: tuple[Difference, ...] = ()
     if confidence is not None and len(rules) > 1:
         left_out = {
-            name: leave_out(rule, problem, counts[name], beta, groups)
+            name: leave_out(rule, problem, counts[name], beta, groups, zero_division)
             for name, rule in rules.items()
         }
         differences = _differences(left_out, baseline, confidence)
@@ -198,6 +207,7 @@ def _judged(
     return Comparison(
         measures=tuple(measures),
         beta=beta,
+        zero_division=zero_division,
         n_samples=problem.n_samples,
         n_labels=problem.n_labels,
         n_supported=int(np.count_nonzero(gold.positives)),
@@ -231,9 +241,15 @@ def _differences(
 
 
 def _fit_and_compare(
-    problem: Problem, sample_weight: object, beta: float, groups: object, random_state: int | None
+    asked: object,
+    problem: Problem,
+    sample_weight: object,
+    beta: float,
+    zero_division: float,
+    groups: object,
+    random_state: int | None,
 ) -> Comparison:
-    """Fit the usual rules on half of the rows, and judge them on the other half."""
+    """Fit rules on half of the rows, and judge them on the other half."""
     if groups is None:
         n_units, kind = problem.n_samples, "row"
     else:
@@ -259,23 +275,36 @@ def _fit_and_compare(
     # The first half.
     truth, scores, row_weights = half(0)
     n_fitted = truth.shape[0]
-    rules = fit_all(
+    half_to_fit = Problem.of(
         truth,
         scores,
-        beta=beta,
         sample_weight=row_weights,
         missing=problem.missing,
         label_names=problem.label_names,
     )
+    fitted = fit_rules(half_to_fit, asked, beta=beta, zero_division=zero_division)
+    if not fitted.rules:
+        name, reason = next(iter(fitted.left_out.items()))
+        raise InputError(f"rules has {name!r} alone, which cannot be fitted here: {reason}")
 
     # The second half.
     truth, scores, row_weights = half(1)
-    judged = compare(rules, truth, scores, beta=beta, sample_weight=row_weights, confidence=None)
+    judged = compare(
+        fitted.rules,
+        truth,
+        scores,
+        beta=beta,
+        zero_division=zero_division,
+        sample_weight=row_weights,
+        confidence=None,
+    )
     by_groups = "" if groups is None else " of groups"
     seed = "" if random_state is None else f", seed {random_state}"
     halves = f"halves {STRATIFIED}{by_groups}{seed}"
     return replace(
-        judged, rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {halves}"
+        judged,
+        rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {halves}",
+        left_out=fitted.left_out,
     )
 
 
@@ -305,6 +334,7 @@ def _measure(
     judged: Judged,
     problem: Problem,
     beta: float,
+    zero_division: float,
     measured_scores: Callable[[], CalibrationMeasures],
     evidence: Callable[[float], Evidence],
 ) -> Measures:
@@ -315,7 +345,7 @@ def _measure(
     is_often = by_label.predicted > OFTEN * by_label.total  # (n_labels,)
 
     def reached(average: str) -> float:
-        return f_measure(judged, problem.sample_weight, average, beta, 0.0)
+        return f_measure(judged, problem.sample_weight, average, beta, zero_division)
 
     # Labels that it predicts too often: rows count alike.
     unweighted = by_label
@@ -327,7 +357,7 @@ def _measure(
     return Measures(
         rule=name,
         micro=reached("micro"),
-        macro_supported=average_of(f_score(beta), supported, "macro", 0.0),
+        macro_supported=average_of(f_score(beta), supported, "macro", zero_division),
         macro=reached("macro"),
         weighted=reached("weighted"),
         samples=reached("samples"),

@@ -1,7 +1,7 @@
 """What a comparison found: rules by measures, and how much one reaches more than another."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ _NAMES_SHOWN = 3  # of labels that rank backwards, in the text
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What one rule reaches; F-measures with 0/0 counted as 0."""
+    """What one rule reaches; 0/0 counts as the comparison says."""
 
     rule: str
     micro: float
@@ -89,6 +89,7 @@ class Comparison(Result):
     ----------
     measures : tuple of Measures, one for each rule
     beta : weight of recall in the F-measures
+    zero_division : what 0/0 counts as, the F of a label (or row) with neither positives nor predictions
     n_samples, n_labels : of the rows that rules are judged on
     n_supported : number of labels with positives
     gold_per_row : positives per row
@@ -101,6 +102,7 @@ class Comparison(Result):
         Empty for a single rule, and for the usual ones.
     confidence : that of their intervals; None without
     paired_by : "row", or "group" where rows of a group are left out together
+    left_out : dict of name to reason, rules that were to be fitted, and cannot be had of these scores
     """
 
     measures: tuple[Measures, ...]
@@ -117,6 +119,8 @@ class Comparison(Result):
     differences: tuple[Difference, ...] = ()
     confidence: float | None = None
     paired_by: str = "row"
+    zero_division: float = 0.0
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def labels_backwards(self) -> int:
@@ -139,8 +143,20 @@ class Comparison(Result):
         yield self._measures_of_rules(k)
         if self.differences:
             yield self._differences_of_rules(k)
+        if self.zero_division:
+            yield "a label, or row, with neither positives nor predictions counts as F 1"
+        if self.left_out:
+            yield self.about_left_out()
         if self.rows:
             yield self.rows
+
+    def about_left_out(self) -> str:
+        """Say which rules cannot be had of these scores, and why: one line for each reason."""
+        lines = []
+        for reason in dict.fromkeys(self.left_out.values()):
+            names = [name for name, why in self.left_out.items() if why == reason]
+            lines.append(f"left out, as {reason}: {'; '.join(names)}")
+        return "\n".join(lines)
 
     def _measures_of_rules(self, k: int) -> Table:
         """Lay out the measures of k rules; those of calibration if they are known of any rule."""

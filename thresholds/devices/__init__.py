@@ -4,11 +4,18 @@ Arrays in host memory go through the compiled kernels instead; what is here give
 decisions. Only figures per label, and a few sampled cells, ever leave the device.
 """
 
-from thresholds.devices.cells import checked_probabilities, checked_scores, rows, sample
+from thresholds.devices.cells import (
+    bad_cell_in_words,
+    checked_probabilities,
+    checked_scores,
+    rows,
+    sample,
+)
 from thresholds.devices.deciding import decide, highest, inside, rescale
 from thresholds.devices.namespaces import dtype_name, is_tensor, known_to_numpy, namespace_on_device
 
 __all__ = [
+    "bad_cell_in_words",
     "checked_probabilities",
     "checked_scores",
     "decide",

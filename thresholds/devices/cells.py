@@ -66,6 +66,14 @@ def checked_probabilities(
     return cells
 
 
+def bad_cell_in_words(cells: Array, is_bad: Array, label_names: Sequence[str] | None) -> str | None:
+    """Return the first bad cell of a matrix on a device, in words; None if there is none."""
+    xp, is_bad = own(is_bad)
+    if not bool(to_host(xp, xp.any(is_bad))):
+        return None
+    return _first_bad_cell(xp, cells, is_bad, label_names)
+
+
 def sample(scores: Array, at: Ints) -> Floats:
     """Copy a few cells to host memory, by their positions in the matrix read row by row."""
     xp, cells = own(scores)

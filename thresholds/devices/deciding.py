@@ -1,6 +1,6 @@
 """Decisions by scores, and scores moved so that every threshold lies at one half."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,16 +30,24 @@ def inside(scores: Array, switches: Sequence[Floats]) -> Array:
     """
     xp, cells = own(scores)
 
-    # One row for the first switches of all labels, one for the second, ...; +inf where there is none.
+    return odd(xp, (_reached(xp, cells, row) for row in switch_table(switches)))
+
+
+def switch_table(switches: Sequence[Floats]) -> Floats:
+    """Return the first switch of each label, the second, ...: (n_switches, n_labels), +inf if none."""
     n_switches = max(1, *(label_switches.size for label_switches in switches))
     table = np.full((n_switches, len(switches)), np.inf)
     for label, label_switches in enumerate(switches):
         table[: label_switches.size, label] = label_switches
+    return table
 
-    # Each switch that is reached turns the decision over.
-    is_inside = _reached(xp, cells, table[0])
-    for row in table[1:]:
-        is_inside = is_inside != _reached(xp, cells, row)
+
+def odd(xp: Namespace, reached: Iterable[Array]) -> Array:
+    """Return uint8: 1 where an odd number of these truth values hold, as each turns the decision over."""
+    first, *others = reached
+    is_inside = first
+    for is_reached in others:
+        is_inside = is_inside != is_reached
     return xp.astype(is_inside, xp.uint8)
 
 
@@ -49,15 +57,17 @@ def highest(scores: Array, k: int, *, block: int = BLOCK) -> Array:
     Of equal ones the first labels are taken.
     """
     xp, cells = own(scores)
+    marks = [highest_of_rows(xp, cells[rows, :], k) for rows in row_blocks(cells.shape, block)]
+    return xp.concat(marks, axis=0)
+
+
+def highest_of_rows(xp: Namespace, cells: Array, k: int) -> Array:
+    """Mark the k highest of each row, of all rows at once."""
     n_labels = cells.shape[1]
     size = min(k, n_labels)
     place = n_labels - max(size, 1)  # of the lowest to be marked, in rising order
-    marks = []
-    for rows in row_blocks(cells.shape, block):
-        row_scores = cells[rows, :]
-        lowest = xp.sort(row_scores, axis=1)[:, place : place + 1]  # (n_rows, 1)
-        marks.append(mark_highest(xp, row_scores, lowest, size))
-    return xp.concat(marks, axis=0)
+    lowest = xp.sort(cells, axis=1)[:, place : place + 1]  # (n_rows, 1)
+    return mark_highest(xp, cells, lowest, size)
 
 
 def mark_highest(xp: Namespace, cells: Array, lowest: Array, size: Any) -> Array:
@@ -126,7 +136,9 @@ def _reached(xp: Namespace, cells: Array, thresholds: Floats) -> Array:
     name = dtype_name(cells)
     if name in FLOATS:
         _, dtype = _floating(xp, cells)
-        return cells >= beside(cells, xp, rounded_up(thresholds, dtype))
+        cuts = rounded_up(thresholds, dtype)
+        # Where scores are not checked, +inf may be among them: it reaches no NaN.
+        return cells >= beside(cells, xp, np.where(np.isposinf(cuts), dtype.type(np.nan), cuts))
 
     # Integers: the next whole number, as far as the dtype goes.
     if name == "bool":

@@ -5,6 +5,7 @@ Sums are float64 where the device has it.
 """
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -158,51 +159,88 @@ def _best_sizes(
 ) -> tuple[Array, Array]:
     """Return how many of the falling probabilities of each row to predict, and the expectation.
 
-    Both are (n_samples, 1). E F of the k highest is at most (1 + B) m / (B m + k), m their sum and
-    B = b^2 (Jensen); that falls with k, and ends the search. One scale of the integrals serves
-    until k + B S has trebled.
+    Both are (n_samples, 1).
     """
-    beta_squared = beta * beta
-    if falling.dtype == xp.float32:
-        beta_squared = min(beta_squared, _LARGEST_BETA_SQUARED)
-    nearly = 1.0 + max(_EQUAL, _EQUAL_UNITS * float(xp.finfo(falling.dtype).eps))
-
-    # The bound of each k, (n_samples, n_labels).
-    k = _numbers(xp, falling, falling.shape[1])
-    top = xp.cumulative_sum(falling, axis=1)
-    bound = (1.0 + beta_squared) * top / (beta_squared * top + k)
-
-    # The empty set, until another is better.
-    best = zero_division * xp.exp(xp.sum(xp.log1p(-falling), axis=1, keepdims=True))
-    size = xp.zeros_like(best)
-
-    reach = beta_squared * _centre(xp, falling)
-    done = xp.zeros_like(best)  # sets up to this size are compared
+    search = SizeSearch(xp, falling, _numbers(xp, falling, falling.shape[1]), beta, zero_division)
+    best, size, done = search.begin()
     while True:
-        # The sizes that one scale serves, as far as the bound does not rule them out.
-        last = xp.ceil(3.0 * (done + 1.0 + reach) - reach)
-        wanted = (k > done) & (k <= last) & (falling > 0) & (bound >= best)
-        width = int(xp.max(xp.where(wanted, k, 0.0)))
+        wanted = search.wanted(best, done)
+        width = int(xp.max(xp.where(wanted, search.k, 0.0)))
         if width == 0:
             return size, best
-        scale = 3.0**0.5 * (done + 1.0 + reach)
-        f = _expectations(xp, falling, width, scale, beta_squared, beta > 1)
+        best, size, done = search.go_on(wanted, width, best, size, done)
+
+
+class SizeSearch:
+    """The steps of a search for the number of falling probabilities to predict in each row.
+
+    E F of the k highest is at most (1 + B) m / (B m + k), m their sum and B = b^2 (Jensen); that
+    falls with k, and ends the search. One scale of the integrals serves until k + B S has trebled.
+
+    A step takes and gives, for each row, (n_samples, 1): the best expectation so far, the size of
+    its set, and the size up to which sets are compared.
+    """
+
+    def __init__(
+        self, xp: Namespace, falling: Array, k: Array, beta: float, zero_division: float
+    ) -> None:
+        self.xp = xp
+        self.falling = falling  # (n_samples, n_labels)
+        self.k = k  # (1, n_labels): 1, 2, ..., n_labels
+        self.many = beta > 1
+        self.zero_division = zero_division
+        self.beta_squared = beta * beta
+        if falling.dtype == xp.float32:
+            self.beta_squared = min(self.beta_squared, _LARGEST_BETA_SQUARED)
+        self.nearly = 1.0 + max(_EQUAL, _EQUAL_UNITS * float(xp.finfo(falling.dtype).eps))
+
+        # The bound of each k, (n_samples, n_labels).
+        top = xp.cumulative_sum(falling, axis=1)
+        self.bound = (1.0 + self.beta_squared) * top / (self.beta_squared * top + k)
+        self.reach = self.beta_squared * _centre(xp, falling)
+
+    def begin(self) -> tuple[Array, Array, Array]:
+        """Return what a search begins with: the empty set, until another is better."""
+        xp = self.xp
+        chance_of_none = xp.exp(xp.sum(xp.log1p(-self.falling), axis=1, keepdims=True))
+        best = self.zero_division * chance_of_none
+        return best, xp.zeros_like(best), xp.zeros_like(best)
+
+    def wanted(self, best: Array, done: Array) -> Array:
+        """Mark the sizes that one scale serves, as far as the bound does not rule them out."""
+        last = self._last(done)
+        is_next = (self.k > done) & (self.k <= last)
+        return is_next & (self.falling > 0) & (self.bound >= best)
+
+    def go_on(
+        self, wanted: Array, width: Any, best: Array, size: Array, done: Array
+    ) -> tuple[Array, Array, Array]:
+        """Compare the sets that are wanted, all of them of sizes up to `width`."""
+        xp = self.xp
+        k = self.k[:, :width]  # (1, width)
+        scale = 3.0**0.5 * (done + 1.0 + self.reach)
+        f = _expectations(xp, self.falling, k, width, scale, self.beta_squared, self.many)
         f = xp.where(wanted[:, :width], f, 0.0)
 
         # The smallest of those that are nearly the best, if it beats what was best before.
         highest = xp.max(f, axis=1, keepdims=True)
-        nearly_best = xp.where(f * nearly >= highest, k[:width], np.inf)
+        nearly_best = xp.where(f * self.nearly >= highest, k, np.inf)
         smallest = xp.min(nearly_best, axis=1, keepdims=True)
-        is_better = highest > best * nearly
+        is_better = highest > best * self.nearly
         best = xp.where(is_better, highest, best)
         size = xp.where(is_better, smallest, size)
-        done = last
+        return best, size, self._last(done)
+
+    def _last(self, done: Array) -> Array:
+        """Return the last size that the scale from `done` on serves."""
+        return self.xp.ceil(3.0 * (done + 1.0 + self.reach) - self.reach)
 
 
 def _expectations(
     xp: Namespace,
     falling: Array,
-    width: int,
+    k: Array,
+    width: Any,
     scale: Array,
     beta_squared: float,
     many: bool,
@@ -213,9 +251,8 @@ def _expectations(
     G(v) = product over all labels of (1 - p + p v)
     H(v) = sum over the k highest of p v / (1 - p + p v)
 
-    The nodes of a row have one scale, (n_samples, 1).
+    k is 1, 2, ..., `width`, (1, width). The nodes of a row have one scale, (n_samples, 1).
     """
-    k = _numbers(xp, falling, width)
     tiny = float(xp.finfo(falling.dtype).smallest_normal)
     total = xp.zeros_like(falling[:, :width])
     for z, log_weight in _nodes(many):
@@ -242,8 +279,9 @@ def _centre(xp: Namespace, p: Array) -> Array:
 
 
 def _numbers(xp: Namespace, like: Array, n: int) -> Array:
-    """Return 1, 2, ..., n in the dtype of an array, beside it."""
-    return xp.astype(beside(like, xp, np.arange(1, n + 1, dtype=np.int32)), like.dtype)
+    """Return 1, 2, ..., n in the dtype of an array, beside it: (1, n)."""
+    numbers = np.arange(1, n + 1, dtype=np.int32)[np.newaxis]
+    return xp.astype(beside(like, xp, numbers), like.dtype)
 
 
 @lru_cache(maxsize=2)

@@ -81,7 +81,8 @@ class Probabilities:
     def every(self, stride: int) -> "Probabilities":
         """Return every so many rows."""
         matrix = _copied(self.matrix[::stride])
-        return Probabilities(matrix, self.weights[::stride], self.unit, _chunk(*matrix.shape))
+        weights = self.weights[::stride].copy()
+        return Probabilities(matrix, weights, self.unit, _chunk(*matrix.shape))
 
     def of_labels(self, labels: Places) -> "Probabilities":
         """Return some labels; their sums stay the same to the last bit."""
@@ -199,7 +200,7 @@ def _climb(
         # What the cuts predict.
         before = value
         least_before = least
-        sums, least = _sums_above(p, np.broadcast_to(low, p.n_labels), n_jobs, progress)
+        sums, least = _sums_above(p, np.tile(low, p.n_labels // low.size), n_jobs, progress)
         tp, predicted, positives = sums
         n_cells = p.weights.sum()
         if pooled:

@@ -81,7 +81,7 @@ def fit(
     >>> y_true = [[1, 0], [1, 0], [0, 1], [0, 0]]
     >>> y_score = [[0.9, 0.2], [0.6, 0.1], [0.7, 0.4], [0.1, 0.3]]
     >>> print(thresholds.fit(y_true, y_score, "top-k"))
-    the 1 highest scores of each row: samples F1 0.5000
+    the highest score of each row: samples F1 0.5000
     >>> thresholds.fit(y_true, y_score, "macro", placement="score").thresholds
     array([0.6, 0.4])
     """

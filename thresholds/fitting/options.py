@@ -77,7 +77,6 @@ class FitOptions:
         metadata=_about(
             _or_none(lambda value, name: find_rule(value, name).name),
             "a rule by its name, as 'instance, platt', in place of an average and a guard; thresholds rules lists them",
-            is_text=True,
         ),
     )
     per_label: bool = field(

@@ -24,6 +24,8 @@ _ANY_MAP_OF_LABELS = "any rising map of a label's scores, and another for each l
 _ONE_MAP = "one rising map of all scores"
 _NO_MAP = "nothing: scores are taken for probabilities"
 
+_CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
+
 # Costs, for n rows and m labels.
 _SORTED = "n m log n; dense scores n m"
 _TWICE = "twice that of the rule without a guard"
@@ -115,7 +117,11 @@ def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
     """Describe a rule for probabilities that scores are turned into first."""
     by_row = average == "samples"
     first = "instance" if by_row else average
-    maps = "a rising linear map" if calibration == "platt" else "one rising map"
+    map_of_all = (
+        f"{_ONE_MAP}, if it is linear and scores do not lie in [0, 1]"
+        if calibration == "platt"
+        else _ONE_MAP
+    )
     about = {
         "macro": "thresholds for the highest macro F to expect",
         "micro": "one threshold for the highest micro F to expect",
@@ -123,13 +129,13 @@ def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
     }[average]
     return NamedRule(
         name=f"{first}, {calibration}",
-        about=f"{about}, after {calibration.capitalize()} calibration",
+        about=f"{about}, after {_CALIBRATIONS[calibration]} calibration",
         method="calibrated",
         average=average,
         calibration=calibration,
         options=("beta", "zero_division", *(() if by_row else ("keep_sparse",)), *_ALWAYS),
         exactness="for calibrated probabilities, as the rule without labels is",
-        invariance=f"{maps} of all scores" + (" outside [0, 1]" if calibration == "platt" else ""),
+        invariance=map_of_all,
         cost="that of the calibration, n m log n, and of the rule without labels",
         **more,
     )
@@ -315,11 +321,11 @@ def find_rule(name: object, argument: str = "rule") -> NamedRule:
     if not isinstance(name, str):
         raise InputError(f"{argument} is {_checks.shown(name)}, expected the name of a rule")
     plain = _plain(name)
-    for rule in _RULES:
-        if _plain(rule.name) == plain:
-            return rule
-    near = difflib.get_close_matches(plain, [_plain(rule.name) for rule in _RULES], n=3, cutoff=0.5)
-    names = [rule.name for rule in _RULES if _plain(rule.name) in near] or list(RULES)
+    by_plain = {_plain(known): known for known in RULES}
+    if plain in by_plain:
+        return RULES[by_plain[plain]]
+    near = difflib.get_close_matches(plain, by_plain, n=3, cutoff=0.5)
+    names = [by_plain[close] for close in near] or list(RULES)
     listed = ", ".join(map(repr, names))
     more = "" if len(names) == len(RULES) else "; thresholds.RULES has all of them"
     raise InputError(

@@ -176,9 +176,7 @@ def count_by_label(
     if weights is None and _by_column(truth) and _by_column(predicted):
         # Columns are read as rows of the transposed matrices.
         for columns, true_block, predicted_block in _row_blocks(truth.T, predicted.T):
-            block_sums = np.empty((3, len(true_block)), np.int64)
-            confusion.count_by_sample(true_block, predicted_block, block_sums)
-            sums[:, columns] += block_sums
+            sums[:, columns] += _by_row(true_block, predicted_block)
     else:
         for rows, true_block, predicted_block in _row_blocks(truth, predicted):
             if weights is None:
@@ -202,7 +200,7 @@ def count_by_sample(truth: Matrix, predicted: Matrix) -> ConfusionCounts:
             confusion.count_by_label(true_block, predicted_block, sums)
     else:
         for rows, true_block, predicted_block in _row_blocks(truth, predicted):
-            confusion.count_by_sample(true_block, predicted_block, sums[:, rows])
+            sums[:, rows] = _by_row(true_block, predicted_block)
     return ConfusionCounts(sums, truth.shape[1])
 
 
@@ -282,6 +280,15 @@ def _row_blocks(truth: Matrix, predicted: Matrix) -> Iterator[tuple[slice, Bytes
     """Return blocks of rows of 0/1 matrices as C-contiguous uint8, without a copy where they are that already."""
     for rows in row_blocks(*truth.shape):
         yield rows, _cells(truth[rows]), _cells(predicted[rows])
+
+
+def _by_row(truth: Bytes, predicted: Bytes) -> Ints:
+    """Return true positives, predictions and positives of each row of a block, (3, n_rows)."""
+    from thresholds._kernels import confusion
+
+    sums = np.empty((3, len(truth)), np.int64)
+    confusion.count_by_sample(truth, predicted, sums)
+    return sums
 
 
 def _cells(block: Matrix) -> Bytes:

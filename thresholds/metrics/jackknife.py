@@ -90,10 +90,15 @@ class _Cells(NamedTuple):
 
 
 def leave_out(
-    rule: "Rule", problem: Problem, counts: ConfusionCounts, beta: float, groups: Ints | None
+    rule: "Rule",
+    problem: Problem,
+    counts: ConfusionCounts,
+    beta: float,
+    groups: Ints | None,
+    zero_division: float = 0.0,
 ) -> LeftOut:
-    """Return the averages of a rule without each row, or each of the `groups`; 0/0 counts as 0."""
-    return leave_out_of(Decisions(rule, problem), problem, counts, beta, groups)
+    """Return the averages of a rule without each row, or each of the `groups`."""
+    return leave_out_of(Decisions(rule, problem), problem, counts, beta, groups, zero_division)
 
 
 def leave_out_of(

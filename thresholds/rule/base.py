@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
+from thresholds.results import counted
 
 if TYPE_CHECKING:
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
@@ -138,6 +139,10 @@ class Rule(ABC):
             f"y_score is on {scores.device}, expected it in host memory for a {type(self).__name__}"
         )
 
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Return decisions about scores, a `Value` of an ONNX graph that is recorded; NaN is not predicted."""
+        return self.decide_on_device(scores)
+
     def share_outside(self, scores: Any) -> float:
         """Return the share of scores outside the range of those that the rule was fitted on; 0 if it is not known."""
         return 0.0 if self.fitted_on is None else self.fitted_on.share_outside(scores, self.missing)
@@ -217,8 +222,10 @@ class Rule(ABC):
 
         Parameters
         ----------
-        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse; 1-D for a rule of one label
-            Entries that a sparse matrix leaves out have the score `missing`.
+        y_score : (n_samples, n_labels) real scores, dense or scipy.sparse
+            Entries that a sparse matrix leaves out have the score `missing`. A vector is one row, (n_labels,), for a
+            rule that knows that it has several labels, and one column, (n_samples,), for any other. A pandas series
+            goes by name, as frames do, unless its index only counts.
         dense : for sparse scores, give a dense array; needed where entries that a sparse matrix leaves out are
             predicted, as where a threshold at or below `missing` makes (nearly) every cell of a label positive
 
@@ -244,7 +251,12 @@ class Rule(ABC):
         >>> thresholds.ThresholdRule([0.5, 0.2]).predict([[0.5, 0.1], [0.4, 0.3]])
         array([[1, 0],
                [0, 1]], dtype=uint8)
+        >>> thresholds.ThresholdRule([0.5, 0.2]).predict([0.4, 0.3])
+        array([0, 1], dtype=uint8)
         """
+        row = as_row(y_score, self)
+        if row is not None:
+            return like_row(self.predict(row), y_score, self)
         if devices.namespace_on_device(y_score) is not None:
             return self._predict_on_device(y_score)
         scores = self._checked(y_score)
@@ -273,6 +285,97 @@ class Rule(ABC):
         watching.__dict__["profile"] = ScoreProfile.of(self, checked_scores(self, y_score))
         watching.__dict__.pop("_has_warned", None)
         return watching
+
+    def to_torch(self) -> Any:
+        """Return a PyTorch module that decides as `predict` does, on any device.
+
+        Its `forward` takes scores (n_samples, n_labels) of float16, bfloat16, float32, float64 or integers, or one row
+        (n_labels,), and returns uint8 of the same shape on the same device.
+
+        1. The module has no parameters, and its buffers are bits: `half()`, `to(torch.bfloat16)`, autocast, pickling
+           and state dicts change no threshold.
+        2. `torch.export.export` and `torch.compile(fullgraph=True)` take it; but not that of an `InstanceRule`, nor of
+           a `CalibratedRule` with one, whose loop ends when the probabilities say so.
+        3. Shapes and dtypes are checked; values are not, as a check would wait for the device. What `predict` refuses
+           is decided here: NaN is never predicted, and +inf counts as the highest score. In the rows of a NaN, a
+           `TopKRule` and an `InstanceRule` may decide otherwise about the other labels, too.
+
+        Returns
+        -------
+        torch.nn.Module
+
+        Raises
+        ------
+        ImportError
+            If PyTorch is not installed.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> module = thresholds.ThresholdRule([0.5, 0.2]).to_torch()  # doctest: +SKIP
+        >>> module(torch.tensor([[0.5, 0.1], [0.4, 0.3]]))  # doctest: +SKIP
+        tensor([[1, 0],
+                [0, 1]], dtype=torch.uint8)
+        """
+        from thresholds.rule.serving import need
+
+        need("torch", "to_torch()", "torch")
+        return self._to_torch()
+
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        from thresholds.rule.serving.torch import module_of
+
+        return module_of(self)
+
+    def to_onnx(self, *, dtype: str | None = None) -> Any:
+        """Return an ONNX model that decides as `predict` does, for runtimes without Python or without this library.
+
+        Parameters
+        ----------
+        dtype : "float16", "bfloat16", "float32" or "float64", that of the scores the model will be given
+            None (default): that of the scores of the fit, where the rule knows it (of integers float64), else float32.
+
+        Returns
+        -------
+        onnx.ModelProto, of opset 18
+            onnxruntime runs it from 1.14 on, that of an `InstanceRule` from 1.20 on.
+            Input "y_score": (n_samples, n_labels), dense. Output "y_pred": uint8 of the same shape. Label names (JSON),
+            kind, average, beta and dtype are in its metadata.
+
+            A model cannot refuse scores, so these have a meaning in it.
+            1. NaN is not predicted. For rules that look at all scores of a row it counts as masked.
+            2. +inf counts as the highest score; no threshold of +inf is reached by it.
+            3. Where probabilities are expected, scores outside [0, 1] count as its ends.
+
+        Raises
+        ------
+        InputError
+            For another dtype.
+        ImportError
+            If onnx is not installed: pip install 'f1-thresholds[onnx]'.
+
+        Notes
+        -----
+        Thresholds are compared in the dtype of the scores, so these decisions are the same to the last cell. Those of
+        an `InstanceRule`, and of a `CalibratedRule` around one, go by probabilities and expectations in float64, whose
+        last bits are the runtime's: they may differ where two sets are equally good but for one part in 10^11.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> rule = thresholds.ThresholdRule([0.5, 0.2], label_names=("cat", "dog"))
+        >>> model = rule.to_onnx()  # doctest: +SKIP
+        >>> session = onnxruntime.InferenceSession(model.SerializeToString())  # doctest: +SKIP
+        >>> session.run(["y_pred"], {"y_score": np.array([[0.5, 0.1]], np.float32)})  # doctest: +SKIP
+        [array([[1, 0]], dtype=uint8)]
+        """
+        from thresholds.rule.serving import need
+
+        need("onnx", "to_onnx()", "f1-thresholds[onnx]")
+        from thresholds.rule.serving.onnx import model_of
+
+        return model_of(self, dtype)
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
@@ -310,6 +413,15 @@ class Rule(ABC):
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
         write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
+
+    def on_other_rows(self) -> str:
+        """Return what `str` adds about other rows: the out-of-fold figure, if there is one."""
+        return "" if self.out_of_fold is None else f", {self.out_of_fold}"
+
+    def source(self) -> str:
+        """Return what `str` adds about the file of the fit, if there was one."""
+        text = "" if self.made_by is None else str(self.made_by)
+        return f"; {text}" if text else ""
 
     def __repr__(self) -> str:
         """Return the fields in brief: of arrays and names the first few."""
@@ -374,16 +486,49 @@ def in_kind(cells: Matrix, like: object, label_names: Sequence[str] | None) -> A
     frame = _checks.like_frame(cells, like, None if label_names is None else tuple(label_names))
     if frame is not None:
         return frame
-    array = cells[:, 0] if _is_vector(like) else cells
+    array = cells[:, 0] if _checks.is_vector(like) else cells
     tensor = _checks.like_tensor(array, like)
     return array if tensor is None else tensor
 
 
-def _is_vector(value: Any) -> bool:
-    """Whether scores have one dimension, also those in a list."""
-    if isinstance(value, list | tuple) and value and hasattr(value[0], "ndim"):
-        return bool(value[0].ndim == 0)
-    return np.ndim(value) == 1
+class HasLabels(Protocol):
+    """What takes scores of labels: a rule, or a calibrator."""
+
+    @property
+    def n_labels(self) -> int | None:
+        """Number of labels; None if any number is taken."""
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels."""
+
+
+def as_row(scores: Any, owner: HasLabels, name: str = "y_score") -> Any:
+    """Return a vector of scores, one for each of several labels, as a matrix of one row; None for anything else.
+
+    Of a tensor it is one, on the same device; else a NumPy array. Its labels are in the order of the owner's.
+    """
+    if owner.n_labels in (None, 1) or not _checks.is_vector(scores, name):
+        return None
+    cells = scores if devices.is_tensor(scores) else _checks.plain(scores, name)  # (n_labels,)
+    n_cells = cells.shape[0]
+    if 0 < n_cells != owner.n_labels:
+        raise InputError(
+            f"{name} is a vector of {counted(n_cells, 'score')}, expected {owner.n_labels}, one for each label, or a"
+            f" matrix (n_samples, {owner.n_labels})"
+        )
+    order = _checks.places_in_row(scores, owner.label_names, name)
+    return cells[None, :] if order is None else cells[order][None, :]
+
+
+def like_row(values: Any, scores: Any, owner: HasLabels) -> Any:
+    """Return values (1, n_labels) for `as_row` of a vector as a vector, in its kind and order."""
+    if devices.is_tensor(scores):
+        return values[0, :]
+    order = _checks.places_in_row(scores, owner.label_names, "y_score")
+    if order is not None:
+        values = values[:, np.argsort(order)]
+    return in_kind(values.T, scores, None)
 
 
 def in_brief(value: object) -> str:

@@ -12,7 +12,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
-from thresholds.rule.base import Rule, in_kind, positives_only
+from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.saving import (
     check_parts,
     checked_settings,
@@ -99,7 +99,8 @@ class InstanceRule(Rule):
 
         Parameters
         ----------
-        probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0); 1-D for one label
+        probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse (absent entries are 0)
+            A vector is one row for a rule with names for several labels, and one column for any other.
         dense : for sparse probabilities, give a dense array
         tail : sums over further labels of each row, which have no column and are not predicted
             Such are those that a list of the top k leaves out.
@@ -131,6 +132,9 @@ class InstanceRule(Rule):
         >>> thresholds.InstanceRule().predict([[0.9, 0.44]])
         array([[1, 0]], dtype=uint8)
         """
+        row = as_row(probabilities, self, "probabilities")
+        if row is not None:
+            return like_row(self.predict(row, tail=tail, n_jobs=n_jobs), probabilities, self)
         if devices.namespace_on_device(probabilities) is not None:
             workers(n_jobs)  # Refuses what is no number of threads.
             return self._predict_beside(probabilities, tail)
@@ -273,6 +277,12 @@ class InstanceRule(Rule):
         decided, _ = best_sets(scores, self.beta, self.zero_division)
         return decided
 
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Record decisions about probabilities of an ONNX graph."""
+        from thresholds.rule.serving.onnx import best_sets, unless_nan
+
+        return unless_nan(scores, lambda p: best_sets(p, self.beta, self.zero_division))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""
         return header(self.kind) | written_settings(self)
@@ -285,4 +295,8 @@ class InstanceRule(Rule):
     def __str__(self) -> str:
         """Say what is maximised, and what was expected."""
         reached = "not fitted" if self.objective is None else f"expected {self.objective:.4f}"
-        return f"the set of labels of highest expected F{self.beta:g} in each row: {reached}"
+        return f"{self.what()}: {reached}{self.on_other_rows()}{self.source()}"
+
+    def what(self) -> str:
+        """Say what is maximised."""
+        return f"the set of labels of highest expected F{self.beta:g} in each row"

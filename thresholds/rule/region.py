@@ -157,4 +157,7 @@ class RegionRule(Rule):
         shape = f"regions of scores for {self.n_labels} labels ({several} of them no thresholds)"
         if self.objective is None:
             return f"{shape}, not fitted"
-        return f"{self.average} F{self.beta:g}, {shape}: objective {self.objective:.4f} (in-sample, unguarded)"
+        return (
+            f"{self.average} F{self.beta:g}, {shape}: objective {self.objective:.4f} (in-sample, unguarded)"
+            f"{self.on_other_rows()}{self.source()}"
+        )

@@ -13,7 +13,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
 from thresholds.results import counted
-from thresholds.rule.base import Rule, in_kind, positives_only
+from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
@@ -152,6 +152,9 @@ class ThresholdRule(Rule):
         array([[0.25, 0.25],
                [0.5 , 0.75]])
         """
+        row = as_row(y_score, self)
+        if row is not None:
+            return like_row(self.rescale(row), y_score, self)
         within = self.thresholds[np.isfinite(self.thresholds)]
         seen = () if self.fitted_on is None else self.fitted_on.quantiles
         unit = bool(((within >= 0) & (within <= 1)).all()) and all(
@@ -296,14 +299,16 @@ class ThresholdRule(Rule):
     def __str__(self) -> str:
         """Say what was maximised, what was reached, and whether anything guards it."""
         if self.average is None:
-            return f"{type(self).__name__}: {self.n_labels} labels, thresholds given, not fitted"
+            return f"{type(self).__name__}: {self.what()}, not fitted"
+        return f"{self.what()}: {self._reached()}{self.source()}"
+
+    def what(self) -> str:
+        """Say what was maximised, and by how many thresholds."""
+        if self.average is None:
+            return f"{self.n_labels} labels, thresholds given"
         shape = "one threshold for each of" if self.per_label else "one threshold for all"
         n_never = int(np.isposinf(self.thresholds).sum())
-        source = "" if self.made_by is None else str(self.made_by)
-        return (
-            f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted):"
-            f" {self._reached()}" + (f"; {source}" if source else "")
-        )
+        return f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted)"
 
     def _reached(self) -> str:
         """Say what was reached, and where that is known from."""
@@ -315,8 +320,7 @@ class ThresholdRule(Rule):
             "outcomes": "expectation over outcomes",
         }
         alone = "" if self.expected is None else ", from probabilities alone"
-        out_of_fold = "" if self.out_of_fold is None else f", {self.out_of_fold}"
-        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){out_of_fold}"
+        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self.on_other_rows()}"
 
     def _guarded_by(self) -> str:
         """Say what guards the rule, and where it gave up."""

@@ -69,6 +69,12 @@ class TopKRule(Rule):
         """Return decisions about scores that are not in host memory, beside them."""
         return devices.highest(scores, self.k)
 
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Record decisions about scores of an ONNX graph."""
+        from thresholds.rule.serving.onnx import highest, unless_nan
+
+        return unless_nan(scores, lambda cells: highest(cells, self.k))
+
     def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes."""
         k = min(self.k, scores.shape[1])
@@ -93,7 +99,8 @@ class TopKRule(Rule):
             if self.objective is None
             else f"{self.average} F{self.beta:g} {self.objective:.4f}"
         )
-        return f"the {self.k} highest scores of each row: {reached}"
+        highest = "highest score" if self.k == 1 else f"{self.k} highest scores"
+        return f"the {highest} of each row: {reached}{self.on_other_rows()}{self.source()}"
 
 
 def _dense_choice(scores: Dense, k: int) -> npt.NDArray[np.uint8]:

@@ -293,7 +293,7 @@ def _starts(sizes: Ints) -> tuple[Ints, int]:
     """Return where pieces (n_pieces, n_labels) start if labels follow each other, and the end."""
     ends = sizes.T.reshape(-1).cumsum()  # (n_labels * n_pieces,), a label's pieces side by side
     starts = ends - sizes.T.reshape(-1)
-    return starts.reshape(sizes.T.shape).T, int(ends[-1])
+    return np.ascontiguousarray(starts.reshape(sizes.T.shape).T), int(ends[-1])
 
 
 def _parts(sizes: Ints) -> list[slice]:

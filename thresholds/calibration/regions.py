@@ -1,0 +1,79 @@
+"""Thresholds for probabilities, as regions of the scores that the probabilities come from.
+
+    { s : p(s) >= t },    p the curve of a label, t its threshold
+
+A curve rises, or, by Platt's method, falls; so the scores that reach a threshold begin, or end, at one number. It is
+found by halving the range of float64, with the curve itself as the judge. Two groups of cells lie apart from the curve:
+masked ones, of probability 0, and, by Platt's method, those that are `missing`.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Floats, Keys
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.calibration.curves import Curves
+from thresholds.calibration.platt import LogisticCurves
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+def regions_of(curves: Curves, missing: float, thresholds: Floats) -> tuple[Floats, ...]:
+    """Return, for each label, the rising scores at which its probability begins or ends to reach the threshold.
+
+    A score a few units in the last place of float64 from such a number may lie on its other side: rounding may keep a
+    curve from rising there. Scores of float32 lie further apart.
+    """
+    at_masked = thresholds <= 0.0  # (n_labels,)
+    at_missing = _reaches(curves, thresholds, np.full(thresholds.size, missing))
+    smooth = _without_missing(curves)
+    at_missing_by_curve = _reaches(smooth, thresholds, np.full(thresholds.size, missing))
+
+    at_lowest = _reaches(smooth, thresholds, np.full(thresholds.size, -_LARGEST))
+    at_highest = _reaches(smooth, thresholds, np.full(thresholds.size, _LARGEST))
+    changes = _first_change(smooth, thresholds, at_highest)  # (n_labels,)
+
+    regions = []
+    for label in range(thresholds.size):
+        # Each of these scores turns over the decision on it and on all above it.
+        turns = {-math.inf} if at_masked[label] else set()
+        if at_lowest[label] != at_masked[label]:
+            turns ^= {-_LARGEST}
+        if at_highest[label] != at_lowest[label]:
+            turns ^= {float(changes[label])}
+        if at_missing[label] != at_missing_by_curve[label]:
+            turns ^= {missing, math.nextafter(missing, math.inf)}
+        regions.append(np.array(sorted(turns), np.float64))
+    return tuple(regions)
+
+
+def _reaches(curves: Curves, thresholds: Floats, scores: Floats) -> Booleans:
+    """Tell, for one score of each label, whether its probability reaches the threshold: bool (n_labels,)."""
+    one_each = np.arange(thresholds.size + 1)
+    return np.asarray(curves.of_cells(one_each, scores) >= thresholds)
+
+
+def _without_missing(curves: Curves) -> Curves:
+    """Return curves that are read at every score, `missing` too."""
+    if not isinstance(curves.by_group, LogisticCurves):
+        return curves
+    return replace(curves, by_group=replace(curves.by_group, missing=math.nan))
+
+
+def _first_change(curves: Curves, thresholds: Floats, at_highest: Booleans) -> Floats:
+    """Return the lowest score of each label from which on it is decided as at the highest: (n_labels,)."""
+    ends = np.repeat([[-_LARGEST], [_LARGEST]], thresholds.size, axis=1)  # (2, n_labels)
+    low, high = to_keys(ends)
+    while (low < high).any():
+        middle = low + (high - low) // np.uint64(2)
+        is_as_highest = _reaches(curves, thresholds, _scores(middle)) == at_highest
+        high = np.where(is_as_highest, middle, high)
+        low = np.where(is_as_highest, low, middle + np.uint64(1))
+    return _scores(high) + 0.0  # without the sign of -0.0
+
+
+def _scores(keys: Keys) -> Floats:
+    """Return the scores of keys."""
+    return to_scores(keys).astype(np.float64, copy=False)

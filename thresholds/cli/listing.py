@@ -1,0 +1,46 @@
+"""The command `rules`: every rule that can be had by its name."""
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from thresholds.cli import printing
+from thresholds.fitting.rules import RULES, NamedRule
+from thresholds.results import Table
+
+_OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
+
+
+def rules(options: argparse.Namespace) -> None:
+    """Print the list of rules."""
+    if options.json:
+        print(printing.as_json({"rules": [_values(rule) for rule in RULES.values()]}))
+        return
+    head = [("rule", "maximises", "needs", "decides by")]
+    body = [(rule.name, maximised(rule), needed(rule), rule.about) for rule in RULES.values()]
+    print(Table(head, body, left=(0, 1, 2, 3)).text())
+
+
+def _values(rule: NamedRule) -> dict[str, Any]:
+    """Return all that is known of a rule."""
+    return asdict(rule) | {
+        "needs_labels": rule.needs_labels,
+        "needs_probabilities": rule.needs_probabilities,
+    }
+
+
+def maximised(rule: NamedRule) -> str:
+    """Name the F-measure that a rule maximises."""
+    return "" if rule.average is None else f"{rule.average} F"
+
+
+def own_options(rule: NamedRule) -> list[str]:
+    """Return the options of a rule, but for those that all fitted rules take."""
+    return [name for name in rule.options if name not in _OF_ALL]
+
+
+def needed(rule: NamedRule) -> str:
+    """Say what a rule is fitted on, besides scores."""
+    if rule.needs_labels:
+        return "labels"
+    return "probabilities" if rule.needs_probabilities else "nothing"

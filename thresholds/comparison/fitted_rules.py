@@ -1,0 +1,48 @@
+"""Rules of the list of all rules, fitted on the same rows."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from thresholds import _checks
+from thresholds.data.problem import Problem
+from thresholds.fitting.by_name import fit_named, why_not
+from thresholds.fitting.options import FitOptions
+from thresholds.fitting.rules import RULES, USUAL_RULES, NamedRule, find_rule
+from thresholds.rule import Rule
+
+
+class FittedRules(NamedTuple):
+    """Rules by name, and why others that were asked for cannot be had of these scores."""
+
+    rules: dict[str, Rule]
+    left_out: dict[str, str]
+
+
+def chosen_rules(asked: object) -> list[NamedRule]:
+    """Return the rules that are asked for: the usual ones for None, all of them for "all", else those named."""
+    if asked is None:
+        return [RULES[name] for name in USUAL_RULES]
+    if asked == "all":
+        return list(RULES.values())
+    if isinstance(asked, str) or not isinstance(asked, Iterable):
+        raise _checks.InputError(
+            f"rules is {_checks.shown(asked)}, expected a mapping of names to rules, names of rules, 'all' or None"
+        )
+    named = [find_rule(name, "rules") for name in asked]
+    if not named:
+        raise _checks.InputError("rules is empty, expected at least one name")
+    return named
+
+
+def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedRules:
+    """Fit rules on the same rows; of `options`, those of fits, each takes what it knows."""
+    rules = {}
+    left_out = {}
+    for named in chosen_rules(asked):
+        reason = why_not(named, problem.scores, problem.missing)
+        if reason is not None:
+            left_out[named.name] = reason
+            continue
+        own = {name: value for name, value in options.items() if name in named.options}
+        rules[named.name] = fit_named(problem, FitOptions(rule=named.name, **own))
+    return FittedRules(rules, left_out)

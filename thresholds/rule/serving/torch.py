@@ -1,0 +1,202 @@
+"""Rules as PyTorch modules: what `Rule.to_torch` gives.
+
+A module decides as its rule does, by the operations of `devices/`, and holds the numbers of the rule in buffers. These
+are integers, the bits of floats: `half()`, `to(torch.bfloat16)` and autocast round floats, and a rounded threshold is
+another one. Thresholds are kept twice, rounded up into float32 and as float64, so that scores of each dtype are
+compared with what the rule compares them with.
+"""
+
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+import torch
+
+from thresholds import _checks
+from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.types import Dense, Floats
+from thresholds._checks import InputError
+from thresholds.devices.deciding import highest_of_rows, odd, switch_table
+from thresholds.devices.expecting import best_sets
+from thresholds.devices.namespaces import own
+from thresholds.rule.base import Rule
+from thresholds.rule.instance import InstanceRule
+from thresholds.rule.region import RegionRule
+from thresholds.rule.threshold import ThresholdRule
+from thresholds.rule.top_k import TopKRule
+
+# The dtype in which scores of a dtype are compared; all that float16 and bfloat16 hold, float32 holds.
+_COMPARED = {
+    torch.float16: torch.float32,
+    torch.bfloat16: torch.float32,
+    torch.float32: torch.float32,
+    torch.float64: torch.float64,
+}
+
+
+class BitsModule(torch.nn.Module):
+    """A module whose buffers hold the bits of floats, and stay the same when the floats of a model are rounded."""
+
+    def keep_floats(self, name: str, single: Dense, double: Floats) -> None:
+        """Register an array, as float32 and as float64."""
+        for suffix, values, bits in (("32", single, np.int32), ("64", double, np.int64)):
+            kept = np.ascontiguousarray(values).view(bits)
+            self.register_buffer(f"{name}_{suffix}", torch.from_numpy(kept.copy()))
+
+    def floats(self, name: str, dtype: torch.dtype) -> torch.Tensor:
+        """Return a registered array as float32 or float64."""
+        suffix = "64" if dtype == torch.float64 else "32"
+        return getattr(self, f"{name}_{suffix}").view(dtype)
+
+
+class ScoresModule(BitsModule):
+    """A module of scores (n_samples, n_labels), or of one row of them.
+
+    Attributes
+    ----------
+    n_labels : int, or None if any number is taken
+    label_names : tuple of str, or None
+    """
+
+    def __init__(self, n_labels: int | None, label_names: tuple[str, ...] | None) -> None:
+        super().__init__()
+        self.n_labels = n_labels
+        self.label_names = label_names
+
+    def forward(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return a value for each score, in the shape of the scores: (n_samples, n_labels), or (n_labels,)."""
+        found = self.of_rows(self._rows(scores))  # (n_samples, n_labels)
+        return found.reshape(scores.shape)
+
+    def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return a value for each of some floats (n_samples, n_labels)."""
+        raise NotImplementedError
+
+    def extra_repr(self) -> str:
+        """Say what is done."""
+        return ", ".join(self._in_words())
+
+    def _in_words(self) -> Iterator[str]:
+        """Give the settings, one after another."""
+        yield f"n_labels={self.n_labels}"
+
+    def _rows(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return floats (n_samples, n_labels); a vector is one row, of one label a column, as in `predict`."""
+        if scores.ndim not in (1, 2):
+            found = tuple(scores.shape)
+            raise InputError(f"scores has shape {found}, expected (n_samples, n_labels)")
+        is_row = scores.ndim == 1 and self.n_labels not in (None, 1)
+        rows = scores if scores.ndim == 2 else scores[None] if is_row else scores[:, None]
+        if self.n_labels is not None:
+            _checks.label_count(rows.shape, self.n_labels, "module", "scores")
+        if not rows.is_floating_point():
+            return rows.to(torch.float64)
+        if rows.dtype not in _COMPARED:
+            expected = "floats of 16 to 64 bits or integers"
+            raise InputError(f"scores has dtype {rows.dtype}, expected {expected}")
+        return rows
+
+
+class RuleModule(ScoresModule):
+    """Decides as a rule does, wherever the module and the scores are: uint8, 1 where a label is predicted."""
+
+
+class SwitchModule(RuleModule):
+    """Predicts a label where an odd number of its switches is at most the score; a threshold is a single switch."""
+
+    def __init__(self, rule: ThresholdRule | RegionRule) -> None:
+        super().__init__(rule.n_labels, rule.label_names)
+        switches = rule.switches if isinstance(rule, RegionRule) else rule.thresholds[:, np.newaxis]
+        table = switch_table(list(switches))  # (n_switches, n_labels)
+
+        # What nothing reaches is NaN, which not even a score of +inf does.
+        is_never = np.isposinf(table)
+        single = rounded_up(table, np.dtype(np.float32))
+        single[is_never] = np.nan
+        table[is_never] = np.nan
+        self.keep_floats("switches", single, table)
+
+    def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return decisions about floats (n_samples, n_labels)."""
+        xp, cells = own(scores)
+        switches = self.floats("switches", _COMPARED[cells.dtype])  # (n_switches, n_labels)
+        return cast(torch.Tensor, odd(xp, [cells >= switch for switch in switches]))
+
+    def _in_words(self) -> Iterator[str]:
+        """Give the settings, one after another."""
+        yield from super()._in_words()
+        switches = self.floats("switches", torch.float64)
+        first = switches[0][~switches[0].isnan()]
+        if first.numel() < switches.shape[1]:
+            yield f"never={switches.shape[1] - first.numel()}"
+        if first.numel():
+            yield f"thresholds={first.min().item():.4g} to {first.max().item():.4g}"
+        if len(switches) > 1:
+            yield f"switches=up to {len(switches)} a label"
+
+
+class TopKModule(RuleModule):
+    """Predicts the k highest scores of each row; among equal scores, those of the first labels."""
+
+    def __init__(self, rule: TopKRule) -> None:
+        super().__init__(rule.n_labels, rule.label_names)
+        self.k = rule.k
+
+    def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return decisions about floats (n_samples, n_labels)."""
+        xp, cells = own(scores)
+        return cast(torch.Tensor, highest_of_rows(xp, cells, self.k))
+
+    def get_extra_state(self) -> torch.Tensor:
+        """Return the number of labels, for `state_dict`."""
+        return torch.tensor(self.k)
+
+    def set_extra_state(self, state: torch.Tensor) -> None:
+        """Take over the number of labels from a `state_dict`."""
+        self.k = int(state)
+
+    def _in_words(self) -> Iterator[str]:
+        """Give the settings, one after another."""
+        yield from super()._in_words()
+        yield f"k={self.k}"
+
+
+class InstanceModule(RuleModule):
+    """Predicts, for each row of probabilities, the set of labels with the highest expectation of its F-beta."""
+
+    def __init__(self, rule: InstanceRule) -> None:
+        super().__init__(rule.n_labels, rule.label_names)
+        self.beta = rule.beta
+        self.zero_division = rule.zero_division
+
+    def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return decisions about probabilities (n_samples, n_labels)."""
+        if not scores.shape[0]:
+            return torch.zeros_like(scores, dtype=torch.uint8)
+        decided, _ = best_sets(scores, self.beta, self.zero_division)
+        return cast(torch.Tensor, decided)
+
+    def get_extra_state(self) -> torch.Tensor:
+        """Return the settings, for `state_dict`."""
+        return torch.tensor([self.beta, self.zero_division], dtype=torch.float64)
+
+    def set_extra_state(self, state: torch.Tensor) -> None:
+        """Take over the settings from a `state_dict`."""
+        self.beta, self.zero_division = state.tolist()
+
+    def _in_words(self) -> Iterator[str]:
+        """Give the settings, one after another."""
+        yield from super()._in_words()
+        yield f"beta={self.beta:g}"
+        yield f"zero_division={self.zero_division:g}"
+
+
+def module_of(rule: Rule) -> RuleModule:
+    """Return a module that decides as a rule does."""
+    if isinstance(rule, ThresholdRule | RegionRule):
+        return SwitchModule(rule)
+    if isinstance(rule, TopKRule):
+        return TopKModule(rule)
+    if isinstance(rule, InstanceRule):
+        return InstanceModule(rule)
+    raise InputError(f"rule is a {type(rule).__name__}, which has no module")

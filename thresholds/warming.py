@@ -1,0 +1,314 @@
+"""What is compiled before anybody waits for it? `warmup` calls, on small data, all that leads to a kernel.
+
+Numba compiles a kernel for the types of its arguments: one width of floats, one of the positions in sparse matrices. So
+each function is called for each of these. Whatever else data may be (integers, frames, read-only, by columns) comes to
+kernels in one of these forms. A test holds that a process that has new data of all forms compiles nothing.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.threads import Bar
+from thresholds._arrays.types import Floats, Matrix
+from thresholds._checks import AVERAGES, Average
+from thresholds._kernels._jit import StandIns
+from thresholds._kernels.disk_cache import Kept, folder_of_kernels
+from thresholds.calibration import CalibratedRule, calibrate, measure_calibration
+from thresholds.calibration.calibrator import METHODS, Calibrator
+from thresholds.calibration.curves import Curves
+from thresholds.calibration.isotonic import IsotonicCurves
+from thresholds.calibration.measures import UNKNOWN
+from thresholds.comparison.compare import compare
+from thresholds.comparison.differences import diff_rules
+from thresholds.diagnosis import diagnose, diagnose_expected
+from thresholds.expectation.value import expected_f
+from thresholds.fitting.batches import batch_effect, predict_by_batch
+from thresholds.fitting.empirical import fit_empirical
+from thresholds.fitting.expected import fit_expected
+from thresholds.fitting.regions import fit_regions
+from thresholds.fitting.top_k import fit_top_k
+from thresholds.guards.options import Guard
+from thresholds.metrics import auroc, f1_score, multilabel_accuracy
+from thresholds.results import counted
+from thresholds.rule import FixedRule, InstanceRule
+from thresholds.validation.cross_fit import cross_fit
+from thresholds.validation.update import update_rule
+
+Purpose = Literal["predict", "fit", "judge"]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+Call = Callable[[], object]
+
+_N_ROWS = 240
+_FEW = 6  # labels, whose best set one kernel finds
+_MANY = 24  # labels, whose best set another does
+_LARGE = (2**15, 16)  # rows and labels of what is counted, not sorted
+_CUTOFF = 0.2  # Lower scores are absent from sparse ones.
+_OVER_LABELS = AVERAGES[:-1]
+_GUARDS: dict[Average, Guard] = {"macro": "shrink", "micro": "pool"}
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What `warmup` did.
+
+    Attributes
+    ----------
+    compiled : kernels that were compiled, each once for each combination of types
+    loaded : as many that were on disk already
+    seconds : how long it took
+    folder : where kernels are kept; None if no folder can be written: then this process alone is warm
+    lost : why a kernel could not be written there, such as "No space left on device"; None if all were
+    """
+
+    compiled: int
+    loaded: int
+    seconds: float
+    folder: str | None
+    lost: str | None
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        where = "not kept on disk" if self.folder is None else f"kept in {self.folder}"
+        done = f"{counted(self.compiled, 'kernel')} compiled and {self.loaded:,} loaded"
+        return f"{done} in {self.seconds:.0f} s; {where}"
+
+
+def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool = False) -> WarmUp:
+    """Compile what a process will need, and keep it on disk, so that no first call waits for it.
+
+    Parameters
+    ----------
+    purposes : what the process will do, or several of
+        "predict": decide by a rule that needs kernels: an `InstanceRule`, a `CalibratedRule`; thresholds need none.
+        "fit": fit, calibrate and update rules, with and without labels, and judge them out of fold.
+        "judge": metrics, `expected_f`, `compare`, `diagnose`.
+    progress : show a progress bar on stderr
+
+    Returns
+    -------
+    WarmUp
+        Its `folder` is None where nothing can be kept on disk; then this process alone is warm.
+
+    Raises
+    ------
+    InputError
+        For another purpose.
+
+    Notes
+    -----
+    Kernels are compiled for the processor at hand, by a version of Numba: on another they are compiled anew.
+    `NUMBA_CPU_NAME=generic`, for this call and for the process that is to be warm, compiles for any of the family.
+    """
+    wanted = [purposes] if isinstance(purposes, str) else list(purposes)
+    for purpose in wanted:
+        _checks.option(purpose, "purposes", PURPOSES)
+    before = Kept.compiled, Kept.loaded, len(Kept.lost)
+    start = time.monotonic()
+
+    # No stand-in may answer in place of a kernel, now or later.
+    StandIns.seconds_left = 0.0
+    calls = [call for purpose in PURPOSES if purpose in wanted for call in _CALLS[purpose]()]
+    bar = Bar("compiling", len(calls)) if progress else None
+    for call in calls:
+        call()
+        if bar is not None:
+            bar.step()
+    return WarmUp(
+        compiled=Kept.compiled - before[0],
+        loaded=Kept.loaded - before[1],
+        seconds=time.monotonic() - start,
+        folder=folder_of_kernels(),
+        lost=next(iter(Kept.lost[before[2] :]), None),
+    )
+
+
+class _Data(NamedTuple):
+    """Truth and scores, all of which are probabilities, in one form."""
+
+    truth: Matrix  # (n_rows, n_labels)
+    scores: Matrix  # (n_rows, n_labels)
+
+    @property
+    def weights(self) -> Floats:
+        """Weights of rows, (n_rows,), that are no whole numbers."""
+        return np.linspace(0.5, 2.0, self.truth.shape[0])
+
+    @property
+    def rows(self) -> tuple["_Data", "_Data"]:
+        """The upper and the lower half."""
+        half = self.truth.shape[0] // 2
+        return _Data(self.truth[:half], self.scores[:half]), _Data(
+            self.truth[half:], self.scores[half:]
+        )
+
+
+def _in_all_forms(n_labels: int) -> Iterator[_Data]:
+    """Return the same data, dense and sparse, in every type that kernels tell apart."""
+    for dtype in (np.float32, np.float64):
+        dense = _drawn(_N_ROWS, n_labels, dtype)
+        yield dense
+        shown = np.where(dense.scores < _CUTOFF, dtype(0), dense.scores)
+        for index in (np.int32, np.int64):
+            yield _Data(_as_csr(dense.truth, index), _as_csr(shown, index))
+
+
+def _drawn(n_rows: int, n_labels: int, dtype: type[np.floating[Any]]) -> _Data:
+    """Draw dense data, of base rates from .5 down to .01."""
+    rng = np.random.default_rng(0)
+    truth = (rng.random((n_rows, n_labels)) < np.geomspace(0.5, 0.01, n_labels)).astype(np.uint8)
+    truth[0] = 1
+    log_odds = rng.normal(size=truth.shape) + 2.0 * truth - 1.0  # (n_rows, n_labels)
+    return _Data(truth, (1 / (1 + np.exp(-log_odds))).astype(dtype))
+
+
+def _as_csr(cells: Matrix, index: type[np.signedinteger[Any]]) -> Any:
+    """Return a sparse matrix with positions of a type."""
+    from scipy import sparse
+
+    matrix = sparse.csr_array(cells)
+    parts = matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index)
+    return sparse.csr_array(parts, shape=matrix.shape)
+
+
+def _predicting() -> Iterator[Call]:
+    """Rules that need kernels to decide; one with tails, of a row's labels that have no column."""
+    by_instance = InstanceRule()
+    for n_labels in (_FEW, _MANY):
+        line = IsotonicCurves(np.array([0, 2]), np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+        calibrator = Calibrator(
+            "isotonic",
+            "pooled",
+            None,
+            0.0,
+            np.zeros(n_labels),
+            UNKNOWN,
+            UNKNOWN,
+            Curves(line, pooled=True),
+        )
+        for data in _in_all_forms(n_labels):
+            yield partial(by_instance.predict, data.scores)
+            yield partial(by_instance.predict, data.scores, tail=np.full((_N_ROWS, 1), 0.01))
+            yield partial(CalibratedRule(calibrator, by_instance).predict, data.scores)
+
+
+def _fitting() -> Iterator[Call]:
+    """Fits of all kinds, with weights and without, and what they reach out of fold."""
+    for data in _in_all_forms(_FEW):
+        yield from _fitting_to(data)
+        yield from _expecting(data)
+    for data in _in_all_forms(_MANY):
+        yield partial(fit_expected, data.scores, "samples")
+
+    # Lines that lean on each other, which take all scores as float64.
+    for method in METHODS:
+        yield partial(calibrate, *_drawn(_N_ROWS, _FEW, np.float64), method, "shrink")
+    yield from _counting()
+
+
+def _fitting_to(data: _Data) -> Iterator[Call]:
+    """Fits to truth."""
+    for weights in (None, data.weights):
+        fit = partial(fit_empirical, *data, sample_weight=weights)
+        for average in AVERAGES:
+            yield partial(fit, average, per_label=False)
+        for average, guard in _GUARDS.items():
+            yield partial(fit, average)
+            yield partial(fit, average, guard=guard)
+            yield partial(cross_fit, *data, average, sample_weight=weights, alternatives=True)
+        yield partial(fit_top_k, *data, sample_weight=weights)
+        yield partial(fit_regions, *data, sample_weight=weights)
+        for method in METHODS:
+            yield partial(calibrate, *data, method, "label", sample_weight=weights)
+    yield partial(_update, data)
+
+
+def _update(data: _Data) -> None:
+    """Fit on half of the rows, update on the others."""
+    old, new = data.rows
+    for average in _GUARDS:
+        update_rule(cross_fit(*old, average).rule, *new)
+
+
+def _expecting(data: _Data) -> Iterator[Call]:
+    """Fits to probabilities alone."""
+    for average in _OVER_LABELS:
+        yield partial(fit_expected, data.scores, average)
+        yield partial(fit_expected, data.scores, average, per_label=False)
+    yield partial(fit_expected, data.scores, exact=True)
+    yield partial(fit_expected, data.scores, "samples")
+    yield partial(batch_effect, data.scores, 0, sizes=[2, 5])
+    yield partial(predict_by_batch, data.scores, np.arange(_N_ROWS) // 60)
+
+
+def _counting() -> Iterator[Call]:
+    """Fits of so many cells that they are counted: of scores of both signs, too, which get other codes."""
+    for dtype in (np.float32, np.float64):
+        truth, scores = _drawn(*_LARGE, dtype)
+        for given in (scores, scores - dtype(0.5)):
+            yield partial(fit_empirical, truth, given)
+            yield partial(fit_empirical, truth, given, "micro")
+            for average in AVERAGES:
+                yield partial(fit_empirical, truth, given, average, per_label=False)
+
+
+def _judging() -> Iterator[Call]:
+    """Metrics, expectations, comparisons and diagnoses."""
+    for data in _in_all_forms(_FEW):
+        half = FixedRule(0.5, _FEW)
+        rules = {"half": half, "less": FixedRule(0.4, _FEW)}
+        for weights in (None, data.weights):
+            yield partial(compare, rules, *data, sample_weight=weights)
+            yield partial(auroc, *data, sample_weight=weights)
+            yield partial(measure_calibration, *data, sample_weight=weights)
+        yield partial(diagnose, *data, half)
+        yield partial(diagnose_expected, data.scores, half)
+        yield partial(diff_rules, half, rules["less"], data.scores)
+        yield partial(_measure, data)
+    for data in _in_all_forms(_MANY):
+        yield partial(_expect, data)
+
+
+def _measure(data: _Data) -> None:
+    """Hold decisions of all forms against truth: dense ones by row and by column, sparse ones."""
+    decided = FixedRule(0.5, _FEW).predict(data.scores, dense=True)
+    forms = (
+        decided,
+        np.asfortranarray(decided),
+        _as_csr(decided, np.int32),
+        _as_csr(decided, np.int64),
+    )
+    for marks in forms:
+        for weights in (None, data.weights, np.arange(_N_ROWS) % 3):
+            for average in AVERAGES:
+                f1_score(
+                    data.truth, marks, average=average, sample_weight=weights, zero_division=0.0
+                )
+        multilabel_accuracy(data.truth, marks)
+    classes = np.arange(_N_ROWS) % 3
+    for weights in (None, data.weights):
+        f1_score(classes, classes[::-1], average="macro", sample_weight=weights)
+    _expect(data)
+
+
+def _expect(data: _Data) -> None:
+    """Expect F of decisions of all forms, from probabilities."""
+    decided = FixedRule(0.5, data.scores.shape[1]).predict(data.scores, dense=True)
+    for marks in (decided, _as_csr(decided, np.int32), _as_csr(decided, np.int64)):
+        for average in AVERAGES:
+            expected_f(data.scores, marks, average)
+            expected_f(data.scores, marks, average, exact=True)
+        expected_f(data.scores, marks, sample_weight=data.weights)
+
+
+_CALLS: dict[Purpose, Callable[[], Iterator[Call]]] = {
+    "predict": _predicting,
+    "fit": _fitting,
+    "judge": _judging,
+}
