@@ -1027,7 +1027,7 @@ FIELDS: dict[str, Sequence[object]] = {
     "objective": ["0.5", nan, True, [0.5], ...],
     "unsupported": [[2], [2**63], [2**64], [-1], [1, 1], ["cat"], [0.0], [True, False], True, 0, "ab", None, ...],
     "missing": [nan, None, "zero", True, [0.0], ...],
-    "fitted_on": [[], "data", 1, {}, ...],
+    "fitted_on": [[], "data", 1, {}],
 }
 FITTED_ON: dict[str, Sequence[object]] = {
     "n_samples": ["4", None, 1.5, 4.0, True, 0, ...],

@@ -356,7 +356,7 @@ def cross_fit_rows(
             fold_thresholds[k] = fold_rule.thresholds
     return CrossFit(
         rule=replace(fitted, **record),  # type: ignore[type-var]
-        in_sample=_in_sample(fitted, problem, fit),
+        in_sample=in_sample(fitted, problem, fit),
         out_of_fold=kept.f,
         folds=folds,
         fold_thresholds=fold_thresholds,
@@ -373,8 +373,8 @@ def cross_fit_rows(
     )
 
 
-def _in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
-    """Return the F-measure on the labels of the fit; the objective of a rule without labels is another."""
+def in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
+    """Return the F-measure of a rule on the labels of its fit; the objective of one without labels is another."""
     if options.named.needs_labels:
         assert rule.objective is not None, "fits have one"
         return rule.objective
