@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from thresholds.validation.selection import RuleSelection
 
 _NAMES_SHOWN = 10  # of usable labels
+_RULES_SHOWN = 6  # of those that one was chosen from
 _OF_RULE = ("average", "beta", "per_label", "guard", "expected", "objective")
 
 
@@ -42,7 +43,7 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     taken_for = ", taken for probabilities" if options.expected else ""
     lines = [reading.title(fitted.data), f"fitted on {fitted.which}{taken_for}"]
     if fitted.selection is not None:
-        lines.append(f"\n{fitted.selection}\n")
+        lines.append(f"\n{fitted.selection.to_text(_RULES_SHOWN)}\n")
     name = _name(fitted.rule)
     lines.append(str(fitted.rule) if name is None else f"{name}: {fitted.rule}")
 
