@@ -144,6 +144,7 @@ def _of_folds(found: "CrossFit", options: argparse.Namespace) -> dict[str, Any]:
         "alternatives": [
             {
                 "name": other.name,
+                "rule": other.rule,
                 "flags": _flags(other, options),
                 "out_of_fold": other.out_of_fold,
                 "gain": other.gain,
@@ -157,6 +158,8 @@ def _of_folds(found: "CrossFit", options: argparse.Namespace) -> dict[str, Any]:
 
 def _flags(other: "Alternative", options: argparse.Namespace) -> str:
     """Return the options of an alternative as they are written on the command line, but for usual ones."""
+    if fit_options.is_given(options, "rule"):
+        return f"{fit_options.flag('rule')} {shlex.quote(other.rule)}"
     words = []
     for name, value in other.options.items():
         if value == DEFAULTS_FOR_NEW_ROWS[name] and not hasattr(options, name):

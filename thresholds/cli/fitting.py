@@ -10,6 +10,7 @@ from thresholds._checks import InputError
 from thresholds.cli import fit_options, fit_report, reading
 from thresholds.cli.fit_report import Fitted
 from thresholds.data.folds import N_SPLITS
+from thresholds.results import counted
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis
@@ -104,7 +105,9 @@ def _best(options: argparse.Namespace) -> Fitted:
     groups = None if data.groups is None else data.groups[rows]
     n_folds = _n_folds(options.cv, _n_units(rows, groups))
     if n_folds < 2:
-        raise InputError(f"{about} is given with {n_folds} folds, expected 2 or more to choose by")
+        raise InputError(
+            f"{about} is given with {counted(n_folds, 'fold')}, expected 2 or more to choose by"
+        )
     chosen = select_rule(
         truth,
         scores,
