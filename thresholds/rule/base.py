@@ -383,6 +383,25 @@ class Rule(ABC):
         """Return the same rule with names for its labels, in order."""
         return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
 
+    def reordered(self, places: Ints) -> "Rule":
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        return replace(self, **self._of_labels(places))  # type: ignore[type-var]
+
+    def _of_labels(self, places: Ints) -> dict[str, Any]:
+        """Return the fields that every kind of rule may have for each label, with the labels in another order."""
+        at = places.tolist()
+        moved: dict[str, Any] = {}
+        if self.label_names is not None:
+            moved["label_names"] = tuple(self.label_names[k] for k in at)
+        if self.fitted_on is not None:
+            positives = tuple(self.fitted_on.positives[k] for k in at)
+            moved["fitted_on"] = replace(self.fitted_on, positives=positives)
+        if self.out_of_fold is not None:
+            moved["out_of_fold"] = self.out_of_fold.taken(places)
+        if self.profile is not None:
+            moved["profile"] = self.profile.reordered(places)
+        return moved
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""

@@ -1,7 +1,7 @@
 """Several intervals of scores for each label."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -97,6 +97,11 @@ class RegionRule(Rule):
     def n_labels(self) -> int:
         """Number of labels."""
         return len(self.switches)
+
+    def reordered(self, places: Ints) -> Self:
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        switches = tuple(self.switches[k] for k in places.tolist())
+        return replace(self, switches=switches, **self._of_labels(places))
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
