@@ -10,7 +10,7 @@ from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.threads import ALL_CORES
-from thresholds._arrays.types import Dense, Floats, Matrix
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
 from thresholds.calibration.cells import Cells, cells_of
@@ -217,6 +217,17 @@ class Calibrator:
     def __repr__(self) -> str:
         """Return what is shown of it in brief: of arrays and names the first few."""
         return in_brief(self)
+
+    def reordered(self, places: Ints) -> "Calibrator":
+        """Return the same map with its labels in another order: label j is the one that is at `places[j]` here."""
+        names = self.label_names
+        return replace(
+            self,
+            label_names=None if names is None else tuple(names[k] for k in places.tolist()),
+            absent=self.absent[places],
+            _curves=self._curves.reordered(places),
+            profile=None if self.profile is None else self.profile.reordered(places),
+        )
 
     def validate(self, scores: Any) -> None:
         """Refuse checked scores of another number of labels, and those outside [0, 1] where curves end there."""

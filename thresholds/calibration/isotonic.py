@@ -36,6 +36,15 @@ class IsotonicCurves:
         offsets = self.offsets[first : first + starts.size]
         return interpolate(starts, scores, offsets, self.scores, self.probabilities)
 
+    def reordered(self, places: Ints) -> "IsotonicCurves":
+        """Return the curves of the groups at some places, in that order."""
+        sizes = np.diff(self.offsets)  # (n_groups,)
+        knots = np.concatenate(
+            [np.arange(self.offsets[k], self.offsets[k + 1]) for k in places.tolist()]
+        )
+        offsets = np.append(0, np.cumsum(sizes[places]))
+        return IsotonicCurves(offsets, self.scores[knots], self.probabilities[knots])
+
 
 def fit_isotonic(cells: Cells, n_jobs: int | None, progress: bool) -> IsotonicCurves:
     """Fit a curve to each group of cells."""

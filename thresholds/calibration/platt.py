@@ -17,7 +17,7 @@ labels' shares under which these counts are likeliest (beta-binomial; Griffiths 
 likelihood estimation for the beta-binomial distribution").
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,10 @@ class LogisticCurves:
         group = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
         probabilities = _read(self.curves[:, group], _abscissae(scores, self.limits))
         return np.where(scores == self.missing, self.at_missing[group], probabilities)
+
+    def reordered(self, places: Ints) -> "LogisticCurves":
+        """Return the curves of the groups at some places, in that order."""
+        return replace(self, curves=self.curves[:, places], at_missing=self.at_missing[places])
 
 
 def fit_logistic_curves(

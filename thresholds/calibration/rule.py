@@ -11,7 +11,7 @@ import numpy.typing as npt
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.on_device import read, reader_of
 from thresholds.calibration.regions import regions_of
@@ -247,6 +247,14 @@ class CalibratedRule(Rule):
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
         return replace(self, rule=self.rule.with_names(label_names))
+
+    def reordered(self, places: Ints) -> Self:
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        moved = self._of_labels(places)
+        moved.pop("label_names", None)  # The parts have them.
+        moved["calibrator"] = self.calibrator.reordered(places)
+        moved["rule"] = self.rule.reordered(places)
+        return replace(self, **moved)
 
     def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
         """Tell for which labels the probability of absent entries reaches the threshold."""

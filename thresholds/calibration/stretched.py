@@ -8,7 +8,7 @@ logit g(s), and lean on those of all labels (`hierarchy.py`). So all labels toge
 takes many positives, and each tells how often and how steeply it rises, which takes few.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class StretchedCurves:
         label = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
         slope, intercept = self.lines[:, label]
         return np.asarray(expit(slope * _logits(self.common, scores) + intercept))
+
+    def reordered(self, places: Ints) -> "StretchedCurves":
+        """Return the curves of the labels at some places, in that order."""
+        return replace(self, lines=self.lines[:, places])
 
 
 def fit_stretched(

@@ -1,7 +1,7 @@
 """Several intervals of scores for each label."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Matrix
+from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.rule.base import Rule, positives_only
 from thresholds.rule.saving import (
@@ -94,6 +94,11 @@ class RegionRule(Rule):
     def n_labels(self) -> int:
         """Number of labels."""
         return len(self.switches)
+
+    def reordered(self, places: Ints) -> Self:
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        switches = tuple(self.switches[k] for k in places.tolist())
+        return replace(self, switches=switches, **self._of_labels(places))
 
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
