@@ -1,5 +1,6 @@
 """Calibration: from scores and truth to a map that turns scores into probabilities."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.threads import ALL_CORES
-from thresholds._arrays.types import Dense, Floats, Matrix
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
 from thresholds.calibration.cells import Cells, cells_of
@@ -223,6 +224,21 @@ class Calibrator:
         _checks.label_count(scores.shape, self.n_labels, "calibrator")
         if self._curves.of_shares:
             self._check_range(scores)
+
+    def about(self, places: Ints) -> "Calibrator":
+        """Return the calibrator of some labels alone, by position: label j is the one at `places[j]`."""
+        return replace(
+            self,
+            absent=self.absent[places],
+            label_names=None,
+            profile=None,
+            _curves=self._curves.about(places),
+        )
+
+    def parts(self) -> list[Hashable]:
+        """Return the curve of each label as something to compare: equal for equal curves."""
+        curves = self._curves.parts(self.n_labels)
+        return list(zip(curves, self.absent.tolist(), strict=True))
 
     def measure(self, problem: Problem) -> CalibrationMeasures:
         """Measure the probabilities of other scores, without filling in absent ones; labels go by name."""
