@@ -91,7 +91,9 @@ def check(path: str, key: str) -> None:
     assert elsewhere == by_hand
     seconds = time.perf_counter() - began
     left_out = len(thresholds.RULES) - len(shown)
-    print(f"{Path(path).name:<28} {key:<14} {len(shown)} rules, {left_out} left out: same ({seconds:.0f} s)", flush=True)
+    print(
+        f"{Path(path).name:<28} {key:<14} {len(shown)} rules, {left_out} left out: same ({seconds:.0f} s)", flush=True
+    )
 
 
 def compared(path: str, key: str) -> list[dict[str, Any]]:
