@@ -234,6 +234,11 @@ def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> objec
     return thresholds.cross_fit(y_true, y_score, **({"cv": 2, "random_state": 0} | given))
 
 
+def select_rule(y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """The rule that is best for an average."""
+    return thresholds.select_rule(y_true, y_score, **({"cv": 2, "rules": ["macro", "macro, shrink"]} | given))
+
+
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
 RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
 LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f, "predict_by_batch": predict_by_batch}
@@ -879,6 +884,25 @@ CROSS_FITS = [
     ),
 ]
 
+SELECT_RULE = {"select_rule": select_rule}
+SELECTIONS = [
+    *each(SELECT_RULE, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
+    *each(SELECT_RULE, "rules", [3, "macro", b"macro", True], "rules is .*, expected names of rules, or None"),
+    *each(SELECT_RULE, "rules", [[], {}, ()], "rules is empty, expected the name of at least one rule"),
+    *each(SELECT_RULE, "rules", [["macor"], [None], [0.5], ["macro", ""]], "rules is .*, expected the name of a rule"),
+    *each(SELECT_RULE, "rules", [["macro", "Macro"]], "rules has 'macro' twice, expected each rule once"),
+    *every(SELECT_RULE, "cv", BAD_FOLDS),
+    *every(SELECT_RULE, "verdicts", BAD_FLAGS),
+    *every(SELECT_RULE, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
+    *every(SELECT_RULE, "beta", BAD_BETAS),
+    *each(SELECT_RULE, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
+    *every(SELECT_RULE, "max_overprediction", [([0, -1, nan, inf, "3", True], "is .*, expected a")]),
+    BadInput("select_rule: swapped", lambda: select_rule(S, Y), SWAPPED),
+    BadInput(
+        "select_rule: one row a fold", lambda: select_rule(groups=[0] * 4), "groups has 1 group, expected at least"
+    ),
+]
+
 # Rules made or changed by hand
 
 UNEVEN = [[1], [1, 2]]
@@ -1116,6 +1140,7 @@ BAD_INPUTS = [
     *LABEL_FREE_ARGUMENTS,
     *DIAGNOSES,
     *CROSS_FITS,
+    *SELECTIONS,
     *MADE_RULES,
     *FILES,
 ]

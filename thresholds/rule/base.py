@@ -294,11 +294,13 @@ class Rule(ABC):
 
         1. The module has no parameters, and its buffers are bits: `half()`, `to(torch.bfloat16)`, autocast, pickling
            and state dicts change no threshold.
-        2. `torch.export.export` and `torch.compile(fullgraph=True)` take it; but not that of an `InstanceRule`, nor of
-           a `CalibratedRule` with one, whose loop ends when the probabilities say so.
-        3. Shapes and dtypes are checked; values are not, as a check would wait for the device. What `predict` refuses
-           is decided here: NaN is never predicted, and +inf counts as the highest score. In the rows of a NaN, a
-           `TopKRule` and an `InstanceRule` may decide otherwise about the other labels, too.
+        2. `torch.export.export` takes each module, rows being dynamic, and `torch.compile(fullgraph=True)` takes those
+           without an `InstanceRule`. Its search ends when the probabilities say so: `torch.compile` leaves that part
+           as it is, and an exported graph does all of its steps, some five times as slowly.
+        3. Shapes and dtypes are checked; values are not, as a check would wait for the device. So what `predict`
+           refuses has a meaning. NaN is not predicted, and counts as a masked score for rules that look at all scores
+           of a row. +inf is above all thresholds but +inf. Where probabilities are expected, other scores count as 0
+           or 1.
 
         Returns
         -------
