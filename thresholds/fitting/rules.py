@@ -327,7 +327,7 @@ def find_rule(name: object, argument: str = "rule") -> NamedRule:
     near = difflib.get_close_matches(plain, by_plain, n=3, cutoff=0.5)
     names = [by_plain[close] for close in near] or list(RULES)
     listed = ", ".join(map(repr, names))
-    more = "" if len(names) == len(RULES) else "; thresholds.RULES has all of them"
+    more = "" if len(names) == len(RULES) else "; the command `thresholds rules` lists all of them"
     raise InputError(
         f"{argument} is {_checks.shown(name)}, expected the name of a rule, as {listed}{more}"
     )
