@@ -229,38 +229,31 @@ def test_labels_in_another_order_are_put_in_order(name: str) -> None:
         assert tuple(np.array(model.rule_.fitted_on.positives)[turned]) == rule.fitted_on.positives
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ("rule.json", "rule is 'rule.json', expected a Rule, as load_rule reads one from a file"),
-        (None, "rule is None, expected a Rule"),
-        ("fixed of three", "rule is about 3 labels, expected 4 as y has"),
-        ("fixed of other names", "rule lacks the label 'yak' and has the label 'cow', expected those of y"),
-    ],
-)
-def test_what_cannot_decide_about_these_labels_is_refused(rule: Any, message: str) -> None:
-    rules = {
-        "fixed of three": thresholds.FixedRule(0.5, 3),
-        "fixed of other names": thresholds.FixedRule(0.5, 4, label_names=["cat", "dog", "emu", "cow"]),
-    }
+def test_a_rule_that_is_refused_changes_nothing() -> None:
     model = fresh()
     before = model.rule_
-    with pytest.raises(InputError, match=f"^{message}"):
-        model.set_rule(rules.get(rule, rule))
+    for other in ("rule.json", thresholds.FixedRule(0.5, 3), thresholds.InstanceRule(label_names=tuple("abcd"))):
+        with pytest.raises(InputError, match=r"^rule "):
+            model.set_rule(other)
     assert model.rule_ is before
+    assert set(model.cv_results_) == {"rows", "y_score", "folds", "fold_thresholds", "spread"}
 
 
-@pytest.mark.parametrize("name", ["instance, label-free", "macro, label-free", "macro, platt"])
-def test_rules_for_probabilities_are_refused_for_margins(name: str) -> None:
+def test_a_calibrated_rule_of_shares_is_refused_for_margins() -> None:
+    """Its curves end at 0 and 1; one that was fitted on margins is taken."""
     model = prefit(base=RidgeClassifier().fit(X, Y))
-    kind = type(of(name)).__name__
-    with pytest.raises(InputError, match=f"^rule is an? {kind} that cannot decide about the decision_function of"):
-        model.set_rule(of(name))
+    with pytest.raises(
+        InputError, match=r"^rule is a CalibratedRule that cannot decide about the decision_function of"
+    ):
+        model.set_rule(of("macro, platt"))
+    scores = model.label_scores(X)
+    rule = thresholds.fit(Y, scores, "macro, platt")
+    assert np.array_equal(model.set_rule(rule).predict(X), rule.predict(scores))
 
 
 def test_there_is_no_rule_before_a_fit() -> None:
     unfitted = MultilabelThresholdClassifierCV(KNN)
-    with pytest.raises(NotFittedError):
-        unfitted.set_rule(thresholds.FixedRule(0.5, 4))
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        _ = unfitted.rule_
     for name in ("rule_", "thresholds_", "best_score_", "cross_fitted_score_", "label_report_"):
         assert not hasattr(unfitted, name)

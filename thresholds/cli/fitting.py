@@ -59,7 +59,7 @@ def _by_options(options: argparse.Namespace) -> Fitted:
 
     given = fit_options.read(options)
     name = given.get("rule")
-    if name is not None and not find_rule(name, "--rule").needs_labels:
+    if name is not None and not find_rule(name).needs_labels:
         data = reading.scores(options)
         if data.y_true is None:
             return _without_labels(options, data, given)

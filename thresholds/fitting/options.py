@@ -203,8 +203,6 @@ class FitOptions:
         beside = f"average {self.average!r}, per_label={self.per_label}"
         if self.rule is not None:
             beside = f"rule {self.rule!r}"
-        elif self.named.guard is not None:
-            beside += f", guard {self.named.guard!r}"
         raise InputError(
             f"{name} is {value} with {beside}, which has no use for it; expected {self._default(name)}, or a rule that"
             f" takes it: {_checks.listed(rules_that_take(name))}"

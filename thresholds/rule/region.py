@@ -1,6 +1,6 @@
 """Several intervals of scores for each label."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -68,6 +68,7 @@ class RegionRule(Rule):
 
     kind: ClassVar[str] = "region"
     own_fields: ClassVar[tuple[str, ...]] = ("switches",)
+    part: ClassVar[str] = "region"
 
     def __post_init__(self) -> None:
         """Check the switches."""
@@ -126,6 +127,14 @@ class RegionRule(Rule):
             entries = order[starts[j] : starts[j + 1]]
             predicted[entries] = self._inside(j, scores.data[entries])
         return self._with_absent(scores, predicted) if dense else positives_only(scores, predicted)
+
+    def about(self, places: Ints) -> "RegionRule":
+        """Return a rule that decides about some labels alone, without what is known of the fit."""
+        return RegionRule([self.switches[j] for j in places.tolist()], missing=self.missing)
+
+    def parts(self) -> Sequence[Hashable]:
+        """Return the switches of each label."""
+        return [tuple(scores.tolist()) for scores in self.switches]
 
     def _inside(self, label: int, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Tell which scores lie in the region of a label."""
