@@ -314,8 +314,4 @@ def _in_order(
 ) -> InstanceRule | ThresholdRule:
     """Return a rule with its labels in the order of those of a calibrator."""
     order = _checks.places(rule.label_names, label_names, "rule", "those of the calibrator")
-    if order is None:
-        return rule
-    if isinstance(rule, InstanceRule):
-        return replace(rule, label_names=label_names)
-    return rule.reordered(order)
+    return rule if order is None else rule.reordered(order)  # type: ignore[return-value]
