@@ -7,16 +7,15 @@ from scipy import sparse
 from tests.rules import RULES, same
 from thresholds import TopKRule
 
-RNG = np.random.default_rng(4)
-
 
 @pytest.mark.parametrize("name", RULES)
 def test_a_rule_of_any_kind_decides_the_same_in_another_order(name: str) -> None:
     rule = RULES[name]
     n_labels = rule.n_labels or 4
-    places = RNG.permutation(n_labels)
+    rng = np.random.default_rng(4)
+    places = rng.permutation(n_labels)
     moved = rule.reordered(places)
-    scores = RNG.random((40, n_labels))
+    scores = rng.random((40, n_labels))
     kinds = [np.asarray]
     if not isinstance(rule, TopKRule):  # Of equal scores, as absent ones are, it takes the first labels.
         kinds.append(sparse.csr_array)
@@ -31,5 +30,5 @@ def test_a_rule_of_any_kind_decides_the_same_in_another_order(name: str) -> None
 @pytest.mark.parametrize("name", RULES)
 def test_what_is_moved_and_moved_back_is_as_before(name: str) -> None:
     rule = RULES[name]
-    places = RNG.permutation(rule.n_labels or 4)
+    places = np.random.default_rng(4).permutation(rule.n_labels or 4)
     assert same(rule.reordered(places).reordered(np.argsort(places)), rule)
