@@ -781,8 +781,8 @@ LABEL_FREE_ARGUMENTS = [
         "compare: baseline", lambda: thresholds.compare(None, Y, S, baseline="a"), "baseline is 'a' without rules"
     ),
     *each({"update_rule": update_rule}, "old", [None, TOP, RULE, INSTANCE, CALIBRATED], "old is .*, expected (a|one)"),
-    *each({"diff_rules": diff_rules}, "old", [None, TOP, [0.5], "rule.json"], "old is of type .*, expected a Thresh"),
-    *each({"diff_rules": diff_rules}, "new", [None, REGION, INSTANCE, CALIBRATED], "new is of type .*, expected a Thr"),
+    *each({"diff_rules": diff_rules}, "old", [None, [0.5], "rule.json"], "old is of type .*, expected a rule"),
+    *each({"diff_rules": diff_rules}, "new", [None, [0.5], "rule.json"], "new is of type .*, expected a rule"),
     *each({"diff_rules": diff_rules}, "new", [fixed(n_labels=3)], "new has 3 labels, expected 2 as old has, since"),
 ]
 

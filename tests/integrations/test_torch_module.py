@@ -6,6 +6,8 @@ The rules are those of `tests/rules.py`, of every kind.
 import copy
 import io
 import pickle
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -209,6 +211,18 @@ def test_a_module_says_what_it_decides() -> None:
     assert repr(TopKRule(3).to_torch()) == "TopKModule(n_labels=None, k=3)"
     assert repr(InstanceRule(2.0).to_torch()) == "InstanceModule(n_labels=None, beta=2, zero_division=0)"
     assert "(calibrator): CalibratorModule(n_labels=4, method=platt, by=shrink)" in repr(RULES["platt"].to_torch())
+
+
+def test_the_example_of_the_page_on_serving_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown: dict[str, Any] = {}
+    exec(compile(block, "serving.md", "exec"), shown)
+    assert shown["decisions"].shape == (5, 2)
+    scores = torch.rand(9, 2)
+    served = torch.export.load("rule.pt2").module()
+    np.testing.assert_array_equal(served(scores), shown["rule"].predict(scores))
 
 
 # Probabilities

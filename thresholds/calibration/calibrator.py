@@ -1,5 +1,6 @@
 """Calibration: from scores and truth to a map that turns scores into probabilities."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -234,6 +235,11 @@ class Calibrator:
         _checks.label_count(scores.shape, self.n_labels, "calibrator")
         if self._curves.of_shares:
             self._check_range(scores)
+
+    def parts(self) -> list[Hashable]:
+        """Return the curve of each label as something to compare: equal for equal curves."""
+        curves = self._curves.parts(self.n_labels)
+        return list(zip(curves, self.absent.tolist(), strict=True))
 
     def measure(self, problem: Problem) -> CalibrationMeasures:
         """Measure the probabilities of other scores, without filling in absent ones; labels go by name."""

@@ -7,7 +7,9 @@ probability is the share of positives in it. Between two blocks g is linear, bey
 constant, as in scikit-learn's `IsotonicRegression(out_of_bounds="clip")`.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +32,12 @@ class IsotonicCurves:
     offsets: Ints  # (n_groups + 1,)
     scores: Floats  # (n_knots,)
     probabilities: Floats  # (n_knots,)
+
+    def parts(self) -> list[Hashable]:
+        """Return the bytes of each curve."""
+        ends = pairwise(self.offsets.tolist())
+        knots = [slice(first, last) for first, last in ends]
+        return [(self.scores[own].tobytes(), self.probabilities[own].tobytes()) for own in knots]
 
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one group after another, from group `first` on."""

@@ -17,6 +17,7 @@ labels' shares under which these counts are likeliest (beta-binomial; Griffiths 
 likelihood estimation for the beta-binomial distribution").
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +44,11 @@ class LogisticCurves:
     limits: Limits
     missing: float
     at_missing: Floats  # (n_groups,)
+
+    def parts(self) -> list[Hashable]:
+        """Return the numbers of each curve."""
+        numbers = [*self.curves.tolist(), self.at_missing.tolist()]
+        return [(self.limits, *own) for own in zip(*numbers, strict=True)]
 
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one group after another, from group `first` on."""

@@ -1,6 +1,6 @@
 """A rule for probabilities, applied to scores that are calibrated first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, cast
@@ -68,6 +68,7 @@ class CalibratedRule(Rule):
 
     kind: ClassVar[str] = "calibrated"
     own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule")
+    part: ClassVar[str] = "curve"
 
     def __post_init__(self) -> None:
         """Check the parts, and put the labels of the rule into the order of the calibrator's."""
@@ -255,6 +256,24 @@ class CalibratedRule(Rule):
         moved["calibrator"] = self.calibrator.reordered(places)
         moved["rule"] = self.rule.reordered(places)
         return replace(self, **moved)
+
+    def about(self, places: Ints) -> "CalibratedRule":
+        """Return a rule that decides about some labels alone, without what is known of the fit."""
+        return CalibratedRule(self.calibrator.reordered(places), self.rule.about(places))
+
+    def parts(self) -> Sequence[Hashable]:
+        """Return the curve of each label, and what decides about its probability, if that alone does."""
+        of_rule = self.rule.parts() or [()] * self.n_labels
+        return list(zip(self.calibrator.parts(), of_rule, strict=True))
+
+    def settings(self) -> dict[str, Any]:
+        """Return what two rules may differ by, those of the rule for probabilities among them."""
+        calibrator = self.calibrator
+        about = {
+            "decides_by": self.rule.kind,
+            "calibration": f"{calibrator.method}, {calibrator.by}",
+        }
+        return self.rule.settings() | super().settings() | about
 
     def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
         """Tell for which labels the probability of absent entries reaches the threshold."""

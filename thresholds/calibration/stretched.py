@@ -8,6 +8,7 @@ logit g(s), and lean on those of all labels (`hierarchy.py`). So all labels toge
 takes many positives, and each tells how often and how steeply it rises, which takes few.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +32,11 @@ class StretchedCurves:
 
     common: IsotonicCurves  # one group
     lines: Floats  # (2, n_labels): slope and intercept
+
+    def parts(self) -> list[Hashable]:
+        """Return the common curve and the line of each label."""
+        (common,) = self.common.parts()
+        return [(common, *line) for line in zip(*self.lines.tolist(), strict=True)]
 
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one label after another, from label `first` on."""

@@ -4,7 +4,7 @@ import copy
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -54,6 +54,7 @@ class Rule(ABC):
 
     kind: ClassVar[str]  # its name in JSON
     own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
+    part: ClassVar[str] = ""  # what decides about a label by its score alone; "" where the row does
 
     objective: float | None = None
     fitted_on: "FittedOn | None" = None
@@ -401,6 +402,30 @@ class Rule(ABC):
         if self.profile is not None:
             moved["profile"] = self.profile.reordered(places)
         return moved
+
+    @abstractmethod
+    def about(self, places: Ints) -> "Rule":
+        """Return a rule that decides about some labels alone: label j is the one at `places[j]` of this rule.
+
+        A rule that decides by the whole row decides among these. What is known of the fit is left out.
+        """
+
+    def parts(self) -> Sequence[Hashable]:
+        """Return what decides about each label by its score alone, equal where it decides alike.
+
+        Empty where the whole row decides; its values are for comparison only. `part` names them.
+        """
+        return ()
+
+    def settings(self) -> dict[str, Any]:
+        """Return all else that two rules may differ by: the kind, what was maximised, and what that kind has alone."""
+        return {
+            "kind": self.kind,
+            "average": self.average,
+            "beta": self.beta,
+            "zero_division": self.zero_division,
+            "missing": self.missing,
+        }
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """One threshold for each label."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -91,6 +91,7 @@ class ThresholdRule(Rule):
 
     kind: ClassVar[str] = "thresholds"
     own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "odds")
+    part: ClassVar[str] = "threshold"
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -248,6 +249,19 @@ class ThresholdRule(Rule):
             "guard_report": None,
         }
         return ThresholdRule(**self._values() | self._of_labels(places) | changed)
+
+    def about(self, places: Ints) -> "ThresholdRule":
+        """Return a rule that decides about some labels alone, without what is known of the fit."""
+        return ThresholdRule(self.thresholds[places], missing=self.missing)
+
+    def parts(self) -> Sequence[Hashable]:
+        """Return the score from which each label is predicted, as a `RegionRule` of such labels has it."""
+        return [(cut,) if cut < np.inf else () for cut in self.thresholds.tolist()]
+
+    def settings(self) -> dict[str, Any]:
+        """Return all but the thresholds that two rules may differ by."""
+        own = ("per_label", "guard", "expected", "placement")
+        return super().settings() | {name: getattr(self, name) for name in own}
 
     def index_of(self, label: str | int) -> int:
         """Return the position of a label."""
