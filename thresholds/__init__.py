@@ -29,6 +29,7 @@ _HOME = {
     "RegionRule": "rule",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
+    "RuleSelection": "validation.selection",
     "RuleUpdate": "validation.update",
     "ScoreChangeWarning": "rule",
     "ScoreCheck": "rule.watching.check",
@@ -57,6 +58,7 @@ _HOME = {
     "measure_calibration": "calibration",
     "multilabel_folds": "data.folds",
     "predict_by_batch": "fitting.batches",
+    "select_rule": "validation.selection",
     "to_label_lists": "data.label_lists",
     "update_rule": "validation.update",
     "warmup": "warming",
@@ -115,6 +117,8 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
     from thresholds.validation.cross_fit import CrossFit as CrossFit
     from thresholds.validation.cross_fit import cross_fit as cross_fit
+    from thresholds.validation.selection import RuleSelection as RuleSelection
+    from thresholds.validation.selection import select_rule as select_rule
     from thresholds.validation.update import RuleUpdate as RuleUpdate
     from thresholds.validation.update import update_rule as update_rule
     from thresholds.warming import WarmUp as WarmUp

@@ -234,7 +234,18 @@ def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> objec
     return thresholds.cross_fit(y_true, y_score, **({"cv": 2, "random_state": 0} | given))
 
 
+def fit_by_name(rule: object = "macro", y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """A rule of the list."""
+    return thresholds.fit(y_true, y_score, rule, **given)
+
+
+def select_rule(y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """The rule that is best for an average."""
+    return thresholds.select_rule(y_true, y_score, **({"cv": 2, "rules": ["macro", "macro, shrink"]} | given))
+
+
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
+BY_NAME = {"fit by name": fit_by_name}
 RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
 LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f, "predict_by_batch": predict_by_batch}
 MADE = {"InstanceRule": instance, "RegionRule": region}
@@ -392,6 +403,18 @@ OPTIONS = [
     *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
     *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),
     *each(FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
+    *each(BY_NAME, "rule", ["micro, shrunk", "", None, 1, TwoLines(), TWO], "rule is .*, expected the name of a rule"),
+    *each(
+        {"fit by name, label-free": partial(fit_by_name, "macro, label-free")},
+        "y_score",
+        [np.multiply(S, 10)],
+        r"rule is 'macro, label-free', and scores lie outside \[0, 1\]",
+    ),
+    *each(BY_NAME, "y_true", [None], "y_true is None with rule 'macro', which is fitted on labels; expected labels"),
+    *each(BY_NAME, "average", ["micro"], "average is 'micro' with rule 'macro', which is for 'macro'; expected one of"),
+    *each(BY_NAME, "per_label", [False], "per_label is False with rule 'macro'; expected a rule with one threshold"),
+    *each(BY_NAME, "guard", ["shrink"], "guard is 'shrink' with rule 'macro'; expected a rule with that guard: 'macro"),
+    *each({"fit by name, top-k": partial(fit_by_name, "top-k")}, "min_recall", [0.5], "min_recall is 0.5 with rule 't"),
     *each(FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
     *every(FIT, "per_label", BAD_FLAGS),
     *each(FIT, "guard", ["shrunk", True, 0, MATRIX], "guard is .*, expected"),
@@ -879,6 +902,25 @@ CROSS_FITS = [
     ),
 ]
 
+SELECT_RULE = {"select_rule": select_rule}
+SELECTIONS = [
+    *each(SELECT_RULE, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
+    *each(SELECT_RULE, "rules", [3, "macro", b"macro", True], "rules is .*, expected names of rules, or None"),
+    *each(SELECT_RULE, "rules", [[], {}, ()], "rules is empty, expected the name of at least one rule"),
+    *each(SELECT_RULE, "rules", [["macor"], [None], [0.5], ["macro", ""]], "rules is .*, expected the name of a rule"),
+    *each(SELECT_RULE, "rules", [["macro", "Macro"]], "rules has 'macro' twice, expected each rule once"),
+    *every(SELECT_RULE, "cv", BAD_FOLDS),
+    *every(SELECT_RULE, "verdicts", BAD_FLAGS),
+    *every(SELECT_RULE, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
+    *every(SELECT_RULE, "beta", BAD_BETAS),
+    *each(SELECT_RULE, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
+    *every(SELECT_RULE, "max_overprediction", [([0, -1, nan, inf, "3", True], "is .*, expected a")]),
+    BadInput("select_rule: swapped", lambda: select_rule(S, Y), SWAPPED),
+    BadInput(
+        "select_rule: one row a fold", lambda: select_rule(groups=[0] * 4), "groups has 1 group, expected at least"
+    ),
+]
+
 # Rules made or changed by hand
 
 UNEVEN = [[1], [1, 2]]
@@ -1003,7 +1045,7 @@ FIELDS: dict[str, Sequence[object]] = {
     "objective": ["0.5", nan, True, [0.5], ...],
     "unsupported": [[2], [2**63], [2**64], [-1], [1, 1], ["cat"], [0.0], [True, False], True, 0, "ab", None, ...],
     "missing": [nan, None, "zero", True, [0.0], ...],
-    "fitted_on": [[], "data", 1, {}, ...],
+    "fitted_on": [[], "data", 1, {}],
 }
 FITTED_ON: dict[str, Sequence[object]] = {
     "n_samples": ["4", None, 1.5, 4.0, True, 0, ...],
@@ -1116,6 +1158,7 @@ BAD_INPUTS = [
     *LABEL_FREE_ARGUMENTS,
     *DIAGNOSES,
     *CROSS_FITS,
+    *SELECTIONS,
     *MADE_RULES,
     *FILES,
 ]

@@ -219,21 +219,22 @@ class Calibrator:
         """Return what is shown of it in brief: of arrays and names the first few."""
         return in_brief(self)
 
+    def reordered(self, places: Ints) -> "Calibrator":
+        """Return the same map with its labels in another order: label j is the one that is at `places[j]` here."""
+        names = self.label_names
+        return replace(
+            self,
+            label_names=None if names is None else tuple(names[k] for k in places.tolist()),
+            absent=self.absent[places],
+            _curves=self._curves.reordered(places),
+            profile=None if self.profile is None else self.profile.reordered(places),
+        )
+
     def validate(self, scores: Any) -> None:
         """Refuse checked scores of another number of labels, and those outside [0, 1] where curves end there."""
         _checks.label_count(scores.shape, self.n_labels, "calibrator")
         if self._curves.of_shares:
             self._check_range(scores)
-
-    def about(self, places: Ints) -> "Calibrator":
-        """Return the calibrator of some labels alone, by position: label j is the one at `places[j]`."""
-        return replace(
-            self,
-            absent=self.absent[places],
-            label_names=None,
-            profile=None,
-            _curves=self._curves.about(places),
-        )
 
     def parts(self) -> list[Hashable]:
         """Return the curve of each label as something to compare: equal for equal curves."""

@@ -1,7 +1,7 @@
 """Curves from scores to probabilities, of each label or one for all, and how they are read."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,9 +24,9 @@ class Curves:
         """Whether scores outside [0, 1] have no place on the curves."""
         return isinstance(self.by_group, LogisticCurves) and self.by_group.limits is not None
 
-    def about(self, places: Ints) -> "Curves":
-        """Return the curves of some labels."""
-        return self if self.pooled else Curves(self.by_group.about(places), pooled=False)
+    def reordered(self, places: Ints) -> "Curves":
+        """Return the curves of the labels at some places, in that order."""
+        return self if self.pooled else replace(self, by_group=self.by_group.reordered(places))
 
     def parts(self, n_labels: int) -> list[Hashable]:
         """Return something to compare for each label: equal for equal curves."""

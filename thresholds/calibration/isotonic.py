@@ -33,15 +33,6 @@ class IsotonicCurves:
     scores: Floats  # (n_knots,)
     probabilities: Floats  # (n_knots,)
 
-    def about(self, groups: Ints) -> "IsotonicCurves":
-        """Return the curves of some groups."""
-        knots = [slice(*self.offsets[g : g + 2]) for g in groups.tolist()]
-        return IsotonicCurves(
-            offsets=np.append(0, np.cumsum(np.diff(self.offsets)[groups])),
-            scores=np.concatenate([self.scores[own] for own in knots]),
-            probabilities=np.concatenate([self.probabilities[own] for own in knots]),
-        )
-
     def parts(self) -> list[Hashable]:
         """Return the bytes of each curve."""
         ends = pairwise(self.offsets.tolist())
@@ -52,6 +43,15 @@ class IsotonicCurves:
         """Return the probabilities of scores, one group after another, from group `first` on."""
         offsets = self.offsets[first : first + starts.size]
         return interpolate(starts, scores, offsets, self.scores, self.probabilities)
+
+    def reordered(self, places: Ints) -> "IsotonicCurves":
+        """Return the curves of the groups at some places, in that order."""
+        sizes = np.diff(self.offsets)  # (n_groups,)
+        knots = np.concatenate(
+            [np.arange(self.offsets[k], self.offsets[k + 1]) for k in places.tolist()]
+        )
+        offsets = np.append(0, np.cumsum(sizes[places]))
+        return IsotonicCurves(offsets, self.scores[knots], self.probabilities[knots])
 
 
 def fit_isotonic(cells: Cells, n_jobs: int | None, progress: bool) -> IsotonicCurves:

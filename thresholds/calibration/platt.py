@@ -18,7 +18,7 @@ likelihood estimation for the beta-binomial distribution").
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,6 @@ class LogisticCurves:
     missing: float
     at_missing: Floats  # (n_groups,)
 
-    def about(self, groups: Ints) -> "LogisticCurves":
-        """Return the curves of some groups."""
-        curves, at_missing = self.curves[:, groups], self.at_missing[groups]
-        return LogisticCurves(curves, self.limits, self.missing, at_missing)
-
     def parts(self) -> list[Hashable]:
         """Return the numbers of each curve."""
         numbers = [*self.curves.tolist(), self.at_missing.tolist()]
@@ -60,6 +55,10 @@ class LogisticCurves:
         group = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
         probabilities = _read(self.curves[:, group], _abscissae(scores, self.limits))
         return np.where(scores == self.missing, self.at_missing[group], probabilities)
+
+    def reordered(self, places: Ints) -> "LogisticCurves":
+        """Return the curves of the groups at some places, in that order."""
+        return replace(self, curves=self.curves[:, places], at_missing=self.at_missing[places])
 
 
 def fit_logistic_curves(

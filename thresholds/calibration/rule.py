@@ -249,9 +249,17 @@ class CalibratedRule(Rule):
         """Return the same rule with names for its labels, in order."""
         return replace(self, rule=self.rule.with_names(label_names))
 
+    def reordered(self, places: Ints) -> Self:
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        moved = self._of_labels(places)
+        moved.pop("label_names", None)  # The parts have them.
+        moved["calibrator"] = self.calibrator.reordered(places)
+        moved["rule"] = self.rule.reordered(places)
+        return replace(self, **moved)
+
     def about(self, places: Ints) -> "CalibratedRule":
         """Return a rule that decides about some labels alone, without what is known of the fit."""
-        return CalibratedRule(self.calibrator.about(places), self.rule.about(places))
+        return CalibratedRule(self.calibrator.reordered(places), self.rule.about(places))
 
     def parts(self) -> Sequence[Hashable]:
         """Return the curve of each label, and what decides about its probability, if that alone does."""

@@ -9,7 +9,7 @@ takes many positives, and each tells how often and how steeply it rises, which t
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -33,10 +33,6 @@ class StretchedCurves:
     common: IsotonicCurves  # one group
     lines: Floats  # (2, n_labels): slope and intercept
 
-    def about(self, labels: Ints) -> "StretchedCurves":
-        """Return the curves of some labels."""
-        return StretchedCurves(self.common, self.lines[:, labels])
-
     def parts(self) -> list[Hashable]:
         """Return the common curve and the line of each label."""
         (common,) = self.common.parts()
@@ -49,6 +45,10 @@ class StretchedCurves:
         label = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
         slope, intercept = self.lines[:, label]
         return np.asarray(expit(slope * _logits(self.common, scores) + intercept))
+
+    def reordered(self, places: Ints) -> "StretchedCurves":
+        """Return the curves of the labels at some places, in that order."""
+        return replace(self, lines=self.lines[:, places])
 
 
 def fit_stretched(

@@ -11,8 +11,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
+from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.calibration.calibrator import Method as Calibration
-from thresholds.calibration.calibrator import calibrate_problem
 from thresholds.data.problem import Problem
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.expected import fit_expected
@@ -25,7 +25,7 @@ from thresholds.fitting.options import (
 )
 from thresholds.fitting.record import with_record
 from thresholds.fitting.regions import best_regions
-from thresholds.fitting.rules import NamedRule
+from thresholds.fitting.rules import NamedRule, find_rule
 from thresholds.fitting.top_k import best_top_k
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
@@ -35,6 +35,8 @@ _FIXED = 0.5
 
 # What the name of a rule says, so that `fit` does not ask for it; a guard may have options.
 _SAID = ("average", "rule", "per_label")
+
+Calibrators = dict[Calibration, Calibrator]  # of one problem, by method
 
 
 @with_fit_options({name: value for name, value in DEFAULTS.items() if name not in _SAID})
@@ -85,7 +87,7 @@ def fit(
     >>> thresholds.fit(y_true, y_score, "macro", placement="score").thresholds
     array([0.6, 0.4])
     """
-    fit_options = FitOptions(rule=rule, **options)
+    fit_options = FitOptions(rule=find_rule(rule).name, **options)
     named = fit_options.named
     if y_true is None:
         if named.needs_labels:
@@ -105,9 +107,17 @@ def fit(
     return fit_named(problem, fit_options)
 
 
-def fit_named(problem: Problem, options: FitOptions) -> Rule:
-    """Fit the rule that options name, or describe, on what is checked already."""
-    fitted = _FITS[options.named.method](problem, options)
+def fit_named(
+    problem: Problem, options: FitOptions, calibrators: Calibrators | None = None
+) -> Rule:
+    """Fit the rule that options name, or describe, on what is checked already.
+
+    Rules of one problem share the `calibrators` that were fitted for one of them.
+    """
+    if options.named.method == "calibrated":
+        fitted = _calibrated(problem, options, {} if calibrators is None else calibrators)
+    else:
+        fitted = _FITS[options.named.method](problem, options)
     if options.rule is None:
         return fitted
     given = {
@@ -183,12 +193,14 @@ def _expected(problem: Problem, options: FitOptions) -> Rule:
     return _of_probabilities(problem, options, problem.scores)
 
 
-def _calibrated(problem: Problem, options: FitOptions) -> Rule:
+def _calibrated(problem: Problem, options: FitOptions, calibrators: Calibrators) -> Rule:
     """Calibrate scores, and find a rule for the probabilities."""
     calibration: Calibration = "platt" if options.named.calibration == "platt" else "isotonic"
-    calibrator = calibrate_problem(
-        problem, calibration, n_jobs=options.n_jobs, progress=options.progress
-    )
+    if calibration not in calibrators:
+        calibrators[calibration] = calibrate_problem(
+            problem, calibration, n_jobs=options.n_jobs, progress=options.progress
+        )
+    calibrator = calibrators[calibration]
     inner: Any = InstanceRule(options.beta, options.zero_division, problem.label_names)
     if not options.named.row_by_row:
         dense = is_sparse(problem.scores) and not options.keep_sparse
@@ -222,5 +234,4 @@ _FITS: Mapping[str, Callable[[Problem, FitOptions], Rule]] = {
     "top_k": _top_k,
     "regions": _regions,
     "expected": _expected,
-    "calibrated": _calibrated,
 }

@@ -154,7 +154,7 @@ def leave_out_of(
         without[average] = _ratio(top - lost[average][0], bottom - lost[average][1])[present]
     if "samples" in averages:
         total = weights.sum()
-        on_all["samples"] = float(f_of_unit.sum() / total)
+        on_all["samples"] = float(_ratio(f_of_unit.sum(), total))
         without["samples"] = _ratio(f_of_unit.sum() - f_of_unit, total - weight_of_unit)[present]
     return LeftOut(on_all, without)
 

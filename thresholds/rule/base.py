@@ -295,11 +295,13 @@ class Rule(ABC):
 
         1. The module has no parameters, and its buffers are bits: `half()`, `to(torch.bfloat16)`, autocast, pickling
            and state dicts change no threshold.
-        2. `torch.export.export` and `torch.compile(fullgraph=True)` take it; but not that of an `InstanceRule`, nor of
-           a `CalibratedRule` with one, whose loop ends when the probabilities say so.
-        3. Shapes and dtypes are checked; values are not, as a check would wait for the device. What `predict` refuses
-           is decided here: NaN is never predicted, and +inf counts as the highest score. In the rows of a NaN, a
-           `TopKRule` and an `InstanceRule` may decide otherwise about the other labels, too.
+        2. `torch.export.export` takes each module, rows being dynamic, and `torch.compile(fullgraph=True)` takes those
+           without an `InstanceRule`. Its search ends when the probabilities say so: `torch.compile` leaves that part
+           as it is, and an exported graph does all of its steps, some five times as slowly.
+        3. Shapes and dtypes are checked; values are not, as a check would wait for the device. So what `predict`
+           refuses has a meaning. NaN is not predicted, and counts as a masked score for rules that look at all scores
+           of a row. +inf is above all thresholds but +inf. Where probabilities are expected, other scores count as 0
+           or 1.
 
         Returns
         -------
@@ -381,6 +383,25 @@ class Rule(ABC):
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
         return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
+
+    def reordered(self, places: Ints) -> "Rule":
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        return replace(self, **self._of_labels(places))  # type: ignore[type-var]
+
+    def _of_labels(self, places: Ints) -> dict[str, Any]:
+        """Return the fields that every kind of rule may have for each label, with the labels in another order."""
+        at = places.tolist()
+        moved: dict[str, Any] = {}
+        if self.label_names is not None:
+            moved["label_names"] = tuple(self.label_names[k] for k in at)
+        if self.fitted_on is not None:
+            positives = tuple(self.fitted_on.positives[k] for k in at)
+            moved["fitted_on"] = replace(self.fitted_on, positives=positives)
+        if self.out_of_fold is not None:
+            moved["out_of_fold"] = self.out_of_fold.taken(places)
+        if self.profile is not None:
+            moved["profile"] = self.profile.reordered(places)
+        return moved
 
     @abstractmethod
     def about(self, places: Ints) -> "Rule":

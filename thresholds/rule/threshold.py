@@ -1,7 +1,7 @@
 """One threshold for each label."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -242,24 +242,13 @@ class ThresholdRule(Rule):
 
     def reordered(self, places: Ints) -> "ThresholdRule":
         """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
-        names, fitted_on = self.label_names, self.fitted_on
-        if names is not None:
-            names = tuple(names[k] for k in places.tolist())
-        if fitted_on is not None:
-            fitted_on = replace(
-                fitted_on, positives=tuple(fitted_on.positives[k] for k in places.tolist())
-            )
         changed = {
             "thresholds": self.thresholds[places],
             "unsupported": self.unsupported[places],
-            "label_names": names,
-            "fitted_on": fitted_on,
-            "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.taken(places),
             "odds": None if self.odds is None else self.odds.taken(places),
-            "profile": None if self.profile is None else self.profile.reordered(places),
             "guard_report": None,
         }
-        return ThresholdRule(**self._values() | changed)
+        return ThresholdRule(**self._values() | self._of_labels(places) | changed)
 
     def about(self, places: Ints) -> "ThresholdRule":
         """Return a rule that decides about some labels alone, without what is known of the fit."""

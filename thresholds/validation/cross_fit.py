@@ -6,7 +6,7 @@ section 8, the winner's curse). So rules are fitted on all folds but one, and ea
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,7 @@ from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
-from thresholds.validation.held_out import HeldOut, hold_out
+from thresholds.validation.held_out import Folds, HeldOut, hold_out
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -56,9 +56,10 @@ class CrossFit(Result):
         scale, predicted_most and predicted_least: the largest and the smallest share of all rows that a fold's rule
         predicts
     how : where the folds come from
-    alternatives : what other rules reach over the same folds, if asked for: tuples of name, options (those of the fit
-        that differ), out_of_fold, gain (over `out_of_fold` above), standard_error (of the gain, paired by folds) and
-        is_better (whether the gain is shown to be above 0, one-sided at 5 %)
+    alternatives : what other rules reach over the same folds, if asked for: tuples of name (in words), rule (its name
+        in `thresholds.RULES`), options (those of the fit that differ), out_of_fold, gain (over `out_of_fold` above),
+        standard_error (of the gain, paired by folds) and is_better (whether the gain is shown to be above 0, one-sided
+        at 5 %)
     diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
         each label; None with `sample_weight`, as its tests are about rows, each of which counts once
     name : the name of the rule, if it was asked for by name
@@ -250,7 +251,52 @@ def cross_fit(
     fit = FitOptions.for_new_rows(average, rule=rule, **options)
     _checks.option(verdicts, "verdicts", (True, False))
     _checks.option(alternatives, "alternatives", (True, False))
+    rows = in_folds(
+        y_true,
+        y_score,
+        cv=cv,
+        groups=groups,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        missing=missing,
+        label_names=label_names,
+        keep_sparse=fit.keep_sparse,
+        n_jobs=fit.n_jobs,
+    )
+    return cross_fit_rows(rows, fit, verdicts=verdicts, alternatives=alternatives)
 
+
+class RowsInFolds(NamedTuple):
+    """What cross-fits of several rules share."""
+
+    problem: Problem
+    pairs: Folds
+    folds: Ints  # (n_samples,), the fold that each row is judged in, -1 for none
+    how: str
+    seed: int | None
+    groups: object  # as given, in the order of the rows; so is `sample_weight`
+    sample_weight: object
+
+    @property
+    def given_weights(self) -> Any:
+        """The weights as an array, None where there are none."""
+        return None if self.sample_weight is None else np.asarray(self.sample_weight)
+
+
+def in_folds(
+    y_true: object,
+    y_score: object,
+    *,
+    cv: object,
+    groups: object,
+    random_state: int | None,
+    sample_weight: object,
+    missing: float,
+    label_names: object,
+    keep_sparse: bool,
+    n_jobs: int | None,
+) -> RowsInFolds:
+    """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`."""
     # Put rows and labels in the order of the scores.
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
@@ -265,8 +311,8 @@ def cross_fit(
         sample_weight=sample_weight,
         missing=missing,
         label_names=label_names,
-        keep_sparse=fit.keep_sparse,
-        n_jobs=fit.n_jobs,
+        keep_sparse=keep_sparse,
+        n_jobs=n_jobs,
     )
 
     # Choose the rows that each fold is fitted on and judged on.
@@ -277,17 +323,26 @@ def cross_fit(
     folds = np.full(problem.n_samples, -1)
     for k, (_, test) in enumerate(pairs):
         folds[test] = k
+    seed = seed_of_folds(how, random_state)
+    return RowsInFolds(problem, pairs, folds, how, seed, groups, sample_weight)
+
+
+def cross_fit_rows(
+    rows: RowsInFolds, fit: FitOptions, *, verdicts: bool, alternatives: bool = False
+) -> CrossFit:
+    """Fit a rule, and estimate what it reaches on new rows."""
+    problem, pairs, folds, how = rows[:4]
 
     # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
-    weights = None if sample_weight is None else np.asarray(sample_weight)
+    weights = rows.given_weights
     fitted = fit_named(problem, fit)
     held_out = hold_out(problem, fit, pairs, weights)
     kept = OutOfFold(
         held_out.f(fit),
         len(pairs),
         how,
-        seed_of_folds(how, random_state),
-        _in_weights(held_out.by_label, sample_weight, problem.n_samples),
+        rows.seed,
+        _in_weights(held_out.by_label, rows.sample_weight, problem.n_samples),
     )
 
     # Thresholds keep the odds at which they lie, so that a change of them can be told from noise.
@@ -302,7 +357,7 @@ def cross_fit(
             fold_thresholds[k] = fold_rule.thresholds
     return CrossFit(
         rule=replace(fitted, **record),  # type: ignore[type-var]
-        in_sample=_in_sample(fitted, problem, fit),
+        in_sample=in_sample(fitted, problem, fit),
         out_of_fold=kept.f,
         folds=folds,
         fold_thresholds=fold_thresholds,
@@ -312,15 +367,15 @@ def cross_fit(
         if alternatives
         else (),
         diagnosis=_diagnosed(problem, fitted, held_out, folds >= 0, fit)
-        if verdicts and sample_weight is None
+        if verdicts and rows.sample_weight is None
         else None,
-        name=rule,
+        name=fit.rule,
         average=fit.average,
     )
 
 
-def _in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
-    """Return the F-measure on the labels of the fit; the objective of a rule without labels is another."""
+def in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
+    """Return the F-measure of a rule on the labels of its fit; the objective of one without labels is another."""
     if options.named.needs_labels:
         assert rule.objective is not None, "fits have one"
         return rule.objective

@@ -1,15 +1,16 @@
 """Decisions about the rows of each fold by a rule that was fitted on the rows outside it."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds.data.problem import Problem
-from thresholds.fitting.by_name import fit_named
+from thresholds.fitting.by_name import Calibrators, fit_named
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import ConfusionCounts, stacked
-from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.judging import Decisions, Judged, f_measure, judge
 from thresholds.rule import Rule
 
 Folds = list[tuple[Ints, Ints]]  # rows to fit on, rows to judge
@@ -64,12 +65,45 @@ def hold_out(
     problem: Problem, options: FitOptions, folds: Folds, given_weights: Floats | None
 ) -> HeldOut:
     """Fit on the rows outside each fold, and judge those within; `given_weights` are as the caller gave them."""
-    rules = [fit_named(_rows_of(problem, train, given_weights), options) for train, _ in folds]
+    rules = rules_of_folds(problem, options, folds, given_weights)
     judged = [
         judge(rule, problem.at_rows(test)) for rule, (_, test) in zip(rules, folds, strict=True)
     ]
     weights = problem.sample_weight
     return HeldOut(rules, judged, [None if weights is None else weights[test] for _, test in folds])
+
+
+def rules_of_folds(
+    problem: Problem,
+    options: FitOptions,
+    folds: Folds,
+    given_weights: Floats | None,
+    calibrators: Sequence[Calibrators] | None = None,
+) -> list[Rule]:
+    """Fit on the rows outside each fold; rules share the `calibrators` of each."""
+    shared = [Calibrators() for _ in folds] if calibrators is None else calibrators
+    return [
+        fit_named(_rows_of(problem, train, given_weights), options, of_fold)
+        for (train, _), of_fold in zip(folds, shared, strict=True)
+    ]
+
+
+def decided_out_of_fold(rules: Sequence[Rule], problem: Problem, folds: Folds) -> Matrix:
+    """Return what the rule of each fold decides about its rows, (n_samples, n_labels); no other row has a label."""
+    from scipy import sparse
+
+    blocks = []
+    for rule, (_, judged) in zip(rules, folds, strict=True):
+        of_fold = problem.at_rows(judged)
+        decided = Decisions(rule, of_fold)
+        blocks += [sparse.csr_array(decided.about(rows)) for rows in of_fold.row_blocks()]
+    blocks.append(sparse.csr_array((1, problem.n_labels), dtype=np.uint8))
+    stacked = sparse.vstack(blocks, format="csr")  # (n_judged + 1, n_labels), the last row empty
+
+    judged_rows = np.concatenate([judged for _, judged in folds])
+    place = np.full(problem.n_samples, judged_rows.size)  # (n_samples,)
+    place[judged_rows] = np.arange(judged_rows.size)
+    return stacked[place]
 
 
 def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:

@@ -1,0 +1,353 @@
+"""Which rule is best for my data, by the average that I am judged by? Chosen out of fold, and not by luck.
+
+All rules are cross-fitted over the same folds. Of two dozen figures the highest is high in part by luck, so the choice
+begins with the rule that is good as a rule, and leaves it only for a gain that is shown (`contest.py`):
+
+    average      macro            weighted            micro    samples
+    reference    macro, shrink    weighted, shrink    micro    instance, platt
+
+A fit without a guard is not chosen where the same fit with its guard takes part: where many labels are rare its
+out-of-fold figure is too high, by more than its standard error knows.
+
+MEASURED
+
+References
+----------
+Breiman, Friedman, Olshen and Stone 1984, "Classification and regression trees", section 3.4.3: the simplest within one
+standard error of the best. Cawley and Talbot 2010, "On over-fitting in model selection and subsequent selection bias in
+performance evaluation". Tibshirani and Tibshirani 2009, "A bias correction for the minimum error rate in
+cross-validation".
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._arrays.threads import Bar
+from thresholds._checks import AVERAGES, Average, InputError
+from thresholds.data.folds import N_SPLITS, SEED, group_numbers
+from thresholds.data.problem import Problem
+from thresholds.fitting.by_name import Calibrators, why_not
+from thresholds.fitting.options import (
+    DEFAULTS,
+    FIT_OPTIONS,
+    FitArguments,
+    FitOptions,
+    with_fit_options,
+)
+from thresholds.fitting.rules import RULES, NamedRule, find_rule
+from thresholds.results import Result, Table, counted, n_more, rows_of
+from thresholds.validation.contest import Contest, Entry
+from thresholds.validation.cross_fit import CrossFit, cross_fit_rows, in_folds
+from thresholds.validation.held_out import decided_out_of_fold, rules_of_folds
+
+REFERENCES: Mapping[str, str] = {
+    "macro": "macro, shrink",
+    "weighted": "weighted, shrink",
+    "micro": "micro",
+    "samples": "instance, platt",
+}
+
+# Options that are not asked for here: the name of a rule says them.
+_SAID = ("average", "rule", "per_label", "guard")
+
+# Options that a rule has to take where they are asked for; it does without the others.
+_LIMITS = ("max_overprediction", "min_precision", "min_recall")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RuleSelection(Result):
+    """The rule that is best for an average, fitted on all rows, and why it was chosen.
+
+    Attributes
+    ----------
+    name : of the rule that is chosen
+    average, beta : of the F-measure it is chosen by
+    reference : the name of the rule that is chosen unless another is shown to be better
+    out_of_fold : the F-measure of the chosen rule's decisions about rows that it was not fitted on
+    out_of_fold_of_choice : the same of rules chosen, in the same way, without the fold that they are judged on
+        `out_of_fold` is the figure of one that was chosen among many by such figures; this one had no part in the
+        choice. If it is much lower, luck had one. NaN with a single fold.
+    candidates : structured array, one row a rule, in the order in which ties are settled: name, out_of_fold, gain (over
+        the reference), standard_error (of the gain), lowest (the one-sided 95 % bound of the gain), chosen, and why (it
+        is chosen or not, in words); NaN for rules that do not apply
+    cross_fit : CrossFit of the chosen rule, with the rule itself, fitted on all rows, and what is known of its labels
+        Its figures, and `rule.out_of_fold`, are of the average that the rule is fitted for, which may be another.
+    """
+
+    name: str
+    average: str
+    beta: float
+    reference: str
+    out_of_fold: float
+    out_of_fold_of_choice: float
+    candidates: npt.NDArray[Any]
+    cross_fit: CrossFit
+
+    @property
+    def rule(self) -> Any:
+        """The chosen rule, fitted on all rows."""
+        return self.cross_fit.rule
+
+    def _records(self) -> npt.NDArray[Any]:
+        """Return the candidates."""
+        return self.candidates
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Say which rule is chosen, why, and how far its figure may be trusted; lay out the k best candidates."""
+        yield "\n".join((self._choice(), self._reason(), self._honesty()))
+        order = np.argsort(-self.candidates["out_of_fold"], kind="stable")[:k]  # NaN last
+        head = [
+            ("", "out of", "gain over", "standard", "its lowest", ""),
+            (f"by {self._measure}", "fold", self.reference, "error", "at 95 %", ""),
+        ]
+        body = [_line(row) for row in self.candidates[order]]
+        yield Table(head, body, left=(0, 5), note=n_more(self.candidates.size, k, "rule"))
+
+    @property
+    def _measure(self) -> str:
+        """The F-measure in words."""
+        return f"{self.average} F{self.beta:g}"
+
+    def _choice(self) -> str:
+        """Say which rule is chosen."""
+        folds = f"{counted(len(self.cross_fit.fold_thresholds), 'fold')}, {self.cross_fit.how}"
+        return f"{self._measure}: {self.name} is chosen, and reaches {self.out_of_fold:.4f} out of fold ({folds})"
+
+    def _reason(self) -> str:
+        """Say why."""
+        if np.isfinite(self.candidates["out_of_fold"]).sum() == 1:
+            return "No other rule takes part"
+        if self.name == self.reference:
+            return "No other rule that may be chosen is shown to reach more (one-sided, 95 %)"
+        row = self.candidates[self.candidates["chosen"]][0]
+        return (
+            f"That is {row['gain']:.4f} more than {self.reference} (standard error {row['standard_error']:.4f}), and"
+            f" shown to be at least {row['lowest']:.4f} (one-sided, 95 %)"
+        )
+
+    def _honesty(self) -> str:
+        """Say what the choice itself reaches."""
+        if np.isnan(self.out_of_fold_of_choice):
+            return "With one fold nothing tells how far its figure, chosen among many, is too high"
+        return (
+            f"Chosen anew without each fold, and judged on it, a rule reaches {self.out_of_fold_of_choice:.4f}; that"
+            " figure had no part in the choice"
+        )
+
+
+def _line(row: Any) -> tuple[str, ...]:
+    """Show a candidate."""
+    figures = [row[name] for name in ("out_of_fold", "gain", "standard_error", "lowest")]
+    shown = [
+        "" if np.isnan(value) else f"{value:{sign}.4f}"
+        for value, sign in zip(figures, ("", "+", "", "+"), strict=True)
+    ]
+    return (str(row["name"]), *shown, str(row["why"]))
+
+
+@with_fit_options({name: value for name, value in DEFAULTS.items() if name not in _SAID})
+def select_rule(
+    y_true: object,
+    y_score: object,
+    average: Average = "macro",
+    *,
+    rules: Iterable[str] | None = None,
+    cv: object = N_SPLITS,
+    groups: object = None,
+    random_state: int | None = SEED,
+    sample_weight: object = None,
+    missing: float = 0.0,
+    label_names: object = None,
+    verdicts: bool = True,
+    **options: Unpack[FitArguments],
+) -> RuleSelection:
+    """Fit the rule that is best for an average: chosen out of fold, and not by luck.
+
+    Parameters
+    ----------
+    y_true, y_score : as in `fit`
+    average : "macro", "weighted", "micro" or "samples": which F-measure you are judged by
+    rules : names of rules to choose from, as in `thresholds.RULES`
+        None (default): all that apply to these scores.
+    cv, groups, random_state : as in `cross_fit`; gains are paired by groups, if there are any, else by rows
+    sample_weight, missing, label_names : as in `fit_empirical`
+    verdicts : tell which labels may be relied on, in the `cross_fit` of the chosen rule, as `cross_fit` does
+    options : those of fits, as in `fit`
+        `max_overprediction`, `min_precision` and `min_recall` leave the rules that keep them. Other options are for the
+        rules that take them.
+
+    Returns
+    -------
+    RuleSelection
+        1. The reference is, by the average, "macro, shrink", "weighted, shrink", "micro" or "instance, platt". Where
+           that one takes no part, it is the first of `rules` that is fitted for the average, or else the first.
+        2. Another rule is chosen only if its gain over the reference is shown to be above 0, one-sided at 5 %: the one
+           with the largest gain; of equal ones a rule that is fitted for the average, then the earlier of `rules`.
+
+    Raises
+    ------
+    InputError
+        As `cross_fit`; for names that are no rules, or twice the same; if none of the rules applies.
+
+    Notes
+    -----
+    It takes as long as six fits of each rule with five folds. The standard error is that of the jackknife, paired by
+    rows or groups. A fit without a guard, as "macro", is not chosen over the reference where the same with its guard
+    takes part, as "macro, shrink": with many rare labels its out-of-fold figure is too high. MEASURED
+
+    References
+    ----------
+    Tibshirani and Tibshirani 2009, "A bias correction for the minimum error rate in cross-validation", for the second
+    figure.
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> rng = np.random.default_rng(0)
+    >>> y_true = rng.random((500, 6)) < [0.5, 0.3, 0.2, 0.1, 0.1, 0.1]
+    >>> y_score = rng.normal(size=(500, 6)) + 2 * y_true
+    >>> found = thresholds.select_rule(y_true, y_score, "samples", rules=["top-k", "instance, platt"])
+    >>> found.name
+    'instance, platt'
+    """
+    _checks.option(average, "average", AVERAGES)
+    _checks.option(verdicts, "verdicts", (True, False))
+    _refuse_other_options(options)
+    named = in_order(rules, average)
+
+    # The same rows and folds for all rules.
+    fit_of = {rule.name: options_for(rule, options) for rule in named}
+    rows = in_folds(
+        y_true,
+        y_score,
+        cv=cv,
+        groups=groups,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        missing=missing,
+        label_names=label_names,
+        keep_sparse=options.get("keep_sparse", DEFAULTS["keep_sparse"]),
+        n_jobs=options.get("n_jobs", DEFAULTS["n_jobs"]),
+    )
+    reasons = {rule.name: _why_not(rule, rows.problem, options) for rule in named}
+    applying = [rule for rule in named if reasons[rule.name] is None]
+    if not applying:
+        name, reason = next(iter(reasons.items()))
+        raise InputError(
+            f"rules has none that applies ({name!r}: {reason}); expected at least one that does"
+        )
+
+    # Each decides the rows that it was not fitted on.
+    beta = options.get("beta", DEFAULTS["beta"])
+    zero_division = options.get("zero_division", DEFAULTS["zero_division"])
+    paired = None if groups is None else group_numbers(rows.groups, rows.folds.size)
+    contest = Contest(rows.problem, rows.folds, paired, average, beta, zero_division)
+    calibrators = [Calibrators() for _ in rows.pairs]  # of each fold
+    bar = Bar("rules", len(applying)) if options.get("progress", False) else None
+    for rule in applying:
+        of_folds = rules_of_folds(
+            rows.problem, fit_of[rule.name], rows.pairs, rows.given_weights, calibrators
+        )
+        decided = decided_out_of_fold(of_folds, rows.problem, rows.pairs)
+        contest.enter(rule.name, decided, may_win=guarded_form(rule, applying) is None)
+        if bar is not None:
+            bar.step()
+
+    chosen = contest.winner
+    return RuleSelection(
+        name=chosen.name,
+        average=average,
+        beta=beta,
+        reference=contest.entries[0].name,
+        out_of_fold=chosen.figure,
+        out_of_fold_of_choice=contest.figure_of_choice,
+        candidates=_candidates(contest, reasons),
+        cross_fit=cross_fit_rows(rows, fit_of[chosen.name], verdicts=verdicts),
+    )
+
+
+def _refuse_other_options(options: FitArguments) -> None:
+    """Refuse options that are none, or that the name of a rule says, and values that no rule takes."""
+    for name, value in options.items():
+        if name not in FIT_OPTIONS or name in _SAID:
+            raise TypeError(f"select_rule() got an unexpected keyword argument {name!r}")
+        FIT_OPTIONS[name].metadata["check"](value, name)
+
+
+def in_order(names: Iterable[str] | None, average: str) -> list[NamedRule]:
+    """Return the rules to choose from in the order in which ties are settled, the reference first."""
+    if names is None:
+        rules = list(RULES.values())
+    elif isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise InputError(f"rules is {_checks.shown(names)}, expected names of rules, or None")
+    else:
+        rules = [find_rule(name, "rules") for name in names]
+    if not rules:
+        raise InputError("rules is empty, expected the name of at least one rule")
+    for k, rule in enumerate(rules):
+        if rule in rules[:k]:
+            raise InputError(f"rules has {rule.name!r} twice, expected each rule once")
+    return sorted(
+        rules, key=lambda rule: (rule.name != REFERENCES[average], rule.average != average)
+    )
+
+
+def options_for(rule: NamedRule, options: FitArguments) -> FitOptions:
+    """Return the options of a rule's fit: of those asked for, what it takes."""
+    taken: Any = {name: value for name, value in options.items() if name in rule.options}
+    return FitOptions(rule=rule.name, **(taken | {"progress": False}))
+
+
+def _why_not(rule: NamedRule, problem: Problem, options: FitArguments) -> str | None:
+    """Say why a rule takes no part; None if it does."""
+    for name in _LIMITS:
+        if options.get(name) is not None and name not in rule.options:
+            return f"it does not keep {name}"
+    return why_not(rule, problem.scores, problem.missing)
+
+
+def guarded_form(rule: NamedRule, rules: Iterable[NamedRule]) -> NamedRule | None:
+    """Return the same fit with a guard, if it is one of some rules; None for a fit that has one."""
+    if rule.method != "thresholds" or rule.guard is not None:
+        return None
+    fit = (rule.method, rule.average, rule.per_label)
+    alike = (other for other in rules if (other.method, other.average, other.per_label) == fit)
+    return next((other for other in alike if other.guard is not None), None)
+
+
+def _candidates(contest: Contest, reasons: Mapping[str, str | None]) -> npt.NDArray[Any]:
+    """Lay out all rules, and why each was chosen or not."""
+    entries = {entry.name: entry for entry in contest.entries}
+    chosen = contest.winner
+    rows: list[tuple[Any, ...]] = []
+    for name, reason in reasons.items():
+        if reason is None:
+            entry = entries[name]
+            why = _why(entry, contest.entries[0], chosen)
+            rows.append((name, entry.figure, *entry.gains[0], entry is chosen, why))
+        else:
+            rows.append((name, *[math.nan] * 4, False, f"does not apply: {reason}"))
+    names = ("name", "out_of_fold", "gain", "standard_error", "lowest", "chosen", "why")
+    columns = zip(*rows, strict=True)
+    return rows_of({name: np.array(column) for name, column in zip(names, columns, strict=True)})
+
+
+def _why(entry: Entry, reference: Entry, chosen: Entry) -> str:
+    """Say why a rule was chosen or not."""
+    gain = entry.gains[0]
+    if entry is reference:
+        return "chosen: no other is shown to reach more" if entry is chosen else "the reference"
+    if entry is chosen:
+        return "chosen: the largest gain that is shown"
+    if not gain.is_shown:
+        return "gain not shown" if gain.value > 0 else "no gain"
+    if not entry.may_win:
+        return "no guard: its figure is too high where labels are rare"
+    is_equal = gain.value == chosen.gains[0].value
+    return "the same gain, later in order" if is_equal else "a smaller gain is shown"
