@@ -77,12 +77,13 @@ def test_what_decides_about_each_label_alone_goes_with_it(name: str) -> None:
     rule = RULES[name]
     kept = np.array([3, 1])
     parts = rule.parts()
-    assert rule.about(kept).parts() == [parts[3], parts[1]]
-    if not isinstance(rule, thresholds.CalibratedRule):
-        np.testing.assert_array_equal(rule.about(kept).predict(SCORES[:, kept]), rule.predict(SCORES)[:, kept])
-    else:
-        found = rule.calibrator.about(kept).transform(SCORES[:, kept])
+    about = rule.about(kept)
+    assert about.parts() == [parts[3], parts[1]]
+    if isinstance(rule, thresholds.CalibratedRule) and isinstance(about, thresholds.CalibratedRule):
+        found = about.calibrator.transform(SCORES[:, kept])
         np.testing.assert_array_equal(found, rule.calibrator.transform(SCORES)[:, kept])
+    else:
+        np.testing.assert_array_equal(about.predict(SCORES[:, kept]), rule.predict(SCORES)[:, kept])
 
 
 # What moved
