@@ -77,13 +77,12 @@ def test_what_decides_about_each_label_alone_goes_with_it(name: str) -> None:
     rule = RULES[name]
     kept = np.array([3, 1])
     parts = rule.parts()
-    about = rule.about(kept)
-    assert about.parts() == [parts[3], parts[1]]
-    if isinstance(rule, thresholds.CalibratedRule) and isinstance(about, thresholds.CalibratedRule):
-        found = about.calibrator.transform(SCORES[:, kept])
-        np.testing.assert_array_equal(found, rule.calibrator.transform(SCORES)[:, kept])
+    assert rule.about(kept).parts() == [parts[3], parts[1]]
+    if not isinstance(rule, thresholds.CalibratedRule):
+        np.testing.assert_array_equal(rule.about(kept).predict(SCORES[:, kept]), rule.predict(SCORES)[:, kept])
     else:
-        np.testing.assert_array_equal(about.predict(SCORES[:, kept]), rule.predict(SCORES)[:, kept])
+        found = rule.about(kept).calibrator.transform(SCORES[:, kept])
+        np.testing.assert_array_equal(found, rule.calibrator.transform(SCORES)[:, kept])
 
 
 # What moved

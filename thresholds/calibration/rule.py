@@ -259,8 +259,8 @@ class CalibratedRule(Rule):
 
     def about(self, places: Ints) -> "CalibratedRule":
         """Return a rule that decides about some labels alone, without what is known of the fit."""
-        calibrator = replace(self.calibrator, label_names=None, profile=None)
-        return CalibratedRule(calibrator.reordered(places), self.rule.about(places))
+        nameless = replace(self.calibrator, label_names=None, profile=None)
+        return CalibratedRule(nameless.reordered(places), self.rule.about(places))
 
     def parts(self) -> Sequence[Hashable]:
         """Return the curve of each label, and what decides about its probability, if that alone does."""
@@ -315,8 +315,4 @@ def _in_order(
 ) -> InstanceRule | ThresholdRule:
     """Return a rule with its labels in the order of those of a calibrator."""
     order = _checks.places(rule.label_names, label_names, "rule", "those of the calibrator")
-    if order is None:
-        return rule
-    if isinstance(rule, InstanceRule):
-        return replace(rule, label_names=label_names)
-    return rule.reordered(order)
+    return rule if order is None else rule.reordered(order)  # type: ignore[return-value]
