@@ -161,6 +161,7 @@ def commands() -> Iterator[Call]:
             ["predict", other, file, "-o", out],
             ["fit", file, "--average", "micro", "-o", other],
             ["compare", file],
+            ["rules"],
             ["compare", file, "--rule", rule, "--rule", other],
             ["diagnose", file, "--rule", rule],
             ["diff", rule, other, file],
@@ -178,6 +179,8 @@ def all_calls() -> Iterator[Call]:
     for dtype in (np.float32, np.float64):
         truth, scores = drawn(200, 4, dtype)
         yield "fit judge", partial(thresholds.compare, None, truth, scores)
+        for name in thresholds.RULES:
+            yield "fit", partial(thresholds.cross_fit, truth, scores, rule=name, cv=2)
         yield "fit", partial(thresholds.cross_fit, truth, scores, "micro", alternatives=True)
         yield "fit", partial(thresholds.calibrate, truth, scores, "platt")
         yield "fit", partial(thresholds.calibrate, truth, scores, sample_weight=np.arange(200.0))

@@ -29,11 +29,10 @@ from thresholds.comparison.differences import diff_rules
 from thresholds.diagnosis import diagnose, diagnose_expected
 from thresholds.expectation.value import expected_f
 from thresholds.fitting.batches import batch_effect, predict_by_batch
+from thresholds.fitting.by_name import fit
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
-from thresholds.fitting.regions import fit_regions
-from thresholds.fitting.top_k import fit_top_k
-from thresholds.guards.options import Guard
+from thresholds.fitting.rules import RULES
 from thresholds.metrics import auroc, f1_score, multilabel_accuracy
 from thresholds.results import counted
 from thresholds.rule import FixedRule, InstanceRule
@@ -51,7 +50,7 @@ _MANY = 24  # labels, whose best set another does
 _LARGE = (2**15, 16)  # rows and labels of what is counted, not sorted
 _CUTOFF = 0.2  # Lower scores are absent from sparse ones.
 _OVER_LABELS = AVERAGES[:-1]
-_GUARDS: dict[Average, Guard] = {"macro": "shrink", "micro": "pool"}
+_GUARDED: tuple[Average, ...] = ("macro", "micro")  # by guards of their own
 
 
 @dataclass(frozen=True)
@@ -215,15 +214,11 @@ def _fitting() -> Iterator[Call]:
 def _fitting_to(data: _Data) -> Iterator[Call]:
     """Fits to truth."""
     for weights in (None, data.weights):
-        fit = partial(fit_empirical, *data, sample_weight=weights)
-        for average in AVERAGES:
-            yield partial(fit, average, per_label=False)
-        for average, guard in _GUARDS.items():
-            yield partial(fit, average)
-            yield partial(fit, average, guard=guard)
+        for rule in RULES.values():
+            if rule.needs_labels and rule.calibration is None:
+                yield partial(fit, *data, rule.name, sample_weight=weights)
+        for average in _GUARDED:
             yield partial(cross_fit, *data, average, sample_weight=weights, alternatives=True)
-        yield partial(fit_top_k, *data, sample_weight=weights)
-        yield partial(fit_regions, *data, sample_weight=weights)
         for method in METHODS:
             yield partial(calibrate, *data, method, "label", sample_weight=weights)
     yield partial(_update, data)
@@ -232,7 +227,7 @@ def _fitting_to(data: _Data) -> Iterator[Call]:
 def _update(data: _Data) -> None:
     """Fit on half of the rows, update on the others."""
     old, new = data.rows
-    for average in _GUARDS:
+    for average in _GUARDED:
         update_rule(cross_fit(*old, average).rule, *new)
 
 

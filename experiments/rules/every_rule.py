@@ -8,7 +8,9 @@ new process, and decides about the test rows there. Decisions must be the same f
 `compare --all` shows. A line that ends in "same" says that all of this holds; the first that does not ends the run.
 """
 
+import contextlib
 import hashlib
+import io
 import json
 import subprocess
 import sys
@@ -47,8 +49,7 @@ print(json.dumps(found))
 def main(paths: list[str]) -> None:
     """Check each file."""
     for path in paths:
-        keys = [name for name in score_keys(path)]
-        for key in keys:
+        for key in score_keys(path):
             check(path, key)
 
 
@@ -91,9 +92,8 @@ def check(path: str, key: str) -> None:
     assert elsewhere == by_hand
     seconds = time.perf_counter() - began
     left_out = len(thresholds.RULES) - len(shown)
-    print(
-        f"{Path(path).name:<28} {key:<14} {len(shown)} rules, {left_out} left out: same ({seconds:.0f} s)", flush=True
-    )
+    counts = f"{len(shown)} rules, {left_out} left out"
+    print(f"{Path(path).name:<28} {key:<14} {counts}: same ({seconds:.0f} s)", flush=True)
 
 
 def compared(path: str, key: str) -> list[dict[str, Any]]:
@@ -103,9 +103,6 @@ def compared(path: str, key: str) -> list[dict[str, Any]]:
 
 def run(*arguments: str) -> str:
     """Run a command in this process, and return what it prints."""
-    import contextlib
-    import io
-
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         status = cli.main(arguments)

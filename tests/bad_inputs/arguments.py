@@ -234,12 +234,18 @@ def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> objec
     return thresholds.cross_fit(y_true, y_score, **({"cv": 2, "random_state": 0} | given))
 
 
+def fit_by_name(rule: object = "macro", y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """A rule of the list."""
+    return thresholds.fit(y_true, y_score, rule, **given)
+
+
 def select_rule(y_true: object = Y, y_score: object = S, **given: object) -> object:
     """The rule that is best for an average."""
     return thresholds.select_rule(y_true, y_score, **({"cv": 2, "rules": ["macro", "macro, shrink"]} | given))
 
 
 FIT, FITS = {"fit": fit}, {"fit": fit, "fit_top_k": fit_top_k}
+BY_NAME = {"fit by name": fit_by_name}
 RULES = {"ThresholdRule": rule, "FixedRule": fixed, "TopKRule": top}
 LABEL_FREE = {"fit_expected": fit_expected, "expected_f": expected_f, "predict_by_batch": predict_by_batch}
 MADE = {"InstanceRule": instance, "RegionRule": region}
@@ -397,6 +403,18 @@ OPTIONS = [
     *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
     *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),
     *each(FIT, "average", ["samples"], "average is 'samples' with per_label=True, .*expected per_label=False"),
+    *each(BY_NAME, "rule", ["micro, shrunk", "", None, 1, TwoLines(), TWO], "rule is .*, expected the name of a rule"),
+    *each(
+        {"fit by name, label-free": partial(fit_by_name, "macro, label-free")},
+        "y_score",
+        [np.multiply(S, 10)],
+        r"rule is 'macro, label-free', and scores lie outside \[0, 1\]",
+    ),
+    *each(BY_NAME, "y_true", [None], "y_true is None with rule 'macro', which is fitted on labels; expected labels"),
+    *each(BY_NAME, "average", ["micro"], "average is 'micro' with rule 'macro', which is for 'macro'; expected one of"),
+    *each(BY_NAME, "per_label", [False], "per_label is False with rule 'macro'; expected a rule with one threshold"),
+    *each(BY_NAME, "guard", ["shrink"], "guard is 'shrink' with rule 'macro'; expected a rule with that guard: 'macro"),
+    *each({"fit by name, top-k": partial(fit_by_name, "top-k")}, "min_recall", [0.5], "min_recall is 0.5 with rule 't"),
     *each(FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
     *every(FIT, "per_label", BAD_FLAGS),
     *each(FIT, "guard", ["shrunk", True, 0, MATRIX], "guard is .*, expected"),
@@ -763,8 +781,8 @@ LABEL_FREE_ARGUMENTS = [
         "compare: baseline", lambda: thresholds.compare(None, Y, S, baseline="a"), "baseline is 'a' without rules"
     ),
     *each({"update_rule": update_rule}, "old", [None, TOP, RULE, INSTANCE, CALIBRATED], "old is .*, expected (a|one)"),
-    *each({"diff_rules": diff_rules}, "old", [None, TOP, [0.5], "rule.json"], "old is of type .*, expected a Thresh"),
-    *each({"diff_rules": diff_rules}, "new", [None, REGION, INSTANCE, CALIBRATED], "new is of type .*, expected a Thr"),
+    *each({"diff_rules": diff_rules}, "old", [None, [0.5], "rule.json"], "old is of type .*, expected a rule"),
+    *each({"diff_rules": diff_rules}, "new", [None, [0.5], "rule.json"], "new is of type .*, expected a rule"),
     *each({"diff_rules": diff_rules}, "new", [fixed(n_labels=3)], "new has 3 labels, expected 2 as old has, since"),
 ]
 
@@ -1027,7 +1045,7 @@ FIELDS: dict[str, Sequence[object]] = {
     "objective": ["0.5", nan, True, [0.5], ...],
     "unsupported": [[2], [2**63], [2**64], [-1], [1, 1], ["cat"], [0.0], [True, False], True, 0, "ab", None, ...],
     "missing": [nan, None, "zero", True, [0.0], ...],
-    "fitted_on": [[], "data", 1, {}, ...],
+    "fitted_on": [[], "data", 1, {}],
 }
 FITTED_ON: dict[str, Sequence[object]] = {
     "n_samples": ["4", None, 1.5, 4.0, True, 0, ...],

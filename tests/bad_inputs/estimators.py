@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from thresholds import FixedRule, InstanceRule, fit_expected
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
 RNG = np.random.default_rng(0)
@@ -221,6 +222,55 @@ BAD_SKLEARN = [
     Bad("thresholds by label for samples", lambda: fit(average="samples"), "average is 'samples' with per_label=True"),
     Bad("a guard for micro", lambda: fit(average="micro", guard="shrink"), "guard is 'shrink' with average 'micro'"),
     Bad("a guard for macro", lambda: fit(average="macro", guard="pool"), "guard is 'pool' with average 'macro'"),
+    Bad("a rule of no such name", lambda: fit(rule="macro, shrunk"), "rule is 'macro, shrunk', expected the name of a"),
+    Bad("a rule for another average", lambda: fit(rule="micro", average="samples"), "average is 'samples' with rule"),
+    Bad(
+        "a limit for rows", lambda: fit(rule="top-k", min_recall=0.5), "min_recall is 0.5 with rule 'top-k', which has"
+    ),
+    Bad(
+        "a rule for probabilities, of margins",
+        lambda: fit(OneVsRestClassifier(LinearSVC()), rule="micro, label-free"),
+        "rule is 'micro, label-free', which takes scores for probabilities, with the decision_function of OneVsRest.*;"
+        " expected a calibrated rule, as 'instance, platt'$",
+    ),
+    Bad(
+        "a rule for probabilities, of margins that were asked for",
+        lambda: fit(LogisticRegression(), y=Y[:, 0], rule="macro, label-free", response_method="decision_function"),
+        "rule is 'macro, label-free', .*; expected a calibrated rule, .*, or response_method='predict_proba'$",
+    ),
+    Bad(
+        "a rule for probabilities, of others",
+        lambda: fit(Scoring(lambda x: x[:, :2]), rule="micro, label-free"),
+        r"rule is 'micro, label-free', and scores lie outside \[0, 1\]",
+    ),
+    Bad(
+        "the file of a rule for a rule",
+        lambda: fit().set_rule("rule.json"),
+        "rule is 'rule.json', expected a Rule, as load_rule reads one from a file",
+    ),
+    Bad("no rule for a rule", lambda: fit().set_rule(None), "rule is None, expected a Rule"),
+    Bad(
+        "a rule for three labels", lambda: fit().set_rule(FixedRule(0.5, 3)), "rule is about 3 labels, expected 2 as y"
+    ),
+    Bad(
+        "a rule for other labels",
+        lambda: fit(y=NAMED).set_rule(InstanceRule(label_names=("cat", "cow"))),
+        "rule lacks the label 'dog' and has the label 'cow', expected those of y",
+    ),
+    *(
+        Bad(
+            f"{type(rule).__name__} for probabilities in place of a rule for margins",
+            lambda rule=rule: fit(OneVsRestClassifier(LinearSVC())).set_rule(rule),
+            f"rule is an? {type(rule).__name__} that cannot decide about the decision_function of OneVsRestClassifier:"
+            r" y_score has .*, expected .*",
+        )
+        for rule in (InstanceRule(), fit_expected([[0.2, 0.4], [0.5, 0.9]]))
+    ),
+    Bad(
+        "a rule before a fit",
+        lambda: MultilabelThresholdClassifierCV(Scoring()).set_rule(FixedRule(0.5, 2)),
+        "This Multilabel.* not fitted yet",
+    ),
     Bad("beta 0", lambda: fit(beta=0), "beta is 0.0, expected a positive finite number"),
     Bad(
         "weights without routing",

@@ -27,6 +27,7 @@ TYPES = vars(options_of_fits) | {"Guard": Guard}
 OTHER: dict[str, Any] = {
     "average": "weighted",
     "beta": 2.0,
+    "rule": "micro, shared",
     "per_label": False,
     "zero_division": 1.0,
     "placement": "mid",
@@ -43,12 +44,18 @@ DATA = {"y_true", "y_score", "sample_weight", "missing", "label_names"}
 OF_FOLDS = {"cv", "groups", "random_state"}
 OF_REPORTS = {"verdicts", "alternatives"}
 NOT_OF_THE_ESTIMATOR = {"keep_sparse", "n_jobs", "progress"}
+NOT_OF_FIT_EMPIRICAL = {"rule"}  # which fits thresholds, by the other options
 NOT_ON_THE_COMMAND_LINE = {"keep_sparse", "progress"}
 ON_THE_COMMAND_LINE = [name for name in FIT_OPTIONS if name not in NOT_ON_THE_COMMAND_LINE]
 
 
-def fit(**options: Any) -> Any:
-    return thresholds.fit_empirical(Y, S, **options)
+def fit(y_true: Any = Y, y_score: Any = S, **options: Any) -> Any:
+    how = thresholds.fit if "rule" in options else thresholds.fit_empirical
+    return how(y_true, y_score, **options)
+
+
+def without(names: set[str], options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name not in names}
 
 
 def accumulate(**options: Any) -> Any:
@@ -68,9 +75,9 @@ def defaults(function: Any, own: set[str]) -> dict[str, Any]:
 
 
 def test_fit_empirical_writes_out_the_list() -> None:
-    assert defaults(thresholds.fit_empirical, DATA) == DEFAULTS
+    assert defaults(thresholds.fit_empirical, DATA) == without(NOT_OF_FIT_EMPIRICAL, DEFAULTS)
     hints = get_type_hints(thresholds.fit_empirical)
-    listed = get_type_hints(FitOptions, TYPES)
+    listed = without(NOT_OF_FIT_EMPIRICAL, get_type_hints(FitOptions, TYPES))
     assert {name: hints[name] for name in listed} == listed
 
 
@@ -82,7 +89,7 @@ def test_every_option_has_a_check_a_help_text_and_a_sentence_in_the_docstring() 
     for name, option in FIT_OPTIONS.items():
         assert option.metadata["check"](option.default, name) == option.default
         assert option.metadata["help"]
-        assert name in described.replace(",", " ").split()
+        assert name in NOT_OF_FIT_EMPIRICAL or name in described.replace(",", " ").split()
     assert FIT_OPTIONS["guard"].metadata["choices"] == (*GUARD_NAMES, None)
     assert DEFAULTS_FOR_NEW_ROWS == {**DEFAULTS, "guard": "auto"}, "the one default that differs, and is said to"
 
@@ -96,7 +103,7 @@ def test_every_guard_has_a_name_and_works_without_options() -> None:
 
 def test_type_checkers_know_the_same_options() -> None:
     listed = get_type_hints(FitOptions, TYPES)
-    assert get_type_hints(FitArguments, None, TYPES) == {name: listed[name] for name in listed if name != "average"}
+    assert get_type_hints(FitArguments, None, TYPES) == without({"average", "rule"}, listed), "these may be positional"
 
 
 def test_cross_fit_and_accumulators_take_the_list() -> None:
@@ -123,7 +130,8 @@ def given(*more: str) -> argparse.Namespace:
 def test_the_command_line_takes_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(fit_options.OFFERED) == ON_THE_COMMAND_LINE
     assert fit_options.read(given()) == {"keep_sparse": True, "progress": False}, "what is not given is left to fits"
-    assert fit_options.read_all(given()) == {**DEFAULTS_FOR_NEW_ROWS, "keep_sparse": True}
+    of_thresholds = without(NOT_OF_FIT_EMPIRICAL, dict(DEFAULTS_FOR_NEW_ROWS))
+    assert fit_options.read_all(given()) == {**of_thresholds, "keep_sparse": True}
     with pytest.raises(SystemExit):
         parser().parse_args(["fit", "--help"])
     words = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
@@ -183,7 +191,7 @@ def test_the_estimator_hands_on_every_option() -> None:
             continue
         options = {"guard": None} | {name: OTHER[name]}
         found = MultilabelThresholdClassifierCV(KNeighborsClassifier(), store_cv_results=True, **options).fit(S, Y)
-        expected = thresholds.fit_empirical(Y[found.cv_results_["rows"]], found.cv_results_["y_score"], **options)
+        expected = fit(Y[found.cv_results_["rows"]], found.cv_results_["y_score"], **options)
         np.testing.assert_array_equal(found.thresholds_, expected.thresholds)
         assert found.best_score_ == expected.objective
 

@@ -14,10 +14,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "training_loops.md"
 BLOCKS = dict(re.findall(r"^## (\w+)\n.*?```python\n(.*?)```", PAGE.read_text(), re.DOTALL | re.MULTILINE))
 
 
-def run_example(name: str, folder: Path, *, pasted: bool = True) -> dict[str, Any]:
-    """What a block of the page defines: pasted into a session, or imported."""
+def run_example(name: str, folder: Path) -> dict[str, Any]:
+    """What a block of the page defines, run as a script."""
     (folder / "example.py").write_text(BLOCKS[name])
-    return runpy.run_path(str(folder / "example.py"), run_name="__main__" if pasted else "example")
+    return runpy.run_path(str(folder / "example.py"), run_name="__main__")
 
 
 def on_ranks(n_ranks: int, program: str, folder: Path) -> list[Any]:

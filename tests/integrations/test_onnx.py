@@ -240,6 +240,20 @@ def test_a_model_says_what_it_is() -> None:
     assert session(model).get_modelmeta().custom_metadata_map["kind"] == "thresholds"
 
 
+def test_a_model_is_joined_to_a_classifier() -> None:
+    """Of the same opset: what comes out are decisions."""
+    logits, chances = (onnx.helper.make_tensor_value_info(name, 1, ["n", 2]) for name in ("logits", "chances"))
+    sigmoid = onnx.helper.make_graph(
+        [onnx.helper.make_node("Sigmoid", ["logits"], ["chances"])], "m", [logits], [chances]
+    )
+    opset = [onnx.helper.make_opsetid("", 18)]
+    classifier = onnx.helper.make_model(sigmoid, opset_imports=opset, ir_version=8)
+    rule = ThresholdRule([0.5, 0.6]).to_onnx()
+    joined = onnx.compose.merge_models(classifier, rule, io_map=[("chances", "y_score")])
+    [found] = session(joined).run(["y_pred"], {"logits": np.array([[0, 0], [-1, 1]], np.float32)})
+    assert found.tolist() == [[1, 0], [0, 1]]
+
+
 def test_a_rule_of_any_number_of_labels_keeps_it_open() -> None:
     model = TopKRule(2).to_onnx()
     assert list(shapes(model)) == [["n_samples", "n_labels"]] * 2

@@ -6,7 +6,8 @@ The rules are those of `tests/rules.py`, of every kind.
 import copy
 import io
 import pickle
-import warnings
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ torch = pytest.importorskip("torch", reason="make test-integrations installs tor
 
 inf, nan = float("inf"), float("nan")
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-ROW_BY_ROW = ("instance", "fitted instance", "isotonic, drawn", "isotonic, pooled", "platt")  # with loops
-CELL_BY_CELL = sorted(set(RULES) - set(ROW_BY_ROW))
+SEARCHING = ("instance", "fitted instance", "isotonic, drawn", "isotonic, pooled", "platt")  # for sets of labels
+OTHERS = sorted(set(RULES) - set(SEARCHING))
 
 pytestmark = pytest.mark.filterwarnings("ignore::thresholds.rule.ScoreChangeWarning")
 
@@ -88,7 +89,7 @@ def test_a_module_decides_as_its_rule_does(name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(found, rule.predict(scores))
 
 
-@pytest.mark.parametrize("name", CELL_BY_CELL)
+@pytest.mark.parametrize("name", OTHERS)
 def test_whole_numbers_are_decided_as_by_the_rule(name: str) -> None:
     rule = RULES[name]
     cells = np.random.default_rng(1).integers(0, 2, (20, rule.n_labels or 5))
@@ -113,13 +114,21 @@ def test_a_vector_is_a_column_for_a_rule_of_one_label() -> None:
 
 
 def test_nan_is_never_predicted_and_inf_is_the_highest_score() -> None:
-    odd = torch.tensor([[nan, inf]])
-    for rule in (ThresholdRule([-inf, 1e300]), RegionRule([[-inf], [0.1, 0.2, 0.3]]), TopKRule(1)):
-        assert rule.to_torch()(odd)[0, 0] == 0
-    assert RegionRule([[-inf], [0.1, 0.2, 0.3]]).to_torch()(odd).tolist() == [[0, 1]]
-    assert ThresholdRule([0.5, inf]).to_torch()(odd).tolist() == [[0, 0]]
-    assert TopKRule(1).to_torch()(torch.tensor([[0.1, inf]])).tolist() == [[0, 1]]
-    assert InstanceRule().to_torch()(torch.tensor([[nan, 0.9]])).tolist() == [[0, 0]]
+    odd = torch.tensor([[nan, inf, 0.4]])
+    platt = RULES["platt"].calibrator
+    for rule, expected in (
+        (ThresholdRule([-inf, 1e30, 0.5]), [0, 1, 0]),
+        (ThresholdRule([0.5, inf, 0.4]), [0, 0, 1]),
+        (RegionRule([[-inf], [0.1, 0.2, 0.3], [0.5]]), [0, 1, 0]),
+        (TopKRule(1), [0, 1, 0]),
+        (TopKRule(3), [0, 1, 1]),
+        (InstanceRule(), InstanceRule().predict([[0.0, 1.0, 0.4]])[0].tolist()),
+    ):
+        assert rule.to_torch()(odd).tolist() == [expected]
+    masked = torch.tensor([[0.9, nan, 0.1, 0.8], [0.9, -inf, 0.1, 0.8]])
+    assert platt.to_torch()(masked)[0].isnan().tolist() == [False, True, False, False]
+    one, other = RULES["platt"].to_torch()(masked).tolist()
+    assert one == other
 
 
 @pytest.mark.parametrize(
@@ -167,18 +176,22 @@ def test_a_state_dict_carries_the_settings() -> None:
     assert module(torch.tensor([0.4, 0.1])).tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("name", CELL_BY_CELL)
-def test_modules_without_a_loop_are_exported_and_compiled(name: str) -> None:
+@pytest.mark.parametrize("name", [*OTHERS, "fitted instance", "isotonic, drawn"])
+def test_modules_are_exported(name: str) -> None:
     rule = RULES[name]
     module, scores = rule.to_torch(), scores_for(rule, torch.float32)
-    expected = module(scores)
     rows = {"scores": {0: torch.export.Dim.DYNAMIC}}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", (DeprecationWarning, FutureWarning))
-        exported = torch.export.export(module, (scores[:7],), dynamic_shapes=rows).module()
-        compiled = torch.compile(module, fullgraph=True, backend="eager", dynamic=True)
-        assert torch.equal(exported(scores), expected)
-        assert torch.equal(compiled(scores), expected)
+    exported = torch.export.export(module, (scores[:7],), dynamic_shapes=rows).module()
+    assert torch.equal(exported(scores), module(scores))
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_modules_are_compiled_in_one_piece_but_for_the_search_of_sets(name: str) -> None:
+    rule = RULES[name]
+    module, scores = rule.to_torch(), scores_for(rule, torch.float32)
+    torch.compiler.reset()  # Few modules of one class are compiled before it gives up.
+    compiled = torch.compile(module, fullgraph=name in OTHERS, backend="eager", dynamic=True)
+    assert torch.equal(compiled(scores), module(scores))
 
 
 def test_scores_may_have_gradients() -> None:
@@ -198,6 +211,18 @@ def test_a_module_says_what_it_decides() -> None:
     assert repr(TopKRule(3).to_torch()) == "TopKModule(n_labels=None, k=3)"
     assert repr(InstanceRule(2.0).to_torch()) == "InstanceModule(n_labels=None, beta=2, zero_division=0)"
     assert "(calibrator): CalibratorModule(n_labels=4, method=platt, by=shrink)" in repr(RULES["platt"].to_torch())
+
+
+def test_the_example_of_the_page_on_serving_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown: dict[str, Any] = {}
+    exec(compile(block, "serving.md", "exec"), shown)
+    assert shown["decisions"].shape == (5, 2)
+    scores = torch.rand(9, 2)
+    served = torch.export.load("rule.pt2").module()
+    np.testing.assert_array_equal(served(scores), shown["rule"].predict(scores))
 
 
 # Probabilities

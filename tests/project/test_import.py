@@ -135,8 +135,8 @@ def test_public_names_are_documented() -> None:
 
 
 def test_unknown_names_are_attribute_errors() -> None:
-    with pytest.raises(AttributeError, match=r"module 'thresholds' has no attribute 'fit'$"):
-        _ = thresholds.fit
+    with pytest.raises(AttributeError, match=r"module 'thresholds' has no attribute 'fit_all'$"):
+        _ = thresholds.fit_all
     assert not hasattr(thresholds, "__wrapped__")
 
 

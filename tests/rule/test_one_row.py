@@ -39,6 +39,18 @@ def test_a_vector_is_decided_as_a_row_of_a_matrix(name: str) -> None:
             np.testing.assert_array_equal(found, expected)
 
 
+def test_few_rows_of_regions_are_decided_as_many_are() -> None:
+    for name in ("region", "fitted regions"):
+        rule = RULES[name]
+        scores = np.random.default_rng(2).integers(-20, 21, (100, 4)) / 20
+        scores[::9, 1] = -np.inf
+        scores[1::9] = [0.1, 1 / 3, 1 / 3, 0.1]
+        for given in (scores, scores.astype(np.float16), scores.astype(np.float32), np.sign(scores).astype(int)):
+            expected = rule.decide(given)
+            np.testing.assert_array_equal(np.concatenate([rule.decide(row[np.newaxis]) for row in given]), expected)
+            np.testing.assert_array_equal(rule.decide(given[:32]), expected[:32])
+
+
 @pytest.mark.parametrize("rule", [ThresholdRule([0.5]), TopKRule(1), InstanceRule()], ids=lambda rule: rule.kind)
 def test_a_vector_is_a_column_where_several_labels_are_not_known(rule: Rule) -> None:
     scores = [0.7, 0.1, 0.6]

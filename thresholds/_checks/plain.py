@@ -36,7 +36,7 @@ def plain(value: object, name: str) -> Dense:
 
 def is_vector(value: Any, name: str = "y_score") -> bool:
     """Whether values have one dimension: an array or tensor, a column of a frame, or a list of numbers."""
-    if is_sparse(value) or hasattr(value, "columns"):  # PyArrow's frames have no `ndim`.
+    if is_sparse(value) or hasattr(type(value), "columns"):  # PyArrow's frames have no `ndim`.
         return False
     if isinstance(value, list | tuple):
         first = value[0] if value else []

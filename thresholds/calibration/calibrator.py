@@ -1,5 +1,6 @@
 """Calibration: from scores and truth to a map that turns scores into probabilities."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -10,7 +11,7 @@ from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.threads import ALL_CORES
-from thresholds._arrays.types import Dense, Floats, Matrix
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
 from thresholds.calibration.cells import Cells, cells_of
@@ -218,11 +219,27 @@ class Calibrator:
         """Return what is shown of it in brief: of arrays and names the first few."""
         return in_brief(self)
 
+    def reordered(self, places: Ints) -> "Calibrator":
+        """Return the same map with its labels in another order: label j is the one that is at `places[j]` here."""
+        names = self.label_names
+        return replace(
+            self,
+            label_names=None if names is None else tuple(names[k] for k in places.tolist()),
+            absent=self.absent[places],
+            _curves=self._curves.reordered(places),
+            profile=None if self.profile is None else self.profile.reordered(places),
+        )
+
     def validate(self, scores: Any) -> None:
         """Refuse checked scores of another number of labels, and those outside [0, 1] where curves end there."""
         _checks.label_count(scores.shape, self.n_labels, "calibrator")
         if self._curves.of_shares:
             self._check_range(scores)
+
+    def parts(self) -> list[Hashable]:
+        """Return the curve of each label as something to compare: equal for equal curves."""
+        curves = self._curves.parts(self.n_labels)
+        return list(zip(curves, self.absent.tolist(), strict=True))
 
     def measure(self, problem: Problem) -> CalibrationMeasures:
         """Measure the probabilities of other scores, without filling in absent ones; labels go by name."""

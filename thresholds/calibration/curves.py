@@ -1,6 +1,7 @@
 """Curves from scores to probabilities, of each label or one for all, and how they are read."""
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +23,15 @@ class Curves:
     def of_shares(self) -> bool:
         """Whether scores outside [0, 1] have no place on the curves."""
         return isinstance(self.by_group, LogisticCurves) and self.by_group.limits is not None
+
+    def reordered(self, places: Ints) -> "Curves":
+        """Return the curves of the labels at some places, in that order."""
+        return self if self.pooled else replace(self, by_group=self.by_group.reordered(places))
+
+    def parts(self, n_labels: int) -> list[Hashable]:
+        """Return something to compare for each label: equal for equal curves."""
+        parts = self.by_group.parts()
+        return parts * n_labels if self.pooled else parts
 
     def of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = -1) -> Floats:
         """Return the probabilities of cells, label after label, on threads."""

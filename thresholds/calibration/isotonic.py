@@ -7,7 +7,9 @@ probability is the share of positives in it. Between two blocks g is linear, bey
 constant, as in scikit-learn's `IsotonicRegression(out_of_bounds="clip")`.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,10 +33,25 @@ class IsotonicCurves:
     scores: Floats  # (n_knots,)
     probabilities: Floats  # (n_knots,)
 
+    def parts(self) -> list[Hashable]:
+        """Return the bytes of each curve."""
+        ends = pairwise(self.offsets.tolist())
+        knots = [slice(first, last) for first, last in ends]
+        return [(self.scores[own].tobytes(), self.probabilities[own].tobytes()) for own in knots]
+
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one group after another, from group `first` on."""
         offsets = self.offsets[first : first + starts.size]
         return interpolate(starts, scores, offsets, self.scores, self.probabilities)
+
+    def reordered(self, places: Ints) -> "IsotonicCurves":
+        """Return the curves of the groups at some places, in that order."""
+        sizes = np.diff(self.offsets)  # (n_groups,)
+        knots = np.concatenate(
+            [np.arange(self.offsets[k], self.offsets[k + 1]) for k in places.tolist()]
+        )
+        offsets = np.append(0, np.cumsum(sizes[places]))
+        return IsotonicCurves(offsets, self.scores[knots], self.probabilities[knots])
 
 
 def fit_isotonic(cells: Cells, n_jobs: int | None, progress: bool) -> IsotonicCurves:

@@ -17,7 +17,8 @@ labels' shares under which these counts are likeliest (beta-binomial; Griffiths 
 likelihood estimation for the beta-binomial distribution").
 """
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,20 @@ class LogisticCurves:
     missing: float
     at_missing: Floats  # (n_groups,)
 
+    def parts(self) -> list[Hashable]:
+        """Return the numbers of each curve."""
+        numbers = [*self.curves.tolist(), self.at_missing.tolist()]
+        return [(self.limits, *own) for own in zip(*numbers, strict=True)]
+
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one group after another, from group `first` on."""
         group = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
         probabilities = _read(self.curves[:, group], _abscissae(scores, self.limits))
         return np.where(scores == self.missing, self.at_missing[group], probabilities)
+
+    def reordered(self, places: Ints) -> "LogisticCurves":
+        """Return the curves of the groups at some places, in that order."""
+        return replace(self, curves=self.curves[:, places], at_missing=self.at_missing[places])
 
 
 def fit_logistic_curves(

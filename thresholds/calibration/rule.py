@@ -1,6 +1,6 @@
 """A rule for probabilities, applied to scores that are calibrated first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, cast
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds.calibration.calibrator import Calibrator
 from thresholds.calibration.on_device import read, reader_of
 from thresholds.calibration.regions import regions_of
@@ -68,6 +68,7 @@ class CalibratedRule(Rule):
 
     kind: ClassVar[str] = "calibrated"
     own_fields: ClassVar[tuple[str, ...]] = ("calibrator", "rule")
+    part: ClassVar[str] = "curve"
 
     def __post_init__(self) -> None:
         """Check the parts, and put the labels of the rule into the order of the calibrator's."""
@@ -248,6 +249,32 @@ class CalibratedRule(Rule):
         """Return the same rule with names for its labels, in order."""
         return replace(self, rule=self.rule.with_names(label_names))
 
+    def reordered(self, places: Ints) -> Self:
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        moved = self._of_labels(places)
+        moved.pop("label_names", None)  # The parts have them.
+        moved["calibrator"] = self.calibrator.reordered(places)
+        moved["rule"] = self.rule.reordered(places)
+        return replace(self, **moved)
+
+    def about(self, places: Ints) -> "CalibratedRule":
+        """Return a rule that decides about some labels alone, without what is known of the fit."""
+        return CalibratedRule(self.calibrator.reordered(places), self.rule.about(places))
+
+    def parts(self) -> Sequence[Hashable]:
+        """Return the curve of each label, and what decides about its probability, if that alone does."""
+        of_rule = self.rule.parts() or [()] * self.n_labels
+        return list(zip(self.calibrator.parts(), of_rule, strict=True))
+
+    def settings(self) -> dict[str, Any]:
+        """Return what two rules may differ by, those of the rule for probabilities among them."""
+        calibrator = self.calibrator
+        about = {
+            "decides_by": self.rule.kind,
+            "calibration": f"{calibrator.method}, {calibrator.by}",
+        }
+        return self.rule.settings() | super().settings() | about
+
     def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
         """Tell for which labels the probability of absent entries reaches the threshold."""
         if isinstance(self.rule, InstanceRule):
@@ -287,8 +314,4 @@ def _in_order(
 ) -> InstanceRule | ThresholdRule:
     """Return a rule with its labels in the order of those of a calibrator."""
     order = _checks.places(rule.label_names, label_names, "rule", "those of the calibrator")
-    if order is None:
-        return rule
-    if isinstance(rule, InstanceRule):
-        return replace(rule, label_names=label_names)
-    return rule.reordered(order)
+    return rule if order is None else rule.reordered(order)  # type: ignore[return-value]

@@ -8,7 +8,8 @@ logit g(s), and lean on those of all labels (`hierarchy.py`). So all labels toge
 takes many positives, and each tells how often and how steeply it rises, which takes few.
 """
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +33,11 @@ class StretchedCurves:
     common: IsotonicCurves  # one group
     lines: Floats  # (2, n_labels): slope and intercept
 
+    def parts(self) -> list[Hashable]:
+        """Return the common curve and the line of each label."""
+        (common,) = self.common.parts()
+        return [(common, *line) for line in zip(*self.lines.tolist(), strict=True)]
+
     def at(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of scores, one label after another, from label `first` on."""
         from scipy.special import expit
@@ -39,6 +45,10 @@ class StretchedCurves:
         label = np.repeat(np.arange(first, first + starts.size - 1), np.diff(starts))
         slope, intercept = self.lines[:, label]
         return np.asarray(expit(slope * _logits(self.common, scores) + intercept))
+
+    def reordered(self, places: Ints) -> "StretchedCurves":
+        """Return the curves of the labels at some places, in that order."""
+        return replace(self, lines=self.lines[:, places])
 
 
 def fit_stretched(

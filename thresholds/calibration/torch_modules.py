@@ -1,5 +1,6 @@
 """Calibrators, and rules behind them, as PyTorch modules: what `to_torch` gives."""
 
+import math
 from collections.abc import Iterator
 from typing import cast
 
@@ -33,7 +34,8 @@ class CalibratorModule(ScoresModule):
         dtype, _ = best_float(xp, cells)
         tables = {name: getattr(self, name) for name in self._reader.integers}
         tables |= {name: self.floats(name, dtype) for name in self._reader.floats}
-        return cast(torch.Tensor, read(xp, self._reader, cells.to(dtype), tables))
+        probabilities = read(xp, self._reader, cells.to(dtype), tables)
+        return cast(torch.Tensor, probabilities.masked_fill(cells.isnan(), math.nan))
 
     def _in_words(self) -> Iterator[str]:
         """Give the settings, one after another."""

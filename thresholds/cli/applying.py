@@ -194,14 +194,15 @@ def _refuse_bad(
 def diff(options: argparse.Namespace) -> None:
     """Print what changed between two saved rules, and on scores what that does to decisions."""
     from thresholds.comparison.differences import diff_rules
+    from thresholds.rule import load_rule
 
     for name, usual in (("score_key", None), ("label_names", None), ("logits", False)):
         if options.file is None and getattr(options, name) != usual:
             option = name.replace("_", "-")
             value = getattr(options, name)
             raise InputError(f"--{option} is {value!r} without a file of scores")
-    old = reading.threshold_rule(options.old)
-    new = reading.threshold_rule(options.new)
+    old = load_rule(options.old)
+    new = load_rule(options.new)
     scores = None
     file_name = None
     notes: list[str] = []
@@ -232,6 +233,7 @@ def _broken(options: argparse.Namespace, difference: "RuleDifference") -> list[s
                 "--fail-on has changed without a file of scores, whose rows are decided"
             )
         raise InputError(
-            "--fail-on has news, which is not known of these rules: fit both with folds, on scores of one kind"
+            "--fail-on has news, which is not known of these rules: it takes two rules of thresholds, both fitted with"
+            " folds, on scores of one kind"
         )
     return failing.broken(options.fail_on, reached)

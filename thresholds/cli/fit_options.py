@@ -63,7 +63,7 @@ def read(options: argparse.Namespace) -> dict[str, Any]:
 
     # Only some rules of the list can be kept from predicting what sparse scores leave out.
     set_here: dict[str, Any] = {"progress": sys.stderr.isatty()}
-    if given.get("rule") is None or "keep_sparse" in find_rule(given["rule"], "--rule").options:
+    if given.get("rule") is None or "keep_sparse" in find_rule(given["rule"]).options:
         set_here["keep_sparse"] = True
     return given | set_here
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from thresholds.validation.selection import RuleSelection
 
 _NAMES_SHOWN = 10  # of usable labels
+_RULES_SHOWN = 6  # of those that one was chosen from
 _OF_RULE = ("average", "beta", "per_label", "guard", "expected", "objective")
 
 
@@ -42,7 +43,7 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     taken_for = ", taken for probabilities" if options.expected else ""
     lines = [reading.title(fitted.data), f"fitted on {fitted.which}{taken_for}"]
     if fitted.selection is not None:
-        lines.append(f"\n{fitted.selection}\n")
+        lines.append(f"\n{fitted.selection.to_text(_RULES_SHOWN)}\n")
     name = _name(fitted.rule)
     lines.append(str(fitted.rule) if name is None else f"{name}: {fitted.rule}")
 
@@ -143,6 +144,7 @@ def _of_folds(found: "CrossFit", options: argparse.Namespace) -> dict[str, Any]:
         "alternatives": [
             {
                 "name": other.name,
+                "rule": other.rule,
                 "flags": _flags(other, options),
                 "out_of_fold": other.out_of_fold,
                 "gain": other.gain,
@@ -156,6 +158,8 @@ def _of_folds(found: "CrossFit", options: argparse.Namespace) -> dict[str, Any]:
 
 def _flags(other: "Alternative", options: argparse.Namespace) -> str:
     """Return the options of an alternative as they are written on the command line, but for usual ones."""
+    if fit_options.is_given(options, "rule"):
+        return f"{fit_options.flag('rule')} {shlex.quote(other.rule)}"
     words = []
     for name, value in other.options.items():
         if value == DEFAULTS_FOR_NEW_ROWS[name] and not hasattr(options, name):

@@ -10,6 +10,7 @@ from thresholds._checks import InputError
 from thresholds.cli import fit_options, fit_report, reading
 from thresholds.cli.fit_report import Fitted
 from thresholds.data.folds import N_SPLITS
+from thresholds.results import counted
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, ExpectedDiagnosis
@@ -24,6 +25,9 @@ _OF_LABELS: dict[str, object] = {
     "groups": None,
     "alternatives": False,
 }
+
+# Options that the name of a rule says.
+_SAID_BY_NAME = ("average", "rule", "per_label", "guard")
 
 # Cells, rows times labels, up to which other rules are tried without being asked for: with more of them it takes long,
 # and a threshold for each label is seldom worse than a shared one.
@@ -55,7 +59,7 @@ def _by_options(options: argparse.Namespace) -> Fitted:
 
     given = fit_options.read(options)
     name = given.get("rule")
-    if name is not None and not find_rule(name, "--rule").needs_labels:
+    if name is not None and not find_rule(name).needs_labels:
         data = reading.scores(options)
         if data.y_true is None:
             return _without_labels(options, data, given)
@@ -92,7 +96,8 @@ def _best(options: argparse.Namespace) -> Fitted:
 
     about = f"--best {options.best}"
     unused = {"alternatives": False, "expected": False, "exact": False}
-    fit_options.refuse_unused(options, ("beta", "zero_division", "n_jobs"), unused, about)
+    used = [name for name in fit_options.OFFERED if name not in _SAID_BY_NAME]
+    fit_options.refuse_unused(options, used, unused, about)
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)
     truth = reading.taken(data.y_true, rows)
@@ -100,18 +105,22 @@ def _best(options: argparse.Namespace) -> Fitted:
     groups = None if data.groups is None else data.groups[rows]
     n_folds = _n_folds(options.cv, _n_units(rows, groups))
     if n_folds < 2:
-        raise InputError(f"{about} is given with {n_folds} folds, expected 2 or more to choose by")
-    given = fit_options.read(options)
-    about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
+        raise InputError(
+            f"{about} is given with {counted(n_folds, 'fold')}, expected 2 or more to choose by"
+        )
     chosen = select_rule(
-        truth, scores, options.best, cv=n_folds, groups=groups, **about_data, **given
+        truth,
+        scores,
+        options.best,
+        cv=n_folds,
+        groups=groups,
+        missing=options.missing,
+        label_names=data.label_names,
+        **fit_options.read(options),
     )
 
-    # What else a fit says, of the rule that was chosen, over the same folds.
-    options.rule_name = chosen.name
-    rule, found = _fitted(options, fit_options.read(options), data, rows, truth, scores)
-    diagnosis = None if found is None else found.diagnosis
-    return Fitted(data, which, rule, found, diagnosis, selection=chosen)
+    found = chosen.cross_fit
+    return Fitted(data, which, found.rule, found, found.diagnosis, selection=chosen)
 
 
 def _diagnosed(

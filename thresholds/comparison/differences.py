@@ -1,10 +1,13 @@
-"""What changed between two rules: thresholds, labels, settings, the decisions on new scores; and what of it is news.
+"""What changed between two rules: labels, what decides about each, settings, decisions on new scores; and what is news.
+
+Rules may be of any kinds. What decides about a label by its score alone, a threshold, a region or the curve of a
+calibration, is the label's part, which stayed or moved; where the whole row decides, only decisions can be compared.
 
 Two samples of one distribution move all thresholds. A threshold that moved is *news* if the odds that its label is true
 have changed where it lies, by the curves that two rules keep of their rows (`change_of_odds` in `fitting/odds.py`),
 with a false discovery rate of `alpha` over all labels that moved (Benjamini & Hochberg 1995). The rest is *noise*: the
 rows of both fits cannot tell. Of rules that were fitted with other settings nobody can say that, as thresholds move for
-these, too.
+these, too. Rules of other kinds keep no such curves: what moved is *unknown* there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,23 +20,13 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
-from thresholds.fitting.odds import change_of_odds
+from thresholds.fitting.odds import OddsChange, change_of_odds
 from thresholds.results import Result, Table, as_plain_values, counted, on_one_line, rows_of
-from thresholds.rule import ThresholdRule
+from thresholds.rule import RegionRule, Rule, ThresholdRule
 from thresholds.significance import rejected
 
-_SETTINGS = (
-    "average",
-    "beta",
-    "per_label",
-    "guard",
-    "expected",
-    "placement",
-    "zero_division",
-    "missing",
-)
 NEWS = "news"
 NOISE = "noise"
 SETTINGS = "settings"
@@ -49,20 +42,25 @@ class RuleDifference(Result):
     Attributes
     ----------
     table : structured array, one row for each label of both rules, in the order of the new rule
-        name, old_position, new_position, old_threshold, new_threshold, moved (whether these differ); verdict ("news",
+        name, old_position, new_position, old_threshold, new_threshold (NaN for rules of other kinds), moved (whether
+        what decides about the label alone differs: its threshold, region or curve, if both rules have one); verdict
+        ("news",
         "noise", "settings" in place of "noise" where settings of the fits differ, "unknown" where a rule knows no odds,
         "" where nothing moved), p_value of its test and odds_ratio (odds
         that the label is true by the rows of the new rule, over those by the old one's, at the same score; NaN where
         unknown); with scores also predicted_before, predicted_after (rows that each rule predicts) and rows_changed
-        (rows decided differently).
+        (rows decided differently); with a `RegionRule` also old_region, new_region (in words: "0.2 to 0.4, 0.8 up").
     new, lost : tuples of names, the labels that only the new rule, or only the old one, has
     settings : dict of name to (old, new)
-        What differs of average, beta, per_label, guard, expected, placement, zero_division and missing, and the number
-        of rows each rule was fitted on (`n_samples`).
+        What differs of kind, average, beta, per_label, guard, expected, placement, zero_division, missing, k,
+        calibration and decides_by (the kind of the rule for calibrated scores), and the number of rows each rule was
+        fitted on (`n_samples`). None for a setting that a kind does not have.
     n_samples : int or None, the rows of the scores
     rows_changed : int or None, the rows in which the decision about some label of both rules differs
     predicted_new : int64 (n_new,) or None, rows predicted for each of the new labels
     alpha : the false discovery rate of what is called news
+    part : what may have moved: "threshold", "region" or "curve"
+        "" where rules cannot be compared label by label: they are of two kinds, or decide by whole rows.
     """
 
     _shown = 20
@@ -75,23 +73,26 @@ class RuleDifference(Result):
     rows_changed: int | None = None
     predicted_new: Ints | None = None
     alpha: float = 0.05
+    part: str = "threshold"
 
     @property
     def n_news(self) -> int | None:
-        """How many thresholds moved for a reason; None where that is not known of any that moved."""
+        """How many thresholds moved for a reason; None where that is not known, or there are none."""
         verdict = self.table["verdict"]
+        if not self.part:
+            return None
         return None if (verdict == UNKNOWN).any() else int(np.count_nonzero(verdict == NEWS))
 
     @property
     def largest(self) -> Ints:
-        """Rows of the table whose threshold or decisions changed, news first, then the largest change.
+        """Rows of the table whose part or decisions changed, news first, then the largest change.
 
         By rows decided differently where there are scores, then by the difference of the thresholds, then by position.
         """
         table = self.table
         with np.errstate(over="ignore", invalid="ignore"):
             distance = np.abs(table["new_threshold"] - table["old_threshold"])
-        distance[~table["moved"]] = 0.0
+        distance[~table["moved"] | np.isnan(distance)] = 0.0
         rows = np.zeros(table.size, np.int64) if self.n_samples is None else table["rows_changed"]
         order = np.lexsort((-distance, -rows, table["verdict"] != NEWS))
         return order[(table["moved"] | (rows > 0))[order]]
@@ -115,7 +116,7 @@ class RuleDifference(Result):
 
     @property
     def _n_moved(self) -> int:
-        """How many thresholds differ."""
+        """How many labels have another threshold, region or curve."""
         return int(self.table["moved"].sum())
 
     def _records(self) -> npt.NDArray[Any]:
@@ -141,6 +142,10 @@ class RuleDifference(Result):
         """Say what news is, or why it is not known."""
         if not self._n_moved:
             return []
+        if self.part != "threshold":
+            return [
+                "noise or news is not known: it takes the odds by score that rules of thresholds keep"
+            ]
         if self.n_news is None:
             return [
                 "noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one kind"
@@ -164,7 +169,9 @@ class RuleDifference(Result):
 
     def _summary(self) -> str:
         """Say how much changed, in one line."""
-        moved = f"{counted(self._n_moved, 'threshold')} moved"
+        moved = f"{counted(self._n_moved, self.part)} moved"
+        if not self.part:
+            moved = "another kind of rule" if "kind" in self.settings else "no thresholds"
         if self._n_moved and self.n_news is not None:
             rest = SETTINGS if self._settings_differ else NOISE
             moved += f" ({self.n_news:,} news, {self._n_moved - self.n_news:,} {rest})"
@@ -184,42 +191,46 @@ class RuleDifference(Result):
 
     def _largest_changes(self, k: int) -> Table:
         """Lay the k largest changes out."""
-        names = ["old_threshold", "new_threshold"]
-        columns = [("", "label"), ("old", "threshold"), ("new", "threshold")]
-        is_known = self.n_news is not None
+        rows = self.table[self.largest[:k]]
+        is_known = self.part == "threshold" and self.n_news is not None
+
+        # Each column with the two lines of its head.
+        columns: list[tuple[str, str, Any]] = [("", "label", rows["name"])]
         if is_known:
-            columns.insert(1, ("", "reason"))
-            columns.append(("odds at", "that score"))
-        has_scores = self.n_samples is not None
-        if has_scores:
-            names += ["predicted_before", "predicted_after", "rows_changed"]
-            columns += [
-                ("predicted", "before"),
-                ("predicted", "after"),
-                ("rows", "changed"),
-                ("", "change"),
+            columns.append(("", "reason", rows["verdict"]))
+        if self._part_shown:
+            for age in ("old", "new"):
+                columns.append((age, self._part_shown, rows[f"{age}_{self._part_shown}"]))
+        if is_known:
+            columns.append(("odds at", "that score", [_times(odds) for odds in rows["odds_ratio"]]))
+        if self.n_samples is not None:
+            before, after = rows["predicted_before"], rows["predicted_after"]
+            change = [
+                _change(*counts) for counts in zip(before.tolist(), after.tolist(), strict=True)
             ]
-        body = []
-        for row in self.table[self.largest[:k]]:
-            written = [_written(row[name]) for name in names]
-            if is_known:
-                written = [
-                    str(row["verdict"]),
-                    *written[:2],
-                    _times(row["odds_ratio"]),
-                    *written[2:],
-                ]
-            cells = [str(row["name"]), *written]
-            if has_scores:
-                cells.append(_change(int(row["predicted_before"]), int(row["predicted_after"])))
-            body.append(tuple(cells))
+            columns.append(("predicted", "before", before))
+            columns.append(("predicted", "after", after))
+            columns.append(("rows", "changed", rows["rows_changed"]))
+            columns.append(("", "change", change))
+
+        head = [*zip(*((upper, lower) for upper, lower, _ in columns), strict=True)]
+        body = [*zip(*([_written(cell) for cell in cells] for *_, cells in columns), strict=True)]
         n_changes = self.largest.size
         title = f"the {k} largest of {n_changes:,} changes:" if k < n_changes else "what changed:"
-        return Table([*zip(*columns, strict=True)], body, title=title)
+        return Table(head, body, title=title)
+
+    @property
+    def _part_shown(self) -> str:
+        """Which part of the labels the table shows: the region or the threshold that some rule has."""
+        table = self.table
+        if "old_region" in (table.dtype.names or ()):
+            return "region"
+        has_none = np.isnan(table["old_threshold"]) & np.isnan(table["new_threshold"])
+        return "" if has_none.all() else "threshold"
 
 
 def diff_rules(
-    old: ThresholdRule, new: ThresholdRule, y_score: object = None, *, alpha: float = 0.05
+    old: Rule, new: Rule, y_score: object = None, *, alpha: float = 0.05
 ) -> RuleDifference:
     """Say what changed between two rules, and with scores also what that does to decisions.
 
@@ -227,9 +238,11 @@ def diff_rules(
 
     Parameters
     ----------
-    old, new : ThresholdRule
+    old, new : Rule, of one kind or of two
     y_score : (n_samples, n_labels) real scores with the columns of `new`, dense or scipy.sparse, or None
-        The old rule decides on the columns of its own labels; those it alone has are left out.
+        The old rule decides on the columns of its own labels; those it alone has are left out. One that decides by the
+        whole row decides among the labels that the new rule has, too. Rules without names that take any number of
+        labels need scores for their labels to be known.
     alpha : false discovery rate of what is called news, above 0 and below 1
 
     Returns
@@ -239,7 +252,8 @@ def diff_rules(
     Raises
     ------
     InputError
-        If a rule has no thresholds; if rules without names have different numbers of labels; for bad scores.
+        For what is no rule; if rules without names have different numbers of labels; for bad scores, such as scores
+        outside [0, 1] where a rule takes probabilities.
 
     Warns
     -----
@@ -264,45 +278,47 @@ new labels, 1 row decided differently
     dog          0.2        0.4          2          1        1  -50.0 %
     """
     for name, rule in (("old", old), ("new", new)):
-        if not isinstance(rule, ThresholdRule):
-            raise InputError(
-                f"{name} is of type {type(rule).__name__}, expected a ThresholdRule, whose thresholds can be compared"
-            )
-
+        if not isinstance(rule, Rule):
+            raise InputError(f"{name} is of type {type(rule).__name__}, expected a rule")
     alpha = _checks.inside(alpha, "alpha")
+    scores = None
+    if y_score is not None:
+        scores = _checks.scores(y_score, label_names=new.label_names)
+        new.validate(scores)
 
     # Labels that both have, and those that one has alone.
-    at_old, at_new = _matched(old, new)  # (n_common,) each
-    new_alone = np.setdiff1d(np.arange(new.n_labels), at_new)
-    old_alone = np.setdiff1d(np.arange(old.n_labels), at_old)
-    names = _names(new if new.label_names is not None else old)
+    n_old, n_new = _n_labels(old, new, scores)
+    at_old, at_new = _matched(old, new, n_old, n_new)  # (n_common,) each
+    new_alone = np.setdiff1d(np.arange(n_new), at_new)
+    old_alone = np.setdiff1d(np.arange(n_old), at_old)
+    names = _names(new if new.label_names is not None else old, n_new)
 
-    old_thresholds = old.thresholds[at_old]
-    new_thresholds = new.thresholds[at_new]
     settings = _changed_settings(old, new)
+    part = _common_part(old, new)
+    moved = _moved(old, new, at_old, at_new) if part else np.zeros(at_new.size, np.bool_)
     columns = {
         "name": np.array([names[j] for j in at_new], str),
         "old_position": at_old,
         "new_position": at_new,
-        "old_threshold": old_thresholds,
-        "new_threshold": new_thresholds,
-        "moved": old_thresholds != new_thresholds,
-        **_news(old, new, at_old, at_new, alpha, SETTINGS if _settings_differ(settings) else NOISE),
+        "old_threshold": _thresholds(old, n_old)[at_old],
+        "new_threshold": _thresholds(new, n_new)[at_new],
+        "moved": moved,
+        **_news(old, new, at_old, at_new, moved, alpha, settings),
+        **_regions(old, new, at_old, at_new),
     }
     difference = RuleDifference(
         table=rows_of(columns),
         new=tuple(names[j] for j in new_alone),
-        lost=tuple(_names(old)[j] for j in old_alone),
+        lost=tuple(_names(old, n_old)[j] for j in old_alone),
         settings=settings,
         alpha=alpha,
+        part=part,
     )
-    if y_score is None:
+    if scores is None:
         return difference
 
     # What that does to decisions.
-    scores = _checks.scores(y_score, label_names=new.label_names)
-    new.validate(scores)
-    decided = _decided(old, new, scores, at_old, at_new)
+    decided = _decided(old, new, scores, at_old, at_new, n_old)
     columns["predicted_before"] = decided.before
     columns["predicted_after"] = decided.after[at_new]
     columns["rows_changed"] = decided.changed
@@ -329,62 +345,124 @@ def _settings_differ(changed: Mapping[str, tuple[Any, Any]]) -> bool:
     return bool(set(changed) - {"n_samples"})
 
 
-def _news(
-    old: ThresholdRule,
-    new: ThresholdRule,
-    at_old: Ints,
-    at_new: Ints,
-    alpha: float,
-    rest: str,
-) -> dict[str, npt.NDArray[Any]]:
-    """Return verdict, p-value and odds ratio of each label of both rules; moves that are no news are called `rest`."""
-    moved = old.thresholds[at_old] != new.thresholds[at_new]  # (n_common,)
-    verdict = np.array(["", UNKNOWN, SETTINGS])[moved.astype(np.int64)]  # wide enough for all words
-    p = np.full(moved.size, np.nan)
-    ratio = np.full(moved.size, np.nan)
-    if old.odds is not None and new.odds is not None and old.odds.of_shares == new.odds.of_shares:
-        change = change_of_odds(
-            old.odds.taken(at_old),
-            new.odds.taken(at_new),
-            old.thresholds[at_old],
-            new.thresholds[at_new],
-        )
-        p[moved] = change.p_value[moved]
-        ratio[moved] = change.ratio[moved]
-        verdict[moved] = np.where(rejected(p, alpha), NEWS, rest)[moved]
-    return {"verdict": verdict, "p_value": p, "odds_ratio": ratio}
+def _n_labels(old: Rule, new: Rule, scores: Matrix | None) -> tuple[int, int]:
+    """Return how many labels each rule decides about; one that takes any number, about those of the other."""
+    n_new = new.n_labels if scores is None else scores.shape[1]
+    if n_new is None:
+        n_new = old.n_labels or 0
+    return (n_new if old.n_labels is None else old.n_labels), n_new
 
 
-def _matched(old: ThresholdRule, new: ThresholdRule) -> tuple[Ints, Ints]:
+def _matched(old: Rule, new: Rule, n_old: int, n_new: int) -> tuple[Ints, Ints]:
     """Return the positions, in each rule, of the labels that both have, in the order of the new one."""
     if old.label_names is not None and new.label_names is not None:
         place = {name: k for k, name in enumerate(old.label_names)}
         at_new = [k for k, name in enumerate(new.label_names) if name in place]
         at_old = [place[new.label_names[k]] for k in at_new]
         return np.array(at_old, np.int64), np.array(at_new, np.int64)
-    if old.n_labels != new.n_labels:
+    if n_old != n_new:
         raise InputError(
-            f"new has {new.n_labels} labels, expected {old.n_labels} as old has, since not both have label names"
+            f"new has {n_new} labels, expected {n_old} as old has, since not both have label names"
         )
-    return np.arange(old.n_labels), np.arange(new.n_labels)
+    return np.arange(n_old), np.arange(n_new)
+
+
+def _common_part(old: Rule, new: Rule) -> str:
+    """Name what may have moved; "" where the rules cannot be compared label by label. A threshold is a region, too."""
+    parts = {old.part, new.part}
+    if parts == {ThresholdRule.part, RegionRule.part}:
+        return RegionRule.part
+    return old.part if len(parts) == 1 else ""
+
+
+def _moved(old: Rule, new: Rule, at_old: Ints, at_new: Ints) -> Booleans:
+    """Tell of which labels what decides about them alone differs, (n_common,)."""
+    before, after = old.parts(), new.parts()
+    pairs = zip(at_old.tolist(), at_new.tolist(), strict=True)
+    return np.array([before[j] != after[k] for j, k in pairs], np.bool_)
+
+
+def _thresholds(rule: Rule, n_labels: int) -> Floats:
+    """Return the threshold of each label, NaN for rules of other kinds."""
+    return rule.thresholds if isinstance(rule, ThresholdRule) else np.full(n_labels, np.nan)
+
+
+def _regions(old: Rule, new: Rule, at_old: Ints, at_new: Ints) -> dict[str, npt.NDArray[np.str_]]:
+    """Return the region of each label in words, for both rules, if they can be compared by that."""
+    if _common_part(old, new) != RegionRule.part:
+        return {}
+    sides = (("old_region", old, at_old), ("new_region", new, at_new))
+    return {
+        name: np.array([_in_words(rule.parts()[j]) for j in places.tolist()], str)
+        for name, rule, places in sides
+    }
+
+
+def _in_words(switches: Any) -> str:
+    """Say where a label is predicted: "0.2 to 0.4, 0.8 up"."""
+    starts, ends = switches[::2], switches[1::2]
+    intervals = [f"{start:.6g} to {end:.6g}" for start, end in zip(starts, ends, strict=False)]
+    if len(starts) > len(ends):
+        intervals.append(f"{starts[-1]:.6g} up")
+    return ", ".join(intervals) or "never"
+
+
+def _news(
+    old: Rule,
+    new: Rule,
+    at_old: Ints,
+    at_new: Ints,
+    moved: Booleans,
+    alpha: float,
+    settings: Mapping[str, tuple[Any, Any]],
+) -> dict[str, npt.NDArray[Any]]:
+    """Return verdict, p-value and odds ratio of each label of both rules."""
+    verdict = np.array(["", UNKNOWN, SETTINGS])[moved.astype(np.int64)]  # wide enough for all words
+    p = np.full(moved.size, np.nan)
+    ratio = np.full(moved.size, np.nan)
+    if isinstance(old, ThresholdRule) and isinstance(new, ThresholdRule):
+        change = _change_of_odds(old, new, at_old, at_new)
+        if change is not None:
+            p[moved] = change.p_value[moved]
+            ratio[moved] = change.ratio[moved]
+            rest = SETTINGS if _settings_differ(settings) else NOISE
+            verdict[moved] = np.where(rejected(p, alpha), NEWS, rest)[moved]
+    return {"verdict": verdict, "p_value": p, "odds_ratio": ratio}
+
+
+def _change_of_odds(
+    old: ThresholdRule, new: ThresholdRule, at_old: Ints, at_new: Ints
+) -> OddsChange | None:
+    """Return how the odds of labels have changed between the thresholds, None where a rule does not know them."""
+    if old.odds is None or new.odds is None or old.odds.of_shares != new.odds.of_shares:
+        return None
+    return change_of_odds(
+        old.odds.taken(at_old),
+        new.odds.taken(at_new),
+        old.thresholds[at_old],
+        new.thresholds[at_new],
+    )
 
 
 def _decided(
-    old: ThresholdRule, new: ThresholdRule, scores: Matrix, at_old: Ints, at_new: Ints
+    old: Rule, new: Rule, scores: Matrix, at_old: Ints, at_new: Ints, n_old: int
 ) -> _Decided:
     """Count what two rules decide, a block of rows at a time."""
+    n_new = scores.shape[1]
     new.warn_if_changed(scores)
-    if at_old.size == old.n_labels:
+    if at_old.size == n_old:
         old.warn_if_changed(scores, order=at_new[np.argsort(at_old)])
     # The old rule, with the labels that the new one has, too, in its order.
-    restricted = ThresholdRule(old.thresholds[at_old], missing=old.missing) if at_old.size else None
-    common_labels = None if np.array_equal(at_new, np.arange(new.n_labels)) else at_new
+    restricted = old.about(at_old) if at_old.size else None
+    common_labels = None if np.array_equal(at_new, np.arange(n_new)) else at_new
+    if restricted is not None:
+        restricted.validate(_checks.in_order(scores, common_labels))
     dense = new.needs_dense(scores) or (restricted is not None and restricted.needs_dense(scores))
-    per_row = scores.nnz // scores.shape[0] if is_sparse(scores) and not dense else scores.shape[1]
+    per_row = scores.nnz // scores.shape[0] if is_sparse(scores) and not dense else n_new
 
     before = np.zeros(at_new.size, np.int64)  # (n_common,)
     changed = np.zeros(at_new.size, np.int64)  # (n_common,)
-    after = np.zeros(new.n_labels, np.int64)  # (n_new,)
+    after = np.zeros(n_new, np.int64)  # (n_new,)
     rows_changed = 0
     for rows in row_blocks(scores.shape[0], per_row):
         block = scores[rows]
@@ -401,21 +479,22 @@ def _decided(
     return _Decided(before, after, changed, rows_changed)
 
 
-def _changed_settings(old: ThresholdRule, new: ThresholdRule) -> dict[str, tuple[Any, Any]]:
-    """Return the settings that differ."""
-    pairs = {name: (getattr(old, name), getattr(new, name)) for name in _SETTINGS}
+def _changed_settings(old: Rule, new: Rule) -> dict[str, tuple[Any, Any]]:
+    """Return the settings that differ; None for one that a rule does not have."""
+    before, after = old.settings(), new.settings()
+    pairs = {name: (before.get(name), after.get(name)) for name in before | after}
     pairs["n_samples"] = (_rows_of_fit(old), _rows_of_fit(new))
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _rows_of_fit(rule: ThresholdRule) -> int | None:
+def _rows_of_fit(rule: Rule) -> int | None:
     """Return how many rows a rule was fitted on, if that is known."""
     return None if rule.fitted_on is None else rule.fitted_on.n_samples
 
 
-def _names(rule: ThresholdRule) -> tuple[str, ...]:
+def _names(rule: Rule, n_labels: int) -> tuple[str, ...]:
     """Name the labels of a rule, by position where it has no names."""
-    return rule.label_names or tuple(map(str, range(rule.n_labels)))
+    return rule.label_names or tuple(map(str, range(n_labels)))
 
 
 def _times(ratio: float) -> str:
@@ -423,15 +502,19 @@ def _times(ratio: float) -> str:
     return "" if np.isnan(ratio) else f"x {ratio:.2g}"
 
 
-def _written(number: Any) -> str:
-    """Write a threshold or a count."""
-    if isinstance(number, np.integer):
-        return f"{number:,}"
-    if np.isposinf(number):
+def _written(cell: Any) -> str:
+    """Write a threshold, a count or a word."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, np.integer):
+        return f"{cell:,}"
+    if np.isnan(cell):
+        return ""
+    if np.isposinf(cell):
         return "never"
-    if np.isneginf(number):
+    if np.isneginf(cell):
         return "always"
-    return f"{number:.6g}"
+    return f"{cell:.6g}"
 
 
 def _change(before: int, after: int) -> str:

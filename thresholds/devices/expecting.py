@@ -109,7 +109,7 @@ def best_sets(
     with np.errstate(divide="ignore"):  # of log(0), where something is sure
         for rows in row_blocks(p.shape, block):
             cells = xp.astype(p[rows, :], dtype)
-            row_marks, row_expected = _best_of_rows(xp, cells, beta, zero_division)
+            row_marks, row_expected = best_of_rows(xp, cells, beta, zero_division)
             marks.append(row_marks)
             expected.append(row_expected)
     mean = xp.mean(xp.concat(expected, axis=0))
@@ -137,31 +137,34 @@ def _ratio(counts: Floats, beta_squared: float) -> Floats:
     return np.asarray(tp / np.where(below > 0, below, 1.0))
 
 
-def _best_of_rows(
+def best_of_rows(
     xp: Namespace,
     p: Array,
     beta: float,
     zero_division: float,
+    *,
+    stepwise: bool = True,
 ) -> tuple[Array, Array]:
-    """Return marks of the best set of each row, and what is expected of it, (n_samples, 1)."""
+    """Return marks of the best set of each row, and what is expected of it, (n_samples, 1).
+
+    Probabilities are of the dtype that is computed with. Without `stepwise` no operation depends on
+    their values, as a graph of operations needs it: each set is compared, also those that cannot be
+    the best.
+    """
     falling = -xp.sort(-p, axis=1)
-    size, expected = _best_sizes(xp, falling, beta, zero_division)
+    search = SizeSearch(xp, falling, _numbers(xp, falling, falling.shape[1]), beta, zero_division)
+    size, expected = _best_sizes(search) if stepwise else _best_sizes_in_all(search)
     is_chosen = _numbers(xp, p, p.shape[1]) <= size
     lowest = xp.min(xp.where(is_chosen, falling, np.inf), axis=1, keepdims=True)  # (n_samples, 1)
     return mark_highest(xp, p, lowest, xp.astype(size, xp.int32)), expected
 
 
-def _best_sizes(
-    xp: Namespace,
-    falling: Array,
-    beta: float,
-    zero_division: float,
-) -> tuple[Array, Array]:
+def _best_sizes(search: "SizeSearch") -> tuple[Array, Array]:
     """Return how many of the falling probabilities of each row to predict, and the expectation.
 
     Both are (n_samples, 1).
     """
-    search = SizeSearch(xp, falling, _numbers(xp, falling, falling.shape[1]), beta, zero_division)
+    xp = search.xp
     best, size, done = search.begin()
     while True:
         wanted = search.wanted(best, done)
@@ -169,6 +172,18 @@ def _best_sizes(
         if width == 0:
             return size, best
         best, size, done = search.go_on(wanted, width, best, size, done)
+
+
+def _best_sizes_in_all(search: "SizeSearch") -> tuple[Array, Array]:
+    """Return the same by as many steps as any probabilities of so many labels take."""
+    n_labels = search.k.shape[1]
+    best, size, done = search.begin()
+    served = 0
+    while served < n_labels:
+        served = 3 * (served + 1)  # at least; more where the sum of the probabilities counts
+        wanted = search.wanted(best, done)
+        best, size, done = search.go_on(wanted, n_labels, best, size, done)
+    return size, best
 
 
 class SizeSearch:

@@ -25,7 +25,7 @@ from thresholds.fitting.options import (
 )
 from thresholds.fitting.record import with_record
 from thresholds.fitting.regions import best_regions
-from thresholds.fitting.rules import NamedRule
+from thresholds.fitting.rules import NamedRule, find_rule
 from thresholds.fitting.top_k import best_top_k
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
@@ -87,7 +87,7 @@ def fit(
     >>> thresholds.fit(y_true, y_score, "macro", placement="score").thresholds
     array([0.6, 0.4])
     """
-    fit_options = FitOptions(rule=rule, **options)
+    fit_options = FitOptions(rule=find_rule(rule).name, **options)
     named = fit_options.named
     if y_true is None:
         if named.needs_labels:

@@ -164,8 +164,8 @@ class FitOptions:
             self._settle_by(RULES[self.rule])
         elif self.average == "samples" and self.per_label:
             raise InputError(
-                "average is 'samples' with per_label=True: a threshold for each label is NP-hard there and not offered;"
-                " expected per_label=False (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
+                "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
+                " (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
             )
         _ = self.chosen_guard  # refuses a guard that does not fit the average
         for name in sorted(FIT_OPTIONS.keys() - _SETTLED - set(self.named.options)):
@@ -203,8 +203,6 @@ class FitOptions:
         beside = f"average {self.average!r}, per_label={self.per_label}"
         if self.rule is not None:
             beside = f"rule {self.rule!r}"
-        elif self.named.guard is not None:
-            beside += f", guard {self.named.guard!r}"
         raise InputError(
             f"{name} is {value} with {beside}, which has no use for it; expected {self._default(name)}, or a rule that"
             f" takes it: {_checks.listed(rules_that_take(name))}"

@@ -15,14 +15,19 @@ from thresholds._checks import Average, InputError
 
 Method = Literal["thresholds", "top_k", "fixed", "regions", "expected", "calibrated"]
 
+# What scores may go through without a change of the decisions about the rows of the fit.
+_ANY_MAP_OF_LABELS = "any rising map of a label's scores, and another for each label"
+_ANY_MAP_OF_ROWS = "any rising map of a row's scores, and another for each row"
+_ONE_MAP = "one rising map of all scores"
+_LINEAR_MAP = "one rising linear map of all scores"
+_LINEAR_MAP_OF_LOGITS = f"{_LINEAR_MAP}, unless they lie in [0, 1]"
+_NEARLY_LINEAR_MAP = f"{_LINEAR_MAP_OF_LOGITS}, but for few decisions"
+_NO_MAP = "nothing: scores are taken for probabilities"
+
 # Options, besides beta and zero_division, which all fitted rules take.
 _ALWAYS = ("n_jobs", "progress")
 _LIMITS = ("max_overprediction", "min_precision", "min_recall")
 _OF_CUTS = ("placement", "keep_sparse")
-
-_ANY_MAP_OF_LABELS = "any rising map of a label's scores, and another for each label"
-_ONE_MAP = "one rising map of all scores"
-_NO_MAP = "nothing: scores are taken for probabilities"
 
 _CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
 
@@ -117,11 +122,6 @@ def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
     """Describe a rule for probabilities that scores are turned into first."""
     by_row = average == "samples"
     first = "instance" if by_row else average
-    map_of_all = (
-        f"{_ONE_MAP}, if it is linear and scores do not lie in [0, 1]"
-        if calibration == "platt"
-        else _ONE_MAP
-    )
     about = {
         "macro": "thresholds for the highest macro F to expect",
         "micro": "one threshold for the highest micro F to expect",
@@ -135,7 +135,7 @@ def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
         calibration=calibration,
         options=("beta", "zero_division", *(() if by_row else ("keep_sparse",)), *_ALWAYS),
         exactness="for calibrated probabilities, as the rule without labels is",
-        invariance=map_of_all,
+        invariance=_LINEAR_MAP_OF_LOGITS if calibration == "platt" else _ONE_MAP,
         cost="that of the calibration, n m log n, and of the rule without labels",
         **more,
     )
@@ -161,7 +161,7 @@ _RULES = (
         average="samples",
         options=("beta", "zero_division", *_ALWAYS),
         exactness="the best number on the rows of the fit",
-        invariance="any rising map of a row's scores, and another for each row",
+        invariance=_ANY_MAP_OF_ROWS,
         cost="n m log m",
         is_usual=True,
     ),
@@ -178,7 +178,7 @@ _RULES = (
         "shrink",
         about="the same, drawn towards what suits labels with as many positives",
         exactness="no optimum: it is to hold on new rows",
-        invariance=_ANY_MAP_OF_LABELS,
+        invariance=_NEARLY_LINEAR_MAP,
         cost=_TWICE,
         is_usual=True,
     ),
@@ -229,7 +229,7 @@ _RULES = (
         "shrink",
         about="the same, drawn towards what suits labels with as many positives",
         exactness="no optimum: it is to hold on new rows",
-        invariance=_ANY_MAP_OF_LABELS,
+        invariance=_NEARLY_LINEAR_MAP,
         cost=_TWICE,
     ),
     _thresholds(
@@ -253,7 +253,7 @@ _RULES = (
         "pool",
         about="the same, each drawn towards one that all labels share",
         exactness="no optimum: it is to hold on new rows",
-        invariance=_ONE_MAP,
+        invariance=_LINEAR_MAP,
         cost="n m log n, some ten times that of micro",
         is_usual=True,
     ),
@@ -327,7 +327,7 @@ def find_rule(name: object, argument: str = "rule") -> NamedRule:
     near = difflib.get_close_matches(plain, by_plain, n=3, cutoff=0.5)
     names = [by_plain[close] for close in near] or list(RULES)
     listed = ", ".join(map(repr, names))
-    more = "" if len(names) == len(RULES) else "; thresholds.RULES has all of them"
+    more = "" if len(names) == len(RULES) else "; the command `thresholds rules` lists all of them"
     raise InputError(
         f"{argument} is {_checks.shown(name)}, expected the name of a rule, as {listed}{more}"
     )

@@ -4,7 +4,7 @@ import copy
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -54,6 +54,7 @@ class Rule(ABC):
 
     kind: ClassVar[str]  # its name in JSON
     own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
+    part: ClassVar[str] = ""  # what decides about a label by its score alone; "" where the row does
 
     objective: float | None = None
     fitted_on: "FittedOn | None" = None
@@ -294,11 +295,13 @@ class Rule(ABC):
 
         1. The module has no parameters, and its buffers are bits: `half()`, `to(torch.bfloat16)`, autocast, pickling
            and state dicts change no threshold.
-        2. `torch.export.export` and `torch.compile(fullgraph=True)` take it; but not that of an `InstanceRule`, nor of
-           a `CalibratedRule` with one, whose loop ends when the probabilities say so.
-        3. Shapes and dtypes are checked; values are not, as a check would wait for the device. What `predict` refuses
-           is decided here: NaN is never predicted, and +inf counts as the highest score. In the rows of a NaN, a
-           `TopKRule` and an `InstanceRule` may decide otherwise about the other labels, too.
+        2. `torch.export.export` takes each module, rows being dynamic, and `torch.compile(fullgraph=True)` takes those
+           without an `InstanceRule`. Its search ends when the probabilities say so: `torch.compile` leaves that part
+           as it is, and an exported graph does all of its steps, some five times as slowly.
+        3. Shapes and dtypes are checked; values are not, as a check would wait for the device. So what `predict`
+           refuses has a meaning. NaN is not predicted, and counts as a masked score for rules that look at all scores
+           of a row. +inf is above all thresholds but +inf. Where probabilities are expected, other scores count as 0
+           or 1.
 
         Returns
         -------
@@ -380,6 +383,49 @@ class Rule(ABC):
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
         return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
+
+    def reordered(self, places: Ints) -> "Rule":
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        return replace(self, **self._of_labels(places))  # type: ignore[type-var]
+
+    def _of_labels(self, places: Ints) -> dict[str, Any]:
+        """Return the fields that every kind of rule may have for each label, with the labels in another order."""
+        at = places.tolist()
+        moved: dict[str, Any] = {}
+        if self.label_names is not None:
+            moved["label_names"] = tuple(self.label_names[k] for k in at)
+        if self.fitted_on is not None:
+            positives = tuple(self.fitted_on.positives[k] for k in at)
+            moved["fitted_on"] = replace(self.fitted_on, positives=positives)
+        if self.out_of_fold is not None:
+            moved["out_of_fold"] = self.out_of_fold.taken(places)
+        if self.profile is not None:
+            moved["profile"] = self.profile.reordered(places)
+        return moved
+
+    @abstractmethod
+    def about(self, places: Ints) -> "Rule":
+        """Return a rule that decides about some labels alone: label j is the one at `places[j]` of this rule.
+
+        A rule that decides by the whole row decides among these. What is known of the fit is left out.
+        """
+
+    def parts(self) -> Sequence[Hashable]:
+        """Return what decides about each label by its score alone, equal where it decides alike.
+
+        Empty where the whole row decides; its values are for comparison only. `part` names them.
+        """
+        return ()
+
+    def settings(self) -> dict[str, Any]:
+        """Return all else that two rules may differ by: the kind, what was maximised, and what that kind has alone."""
+        return {
+            "kind": self.kind,
+            "average": self.average,
+            "beta": self.beta,
+            "zero_division": self.zero_division,
+            "missing": self.missing,
+        }
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

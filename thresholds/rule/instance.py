@@ -10,7 +10,7 @@ from thresholds import _checks, devices
 from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.saving import (
@@ -282,6 +282,10 @@ class InstanceRule(Rule):
         from thresholds.rule.serving.onnx import best_sets, unless_nan
 
         return unless_nan(scores, lambda p: best_sets(p, self.beta, self.zero_division))
+
+    def about(self, places: Ints) -> "InstanceRule":
+        """Return the rule for some labels: the best set of these."""
+        return InstanceRule(self.beta, self.zero_division)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""

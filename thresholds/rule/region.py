@@ -1,7 +1,8 @@
 """Several intervals of scores for each label."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Matrix
+from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.rule.base import Rule, positives_only
 from thresholds.rule.saving import (
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.watching.profile import ScoreProfile
+
+_FEW_ROWS = 32  # for which it takes longer to go from label to label than to compare each score with each switch
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +68,7 @@ class RegionRule(Rule):
 
     kind: ClassVar[str] = "region"
     own_fields: ClassVar[tuple[str, ...]] = ("switches",)
+    part: ClassVar[str] = "region"
 
     def __post_init__(self) -> None:
         """Check the switches."""
@@ -95,12 +99,19 @@ class RegionRule(Rule):
         """Number of labels."""
         return len(self.switches)
 
+    def reordered(self, places: Ints) -> Self:
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
+        switches = tuple(self.switches[k] for k in places.tolist())
+        return replace(self, switches=switches, **self._of_labels(places))
+
     def decide_on_device(self, scores: Any) -> Any:
         """Return decisions about scores that are not in host memory, beside them."""
         return devices.inside(scores, self.switches)
 
     def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
         """Return decisions about scores that `validate` takes."""
+        if not is_sparse(scores) and scores.shape[0] <= _FEW_ROWS:
+            return self._inside_few_rows(scores).view(np.uint8)
         if not is_sparse(scores):
             columns = [self._inside(j, scores[:, j]) for j in range(self.n_labels)]
             return np.stack(columns, axis=1).view(np.uint8)  # (n_samples, n_labels)
@@ -117,10 +128,34 @@ class RegionRule(Rule):
             predicted[entries] = self._inside(j, scores.data[entries])
         return self._with_absent(scores, predicted) if dense else positives_only(scores, predicted)
 
+    def about(self, places: Ints) -> "RegionRule":
+        """Return a rule that decides about some labels alone, without what is known of the fit."""
+        return RegionRule([self.switches[j] for j in places.tolist()], missing=self.missing)
+
+    def parts(self) -> Sequence[Hashable]:
+        """Return the switches of each label."""
+        return [tuple(scores.tolist()) for scores in self.switches]
+
     def _inside(self, label: int, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Tell which scores lie in the region of a label."""
         passed = np.searchsorted(self.switches[label], scores.astype(np.float64), side="right")
         return np.asarray(passed % 2 == 1)
+
+    def _inside_few_rows(self, scores: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Tell which scores (n_samples, n_labels) lie in the regions, all labels at once."""
+        switches, labels, starts = self._all_switches
+        reached = scores[:, labels] >= switches  # (n_samples, n_switches)
+        so_far = np.zeros((scores.shape[0], switches.size + 1), np.int64)
+        np.cumsum(reached, axis=1, out=so_far[:, 1:])
+        passed = np.diff(so_far[:, starts], axis=1)  # (n_samples, n_labels)
+        return np.asarray(passed % 2 == 1)
+
+    @cached_property
+    def _all_switches(self) -> tuple[Floats, Ints, Ints]:
+        """All switches, label after label; the label of each; and where those of a label begin, (n_labels + 1,)."""
+        sizes = [scores.size for scores in self.switches]
+        starts = np.append(0, np.cumsum(sizes))
+        return np.concatenate(self.switches), np.repeat(np.arange(self.n_labels), sizes), starts
 
     def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
         """Tell for which labels absent entries lie in the region."""

@@ -1,7 +1,7 @@
 """One threshold for each label."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -91,6 +91,7 @@ class ThresholdRule(Rule):
 
     kind: ClassVar[str] = "thresholds"
     own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "odds")
+    part: ClassVar[str] = "threshold"
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -241,24 +242,26 @@ class ThresholdRule(Rule):
 
     def reordered(self, places: Ints) -> "ThresholdRule":
         """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
-        names, fitted_on = self.label_names, self.fitted_on
-        if names is not None:
-            names = tuple(names[k] for k in places.tolist())
-        if fitted_on is not None:
-            fitted_on = replace(
-                fitted_on, positives=tuple(fitted_on.positives[k] for k in places.tolist())
-            )
         changed = {
             "thresholds": self.thresholds[places],
             "unsupported": self.unsupported[places],
-            "label_names": names,
-            "fitted_on": fitted_on,
-            "out_of_fold": None if self.out_of_fold is None else self.out_of_fold.taken(places),
             "odds": None if self.odds is None else self.odds.taken(places),
-            "profile": None if self.profile is None else self.profile.reordered(places),
             "guard_report": None,
         }
-        return ThresholdRule(**self._values() | changed)
+        return ThresholdRule(**self._values() | self._of_labels(places) | changed)
+
+    def about(self, places: Ints) -> "ThresholdRule":
+        """Return a rule that decides about some labels alone, without what is known of the fit."""
+        return ThresholdRule(self.thresholds[places], missing=self.missing)
+
+    def parts(self) -> Sequence[Hashable]:
+        """Return the score from which each label is predicted, as a `RegionRule` of such labels has it."""
+        return [(cut,) if cut < np.inf else () for cut in self.thresholds.tolist()]
+
+    def settings(self) -> dict[str, Any]:
+        """Return all but the thresholds that two rules may differ by."""
+        own = ("per_label", "guard", "expected", "placement")
+        return super().settings() | {name: getattr(self, name) for name in own}
 
     def index_of(self, label: str | int) -> int:
         """Return the position of a label."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from thresholds import _checks, devices
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, row_of_entries
-from thresholds._arrays.types import Dense, Matrix, Places
+from thresholds._arrays.types import Dense, Ints, Matrix, Places
 from thresholds.rule.base import Rule
 from thresholds.rule.saving import (
     check_parts,
@@ -82,6 +82,14 @@ class TopKRule(Rule):
             return _dense_choice(scores, k)
         decided = _sparse_choice(scores, k, self.missing)
         return decided.toarray() if dense else decided
+
+    def about(self, places: Ints) -> "TopKRule":
+        """Return the rule for some labels: the k highest of their scores."""
+        return TopKRule(self.k, missing=self.missing)
+
+    def settings(self) -> dict[str, Any]:
+        """Return all that two rules may differ by."""
+        return super().settings() | {"k": self.k}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values, in the form of `rule.schema.json`."""

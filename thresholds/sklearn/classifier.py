@@ -1,4 +1,4 @@
-"""A classifier and its thresholds, fitted together: thresholds on scores of rows that the scoring model never saw.
+"""A classifier and its rule, fitted together: the rule on scores of rows that the scoring model never saw.
 
 References
 ----------
@@ -30,9 +30,11 @@ from thresholds._checks import Average, InputError, Placement
 from thresholds.data.folds import SEED
 from thresholds.fitting.options import FIT_OPTIONS, FitOptions
 from thresholds.guards.options import Guard
+from thresholds.rule import ThresholdRule
+from thresholds.sklearn.deciding import Deciding
 from thresholds.sklearn.fitting import Fold, fit_fold
-from thresholds.sklearn.outputs import METHODS, method_of, scores_of
-from thresholds.sklearn.pooling import Pooled, fit_thresholds, pool
+from thresholds.sklearn.outputs import METHODS, method_of, refuse_no_probabilities, scores_of
+from thresholds.sklearn.pooling import Pooled, fit_rule, pool
 from thresholds.sklearn.splits import groups_of, make_splits, seed_of
 from thresholds.sklearn.targets import Target, as_predictions
 from thresholds.sklearn.wrapper import Wrapper
@@ -42,17 +44,22 @@ _NOT_TAKEN = {"keep_sparse", "n_jobs", "progress"}
 _TAKEN = tuple(name for name in FIT_OPTIONS if name not in _NOT_TAKEN)
 
 
-class MultilabelThresholdClassifierCV(Wrapper):
-    """Fit a multi-label classifier, and one threshold for each label on out-of-fold scores.
+class MultilabelThresholdClassifierCV(Deciding, Wrapper):
+    """Fit a multi-label classifier, and one threshold for each label, or another rule, on out-of-fold scores.
 
-    The classifier is fitted on all folds but one and scores the one left out; thresholds are fitted on these scores,
-    pooled, by `fit_empirical`; then the classifier is fitted on all rows. Binary targets are taken too.
+    The classifier is fitted on all folds but one and scores the one left out; the rule is fitted on these scores,
+    pooled; then the classifier is fitted on all rows. Binary targets are taken too.
 
     Parameters
     ----------
     estimator : a classifier with `predict_proba` or `decision_function`
         One of many labels (forests, neighbours, networks), or many of one (OneVsRestClassifier, ClassifierChain).
-    average, beta, per_label, zero_division, placement : what the thresholds maximise, and how, as in `fit_empirical`
+    average, beta, per_label, zero_division, placement : what the rule maximises, and how, as in `fit_empirical`
+    rule : any rule by its name, as in `thresholds.fit`, in place of an average, a guard and `per_label`
+        None (default): thresholds, by these.
+        "instance, platt": the best set of labels for each row. `thresholds.RULES` has all names (docs/rules.md).
+        One that takes scores for probabilities ("..., label-free") needs those of `predict_proba`.
+        Options that a rule does not take are refused before any classifier is fitted.
     guard : as in `fit_empirical`; "auto", the default here, keeps thresholds from over-fitting
     max_overprediction, min_precision, min_recall : limits for each label, as in `fit_empirical`
         They hold on the out-of-fold scores that thresholds are fitted on.
@@ -81,11 +88,12 @@ class MultilabelThresholdClassifierCV(Wrapper):
     Attributes
     ----------
     estimator_ : the fitted classifier
-    rule_ : ThresholdRule, which `save`, `diagnose` and `compare` take, and which may be replaced, as by a repaired one
-        `best_score_`, `cross_fitted_score_`, `label_report_` and `cv_results_` stay those of the rule that was fitted.
+    rule_ : Rule that decides, with `save`; `diagnose` and `compare` take it
+        `set_rule` replaces it, as by a repaired one, and says what becomes of the attributes that are about it.
     thresholds_ : float64 (n_labels,), those of `rule_`; a label is predicted iff score >= threshold
+        Only where `rule_` is a ThresholdRule.
     best_score_ : the F-measure that the rule reaches on the pooled scores, on which it was fitted: too high
-    cross_fitted_score_ : the same F-measure with each fold decided by thresholds of the other folds
+    cross_fitted_score_ : the same F-measure with each fold decided by a rule of the other folds
         What to expect on new rows (`cross_fit`).
         Where a single part is judged, that part is divided into 5 folds for it; NaN if it has a single row.
     label_report_ : Diagnosis, with `to_frame()`, of the decisions that give `cross_fitted_score_`; one row a label
@@ -95,7 +103,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         "rows" (n_judged,): the judged ones, rising.
         "y_score" (n_judged, n_labels): the pooled scores.
         "folds" (n_judged,), "fold_thresholds" (n_folds, n_labels) and "spread", a row for each label: those of
-        `cross_fitted_score_`, as in `CrossFit`.
+        `cross_fitted_score_`, as in `CrossFit`. A rule without thresholds has no "fold_thresholds".
     classes_ :
         Of a binary target: the classes, the last one positive.
         Else: those of `estimator_`.
@@ -149,6 +157,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         estimator: Any,
         *,
         average: Average = "macro",
+        rule: str | None = None,
         beta: float = 1.0,
         per_label: bool = True,
         zero_division: float = 0.0,
@@ -166,6 +175,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
     ) -> None:
         self.estimator = estimator
         self.average = average
+        self.rule = rule
         self.beta = beta
         self.per_label = per_label
         self.zero_division = zero_division
@@ -183,14 +193,14 @@ class MultilabelThresholdClassifierCV(Wrapper):
 
     @_fit_context(prefer_skip_nested_validation=False)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, **params: Any) -> "MultilabelThresholdClassifierCV":
-        """Fit the classifier and the thresholds.
+        """Fit the classifier and the rule.
 
         Parameters
         ----------
         X : (n_samples, n_features), whatever `estimator` takes
         y : (n_samples, n_labels) 0/1 or bool, dense, frame or scipy.sparse; (n_samples,) for two classes
         **params : with metadata routing, what `estimator.fit` and `cv.split` request
-            And sample_weight, (n_samples,) non-negative: thresholds count rows by it, whether or not the classifier
+            And sample_weight, (n_samples,) non-negative: the rule counts rows by it, whether or not the classifier
             requests it. And groups, (n_samples,) names or numbers: rows of a group stay in one fold, also in the folds
             of `cross_fitted_score_`.
 
@@ -204,7 +214,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
             For y, cv, scores and options that cannot be used; a ValueError, as all others are.
         """
         _raise_for_params(params, self, None)
-        FitOptions(**self._fit_options())  # Refused before any classifier is fitted.
+        options = FitOptions(**self._fit_options())  # Refused before any classifier is fitted.
         for of_earlier_fit in {"cv_results_", "label_names_in_"} & vars(self).keys():
             delattr(self, of_earlier_fit)
         X, y = indexable(X, y)
@@ -216,16 +226,17 @@ class MultilabelThresholdClassifierCV(Wrapper):
             None if weights is None else _check_sample_weight(weights, X, ensure_non_negative=True)
         )
         self._method = method_of(self.estimator, self.response_method)
+        refuse_no_probabilities(options.named, self.estimator, self._method)
         seed = seed_of(self.random_state)
         groups = groups_of(params, routed.splitter.split, target.truth.shape[0])
         folds, how = self._folds(X, target, weights, groups, routed.splitter.split, seed)
         pooled = self._fit_folds(X, target, folds, routed.estimator.fit)
-        self._fit_thresholds(target, pooled, weights, groups, how, seed)
+        self._fit_rule(target, pooled, weights, groups, how, seed)
         self._describe(target)
         return self
 
     def _fit_options(self) -> dict[str, Any]:
-        """Return the options of the fit of thresholds."""
+        """Return the options of the fit of the rule."""
         return {name: getattr(self, name) for name in _TAKEN}
 
     def _known_classes(self) -> Any:
@@ -296,20 +307,27 @@ class MultilabelThresholdClassifierCV(Wrapper):
             [scores for _, scores in results if scores is not None], target, folds, self._method
         )
 
-    def _fit_thresholds(
+    def _fit_rule(
         self, target: Target, pooled: Pooled, weights: Any, groups: Any, how: str, seed: int | None
     ) -> None:
-        """Fit thresholds on the pooled scores, and estimate what they reach on other rows."""
+        """Fit the rule on the pooled scores, and estimate what it reaches on other rows."""
         options = self._fit_options() | {"n_jobs": effective_n_jobs(self.n_jobs)}
-        self.rule_, found = fit_thresholds(target, pooled, weights, groups, how, seed, options)
-        self.best_score_ = self.rule_.objective
-        self.cross_fitted_score_ = np.nan if found is None else found.out_of_fold
-        self.label_report_ = None if found is None else found.diagnosis
+        fitted = fit_rule(target, pooled, weights, groups, how, seed, options)
+        found = fitted.found
+        known = {
+            "best_score_": fitted.in_sample,
+            "cross_fitted_score_": np.nan if found is None else found.out_of_fold,
+            "label_report_": None if found is None else found.diagnosis,
+        }
+        self._decide_by(fitted.rule, known)
+        lowest = pooled.scores.min(axis=0)
+        self._extremes = np.stack([lowest, pooled.scores.max(axis=0)])
         if self.store_cv_results:
             self.cv_results_ = {"rows": pooled.rows, "y_score": pooled.scores}
             if found is not None:
-                of_folds = {"fold_thresholds": found.fold_thresholds, "spread": found.spread}
-                self.cv_results_ |= {"folds": found.folds, **of_folds}
+                self.cv_results_ |= {"folds": found.folds, "spread": found.spread}
+                if isinstance(found.rule, ThresholdRule):
+                    self.cv_results_["fold_thresholds"] = found.fold_thresholds
 
     def _describe(self, target: Target) -> None:
         """Say what the classifier decides about."""
@@ -320,14 +338,8 @@ class MultilabelThresholdClassifierCV(Wrapper):
         if target.label_names is not None:
             self.label_names_in_ = np.array(target.label_names, dtype=object)
 
-    @property
-    def thresholds_(self) -> npt.NDArray[np.float64]:
-        """Thresholds of the rule that decides."""
-        check_is_fitted(self)
-        return self.rule_.thresholds
-
     def label_scores(self, X: Any) -> npt.NDArray[Any]:
-        """Score rows: what the thresholds are compared with, and what `diagnose` and `compare` take.
+        """Score rows: what the rule decides about, and what `diagnose` and `compare` take.
 
         Parameters
         ----------
@@ -344,7 +356,7 @@ class MultilabelThresholdClassifierCV(Wrapper):
         )
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Predict the labels whose scores reach their thresholds.
+        """Predict the labels that the rule decides for: with thresholds, those whose scores reach them.
 
         Parameters
         ----------
@@ -357,10 +369,11 @@ class MultilabelThresholdClassifierCV(Wrapper):
         Raises
         ------
         ValueError
-            For other columns than those of the fit.
+            For other columns than those of the fit, and scores that the rule cannot take.
         """
         scores = self.label_scores(X)
         # `decide` says no word about the range, as `predict` does: in the sample scores are more extreme.
+        self.rule_.validate(scores)
         decided = self.rule_.decide(scores)
         return as_predictions(decided, self.classes_ if self._binary else None)
 

@@ -9,6 +9,7 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Matrix, Scores
 from thresholds._checks import InputError
+from thresholds.fitting.rules import NamedRule
 
 METHODS = ("predict_proba", "decision_function")
 
@@ -124,4 +125,17 @@ def method_of(estimator: Any, response_method: str) -> str:
     hint = f"response_method={others[0]!r}" if others else "a classifier with scores"
     raise InputError(
         f"estimator {type(estimator).__name__} has no {' or '.join(wanted)}, expected {hint}"
+    )
+
+
+def refuse_no_probabilities(named: NamedRule, estimator: Any, method: str) -> None:
+    """Refuse a rule that takes scores for probabilities with a method that does not give any."""
+    if not named.needs_probabilities or method == "predict_proba":
+        return
+    expected = "a calibrated rule, as 'instance, platt'"
+    if hasattr(estimator, "predict_proba"):
+        expected += ", or response_method='predict_proba'"
+    raise InputError(
+        f"rule is {named.name!r}, which takes scores for probabilities, with the {method} of"
+        f" {type(estimator).__name__}; expected {expected}"
     )

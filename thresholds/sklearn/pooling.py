@@ -1,18 +1,20 @@
-"""Out-of-fold scores, pooled, and the thresholds that are fitted on them."""
+"""Out-of-fold scores, pooled, and the rule that is fitted on them."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds.data.folds import seed_of_folds
-from thresholds.fitting.empirical import fit_empirical
-from thresholds.rule import ThresholdRule
+from thresholds.data.problem import Problem
+from thresholds.fitting.by_name import fit_named
+from thresholds.fitting.options import FitOptions
+from thresholds.rule import Rule
 from thresholds.sklearn.fitting import Fold, is_constant
 from thresholds.sklearn.splits import fold_count
 from thresholds.sklearn.targets import Target
-from thresholds.validation.cross_fit import CrossFit, cross_fit
+from thresholds.validation.cross_fit import CrossFit, cross_fit, in_sample
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,14 @@ class Pooled:
     rows: Ints  # (n_judged,), rising
     folds: Ints  # (n_judged,)
     scores: Matrix  # (n_judged, n_labels)
+
+
+class FittedRule(NamedTuple):
+    """A rule, what it reaches on the rows of its fit, and what may be expected on others."""
+
+    rule: Rule
+    in_sample: float
+    found: CrossFit | None  # None for a single row
 
 
 def pool(fold_scores: list[Matrix], target: Target, folds: list[Fold], method: str) -> Pooled:
@@ -59,7 +69,7 @@ def _fill_unlearned(pooled: Pooled, target: Target, folds: list[Fold]) -> None:
                 scores[inside] = lowest if positives[k, label] == 0 else highest
 
 
-def fit_thresholds(
+def fit_rule(
     target: Target,
     pooled: Pooled,
     weights: Any,
@@ -67,32 +77,41 @@ def fit_thresholds(
     how: str,
     seed: int | None,
     options: dict[str, Any],
-) -> tuple[ThresholdRule, CrossFit | None]:
+) -> FittedRule:
     """Fit a rule, and cross-fit it over the folds of the scores; over new ones, if these are a single part.
 
     `how` says where the folds of the scores come from, `seed` is that of all folds made here, `options` are those of
-    `fit_empirical`.
+    fits.
     """
     truth = target.truth[pooled.rows]
     if weights is not None:
         weights = weights[pooled.rows]
     if groups is not None:
         groups = groups[pooled.rows]
-    options = options | {"sample_weight": weights, "label_names": target.label_names}
+    about_rows = {"sample_weight": weights, "label_names": target.label_names}
 
     # Over the folds of the scores.
     if pooled.folds.any():
-        result = cross_fit(truth, pooled.scores, cv=pooled.folds, **options)
+        result = cross_fit(truth, pooled.scores, cv=pooled.folds, **about_rows, **options)
         assert result.rule.out_of_fold is not None, "cross_fit has it"
         kept = replace(result.rule.out_of_fold, how=how, random_state=seed_of_folds(how, seed))
         rule = replace(result.rule, out_of_fold=kept)
-        return rule, replace(result, rule=rule, how=how)
+        return FittedRule(rule, result.in_sample, replace(result, rule=rule, how=how))
 
     # Over new ones.
     n_folds = fold_count(len(pooled.rows), weights, groups)
     if n_folds < 2:
-        return fit_empirical(truth, pooled.scores, **options), None
+        fit_options = FitOptions(**options)
+        problem = Problem.of(truth, pooled.scores, **about_rows, n_jobs=fit_options.n_jobs)
+        rule = fit_named(problem, fit_options)
+        return FittedRule(rule, in_sample(rule, problem, fit_options), None)
     result = cross_fit(
-        truth, pooled.scores, cv=n_folds, groups=groups, random_state=seed, **options
+        truth,
+        pooled.scores,
+        cv=n_folds,
+        groups=groups,
+        random_state=seed,
+        **about_rows,
+        **options,
     )
-    return result.rule, result
+    return FittedRule(result.rule, result.in_sample, result)

@@ -10,6 +10,7 @@
 * A test is judged by the rule that is there, logged as "test_macro_f1", and fits nothing.
 """
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,7 @@ from thresholds.rule import Rule
 from thresholds.rule.loading import rule_of
 from thresholds.training.epoch import EpochFit
 from thresholds.training.ranks import RowsByLoader, on_first_process
+from thresholds.training.weights import Checksums, are_others, checksums
 
 try:
     from lightning.pytorch import Callback
@@ -42,7 +44,6 @@ _IN_CHECKPOINT = "threshold_rules"  # by name of the figure, plain values, or No
 _REFUSED_CLASS = re.compile(r"GLOBAL (\S+)")  # in what torch.load says
 _WHOLE_WEIGHTS = ("SingleDeviceStrategy", "DDPStrategy")  # Each process has all of them.
 
-Checksums = list[int]  # of each parameter
 Rows = Sequence[str] | Callable[[Any, Any], Sequence[Any]]
 
 
@@ -79,15 +80,16 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     Notes
     -----
-    Nothing is done in the sanity check, nor with `fast_dev_run`, as a few batches fit no thresholds.
+    Nothing is fitted or judged in the sanity check, nor with `fast_dev_run`, as a few batches fit no thresholds. With
+    `fast_dev_run` the figure is NaN.
 
-    Of several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count once,
-    and rows are put in the order of the data set, as if one process had seen them.
+    Of several processes the first fits the rule to the rows of all. Rows that a `DistributedSampler` repeats count
+    once, and rows are put in the order of the data set, as if one process had seen them.
 
     `ModelCheckpoint(save_weights_only=True)` leaves out what callbacks hold, the rule, too.
 
-    Whether a rule belongs to the weights is told by a checksum of each parameter; not where processes share out the
-    weights (FSDP, DeepSpeed).
+    A rule judges no other weights: where they were changed by hand there is no rule. That is told by checksums, but not
+    where processes share out the weights (FSDP, DeepSpeed), nor after a change of precision.
 
     Examples
     --------
@@ -178,7 +180,11 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     def on_validation_epoch_end(self, trainer: Any, pl_module: Any) -> None:
         """Fit the rule to the rows of all processes."""
-        if _is_trial(trainer):
+        if trainer.sanity_checking:
+            return
+        if trainer.fast_dev_run:
+            # A scheduler that monitors the figure fails where it does not find it.
+            self._log(pl_module, "val", {self.name: math.nan})
             return
         weights = self._weights
         rule, figures = self._on_all_rows(trainer, self._fit)
@@ -289,8 +295,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
 
     def _see_weights(self, trainer: Any, pl_module: Any) -> None:
         """Forget the rule if it belongs to other weights than those at work."""
-        weights = _checksums(trainer, pl_module)
-        if self._weights is not None and weights != self._weights:
+        weights = _weights_of(trainer, pl_module)
+        if are_others(self._weights, weights):
             self.rule = None
         self._weights = weights
 
@@ -431,17 +437,7 @@ def _loaders(trainer: Any) -> Sequence[Any]:
     return getattr(loaders, "flattened", ())
 
 
-def _checksums(trainer: Any, pl_module: Any) -> Checksums | None:
-    """Return the sum of the bytes of each parameter; None where a process may hold a part of the weights.
-
-    Sums of whole numbers are the same on all devices.
-    """
-    import torch
-
-    if type(trainer.strategy).__name__ not in _WHOLE_WEIGHTS:
-        return None
-    sums = []
-    for parameter in pl_module.parameters():
-        of_bytes = parameter.detach().contiguous().view(-1).view(torch.uint8)
-        sums.append(int(of_bytes.sum(dtype=torch.int64)))
-    return sums
+def _weights_of(trainer: Any, pl_module: Any) -> Checksums | None:
+    """Return checksums of the weights; None where a process may hold a part of them."""
+    is_whole = type(trainer.strategy).__name__ in _WHOLE_WEIGHTS
+    return checksums(pl_module) if is_whole else None

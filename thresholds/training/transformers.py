@@ -8,6 +8,7 @@ callback sees do, in this order:
    fitted to them. The event that follows tells their name; if it is not that of the validation rows, the rule is
    dropped, and the evaluation refused. All rows evaluated after these are judged by the rule.
 3. `on_save`: the rule, if there is one, is written into the folder of the checkpoint.
+   Where its weights are not those that were evaluated, as after an exchange for their averages, it is not.
 4. `on_train_end`: the weights are those of the best checkpoint, if they were to be loaded, and so is the rule. Nothing
    is fitted from here on.
 """
@@ -29,6 +30,7 @@ from thresholds.fitting.accumulator import Accumulator
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.rule import Rule, load_rule
 from thresholds.training.epoch import IN_SAMPLE, EpochFit
+from thresholds.training.weights import Checksums, are_others, checksums
 
 try:
     from transformers import TrainerCallback
@@ -42,10 +44,11 @@ FILE = "rule.json"
 
 
 class _Fit(NamedTuple):
-    """A rule, and by what its rows are known again; None for a rule that was fitted elsewhere."""
+    """A rule, and by what its rows and weights are known again; None for a rule that was fitted elsewhere."""
 
     rule: Rule
-    truth: str | None
+    truth: str | None = None
+    weights: Checksums | None = None
 
 
 class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
@@ -74,6 +77,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     cv : number of folds
     random_state : seed of the folds
     file_name : what the rule is called in the folder of a checkpoint
+        Two callbacks of one `Trainer` have different names, and a function merges what their `compute_metrics` return.
 
     Attributes
     ----------
@@ -90,14 +94,21 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     -----
     `trainer.save_model(folder)` tells no callback: call `callback.save(folder)` after it.
 
+    A rule judges no other weights: where they were changed by hand there is no rule. That is told by checksums, but not
+    where processes share the weights out (FSDP, DeepSpeed), nor where they are cast to another precision.
+
     After an interrupted training `trainer.evaluate()` fits a rule to the weights as they are. Of several processes each
     fits the same rule to all rows, and those that save weights write it. The runs of a hyperparameter search report
     their figures, but save no rules.
     """
 
     _fit: _Fit | None  # of the weights as they are
-    _candidate: _Fit | None  # fitted to rows whose name is not known yet
     _best: tuple[Path, _Fit | None] | None  # the best checkpoint so far, and its rule
+
+    # Of the evaluation that runs.
+    _loader: object
+    _rows: Accumulator | None  # batches so far
+    _candidate: _Fit | None  # fitted to all rows, whose name is not known yet
 
     @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
     def __init__(
@@ -119,11 +130,9 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         self._is_training = False
         self._forget()
 
-        # Of the evaluation that runs.
         self._has_events = False
-        self._loader: object = None
         self._names: tuple[str, ...] | None = None
-        self._rows: Accumulator | None = None  # batches so far
+        self._weights: Checksums | None = None
 
     @property
     def rule(self) -> Rule | None:
@@ -135,7 +144,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         """Give the rule of weights that were trained before."""
         if rule is not None and not isinstance(rule, Rule):
             raise InputError(f"rule is {_checks.shown(rule)}, expected a rule, as load_rule gives")
-        self._fit = None if rule is None else _Fit(rule, None)
+        self._fit = None if rule is None else _Fit(rule)
 
     def compute_metrics(
         self, prediction: Any, compute_result: bool | None = None
@@ -170,7 +179,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
             return self._judged(self._fit, rows)
         if self._is_training:
             rule, figures = self._epoch.fit(rows)
-            self._candidate = _Fit(rule, _truth(rows))
+            self._candidate = _Fit(rule, _truth(rows), self._weights)
             return figures
         raise InputError(
             "rule is None, expected one for these weights: train with an eval_strategy (eval_on_start=True tells F"
@@ -200,15 +209,21 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Drop the rule: the weights change."""
         self._fit = None
-        self._candidate = None
+        self._end_evaluation()
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Learn the names of the labels; rows of an evaluation that was broken off do not count in another."""
+        """Begin an evaluation: learn the names of the labels, and whether these are the weights of the rule."""
         self._has_events = True
+        if kwargs.get("eval_dataloader") is self._loader:
+            return
+        self._end_evaluation()  # that was broken off, if any
+        self._loader = kwargs.get("eval_dataloader")
         self._names = self._names_of(kwargs.get("model"))
-        if kwargs.get("eval_dataloader") is not self._loader:
-            self._loader = kwargs.get("eval_dataloader")
-            self._rows = None
+        self._weights = _weights_of(kwargs.get("model"), args)
+        if self._fit is None or are_others(self._fit.weights, self._weights):
+            self._fit = None
+        elif self._fit.weights is None:
+            self._fit = self._fit._replace(weights=self._weights)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Take the rule that was fitted, if the rows were those to fit on."""
@@ -229,12 +244,22 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Write the rule into the folder of the checkpoint, and remember it if the checkpoint is the best so far."""
+        if state.is_hyper_param_search:  # Each run has folders of its own, which it does not tell.
+            return
         folder = _checkpoint(args, state)
-        if args.should_save and folder.is_dir():
+        if self._fit is not None and are_others(
+            self._fit.weights, _weights_of(kwargs.get("model"), args)
+        ):
+            self._fit = None
+            _checks.warn_caller(
+                f"{folder.name} gets no rule: its weights are not those that were evaluated",
+                UserWarning,
+            )
+        if args.should_save:
             self._write(folder)
         best = state.best_model_checkpoint
         if best is not None and Path(best) == folder:
-            self._best = (folder, self._fit)
+            self._best = (folder, None if self._fit is None else self._fit._replace(weights=None))
 
     def on_push_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Write the rule into the folders that are uploaded: weights lie there before their checkpoint is complete."""
@@ -255,8 +280,14 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     def _forget(self) -> None:
         """Know no rule."""
         self._fit = None
-        self._candidate = None
         self._best = None
+        self._end_evaluation()
+
+    def _end_evaluation(self) -> None:
+        """Keep nothing of an evaluation."""
+        self._candidate = None
+        self._loader = None
+        self._rows = None
 
     def _fit_of(self, folder: Path) -> _Fit | None:
         """Return the rule of a checkpoint: of this run, as it was, or, of a run that is resumed, from its file.
@@ -266,7 +297,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         if self._best is not None and self._best[0] == folder:
             return self._best[1]
         path = folder / self._file_name
-        return _Fit(load_rule(path), None) if path.exists() else None
+        return _Fit(load_rule(path)) if path.exists() else None
 
     def _write(self, folder: Path) -> None:
         """Write the rule, or see to it that none of other weights is left."""
@@ -282,9 +313,8 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
 
     def _take_candidate(self, metrics: Mapping[str, float]) -> _Fit | None:
         """Return the rule that was fitted to the rows of these metrics, if any; refuse rows that are not to fit on."""
-        self._loader = None
         candidate = self._candidate
-        self._candidate = None
+        self._end_evaluation()
         if candidate is None or self._is_of_fit(metrics):
             return candidate
         names = [name.removesuffix("_runtime") for name in metrics if name.endswith("_runtime")]
@@ -353,6 +383,13 @@ def _was_fitted_on(fit: _Fit, rows: Accumulator) -> bool:
     """Whether a rule of another process was fitted on these rows, as far as it tells: by its scores, bit for bit."""
     problem = Problem.of(rows.y_true, rows.y_score, label_names=rows.label_names)
     return was_fitted_on(fit.rule, problem)
+
+
+def _weights_of(model: Any, args: Any) -> Checksums | None:
+    """Return checksums of the weights; None where a process may hold a part of them."""
+    if getattr(args, "fsdp", None) or getattr(args, "deepspeed", None):
+        return None
+    return None if model is None else checksums(model)
 
 
 def _checkpoint(args: Any, state: Any) -> Path:

@@ -41,6 +41,7 @@ class Alternative:
     """Another rule, cross-fitted over the same folds."""
 
     name: str  # what it is, in words
+    rule: str  # its name in the list of all rules
     options: Mapping[str, Any]  # those of the fit that differ
     out_of_fold: float
     gain: float  # over the out-of-fold figure of the fit
@@ -74,7 +75,7 @@ def alternatives_to(
         gain = reached - figure
         error = _jackknife(other.f_without_each(others) - without_each)
         is_better = gain > _times_error(len(folds)) * error
-        found.append(Alternative(name, changed, reached, gain, error, is_better))
+        found.append(Alternative(name, others.named.name, changed, reached, gain, error, is_better))
     return tuple(found)
 
 

@@ -56,9 +56,10 @@ class CrossFit(Result):
         scale, predicted_most and predicted_least: the largest and the smallest share of all rows that a fold's rule
         predicts
     how : where the folds come from
-    alternatives : what other rules reach over the same folds, if asked for: tuples of name, options (those of the fit
-        that differ), out_of_fold, gain (over `out_of_fold` above), standard_error (of the gain, paired by folds) and
-        is_better (whether the gain is shown to be above 0, one-sided at 5 %)
+    alternatives : what other rules reach over the same folds, if asked for: tuples of name (in words), rule (its name
+        in `thresholds.RULES`), options (those of the fit that differ), out_of_fold, gain (over `out_of_fold` above),
+        standard_error (of the gain, paired by folds) and is_better (whether the gain is shown to be above 0, one-sided
+        at 5 %)
     diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
         each label; None with `sample_weight`, as its tests are about rows, each of which counts once
     name : the name of the rule, if it was asked for by name
@@ -356,7 +357,7 @@ def cross_fit_rows(
             fold_thresholds[k] = fold_rule.thresholds
     return CrossFit(
         rule=replace(fitted, **record),  # type: ignore[type-var]
-        in_sample=_in_sample(fitted, problem, fit),
+        in_sample=in_sample(fitted, problem, fit),
         out_of_fold=kept.f,
         folds=folds,
         fold_thresholds=fold_thresholds,
@@ -373,8 +374,8 @@ def cross_fit_rows(
     )
 
 
-def _in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
-    """Return the F-measure on the labels of the fit; the objective of a rule without labels is another."""
+def in_sample(rule: Rule, problem: Problem, options: FitOptions) -> float:
+    """Return the F-measure of a rule on the labels of its fit; the objective of one without labels is another."""
     if options.named.needs_labels:
         assert rule.objective is not None, "fits have one"
         return rule.objective

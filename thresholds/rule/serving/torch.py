@@ -6,6 +6,7 @@ another one. Thresholds are kept twice, rounded up into float32 and as float64, 
 compared with what the rule compares them with.
 """
 
+import math
 from collections.abc import Iterator
 from typing import cast
 
@@ -17,8 +18,8 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import InputError
 from thresholds.devices.deciding import highest_of_rows, odd, switch_table
-from thresholds.devices.expecting import best_sets
-from thresholds.devices.namespaces import own
+from thresholds.devices.expecting import best_of_rows, best_sets
+from thresholds.devices.namespaces import best_float, own
 from thresholds.rule.base import Rule
 from thresholds.rule.instance import InstanceRule
 from thresholds.rule.region import RegionRule
@@ -109,11 +110,10 @@ class SwitchModule(RuleModule):
         switches = rule.switches if isinstance(rule, RegionRule) else rule.thresholds[:, np.newaxis]
         table = switch_table(list(switches))  # (n_switches, n_labels)
 
-        # What nothing reaches is NaN, which not even a score of +inf does.
-        is_never = np.isposinf(table)
+        # What no score reaches is NaN, as scores are not checked: +inf may be among them.
         single = rounded_up(table, np.dtype(np.float32))
-        single[is_never] = np.nan
-        table[is_never] = np.nan
+        for cuts in (single, table):
+            cuts[np.isposinf(cuts)] = np.nan
         self.keep_floats("switches", single, table)
 
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
@@ -145,7 +145,9 @@ class TopKModule(RuleModule):
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
         """Return decisions about floats (n_samples, n_labels)."""
         xp, cells = own(scores)
-        return cast(torch.Tensor, highest_of_rows(xp, cells, self.k))
+        is_nan = cells.isnan()
+        decided = highest_of_rows(xp, cells.masked_fill(is_nan, -math.inf), self.k)
+        return decided.masked_fill(is_nan, 0)
 
     def get_extra_state(self) -> torch.Tensor:
         """Return the number of labels, for `state_dict`."""
@@ -171,10 +173,20 @@ class InstanceModule(RuleModule):
 
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
         """Return decisions about probabilities (n_samples, n_labels)."""
-        if not scores.shape[0]:
-            return torch.zeros_like(scores, dtype=torch.uint8)
-        decided, _ = best_sets(scores, self.beta, self.zero_division)
-        return cast(torch.Tensor, decided)
+        xp, cells = own(scores)
+        dtype, _ = best_float(xp, cells)
+        p = cells.to(dtype).nan_to_num(0.0).clip(0.0, 1.0)
+        is_exported = torch.compiler.is_compiling() and not torch.compiler.is_dynamo_compiling()
+        if is_exported:
+            return best_of_rows(xp, p, self.beta, self.zero_division, stepwise=False)[0]
+        return self._step_by_step(p)
+
+    @torch.compiler.disable
+    def _step_by_step(self, p: torch.Tensor) -> torch.Tensor:
+        """Return decisions about probabilities, whose values say when the search is at its end."""
+        if not len(p):
+            return torch.zeros_like(p, dtype=torch.uint8)
+        return best_sets(p, self.beta, self.zero_division)[0]
 
     def get_extra_state(self) -> torch.Tensor:
         """Return the settings, for `state_dict`."""

@@ -372,9 +372,11 @@ def _orders(
             left = float(distances[column, fitting].mean())
             yield Cause("order", _in_order(what), left), 1.0
 
-    # Each column where it fits best.
-    from scipy.optimize import linear_sum_assignment
-
+    # Each column where it fits best; not looked for where a rule is served by NumPy alone.
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError:
+        return
     _, fitting = linear_sum_assignment(distances)  # the label that each column holds
     left = float(distances[column, fitting].mean())
 
