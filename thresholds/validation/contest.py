@@ -6,15 +6,13 @@ the largest gain that is shown, of equal ones the one that came first; the refer
 
 The winner's figure is that of the best of many. How much of it is luck, a second one tells, at the cost of no further
 fit: for each fold, a winner is found in the same way by the decisions about the other folds, and its decisions about
-this fold count (Tibshirani and Tibshirani 2009, whose bias of a minimum is the difference of both figures, to first
-order; Tsamardinos et al. 2018 take bootstrap samples in place of folds). The rules of the other folds have seen the
-labels of the fold, the choice among them has not.
+this fold count. (Tsamardinos et al. 2018 do so with bootstrap samples of rows in place of folds.) The rules of the
+other folds have seen the labels of the fold, the choice among them has not.
 
 References
 ----------
-Tibshirani and Tibshirani 2009, "A bias correction for the minimum error rate in cross-validation". Tsamardinos,
-Greasidou and Borboudakis 2018, "Bootstrapping the out-of-sample predictions for efficient and accurate
-cross-validation", section 3.
+Varma and Simon 2006, "Bias in error estimation when using cross-validation for model selection". Tsamardinos, Greasidou
+and Borboudakis 2018, "Bootstrapping the out-of-sample predictions for efficient and accurate cross-validation".
 """
 
 from collections.abc import Sequence

@@ -18,8 +18,7 @@ References
 ----------
 Breiman, Friedman, Olshen and Stone 1984, "Classification and regression trees", section 3.4.3: the simplest within one
 standard error of the best. Cawley and Talbot 2010, "On over-fitting in model selection and subsequent selection bias in
-performance evaluation". Tibshirani and Tibshirani 2009, "A bias correction for the minimum error rate in
-cross-validation".
+performance evaluation".
 """
 
 import math
@@ -43,7 +42,7 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
-from thresholds.fitting.rules import RULES, NamedRule, find_rule
+from thresholds.fitting.rules import RULES, NamedRule, find_rules
 from thresholds.results import Result, Table, counted, n_more, rows_of
 from thresholds.validation.contest import Contest, Entry
 from thresholds.validation.cross_fit import CrossFit, cross_fit_rows, in_folds
@@ -208,8 +207,9 @@ def select_rule(
 
     References
     ----------
-    Tibshirani and Tibshirani 2009, "A bias correction for the minimum error rate in cross-validation", for the second
-    figure.
+    Cawley and Talbot 2010, "On over-fitting in model selection and subsequent selection bias in performance
+    evaluation". Tsamardinos, Greasidou and Borboudakis 2018, "Bootstrapping the out-of-sample predictions for efficient
+    and accurate cross-validation", for the second figure.
 
     Examples
     --------
@@ -292,12 +292,7 @@ def in_order(names: Iterable[str] | None, average: str) -> list[NamedRule]:
     elif isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise InputError(f"rules is {_checks.shown(names)}, expected names of rules, or None")
     else:
-        rules = [find_rule(name, "rules") for name in names]
-    if not rules:
-        raise InputError("rules is empty, expected the name of at least one rule")
-    for k, rule in enumerate(rules):
-        if rule in rules[:k]:
-            raise InputError(f"rules has {rule.name!r} twice, expected each rule once")
+        rules = find_rules(names, "rules")
     return sorted(
         rules, key=lambda rule: (rule.name != REFERENCES[average], rule.average != average)
     )
