@@ -36,7 +36,7 @@ def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedR
     rules = {}
     left_out = {}
     for named in chosen_rules(asked):
-        reason = why_not(named, problem.scores, problem.missing)
+        reason = why_not(named, problem)
         if reason is not None:
             left_out[named.name] = reason
             continue

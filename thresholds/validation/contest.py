@@ -43,6 +43,14 @@ class Gain(NamedTuple):
         return self.lowest > 0
 
 
+class Figures(NamedTuple):
+    """What makes up the F-measure of decisions about a fold."""
+
+    by_label: ConfusionCounts
+    mean_of_rows: float  # of F
+    weight: float  # of the rows
+
+
 class Entry(NamedTuple):
     """A rule that takes part."""
 
@@ -50,15 +58,7 @@ class Entry(NamedTuple):
     figure: float  # its F-measure, of the decisions about all folds together
     gains: list[Gain]  # on all folds, then without one after the other
     may_win: bool
-    by_fold: "list[_Figures]"
-
-
-class _Figures(NamedTuple):
-    """What makes up the F-measure of decisions about a fold."""
-
-    by_label: ConfusionCounts
-    mean_of_rows: float  # of F
-    weight: float  # of the rows
+    by_fold: list[Figures]
 
 
 class _Made(NamedTuple):
@@ -141,15 +141,15 @@ class Contest:
         shown = [entry for entry in self.entries if entry.may_win and entry.gains[part].is_shown]
         return max(shown, key=lambda entry: entry.gains[part].value, default=self.entries[0])
 
-    def _figures(self, rows: Ints, decided: Matrix) -> _Figures:
+    def _figures(self, rows: Ints, decided: Matrix) -> Figures:
         """Judge decisions about a fold."""
         weights = self._problem.sample_weight
         weights = None if weights is None else weights[rows]  # (n_rows,)
         by_label, by_sample = count_both_ways(self._problem.truth[rows], decided[rows], weights)
         mean = average_of(f_score(self._beta), by_sample, "samples", self._zero_division, weights)
-        return _Figures(by_label, mean, float(rows.size if weights is None else weights.sum()))
+        return Figures(by_label, mean, float(rows.size if weights is None else weights.sum()))
 
-    def _f_of(self, by_fold: Sequence[_Figures]) -> float:
+    def _f_of(self, by_fold: Sequence[Figures]) -> float:
         """Return the F-measure of decisions about some folds together."""
         if self._average == "samples":
             means = [fold.mean_of_rows for fold in by_fold]
@@ -157,7 +157,7 @@ class Contest:
         by_label = sum((fold.by_label for fold in by_fold[1:]), by_fold[0].by_label)
         return average_of(f_score(self._beta), by_label, self._average, self._zero_division)
 
-    def _left_out(self, decided: Matrix, weights: Numbers, by_fold: Sequence[_Figures]) -> LeftOut:
+    def _left_out(self, decided: Matrix, weights: Numbers, by_fold: Sequence[Figures]) -> LeftOut:
         """Leave each row, or group, out of the folds whose rows have weight."""
         problem: Any = replace(self._problem, sample_weight=weights)
         by_label = sum((fold.by_label for fold in by_fold[1:]), by_fold[0].by_label)
