@@ -81,7 +81,7 @@ def test_what_decides_about_each_label_alone_goes_with_it(name: str) -> None:
     if not isinstance(rule, thresholds.CalibratedRule):
         np.testing.assert_array_equal(rule.about(kept).predict(SCORES[:, kept]), rule.predict(SCORES)[:, kept])
     else:
-        found = rule.calibrator.about(kept).transform(SCORES[:, kept])
+        found = rule.about(kept).calibrator.transform(SCORES[:, kept])
         np.testing.assert_array_equal(found, rule.calibrator.transform(SCORES)[:, kept])
 
 

@@ -59,9 +59,9 @@ Options = dict[str, Any]
 
 
 def with_options(names: list[str]) -> list[tuple[str, Options]]:
-    """Rules with the options that they have by themselves, and with others, if they take these."""
-    both: list[Options] = [{}, {"beta": 2.0, "zero_division": 1.0}]
-    return [(name, given) for name in names for given in both if set(given) <= set(thresholds.RULES[name].options)]
+    """Rules with the options that they have by themselves, and one of each kind with others, if it takes these."""
+    usual: list[tuple[str, Options]] = [(name, {}) for name in names]
+    return usual + [(name, {"beta": 2.0, "zero_division": 1.0}) for name in KINDS if name != "fixed 0.5"]
 
 
 @cache
@@ -255,9 +255,11 @@ def test_what_takes_scores_for_probabilities_refuses_others(name: str) -> None:
 
 def test_the_guard_of_a_name_may_have_options() -> None:
     guard = thresholds.Shrink(siblings=False)
-    rule = fit(Y, P, "macro, shrink", guard=guard)
-    assert rule.to_dict() | {"made_by": 0} == fit_empirical(Y, P, guard=guard).to_dict() | {"made_by": 0}
-    assert rule.made_by.options == {"rule": "macro, shrink", "guard": "shrink (siblings=False)"}
+    rule = fit(Y, P, "macro, shrink", guard=guard, zero_division=1.0)
+    expected = fit_empirical(Y, P, guard=guard, zero_division=1.0)
+    assert rule.to_dict() | {"made_by": 0} == expected.to_dict() | {"made_by": 0}
+    given = {"guard": "shrink (siblings=False)", "zero_division": 1.0}
+    assert rule.made_by.options == {"rule": "macro, shrink", **given}, "what was asked for, beside the name"
 
 
 @pytest.mark.parametrize(
@@ -287,14 +289,13 @@ def test_what_contradicts_a_name_is_refused(options: Options, message: str) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_rule_is_saved_and_loaded_with_what_made_it(name: str, tmp_path: Path) -> None:
-    rule = fit(Y, P, name, n_jobs=1, **({} if name == "fixed 0.5" else {"zero_division": 1.0}))
+    rule = fitted(name)
     rule.save(tmp_path / "rule.json")
     jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), SCHEMA)
     loaded = load_rule(tmp_path / "rule.json")
     assert loaded.to_dict() == rule.to_dict()
     assert np.array_equal(loaded.predict(P), rule.predict(P))
-    given = {} if name == "fixed 0.5" else {"zero_division": 1.0}
-    assert (loaded.made_by.function, loaded.made_by.options) == ("fit", {"rule": name, **given})
+    assert (loaded.made_by.function, loaded.made_by.options) == ("fit", {"rule": name})
     assert loaded.profile is not None
 
 

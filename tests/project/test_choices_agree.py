@@ -1,4 +1,4 @@
-"""Whoever fits a rule has the same choices: functions, accumulators, cross-fits, the estimator, the command line.
+"""Whoever fits a rule has the same choices: functions, accumulators, training loops, the estimator, the command line.
 
 A choice that there is gives the same rule everywhere. One that there is not is refused everywhere by one sentence,
 which says which choices there are.
@@ -20,6 +20,7 @@ from thresholds import InputError, cli
 from thresholds.fitting.options import FIT_OPTIONS
 from thresholds.rule import Rule
 from thresholds.sklearn import MultilabelThresholdClassifierCV
+from thresholds.training.epoch import EpochFit
 
 RNG = np.random.default_rng(2)
 P = np.round(RNG.beta(1, 3, size=(60, 4)), 3)
@@ -52,11 +53,21 @@ def by_function(scores: Scores, options: Options, _: Path) -> Rule:
     return fit(Y, scores, **options)  # type: ignore[no-any-return]
 
 
-def by_accumulator(scores: Scores, options: Options, _: Path) -> Rule:
+def in_batches(scores: Scores) -> thresholds.Accumulator:
     rows = thresholds.Accumulator()
     rows.update(Y[:30], scores[:30])
     rows.update(Y[30:], scores[30:])
-    return rows.compute(**options)  # type: ignore[no-any-return]
+    return rows
+
+
+def by_accumulator(scores: Scores, options: Options, _: Path) -> Rule:
+    return in_batches(scores).compute(**options)  # type: ignore[no-any-return]
+
+
+def by_epoch(scores: Scores, options: Options, _: Path) -> Rule:
+    """What the training loops of all frameworks share."""
+    rule, _figures = EpochFit(cv=2, **options).fit(in_batches(scores))
+    return rule
 
 
 def by_cross_fit(scores: Scores, options: Options, _: Path) -> Rule:
@@ -86,6 +97,7 @@ def flag(name: str, value: Any) -> list[str]:
 WAYS: tuple[Callable[[Scores, Options, Path], Rule], ...] = (
     by_function,
     by_accumulator,
+    by_epoch,
     by_cross_fit,
     by_estimator,
     by_command,

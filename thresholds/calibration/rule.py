@@ -259,7 +259,8 @@ class CalibratedRule(Rule):
 
     def about(self, places: Ints) -> "CalibratedRule":
         """Return a rule that decides about some labels alone, without what is known of the fit."""
-        return CalibratedRule(self.calibrator.reordered(places), self.rule.about(places))
+        nameless = replace(self.calibrator, label_names=None, profile=None)
+        return CalibratedRule(nameless.reordered(places), self.rule.about(places))
 
     def parts(self) -> Sequence[Hashable]:
         """Return the curve of each label, and what decides about its probability, if that alone does."""

@@ -33,7 +33,7 @@ from thresholds.guards.options import Guard
 from thresholds.rule import ThresholdRule
 from thresholds.sklearn.deciding import Deciding
 from thresholds.sklearn.fitting import Fold, fit_fold
-from thresholds.sklearn.outputs import METHODS, method_of, refuse_no_probabilities, scores_of
+from thresholds.sklearn.outputs import METHODS, method_of, refuse_margins, scores_of
 from thresholds.sklearn.pooling import Pooled, fit_rule, pool
 from thresholds.sklearn.splits import groups_of, make_splits, seed_of
 from thresholds.sklearn.targets import Target, as_predictions
@@ -226,7 +226,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
             None if weights is None else _check_sample_weight(weights, X, ensure_non_negative=True)
         )
         self._method = method_of(self.estimator, self.response_method)
-        refuse_no_probabilities(options.named, self.estimator, self._method)
+        refuse_margins(options.named, self.estimator, self._method)
         seed = seed_of(self.random_state)
         groups = groups_of(params, routed.splitter.split, target.truth.shape[0])
         folds, how = self._folds(X, target, weights, groups, routed.splitter.split, seed)

@@ -92,6 +92,7 @@ class Deciding:
         self
             `rule_` and `thresholds_` : those of the new rule, which is also what `predict` decides by.
             `best_score_`, `cross_fitted_score_` : its `objective` and `out_of_fold.f`, if it has them.
+                The objective is that of its own fit; for a rule "..., label-free" an expectation.
             `label_report_` : not there any more. `thresholds.diagnose` gives another.
             `cv_results_` : "rows", "y_score" and "folds" stay, what was about the former rule goes.
 

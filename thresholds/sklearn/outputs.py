@@ -128,8 +128,8 @@ def method_of(estimator: Any, response_method: str) -> str:
     )
 
 
-def refuse_no_probabilities(named: NamedRule, estimator: Any, method: str) -> None:
-    """Refuse a rule that takes scores for probabilities with a method that does not give any."""
+def refuse_margins(named: NamedRule, estimator: Any, method: str) -> None:
+    """Refuse a rule that takes scores for probabilities where the method gives margins."""
     if not named.needs_probabilities or method == "predict_proba":
         return
     expected = "a calibrated rule, as 'instance, platt'"
