@@ -149,7 +149,7 @@ def halves(
         keep_sparse=True,
         n_jobs=OPTIONS["n_jobs"],
     )
-    rules = [rule for rule in in_order(None, "macro") if why_not(rule, rows.problem.scores, 0.0) is None]
+    rules = [rule for rule in in_order(None, "macro") if why_not(rule, rows.problem) is None]
     calibrators = [Calibrators() for _ in rows.pairs]  # of each fold
     of_half = Calibrators()
     decided = {}

@@ -40,7 +40,10 @@ def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "rule.json").exists()
 
 
-@pytest.mark.parametrize("page", ["metrics", "probabilities", "guards", "inputs", "scikit_learn", "serving"])
+PAGES = ["choosing", "metrics", "probabilities", "guards", "inputs", "scikit_learn", "serving"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_pages_show_what_is_printed(page: str) -> None:
     with threadpool_limits(1):  # of scikit-learn's classifiers: several test processes would be in each other's way
         found = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False)
@@ -224,6 +227,22 @@ def test_the_readme_says_what_is_gained_over_one_half() -> None:
     assert f"are {min(errors):.1f} to {max(errors):.1f} points" in text
     assert set(won) == {0}
     assert "0.5 was better on none" in text
+
+
+def test_the_page_on_choosing_shows_what_was_measured() -> None:
+    """Three ways of choosing by four averages, as the experiment printed them for all halves."""
+    page = (ROOT / "docs" / "choosing.md").read_text()
+    printed = (ROOT / "experiments" / "selection" / "best.txt").read_text()
+    ways = {"the reference alone": "the reference", "**a gain that is shown**": "a gain that is shown"}
+    shown = [re.split(r" *\| *", line)[1:-1] for line in page.splitlines() if re.match(r"\| (ma|we|mi|sa)", line)]
+    assert len(shown) == 12
+    for average, way, behind, most, counts, above in shown:
+        block = printed[printed.index(f"\n{average} ") :].splitlines()
+        line = next(line for line in block if re.match(f"{ways.get(way, way)} +all", line))
+        cells = re.split(r" {2,}", line)[3:]
+        worse, better = counts.split(", ")
+        found = [cells[1], cells[2], cells[4], cells[6], cells[7].replace("-", "−")]
+        assert found == [behind, most, worse, better, above]
 
 
 def test_the_table_of_speed_is_the_last_one_measured() -> None:

@@ -208,6 +208,14 @@ def test_rules_for_probabilities_are_listed_with_the_reason_where_scores_are_non
     assert str(found).splitlines()[-1].startswith("macro, label-free")
 
 
+def test_with_weights_the_rule_that_counts_rows_takes_no_part() -> None:
+    truth, scores = drawn()
+    names = ["macro, shrink", "macro, exact, label-free"]
+    found = select_rule(truth, scores, rules=names, cv=3, sample_weight=np.arange(N) % 3)
+    assert found.candidates["why"][1].startswith("does not apply: sample_weight is given")
+    assert found.cross_fit.diagnosis is None
+
+
 def test_limits_leave_the_rules_that_keep_them() -> None:
     found = selected("micro", max_overprediction=2)
     applies = np.isfinite(found.candidates["out_of_fold"])

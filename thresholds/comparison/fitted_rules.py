@@ -7,7 +7,7 @@ from thresholds import _checks
 from thresholds.data.problem import Problem
 from thresholds.fitting.by_name import fit_named, why_not
 from thresholds.fitting.options import FitOptions
-from thresholds.fitting.rules import RULES, USUAL_RULES, NamedRule, find_rule
+from thresholds.fitting.rules import RULES, USUAL_RULES, NamedRule, find_rules
 from thresholds.rule import Rule
 
 
@@ -28,10 +28,7 @@ def chosen_rules(asked: object) -> list[NamedRule]:
         raise _checks.InputError(
             f"rules is {_checks.shown(asked)}, expected a mapping of names to rules, names of rules, 'all' or None"
         )
-    named = [find_rule(name, "rules") for name in asked]
-    if not named:
-        raise _checks.InputError("rules is empty, expected at least one name")
-    return named
+    return find_rules(asked, "rules")
 
 
 def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedRules:
@@ -39,7 +36,7 @@ def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedR
     rules = {}
     left_out = {}
     for named in chosen_rules(asked):
-        reason = why_not(named, problem.scores, problem.missing)
+        reason = why_not(named, problem)
         if reason is not None:
             left_out[named.name] = reason
             continue

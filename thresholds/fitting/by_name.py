@@ -130,14 +130,16 @@ def fit_named(
     return replace(fitted, made_by=replace(made_by, options=named))  # type: ignore[type-var]
 
 
-def why_not(named: NamedRule, scores: Matrix, missing: float) -> str | None:
-    """Say why a rule cannot be had of these scores; None if it can."""
+def why_not(named: NamedRule, problem: Problem) -> str | None:
+    """Say why a rule cannot be had of these rows; None if it can."""
     if not named.needs_probabilities:
         return None
-    if missing != 0:
-        return f"missing is {missing:g}, and absent entries are probabilities of 0 to it"
+    if problem.missing != 0:
+        return f"missing is {problem.missing:g}, and absent entries are probabilities of 0 to it"
+    if named.exact and problem.sample_weight is not None:
+        return "sample_weight is given, and the expectation over outcomes counts rows"
     try:
-        _checks.probabilities(scores)
+        _checks.probabilities(problem.scores)
     except InputError:
         return "scores lie outside [0, 1], and it takes them for probabilities"
     return None
@@ -185,7 +187,7 @@ def _regions(problem: Problem, options: FitOptions) -> Rule:
 
 def _expected(problem: Problem, options: FitOptions) -> Rule:
     """Find a rule from probabilities alone."""
-    reason = why_not(options.named, problem.scores, problem.missing)
+    reason = why_not(options.named, problem)
     if reason is not None:
         raise InputError(
             f"rule is {options.named.name!r}, and {reason}; expected a calibrated rule, as 'instance, platt'"

@@ -6,7 +6,7 @@ to `fitting/by_name.py` if that is new.
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -331,6 +331,17 @@ def find_rule(name: object, argument: str = "rule") -> NamedRule:
     raise InputError(
         f"{argument} is {_checks.shown(name)}, expected the name of a rule, as {listed}{more}"
     )
+
+
+def find_rules(names: Iterable[object], argument: str) -> list[NamedRule]:
+    """Return the rules of some names; refuse none, and the same twice."""
+    rules = [find_rule(name, argument) for name in names]
+    if not rules:
+        raise InputError(f"{argument} is empty, expected at least one name")
+    for k, rule in enumerate(rules):
+        if rule in rules[:k]:
+            raise InputError(f"{argument} has {rule.name!r} twice, expected each rule once")
+    return rules
 
 
 def name_of(average: str, per_label: bool, guard: str | None) -> str:

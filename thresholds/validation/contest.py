@@ -6,15 +6,13 @@ the largest gain that is shown, of equal ones the one that came first; the refer
 
 The winner's figure is that of the best of many. How much of it is luck, a second one tells, at the cost of no further
 fit: for each fold, a winner is found in the same way by the decisions about the other folds, and its decisions about
-this fold count (Tibshirani and Tibshirani 2009, whose bias of a minimum is the difference of both figures, to first
-order; Tsamardinos et al. 2018 take bootstrap samples in place of folds). The rules of the other folds have seen the
-labels of the fold, the choice among them has not.
+this fold count. (Tsamardinos et al. 2018 do so with bootstrap samples of rows in place of folds.) The rules of the
+other folds have seen the labels of the fold, the choice among them has not.
 
 References
 ----------
-Tibshirani and Tibshirani 2009, "A bias correction for the minimum error rate in cross-validation". Tsamardinos,
-Greasidou and Borboudakis 2018, "Bootstrapping the out-of-sample predictions for efficient and accurate
-cross-validation", section 3.
+Varma and Simon 2006, "Bias in error estimation when using cross-validation for model selection". Tsamardinos, Greasidou
+and Borboudakis 2018, "Bootstrapping the out-of-sample predictions for efficient and accurate cross-validation".
 """
 
 from collections.abc import Sequence
@@ -45,6 +43,14 @@ class Gain(NamedTuple):
         return self.lowest > 0
 
 
+class Figures(NamedTuple):
+    """What makes up the F-measure of decisions about a fold."""
+
+    by_label: ConfusionCounts
+    mean_of_rows: float  # of F
+    weight: float  # of the rows
+
+
 class Entry(NamedTuple):
     """A rule that takes part."""
 
@@ -52,15 +58,7 @@ class Entry(NamedTuple):
     figure: float  # its F-measure, of the decisions about all folds together
     gains: list[Gain]  # on all folds, then without one after the other
     may_win: bool
-    by_fold: "list[_Figures]"
-
-
-class _Figures(NamedTuple):
-    """What makes up the F-measure of decisions about a fold."""
-
-    by_label: ConfusionCounts
-    mean_of_rows: float  # of F
-    weight: float  # of the rows
+    by_fold: list[Figures]
 
 
 class _Made(NamedTuple):
@@ -143,15 +141,15 @@ class Contest:
         shown = [entry for entry in self.entries if entry.may_win and entry.gains[part].is_shown]
         return max(shown, key=lambda entry: entry.gains[part].value, default=self.entries[0])
 
-    def _figures(self, rows: Ints, decided: Matrix) -> _Figures:
+    def _figures(self, rows: Ints, decided: Matrix) -> Figures:
         """Judge decisions about a fold."""
         weights = self._problem.sample_weight
         weights = None if weights is None else weights[rows]  # (n_rows,)
         by_label, by_sample = count_both_ways(self._problem.truth[rows], decided[rows], weights)
         mean = average_of(f_score(self._beta), by_sample, "samples", self._zero_division, weights)
-        return _Figures(by_label, mean, float(rows.size if weights is None else weights.sum()))
+        return Figures(by_label, mean, float(rows.size if weights is None else weights.sum()))
 
-    def _f_of(self, by_fold: Sequence[_Figures]) -> float:
+    def _f_of(self, by_fold: Sequence[Figures]) -> float:
         """Return the F-measure of decisions about some folds together."""
         if self._average == "samples":
             means = [fold.mean_of_rows for fold in by_fold]
@@ -159,7 +157,7 @@ class Contest:
         by_label = sum((fold.by_label for fold in by_fold[1:]), by_fold[0].by_label)
         return average_of(f_score(self._beta), by_label, self._average, self._zero_division)
 
-    def _left_out(self, decided: Matrix, weights: Numbers, by_fold: Sequence[_Figures]) -> LeftOut:
+    def _left_out(self, decided: Matrix, weights: Numbers, by_fold: Sequence[Figures]) -> LeftOut:
         """Leave each row, or group, out of the folds whose rows have weight."""
         problem: Any = replace(self._problem, sample_weight=weights)
         by_label = sum((fold.by_label for fold in by_fold[1:]), by_fold[0].by_label)
