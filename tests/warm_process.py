@@ -182,6 +182,7 @@ def all_calls() -> Iterator[Call]:
         for name in thresholds.RULES:
             yield "fit", partial(thresholds.cross_fit, truth, scores, rule=name, cv=2)
         yield "fit", partial(thresholds.cross_fit, truth, scores, "micro", alternatives=True)
+        yield "fit", partial(thresholds.select_rule, truth, scores)
         yield "fit", partial(thresholds.calibrate, truth, scores, "platt")
         yield "fit", partial(thresholds.calibrate, truth, scores, sample_weight=np.arange(200.0))
     yield from large()

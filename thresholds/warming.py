@@ -27,6 +27,7 @@ from thresholds.calibration.measures import UNKNOWN
 from thresholds.comparison.compare import compare
 from thresholds.comparison.differences import diff_rules
 from thresholds.diagnosis import diagnose, diagnose_expected
+from thresholds.errors import InputError, shown
 from thresholds.expectation.value import expected_f
 from thresholds.fitting.batches import batch_effect, predict_by_batch
 from thresholds.fitting.by_name import fit
@@ -98,16 +99,14 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
     Raises
     ------
     InputError
-        For another purpose.
+        For other purposes, or none.
 
     Notes
     -----
     Kernels are compiled for the processor at hand, by a version of Numba: on another they are compiled anew.
     `NUMBA_CPU_NAME=generic`, for this call and for the process that is to be warm, compiles for any of the family.
     """
-    wanted = [purposes] if isinstance(purposes, str) else list(purposes)
-    for purpose in wanted:
-        _checks.option(purpose, "purposes", PURPOSES)
+    wanted = _wanted(purposes)
     before = Kept.compiled, Kept.loaded, len(Kept.lost)
     start = time.monotonic()
 
@@ -126,6 +125,15 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
         folder=folder_of_kernels(),
         lost=next(iter(Kept.lost[before[2] :]), None),
     )
+
+
+def _wanted(purposes: object) -> list[str]:
+    """Check purposes: one, or some."""
+    several = [purposes] if isinstance(purposes, str) else purposes
+    if not isinstance(several, Collection) or not several:
+        choices = ", ".join(map(repr, PURPOSES))
+        raise InputError(f"purposes is {shown(purposes)}, expected one of {choices}, or several")
+    return [_checks.option(purpose, "purposes", PURPOSES) for purpose in several]
 
 
 class _Data(NamedTuple):

@@ -196,6 +196,11 @@ def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **give
     return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
 
 
+def warmup(purposes: object) -> object:
+    """Kernels for some purposes."""
+    return thresholds.warmup(purposes)
+
+
 def diff_rules(old: object = RULE, new: object = RULE, y_score: object = S, **given: object) -> object:
     """What changed between two rules."""
     return thresholds.diff_rules(old, new, y_score, **given)
@@ -781,6 +786,7 @@ LABEL_FREE_ARGUMENTS = [
         "compare: baseline", lambda: thresholds.compare(None, Y, S, baseline="a"), "baseline is 'a' without rules"
     ),
     *each({"update_rule": update_rule}, "old", [None, TOP, RULE, INSTANCE, CALIBRATED], "old is .*, expected (a|one)"),
+    *each({"warmup": warmup}, "purposes", [None, 3, (), ["fit", "serve"], "all", [None]], "purposes is .*, expected"),
     *each({"diff_rules": diff_rules}, "old", [None, [0.5], "rule.json"], "old is of type .*, expected a rule"),
     *each({"diff_rules": diff_rules}, "new", [None, [0.5], "rule.json"], "new is of type .*, expected a rule"),
     *each({"diff_rules": diff_rules}, "new", [fixed(n_labels=3)], "new has 3 labels, expected 2 as old has, since"),

@@ -103,12 +103,13 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
 
 
 def _repaired(options: argparse.Namespace, diagnosis: "Diagnosis", rule: "Rule") -> "Repair":
-    """Mend the rule."""
+    """Mend the rule; of one without thresholds, say what to do instead."""
     from thresholds.rule import ThresholdRule
 
     if not isinstance(rule, ThresholdRule):
         raise InputError(
-            f"--repair is given with a rule of the kind {rule.kind!r}, expected one of thresholds"
+            f"--repair is given with a rule of the kind {rule.kind!r}, which has no thresholds to mend, expected one of"
+            " thresholds, as thresholds fit --rule 'macro, shrink' makes"
         )
     return diagnosis.repair(rule, action=options.action or "never")
 

@@ -281,10 +281,7 @@ new labels, 1 row decided differently
         if not isinstance(rule, Rule):
             raise InputError(f"{name} is of type {type(rule).__name__}, expected a rule")
     alpha = _checks.inside(alpha, "alpha")
-    scores = None
-    if y_score is not None:
-        scores = _checks.scores(y_score, label_names=new.label_names)
-        new.validate(scores)
+    scores = None if y_score is None else _checks.scores(y_score, label_names=new.label_names)
 
     # Labels that both have, and those that one has alone.
     n_old, n_new = _n_labels(old, new, scores)
@@ -318,6 +315,7 @@ new labels, 1 row decided differently
         return difference
 
     # What that does to decisions.
+    new.validate(scores)
     decided = _decided(old, new, scores, at_old, at_new, n_old)
     columns["predicted_before"] = decided.before
     columns["predicted_after"] = decided.after[at_new]
@@ -347,9 +345,9 @@ def _settings_differ(changed: Mapping[str, tuple[Any, Any]]) -> bool:
 
 def _n_labels(old: Rule, new: Rule, scores: Matrix | None) -> tuple[int, int]:
     """Return how many labels each rule decides about; one that takes any number, about those of the other."""
-    n_new = new.n_labels if scores is None else scores.shape[1]
+    n_new = new.n_labels
     if n_new is None:
-        n_new = old.n_labels or 0
+        n_new = (old.n_labels or 0) if scores is None else scores.shape[1]
     return (n_new if old.n_labels is None else old.n_labels), n_new
 
 

@@ -87,7 +87,7 @@ def repaired(diagnosis: "Diagnosis", rule: object, action: object, states: objec
     """Change the thresholds of the labels in some states."""
     if not isinstance(rule, ThresholdRule):
         raise InputError(
-            f"rule is {_checks.shown(rule)}, expected one with a threshold for each label"
+            f"rule is {_checks.shown(rule)}, expected one with a threshold for each label, as thresholds.fit makes"
         )
     if rule.n_labels != diagnosis.n_labels:
         raise InputError(

@@ -244,18 +244,20 @@ class MostPredicted(Result):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show the first k."""
-        head = [("most predicted", "count", "max F1", "threshold", "state")]
-        body = [
-            (
-                str(row["name"]),
-                f"{row['predicted_positive']:,}",
-                "" if np.isnan(row["best_f"]) else f"{row['best_f']:.4f}",
-                _number(row["threshold"]),
-                "" if row["state"] == NOT_OVER else str(row["state"]),
-            )
-            for row in self.table[:k]
+        table = self.table[:k]
+        columns: list[tuple[str, list[str]]] = [
+            ("most predicted", [str(name) for name in table["name"]]),
+            ("count", [f"{count:,}" for count in table["predicted_positive"]]),
+            ("max F1", ["" if np.isnan(f) else f"{f:.4f}" for f in table["best_f"]]),
         ]
-        yield Table(head, body, left=(0, 4), note=n_more(self.table.size, k))
+        # Not every kind of rule has thresholds.
+        if not np.isnan(self.table["threshold"]).all():
+            columns.append(("threshold", [_number(cut) for cut in table["threshold"]]))
+        states = ["" if state == NOT_OVER else str(state) for state in table["state"]]
+        columns.append(("state", states))
+        head = [tuple(name for name, _ in columns)]
+        body = [*zip(*(cells for _, cells in columns), strict=True)]
+        yield Table(head, body, left=(0, len(columns) - 1), note=n_more(self.table.size, k))
 
 
 def reason(columns: Mapping[str, Dense], j: int, min_auroc: float) -> str:

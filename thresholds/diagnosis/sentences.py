@@ -27,10 +27,15 @@ TO_DO = {
     "missed": "fit its threshold anew, or choose another rule",
     "useless": "do not mark it; check where its scores and its truth come from",
 }
+TO_DO_WITHOUT_THRESHOLDS = TO_DO | {
+    "missed": "choose another rule, as one with a threshold for each label"
+}
 
 
-def sentence(row: Any, *, is_backwards: bool, on_own_rows: bool) -> str:
-    """Say what the verdict on a label means; `row` is one of `Verdicts.table`."""
+def sentence(
+    row: Any, *, is_backwards: bool, on_own_rows: bool, has_thresholds: bool = True
+) -> str:
+    """Say what the verdict on a label means; `row` is one of `Verdicts.table`, `has_thresholds` is about the rule."""
     name = on_one_line(str(row["name"]))
     verdict = str(row["verdict"])
     if verdict == "usable":
@@ -41,7 +46,8 @@ def sentence(row: Any, *, is_backwards: bool, on_own_rows: bool) -> str:
     if verdict == "useless":
         return f"{_of_useless(row, name, is_backwards)}."
     if verdict == "missed":
-        return f"{_of_missed(row, name)}."
+        remedy = "a new threshold" if has_thresholds else "a threshold of its own"
+        return f"{_of_missed(row, name)}, so that {remedy} would do better."
     return f"{_of_unproven(row, name)}."
 
 
@@ -78,7 +84,7 @@ def _of_missed(row: Any, name: str) -> str:
         rule = f"Of {_rows_that_are(row['n_positives'], name)}, {tp:,} {_are(tp)} marked"
     top_tp = row["top_tp"]
     top = f"of the {row['top_predicted']:,} rows that score highest for {name}, {top_tp:,} truly {_are(top_tp)}"
-    return f"{rule}; {top}, so that a new threshold would do better"
+    return f"{rule}; {top}"
 
 
 def _of_unproven(row: Any, name: str) -> str:

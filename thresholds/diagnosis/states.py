@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError, Placement
-from thresholds.calibration import CalibratedRule
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.evidence import (
     FEWEST,
@@ -201,8 +200,9 @@ def conclude_from(
         evidence,
         criteria,
         names,
-        beta=_beta_of(rule),
+        beta=rule.beta,
         on_own_rows=on_own_rows,
+        has_thresholds=isinstance(rule, ThresholdRule),
     )
     placement: Placement = getattr(rule, "placement", None) or "low"
     columns = _figures(counts, problem.n_samples, evidence, verdicts) | {
@@ -275,12 +275,6 @@ def _figures(
             "p_uninformative": evidence.p_uninformative,
             "p_backwards": evidence.p_backwards,
         }
-
-
-def _beta_of(rule: Rule) -> float:
-    """Return the beta that a rule was fitted for; 1 for rules that have none."""
-    of_scores = rule.rule if isinstance(rule, CalibratedRule) else rule
-    return float(getattr(of_scores, "beta", 1.0))
 
 
 def _min_skill(value: object) -> float:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from thresholds._arrays.types import Dense
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
-from thresholds.diagnosis.sentences import MEANINGS, TO_DO, sentence
+from thresholds.diagnosis.sentences import MEANINGS, TO_DO, TO_DO_WITHOUT_THRESHOLDS, sentence
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval, wilson
 from thresholds.results import Result, Table, counted, n_more, rows_of
@@ -49,6 +49,7 @@ class Verdicts(Result):
     beta : of the F
     n_samples : rows judged on
     on_own_rows : whether the rule was fitted on these rows, so that all this flatters it
+    has_thresholds : whether the rule has a threshold for each label, which could be another
     """
 
     _shown = 10
@@ -61,6 +62,7 @@ class Verdicts(Result):
     beta: float
     n_samples: int
     on_own_rows: bool = False
+    has_thresholds: bool = True
 
     @property
     def verdict(self) -> npt.NDArray[np.str_]:
@@ -110,6 +112,7 @@ class Verdicts(Result):
 
     def _by_verdict(self) -> Table:
         """Lay out labels and their share of all predictions by verdict, and what to do."""
+        to_do = TO_DO if self.has_thresholds else TO_DO_WITHOUT_THRESHOLDS
         predicted = self.table["predicted_positive"]
         n_predicted = max(predicted.sum(), 1)
         body = []
@@ -117,7 +120,7 @@ class Verdicts(Result):
             if number or verdict == "usable":
                 share = predicted[self.verdict == verdict].sum() / n_predicted
                 shares = (f"{number / self.table.size:.1%}", f"{share:.1%}")
-                body.append((verdict, f"{number:,}", *shares, MEANINGS[verdict], TO_DO[verdict]))
+                body.append((verdict, f"{number:,}", *shares, MEANINGS[verdict], to_do[verdict]))
         head = [("verdict", "labels", "", "of predictions", "", "what to do")]
         return Table(head, body, left=(0, 4, 5))
 
@@ -148,6 +151,7 @@ def verdicts_of(
     *,
     beta: float = 1.0,
     on_own_rows: bool = False,
+    has_thresholds: bool = True,
 ) -> Verdicts:
     """Give the verdict on each label.
 
@@ -161,6 +165,7 @@ def verdicts_of(
     names : (n_labels,) as `results.names_of` gives them
     beta : of the F that the rule is judged by
     on_own_rows : whether the rule was fitted on these rows
+    has_thresholds : whether the rule has a threshold for each label
     """
     # What the rule marks, and what the cut does that marks as many rows as are positive.
     tp, predicted, positives = counts.sums
@@ -221,7 +226,12 @@ def verdicts_of(
     rows = rows_of(columns)
     columns["sentence"] = np.array(
         [
-            sentence(rows[j], is_backwards=backwards[j], on_own_rows=on_own_rows)
+            sentence(
+                rows[j],
+                is_backwards=backwards[j],
+                on_own_rows=on_own_rows,
+                has_thresholds=has_thresholds,
+            )
             for j in range(rows.size)
         ]
     )
@@ -234,4 +244,5 @@ def verdicts_of(
         beta=beta,
         n_samples=n_samples,
         on_own_rows=on_own_rows,
+        has_thresholds=has_thresholds,
     )
