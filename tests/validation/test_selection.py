@@ -202,7 +202,7 @@ def test_rules_for_probabilities_are_listed_with_the_reason_where_scores_are_non
     truth, scores = drawn()
     found = select_rule(truth, 10 * scores, rules=["macro, label-free", "macro, shrink", "macro, shared"], cv=3)
     row = found.candidates[found.candidates["name"] == "macro, label-free"][0]
-    assert row["why"] == "does not apply: scores lie outside [0, 1], and it takes them for probabilities"
+    assert row["why"] == "does not apply: scores lie outside [0, 1], and probabilities are needed"
     assert np.isnan(row["out_of_fold"])
     assert not row["chosen"]
     assert str(found).splitlines()[-1].startswith("macro, label-free")

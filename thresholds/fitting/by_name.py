@@ -25,7 +25,7 @@ from thresholds.fitting.options import (
 )
 from thresholds.fitting.record import with_record
 from thresholds.fitting.regions import best_regions
-from thresholds.fitting.rules import NamedRule, find_rule
+from thresholds.fitting.rules import NamedRule, calibrated_form, find_rule
 from thresholds.fitting.top_k import best_top_k
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
@@ -74,8 +74,8 @@ def fit(
     Raises
     ------
     InputError
-        For a name that is none, an option that the rule does not take, scores that are no probabilities where the rule
-        takes them for such, and whatever `fit_empirical` refuses.
+        For an unknown name, an option that the rule does not take, scores outside [0, 1] where the rule takes them for
+        probabilities, and whatever `fit_empirical` refuses.
 
     Examples
     --------
@@ -135,13 +135,13 @@ def why_not(named: NamedRule, problem: Problem) -> str | None:
     if not named.needs_probabilities:
         return None
     if problem.missing != 0:
-        return f"missing is {problem.missing:g}, and absent entries are probabilities of 0 to it"
+        return f"missing is {problem.missing:g}, and absent entries must be probabilities of 0"
     if named.exact and problem.sample_weight is not None:
         return "sample_weight is given, and the expectation over outcomes counts rows"
     try:
         _checks.probabilities(problem.scores)
     except InputError:
-        return "scores lie outside [0, 1], and it takes them for probabilities"
+        return "scores lie outside [0, 1], and probabilities are needed"
     return None
 
 
@@ -190,7 +190,8 @@ def _expected(problem: Problem, options: FitOptions) -> Rule:
     reason = why_not(options.named, problem)
     if reason is not None:
         raise InputError(
-            f"rule is {options.named.name!r}, and {reason}; expected a calibrated rule, as 'instance, platt'"
+            f"rule is {options.named.name!r}, which does not apply: {reason}; expected a calibrated rule, as"
+            f" {calibrated_form(options.named)!r}"
         )
     return _of_probabilities(problem, options, problem.scores)
 

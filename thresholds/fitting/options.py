@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
-from thresholds.fitting.rules import RULES, NamedRule, find_rule, name_of, rules_that_take
+from thresholds.fitting.rules import (
+    RULES,
+    NamedRule,
+    find_rule,
+    name_of,
+    rules_for,
+    rules_that_take,
+)
 from thresholds.guards.names import GUARD_NAMES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
@@ -177,7 +184,8 @@ class FitOptions:
         average = named.average or self.average
         if self.average not in (DEFAULTS["average"], average):
             raise InputError(
-                f"average is {self.average!r} with rule {named.name!r}, which is for {average!r}; expected one of them"
+                f"average is {self.average!r} with rule {named.name!r}, which is for {average!r}; expected a rule for"
+                f" {self.average!r}: {_checks.listed(rules_for(self.average))}"
             )
         if not self.per_label and named.per_label:
             others = [name for name in RULES if "shared" in name]

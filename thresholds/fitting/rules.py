@@ -354,6 +354,16 @@ def rules_that_take(option: str) -> list[str]:
     return [rule.name for rule in _RULES if option in rule.options]
 
 
+def rules_for(average: str) -> list[str]:
+    """Return the names of the rules that maximise an average."""
+    return [rule.name for rule in _RULES if rule.average == average]
+
+
+def calibrated_form(named: NamedRule) -> str:
+    """Return the name of the rule that calibrates scores first, in place of one that takes them for probabilities."""
+    return next(rule.name for rule in _RULES if rule.calibration and rule.average == named.average)
+
+
 def _plain(name: str) -> str:
     """Return a name in lower case, with single spaces, and none before a comma."""
     parts = [" ".join(part.split()) for part in name.lower().split(",")]
