@@ -243,8 +243,8 @@ def test_it_says_what_is_chosen_why_and_how_far_its_figure_is_to_be_trusted() ->
         f"macro F1: macro, shrink is chosen, and reaches {found.out_of_fold:.4f} out of fold (3 folds, by iterative"
         " stratification)",
         "No other rule that may be chosen is shown to reach more (one-sided, 95 %)",
-        f"Chosen anew without each fold, and judged on it, a rule reaches {found.out_of_fold_of_choice:.4f}; that"
-        " figure had no part in the choice",
+        f"The choice repeated without each fold, and judged on that fold, reaches {found.out_of_fold_of_choice:.4f}:"
+        " this figure had no part in the choice",
     ]
 
 

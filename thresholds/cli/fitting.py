@@ -59,6 +59,10 @@ def _by_options(options: argparse.Namespace) -> Fitted:
 
     given = fit_options.read(options)
     name = given.get("rule")
+    if name is not None and options.alternatives and find_rule(name).method != "thresholds":
+        raise InputError(
+            f"--alternatives is given with --rule {name!r}, which has none; expected --best, which tries all rules"
+        )
     if name is not None and not find_rule(name).needs_labels:
         data = reading.scores(options)
         if data.y_true is None:

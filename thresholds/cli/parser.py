@@ -73,8 +73,8 @@ def _fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--best",
         choices=AVERAGES,
-        help="choose the rule that does best for this average on rows that it was not fitted on, of all that"
-        " `thresholds rules` lists; a usual rule, unless another is shown to be better",
+        help="choose among all that `thresholds rules` lists, by this average on rows that a rule was not fitted on:"
+        " 'macro, shrink', 'weighted, shrink', 'micro' or 'instance, platt', unless another is shown to be better",
     )
     command.add_argument(
         "--expected",
@@ -241,7 +241,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--all",
         action="store_true",
-        help="every rule that can be had of these scores, not the usual ones alone; fit --rule fits each",
+        help="every rule that applies to these scores, not the usual ones alone; fit --rule fits each",
     )
     fit_options.add(command, ("beta", "zero_division", "placement", "n_jobs"))
     command.add_argument(

@@ -83,7 +83,7 @@ class FitOptions:
         default=None,
         metadata=_about(
             _or_none(lambda value, name: find_rule(value, name).name),
-            "a rule by its name, as 'instance, platt', in place of an average and a guard; thresholds rules lists them",
+            "a rule by its name, as 'instance, platt', in place of average and guard; `thresholds rules` lists all",
         ),
     )
     per_label: bool = field(

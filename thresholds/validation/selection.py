@@ -1,7 +1,7 @@
-"""Which rule is best for my data, by the average that I am judged by? Chosen out of fold, and not by luck.
+"""Which rule is best for my data, by the average that I am judged by? Chosen out of fold, with a test against luck.
 
 All rules are cross-fitted over the same folds. Of two dozen figures the highest is high in part by luck, so the choice
-begins with the rule that is good as a rule, and leaves it only for a gain that is shown (`contest.py`):
+begins with a reference that does well on most data, and leaves it only for a gain that is shown (`contest.py`):
 
     average      macro            weighted            micro    samples
     reference    macro, shrink    weighted, shrink    micro    instance, platt
@@ -105,8 +105,8 @@ class RuleSelection(Result):
         yield "\n".join((self._choice(), self._reason(), self._honesty()))
         order = np.argsort(-self.candidates["out_of_fold"], kind="stable")[:k]  # NaN last
         head = [
-            ("", "out of", "gain over", "standard", "its lowest", ""),
-            (f"by {self._measure}", "fold", self.reference, "error", "at 95 %", ""),
+            ("", "out of", "gain over", "standard", "lower bound", ""),
+            (f"by {self._measure}", "fold", self.reference, "error", "(95 %)", ""),
         ]
         body = [_line(row) for row in self.candidates[order]]
         yield Table(head, body, left=(0, 5), note=n_more(self.candidates.size, k, "rule"))
@@ -138,8 +138,8 @@ class RuleSelection(Result):
         if np.isnan(self.out_of_fold_of_choice):
             return "With one fold nothing tells how far its figure, chosen among many, is too high"
         return (
-            f"Chosen anew without each fold, and judged on it, a rule reaches {self.out_of_fold_of_choice:.4f}; that"
-            " figure had no part in the choice"
+            f"The choice repeated without each fold, and judged on that fold, reaches {self.out_of_fold_of_choice:.4f}:"
+            " this figure had no part in the choice"
         )
 
 
@@ -169,7 +169,7 @@ def select_rule(
     verdicts: bool = True,
     **options: Unpack[FitArguments],
 ) -> RuleSelection:
-    """Fit the rule that is best for an average: chosen out of fold, and not by luck.
+    """Fit the rule that is best for an average: chosen out of fold, with a test against luck.
 
     Parameters
     ----------
