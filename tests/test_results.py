@@ -113,6 +113,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "Repair": lambda: _diagnosis().repair(_rule().replace(dict.fromkeys(NAMES, 0.0)), "cap"),
     "RuleDifference": _difference,
     "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_other_rows(), cv=2),
+    "RuleSelection": lambda: thresholds.select_rule(*_data(), rules=("macro", "top-k", "instance, platt"), cv=2),
     "Verdicts": lambda: _diagnosis().verdicts,
     "ScoreCheck": lambda: _rule().check(3 * _data()[1]),
 }
@@ -132,6 +133,7 @@ FRAME_ROWS = {
     "CalibrationMeasures": 1,
     "Comparison": 3,
     "OutOfFold": 1,
+    "RuleSelection": 3,
 }  # of others, one for each label
 
 

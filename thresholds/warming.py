@@ -19,6 +19,7 @@ from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import AVERAGES, Average
 from thresholds._kernels._jit import StandIns
 from thresholds._kernels.disk_cache import Kept, folder_of_kernels
+from thresholds._kernels.notice import NOTICE
 from thresholds.calibration import CalibratedRule, calibrate, measure_calibration
 from thresholds.calibration.calibrator import METHODS, Calibrator
 from thresholds.calibration.curves import Curves
@@ -110,7 +111,8 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
     before = Kept.compiled, Kept.loaded, len(Kept.lost)
     start = time.monotonic()
 
-    # No stand-in may answer in place of a kernel, now or later.
+    # Who asks for it need not be told that it takes long. No stand-in may answer in place of a kernel, now or later.
+    NOTICE.said = True
     StandIns.seconds_left = 0.0
     calls = [call for purpose in PURPOSES if purpose in wanted for call in _CALLS[purpose]()]
     bar = Bar("compiling", len(calls)) if progress else None

@@ -1,6 +1,7 @@
 """`Rule.to_onnx`: a model decides as the rule does, and says what it is."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -290,3 +291,12 @@ def test_other_dtypes_are_refused() -> None:
     message = "dtype is 'int8', expected 'float16', 'bfloat16', 'float32' or 'float64'"
     with pytest.raises(InputError, match=message):
         TopKRule(2).to_onnx(dtype="int8")
+
+
+def test_the_example_of_the_page_on_serving_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+    (block,) = [text for text in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "import onnx" in text]
+    shown: dict[str, Any] = {}
+    exec(compile(block, "serving.md", "exec"), shown)
+    assert f"# {shown['y_pred'].tolist()}" in block

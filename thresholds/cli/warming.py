@@ -1,8 +1,10 @@
 """The command `warmup`: kernels are compiled before anybody waits for them."""
 
 import argparse
+import sys
 
 from thresholds._checks import InputError
+from thresholds.cli import printing
 
 
 def warmup(options: argparse.Namespace) -> None:
@@ -21,7 +23,9 @@ def warmup(options: argparse.Namespace) -> None:
             f"none of the folders for compiled kernels can be written ({tried}), expected one that can;"
             " NUMBA_CACHE_DIR names another"
         )
-    done = warmup(options.purposes or PURPOSES, progress=True)
+    if not sys.stderr.isatty():
+        printing.print_error("thresholds: compiling kernels, which may take a minute or two")
+    done = warmup(options.purposes or PURPOSES, progress=sys.stderr.isatty())
     if done.lost is not None:
         raise InputError(
             f"{done.folder} has not kept every kernel: {done.lost}; expected room for all of them"

@@ -9,7 +9,7 @@ To add an option, add a field to `FitOptions`, its type to `FitArguments`, and a
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from thresholds import _checks
@@ -225,8 +225,13 @@ class FitOptions:
         """The rule that is fitted, of the list of all rules."""
         if self.rule is not None:
             return RULES[self.rule]
-        guard = self.chosen_guard
-        return RULES[name_of(self.average, self.per_label, None if guard is None else guard.name)]
+        guard = None if self.chosen_guard is None else self.chosen_guard.name
+        name = name_of(self.average, self.per_label, guard)
+        if name in RULES:
+            return RULES[name]
+        # A guard of the caller's own.
+        unguarded = RULES[name_of(self.average, self.per_label, None)]
+        return replace(unguarded, name=name, guard=guard)
 
     @property
     def chosen_guard(self) -> "BaseGuard | None":
