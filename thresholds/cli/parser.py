@@ -234,7 +234,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
         dest="rules",
         action="append",
         metavar="RULE.json",
-        help="a saved rule to judge, several times for several; the first is the one that others are held against"
+        help="a saved rule to judge; repeat it for several: the first is the one that others are held against"
         " (default: the usual rules, fitted on the calibration rows)",
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
@@ -331,9 +331,9 @@ def _warmup(command: argparse.ArgumentParser) -> None:
         dest="purposes",
         action="append",
         choices=("predict", "fit", "judge"),
-        help="compile only what this needs, several times for several: predict (rules that decide row by row, and"
-        " calibrated ones; thresholds need nothing), fit (fit, calibrate, update), judge (metrics, compare --rule,"
-        " diagnose); default: all",
+        help="compile only what this needs: predict (rules that decide row by row, and calibrated ones; thresholds need"
+        " nothing), fit (fit, calibrate, update) or judge (metrics, compare --rule, diagnose); repeat it for several"
+        " (default: all)",
     )
 
 

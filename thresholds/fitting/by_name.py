@@ -58,7 +58,7 @@ def fit(
         None for a rule that looks at no labels: "..., label-free" and "fixed 0.5".
     y_score : same shape, real scores, dense or scipy.sparse; for "..., label-free" calibrated probabilities
     rule : the name of a rule, one of `thresholds.RULES` (docs/rules.md); case does not matter
-        "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, that holds on new rows.
+        "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, guarded for new rows.
         "micro, pool": the same for all decisions counted together.
         "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
     sample_weight, missing, label_names : as in `fit_empirical`

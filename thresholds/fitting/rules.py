@@ -134,9 +134,9 @@ def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
         average=average,
         calibration=calibration,
         options=("beta", "zero_division", *(() if by_row else ("keep_sparse",)), *_ALWAYS),
-        exactness="for calibrated probabilities, as the rule without labels is",
+        exactness="as the label-free rule, for the probabilities of the calibration",
         invariance=_LINEAR_MAP_OF_LOGITS if calibration == "platt" else _ONE_MAP,
-        cost="that of the calibration, n m log n, and of the rule without labels",
+        cost="that of the calibration, n m log n, and of the label-free rule",
         **more,
     )
 
