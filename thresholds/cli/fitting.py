@@ -10,6 +10,7 @@ from thresholds._checks import InputError
 from thresholds.cli import fit_options, fit_report, reading
 from thresholds.cli.fit_report import Fitted
 from thresholds.data.folds import N_SPLITS
+from thresholds.fitting.options import SAID_BY_NAME
 from thresholds.results import counted
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ _OF_LABELS: dict[str, object] = {
     "groups": None,
     "alternatives": False,
 }
-
-# Options that the name of a rule says.
-_SAID_BY_NAME = ("average", "rule", "per_label", "guard")
 
 # Cells, rows times labels, up to which other rules are tried without being asked for: with more of them it takes long,
 # and a threshold for each label is seldom worse than a shared one.
@@ -100,7 +98,7 @@ def _best(options: argparse.Namespace) -> Fitted:
 
     about = f"--best {options.best}"
     unused = {"alternatives": False, "expected": False, "exact": False}
-    used = [name for name in fit_options.OFFERED if name not in _SAID_BY_NAME]
+    used = [name for name in fit_options.OFFERED if name not in SAID_BY_NAME]
     fit_options.refuse_unused(options, used, unused, about)
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)

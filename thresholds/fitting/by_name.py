@@ -19,6 +19,7 @@ from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
     DEFAULTS,
     FIT_OPTIONS,
+    SAID_BY_NAME,
     FitArguments,
     FitOptions,
     with_fit_options,
@@ -33,8 +34,8 @@ from thresholds.rule.watching.profile import ScoreProfile
 
 _FIXED = 0.5
 
-# What the name of a rule says, so that `fit` does not ask for it; a guard may have options.
-_SAID = ("average", "rule", "per_label")
+# What `fit` does not ask for, as the name of a rule says it; a guard may have options.
+_SAID = tuple(name for name in SAID_BY_NAME if name != "guard")
 
 Calibrators = dict[Calibration, Calibrator]  # of one problem, by method
 

@@ -175,7 +175,7 @@ class FitOptions:
                 " (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
             )
         _ = self.chosen_guard  # refuses a guard that does not fit the average
-        for name in sorted(FIT_OPTIONS.keys() - _SETTLED - set(self.named.options)):
+        for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
             if getattr(self, name) != FIT_OPTIONS[name].default:
                 self._refuse_unused(name)
 
@@ -267,8 +267,8 @@ class FitArguments(TypedDict, total=False):
     progress: bool
 
 
-# Options that say which rule it is.
-_SETTLED = {"average", "rule", "per_label", "guard"}
+# Options that the name of a rule says.
+SAID_BY_NAME = ("average", "rule", "per_label", "guard")
 
 FIT_OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(FitOptions)}
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in FIT_OPTIONS.items()}

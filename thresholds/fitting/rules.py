@@ -26,7 +26,7 @@ _NO_MAP = "nothing: scores are taken for probabilities"
 
 # Options, besides beta and zero_division, which all fitted rules take.
 _ALWAYS = ("n_jobs", "progress")
-_LIMITS = ("max_overprediction", "min_precision", "min_recall")
+LIMITS = ("max_overprediction", "min_precision", "min_recall")
 _OF_CUTS = ("placement", "keep_sparse")
 
 _CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
@@ -92,7 +92,7 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
     """Describe thresholds that are fitted on labels."""
     guard = how if how in ("shrink", "pool") else None
     is_shared = how == "shared"
-    limits = _LIMITS if average in ("macro", "weighted") and not is_shared else ()
+    limits = LIMITS if average in ("macro", "weighted") and not is_shared else ()
     return NamedRule(
         name=f"{average}, {how}" if how else average,
         method="thresholds",

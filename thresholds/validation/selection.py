@@ -39,11 +39,12 @@ from thresholds.fitting.by_name import Calibrators, why_not
 from thresholds.fitting.options import (
     DEFAULTS,
     FIT_OPTIONS,
+    SAID_BY_NAME,
     FitArguments,
     FitOptions,
     with_fit_options,
 )
-from thresholds.fitting.rules import RULES, NamedRule, find_rules
+from thresholds.fitting.rules import LIMITS, RULES, NamedRule, find_rules
 from thresholds.results import Result, Table, counted, n_more, rows_of
 from thresholds.validation.contest import Contest, Entry
 from thresholds.validation.cross_fit import CrossFit, cross_fit_rows, in_folds
@@ -55,12 +56,6 @@ REFERENCES: Mapping[str, str] = {
     "micro": "micro",
     "samples": "instance, platt",
 }
-
-# Options that are not asked for here: the name of a rule says them.
-_SAID = ("average", "rule", "per_label", "guard")
-
-# Options that a rule has to take where they are asked for; it does without the others.
-_LIMITS = ("max_overprediction", "min_precision", "min_recall")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +149,7 @@ def _line(row: Any) -> tuple[str, ...]:
     return (str(row["name"]), *shown, str(row["why"]))
 
 
-@with_fit_options({name: value for name, value in DEFAULTS.items() if name not in _SAID})
+@with_fit_options({name: value for name, value in DEFAULTS.items() if name not in SAID_BY_NAME})
 def select_rule(
     y_true: object,
     y_score: object,
@@ -281,7 +276,7 @@ def select_rule(
 def _refuse_other_options(options: FitArguments) -> None:
     """Refuse options that are none, or that the name of a rule says, and values that no rule takes."""
     for name, value in options.items():
-        if name not in FIT_OPTIONS or name in _SAID:
+        if name not in FIT_OPTIONS or name in SAID_BY_NAME:
             raise TypeError(f"select_rule() got an unexpected keyword argument {name!r}")
         FIT_OPTIONS[name].metadata["check"](value, name)
 
@@ -307,7 +302,8 @@ def options_for(rule: NamedRule, options: FitArguments) -> FitOptions:
 
 def _why_not(rule: NamedRule, problem: Problem, options: FitArguments) -> str | None:
     """Say why a rule takes no part; None if it does."""
-    for name in _LIMITS:
+    # It has to take limits that are asked for; it does without other options.
+    for name in LIMITS:
         if options.get(name) is not None and name not in rule.options:
             return f"it does not keep {name}"
     return why_not(rule, problem)
