@@ -911,7 +911,7 @@ CROSS_FITS = [
 SELECT_RULE = {"select_rule": select_rule}
 SELECTIONS = [
     *each(SELECT_RULE, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
-    *each(SELECT_RULE, "rules", [3, "macro", b"macro", True], "rules is .*, expected names of rules, or None"),
+    *each(SELECT_RULE, "rules", [3, "macro", b"macro", True], "rules is .*, expected names of rules, 'all'"),
     *each(SELECT_RULE, "rules", [[], {}, ()], "rules is empty, expected at least one name"),
     *each(SELECT_RULE, "rules", [["macor"], [None], [0.5], ["macro", ""]], "rules is .*, expected the name of a rule"),
     *each(SELECT_RULE, "rules", [["macro", "Macro"]], "rules has 'macro' twice, expected each rule once"),

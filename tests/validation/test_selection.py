@@ -96,6 +96,7 @@ def test_another_rule_is_chosen_where_the_reference_is_shown_to_be_worse() -> No
 def test_the_reference_is_the_usual_rule_of_the_average(average: str) -> None:
     assert in_order(None, average)[0].name == REFERENCES[average]
     assert {rule.name for rule in in_order(None, average)} == set(RULES)
+    assert in_order("all", average) == in_order(None, average), "as compare takes it"
 
 
 def test_without_the_usual_rule_the_reference_is_the_first_for_the_average_or_else_the_first() -> None:

@@ -172,7 +172,7 @@ def select_rule(
     y_true, y_score : as in `fit`
     average : "macro", "weighted", "micro" or "samples": which F-measure you are judged by
     rules : names of rules to choose from, as in `thresholds.RULES`
-        None (default): all that apply to these scores.
+        None (default), or "all" as in `compare`: all that apply to these scores.
     cv, groups, random_state : as in `cross_fit`; gains are paired by groups, if there are any, else by rows
     sample_weight, missing, label_names : as in `fit_empirical`
     verdicts : tell which labels may be relied on, in the `cross_fit` of the chosen rule, as `cross_fit` does
@@ -283,10 +283,10 @@ def _refuse_other_options(options: FitArguments) -> None:
 
 def in_order(names: Iterable[str] | None, average: str) -> list[NamedRule]:
     """Return the rules to choose from in the order in which ties are settled, the reference first."""
-    if names is None:
+    if names is None or (isinstance(names, str) and names == "all"):
         rules = list(RULES.values())
     elif isinstance(names, str | bytes) or not isinstance(names, Iterable):
-        raise InputError(f"rules is {_checks.shown(names)}, expected names of rules, or None")
+        raise InputError(f"rules is {_checks.shown(names)}, expected names of rules, 'all' or None")
     else:
         rules = find_rules(names, "rules")
     return sorted(
