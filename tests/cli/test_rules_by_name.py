@@ -51,3 +51,12 @@ def test_best_says_what_was_chosen_and_saves_it(tmp_path: Path, capsys: pytest.C
     np.testing.assert_array_equal(
         thresholds.load_rule(file).predict(data["y_score"]), found.rule.predict(data["y_score"])
     )
+
+
+def test_what_counts_as_right_without_positives_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, file = make(tmp_path / "s.npz"), tmp_path / "rule.json"
+    said = "\na label, or row, with neither positives nor predictions counts as F 1\n"
+    assert run("fit", path, "--rule", "top-k", "--zero-division", "1", "-o", file) == 0
+    assert said in capsys.readouterr().out
+    assert run("fit", path, "--rule", "top-k", "-o", file) == 0
+    assert said not in capsys.readouterr().out

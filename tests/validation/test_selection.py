@@ -1,6 +1,7 @@
 """`select_rule`: which rule is chosen, why, what is said of it, and that it is had by its name."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -267,6 +268,16 @@ def test_it_is_shown_as_text_html_a_frame_and_plain_values() -> None:
     assert values["name"] == found.name
     assert values["candidates"][0]["name"] == "micro"
     assert repr(found).startswith("RuleSelection(name='micro")
+
+
+def test_the_chosen_rule_and_the_reference_are_shown_however_few_are_asked_for() -> None:
+    found = usual("macro")
+    by_figure = sorted(found.candidates, key=lambda row: row["out_of_fold"])  # the lowest first
+    others = [str(row["name"]) for row in by_figure if row["name"] != found.reference]
+    last = replace(found, reference=others[0])
+    shown = [line.split("  ")[0] for line in last.to_text(2).splitlines()[-3:-1]]
+    assert set(shown) == {last.reference, last.name}
+    assert len(last.to_text(3).splitlines()) == len(last.to_text(2).splitlines()) + 1
 
 
 def test_progress_is_shown_once_for_all_rules(

@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.threads import Bar
+from thresholds._arrays.types import Ints
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, group_numbers
 from thresholds.data.problem import Problem
@@ -99,13 +100,20 @@ class RuleSelection(Result):
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Say which rule is chosen, why, and how far its figure may be trusted; lay out the k best candidates."""
         yield "\n".join((self._choice(), self._reason(), self._honesty()))
-        order = np.argsort(-self.candidates["out_of_fold"], kind="stable")[:k]  # NaN last
+        order = self._best(k)
         head = [
             ("", "out of", "gain over", "standard", "lower bound", ""),
             (f"by {self._measure}", "fold", self.reference, "error", "(95 %)", ""),
         ]
         body = [_line(row) for row in self.candidates[order]]
         yield Table(head, body, left=(0, 5), note=n_more(self.candidates.size, k, "rule"))
+
+    def _best(self, k: int) -> Ints:
+        """Return the rows of the k best candidates, the best first; the chosen one and the reference are among them."""
+        order = np.argsort(-self.candidates["out_of_fold"], kind="stable")  # NaN last
+        ranked = self.candidates[order]
+        is_needed = ranked["chosen"] | (ranked["name"] == self.reference)
+        return order[np.sort(np.argsort(~is_needed, kind="stable")[:k])]
 
     @property
     def _measure(self) -> str:
