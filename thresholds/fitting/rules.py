@@ -176,7 +176,7 @@ _RULES = (
     _thresholds(
         "macro",
         "shrink",
-        about="the same, drawn towards what suits labels with as many positives",
+        about="the best threshold of each label, drawn towards what suits labels with as many positives",
         exactness="no optimum: it is to hold on new rows",
         invariance=_NEARLY_LINEAR_MAP,
         cost=_TWICE,
@@ -227,7 +227,7 @@ _RULES = (
     _thresholds(
         "weighted",
         "shrink",
-        about="the same, drawn towards what suits labels with as many positives",
+        about="the best threshold of each label, drawn towards what suits labels with as many positives",
         exactness="no optimum: it is to hold on new rows",
         invariance=_NEARLY_LINEAR_MAP,
         cost=_TWICE,
@@ -251,7 +251,7 @@ _RULES = (
     _thresholds(
         "micro",
         "pool",
-        about="the same, each drawn towards one that all labels share",
+        about="the best thresholds together, each drawn towards one that all labels share",
         exactness="no optimum: it is to hold on new rows",
         invariance=_LINEAR_MAP,
         cost="n m log n, some ten times that of micro",
