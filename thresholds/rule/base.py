@@ -297,7 +297,7 @@ class Rule(ABC):
            and state dicts change no threshold.
         2. `torch.export.export` takes each module, rows being dynamic, and `torch.compile(fullgraph=True)` takes those
            without an `InstanceRule`. Its search ends when the probabilities say so: `torch.compile` leaves that part
-           as it is, and an exported graph does all of its steps, some five times as slowly.
+           as it is, and an exported graph does all of its steps, which takes several times as long.
         3. Shapes and dtypes are checked; values are not, as a check would wait for the device. So what `predict`
            refuses has a meaning. NaN is not predicted, and counts as a masked score for rules that look at all scores
            of a row. +inf is above all thresholds but +inf. Where probabilities are expected, other scores count as 0
