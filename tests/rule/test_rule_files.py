@@ -237,5 +237,5 @@ def test_a_rule_of_any_kind_comes_back_from_its_values(name: str) -> None:
         InputError, match=rf"^values is a rule of the kind '{rule.kind}', expected '{other.kind}'; Rule"
     ):
         other.from_dict(rule.to_dict())
-    with pytest.raises(InputError, match="^values is not a rule: expected a JSON object with format"):
+    with pytest.raises(InputError, match=r"^values is not a rule: expected a JSON object with format"):
         thresholds.Rule.from_dict({"thresholds": [0.5]})
