@@ -59,6 +59,23 @@ def test_what_is_written_and_contradicts_the_name_is_refused(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("given", [["--cv", "5"], ["--groups", "patient"], ["--alternatives"]])
+def test_options_of_folds_are_refused_where_there_is_no_truth(
+    given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz", y_true=None, patient=np.arange(60) // 2)
+    by_name = ["--rule", "macro, label-free", "-o", tmp_path / "rule.json"]
+    assert run("fit", path, *by_name) == 0
+    assert run("fit", path, *by_name, *given) == 1
+    assert "with a file without truth, which has no use for it" in capsys.readouterr().err
+
+
+def test_nothing_is_chosen_on_a_single_row_or_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(tmp_path / "s.npz", split=False, patient=np.zeros(60, np.int64))
+    assert run("fit", path, "--best", "macro", "--groups", "patient", "-o", tmp_path / "rule.json") == 1
+    assert "s.npz has 1 group to fit on, expected 2 or more to choose by" in capsys.readouterr().err
+
+
 def test_fit_says_which_labels_may_be_relied_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = known_and_not(tmp_path / "s.npz", 1, 4)
     assert run("fit", path, "-o", tmp_path / "rule.json") == 0

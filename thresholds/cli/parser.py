@@ -45,8 +45,8 @@ files of scores:
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
                   truth as lists of label names, of positions, or of 0 and 1
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
-predict, monitor, diff and fit --expected need no truth. Parquet, csv and datasets need pyarrow: pip install
-'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'.
+predict, monitor, diff, and fit --expected or --rule "..., label-free", need no truth. Parquet, csv and datasets need
+pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'.
 """
 
 
