@@ -276,6 +276,10 @@ def test_the_guard_of_a_name_may_have_options() -> None:
             {"guard": "pool"},
             "guard is 'pool' with rule 'macro, shrink'; expected a rule with that guard: 'micro, pool'",
         ),
+        (
+            {"guard": None},
+            "guard is None with rule 'macro, shrink'; expected a rule without a guard, as 'macro'$",
+        ),
     ],
 )
 def test_what_contradicts_a_name_is_refused(options: Options, message: str) -> None:

@@ -161,6 +161,12 @@ class FitOptions:
         cls, average: Average, rule: str | None = None, **options: Unpack["FitArguments"]
     ) -> "FitOptions":
         """Check the options of a rule that is to meet new rows, whose default guard is "auto"."""
+        named = None if rule is None else find_rule(rule)
+        if named is not None and named.guard is not None and options.get("guard", "auto") is None:
+            bare = name_of(named.average or "", named.per_label, None)
+            raise InputError(
+                f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
+            )
         return cls(**{**DEFAULTS_FOR_NEW_ROWS, **options, "average": average, "rule": rule})
 
     def __post_init__(self) -> None:
