@@ -95,7 +95,9 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     `trainer.save_model(folder)` tells no callback: call `callback.save(folder)` after it.
 
     A rule judges no other weights: where they were changed by hand there is no rule. That is told by checksums, but not
-    where processes share the weights out (FSDP, DeepSpeed), nor where they are cast to another precision.
+    where processes share the weights out (FSDP, DeepSpeed), nor where they are cast to another precision. A callback
+    sees the model that its `Trainer` was made with: for another one make a new `Trainer`, as `trainer.model = other`
+    goes unnoticed.
 
     After an interrupted training `trainer.evaluate()` fits a rule to the weights as they are. Of several processes each
     fits the same rule to all rows, and those that save weights write it. The runs of a hyperparameter search report
