@@ -142,6 +142,7 @@ def test_nan_is_never_predicted_and_inf_is_the_highest_score() -> None:
         (torch.zeros(2, 1), "scores has 1 labels, expected 2 as the module has"),
         (torch.zeros(2, 1, 2), r"scores has shape \(2, 1, 2\), expected \(n_samples, n_labels\)"),
         (torch.tensor(0.5), r"scores has shape \(\), expected"),
+        (torch.zeros(1, 2, dtype=torch.complex64), "scores has dtype torch.complex64, expected floats of 16 to 64"),
         (torch.zeros(1, 2).to(torch.float8_e5m2), "scores has dtype torch.float8_e5m2, expected floats of 16 to 64"),
     ],
 )

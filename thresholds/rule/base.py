@@ -16,6 +16,7 @@ from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
+from thresholds.errors import need
 from thresholds.results import counted, in_brief
 
 if TYPE_CHECKING:
@@ -319,8 +320,6 @@ class Rule(ABC):
         tensor([[1, 0],
                 [0, 1]], dtype=torch.uint8)
         """
-        from thresholds.rule.serving import need
-
         need("torch", "to_torch()", "torch")
         return self._to_torch()
 
@@ -372,8 +371,6 @@ class Rule(ABC):
         >>> session.run(["y_pred"], {"y_score": np.array([[0.5, 0.1]], np.float32)})  # doctest: +SKIP
         [array([[1, 0]], dtype=uint8)]
         """
-        from thresholds.rule.serving import need
-
         need("onnx", "to_onnx()", "f1-thresholds[onnx]")
         from thresholds.rule.serving.onnx import model_of
 

@@ -99,12 +99,12 @@ class ScoresModule(BitsModule):
         rows = scores if scores.ndim == 2 else scores[None] if is_row else scores[:, None]
         if self.n_labels is not None:
             _checks.label_count(rows.shape, self.n_labels, "module", "scores")
-        if not rows.is_floating_point():
-            return rows.to(torch.float64)
-        if rows.dtype not in _COMPARED:
+        if rows.dtype in _COMPARED:
+            return rows
+        if rows.is_floating_point() or rows.is_complex():
             expected = "floats of 16 to 64 bits or integers"
             raise InputError(f"scores has dtype {rows.dtype}, expected {expected}")
-        return rows
+        return rows.to(torch.float64)
 
 
 class RuleModule(ScoresModule):
