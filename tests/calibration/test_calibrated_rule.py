@@ -74,6 +74,7 @@ PARTS: dict[str, InstanceRule | ThresholdRule] = {
 each_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 
+@pytest.mark.each_pair
 @each_part
 @each_method
 @pytest.mark.parametrize("by", ["label", "pooled", "shrink"])
@@ -87,6 +88,7 @@ def test_scores_are_calibrated_then_decided(by: str, method: str, part: Instance
         assert decided.any()
 
 
+@pytest.mark.each_pair
 @each_method
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["instance", "instance, F2, 0/0 = 1"])
@@ -186,6 +188,7 @@ def test_a_rule_is_frozen_and_can_be_pickled() -> None:
     np.testing.assert_array_equal(copied.predict(scores), rule.predict(scores))
 
 
+@pytest.mark.each_pair
 @pytest.mark.filterwarnings("ignore::thresholds.ScoreChangeWarning")  # labels are drawn anew
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("by", ["label", "pooled", "shrink"])

@@ -223,7 +223,7 @@ def test_states_by_the_table(positives: int, over: bool, informative: bool, unin
 # The table
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(10, 20))])
 def test_the_table_is_as_defined(seed: int) -> None:
     truth, scores = draw(seed)
     rules = rules_of(truth, scores)

@@ -153,6 +153,7 @@ def test_the_readme_says_what_micro_f1_pays() -> None:
     assert f"its micro-F1 falls from {before:.3f} to {after:.3f}" in " ".join(README.split())
 
 
+@pytest.mark.each_value(row=4)
 @pytest.mark.parametrize("row", FILES)
 def test_the_page_on_probabilities_shows_what_the_experiment_prints(row: str) -> None:
     path = DATA / f"{FILES[row]}.npz"

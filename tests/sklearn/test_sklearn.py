@@ -98,6 +98,7 @@ NOISY = (np.random.default_rng(0).random((60, 2)) < 0.4).astype(int)
 # What is fitted
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
 @pytest.mark.parametrize("guard", [None, "auto"])
 def test_thresholds_are_fitted_on_pooled_out_of_fold_scores(average: Any, guard: Any) -> None:
@@ -366,6 +367,7 @@ def test_accuracy_takes_labels_by_name() -> None:
     assert found.score(X, named) == found.score(X, named[NAMES[::-1]]) == found.score(X, Y) == expected
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
 @pytest.mark.parametrize("classes", [[0, 1], [-1, 1], [False, True], ["no", "yes"]])
 def test_binary_targets(classes: list[Any], method: str) -> None:
