@@ -139,7 +139,12 @@ class CrossFit(Result):
 
     def about_folds(self) -> str:
         """Return what `str(rule)` does not say: where the folds come from, the optimism, and how they differ."""
-        return f"folds {self.how}, optimism {self.optimism:.4f}\n{self.thresholds_apart()}"
+        lines = [f"folds {self.how}, optimism {self.optimism:.4f}", self.thresholds_apart()]
+        if self.rule.average is None:  # A rule that is not fitted tells no figures.
+            n_folds = counted(len(self.fold_thresholds), "fold")
+            measure = f"{self.average} F{self.rule.beta:g}"
+            lines.insert(0, f"{measure} out of fold {self.out_of_fold:.4f} ({n_folds})")
+        return "\n".join(lines)
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
