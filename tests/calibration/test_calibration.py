@@ -401,7 +401,7 @@ def test_probabilities_are_never_nan(method: str, by: str) -> None:
         assert str(calibrator)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(case=cases())
 def test_any_small_case(case: Case) -> None:
     case = without_weightless(case)

@@ -67,6 +67,7 @@ def by_two_rules(path: Path, key: str) -> list[float]:
     return [metrics.f1_score(data.y_true[judge], h, average=form, zero_division=0) for h in decided for form in FORMS]
 
 
+@pytest.mark.each_value(name=9)
 @pytest.mark.parametrize(
     ("name", "key"),
     [pytest.param(*case, marks=[pytest.mark.soak] * (case[0] == "pubmed_mesh_all")) for case in REFERENCE],

@@ -368,6 +368,7 @@ def best_with_tail(head: Floats, tail: Floats, beta: float, zero_division: float
     return witness.values_of_prefixes([*head[order], *tail], beta, zero_division)[: len(head) + 1]
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize(
     ("highest", "order", "loss"), [(1e-4, 1, 1e-6), (0.01, 2, 1e-5), (0.1, 4, 1e-9), (0.02, 4, 1e-11)]
 )

@@ -311,6 +311,7 @@ def test_boosted_trees_of_other_libraries(library: str, name: str) -> None:
     assert fitted(MultiOutputClassifier(classifier)).predict(X).shape == Y.shape
 
 
+@pytest.mark.each_value(classifier=5)
 @pytest.mark.parametrize("classifier", [*CLASSIFIERS[:4], *CLASSIFIERS[6:]], ids=name_of)
 def test_a_label_with_one_positive_is_fitted_and_not_always_predicted(classifier: Any) -> None:
     found = fitted(classifier, y=RARE)
