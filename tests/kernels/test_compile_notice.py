@@ -214,7 +214,7 @@ def test_where_nothing_can_be_written_the_folders_and_the_remedy_are_named(tmp_p
     assert said.endswith(": `thresholds warmup` as a user who can, or NUMBA_CACHE_DIR=FOLDER, keeps them on disk\n")
 
 
-@pytest.mark.parametrize("place", ["beside", pytest.param("provided", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("place", ["beside", "provided"])
 def test_a_kernel_is_loaded_from_a_folder_that_cannot_be_written(place: str, tmp_path: Path) -> None:
     """As it is by another user than who built a container."""
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")} if place == "provided" else {}
