@@ -566,7 +566,7 @@ def test_wide_lists_are_compared_without_filling_them_in() -> None:
     import tracemalloc
 
     rng = np.random.default_rng(12)
-    n, m = 600, 12_000
+    n, m = 600, 16_000
     rows, columns = np.repeat(np.arange(n), 20), rng.permutation(n * 20) % m
     scores = sparse.csr_array((rng.random(n * 20), (rows, columns)), shape=(n, m))
     hits = (rng.random(scores.nnz) < scores.data).astype(np.uint8)
