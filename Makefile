@@ -53,7 +53,7 @@ soak: $(VENV)/.installed-integrations
 	$(RUN) pytest $(WORKERS) -q --soak
 
 test-without-compilation: $(VENV)/.installed-test
-	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q tests/kernels/test_without_compilation.py
+	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q --soak tests/kernels/test_without_compilation.py
 
 test-integrations: $(VENV)/.installed-integrations
 	$(RUN) pytest $(WORKERS) -q tests/integrations

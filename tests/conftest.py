@@ -8,6 +8,7 @@ functions marked `each_value` or `each_pair` the cases that repeat what others s
 """
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations
 from zlib import crc32
@@ -71,9 +72,15 @@ def sample(cases: list[Mapping[str, int]], draws: Mapping[str, int], n_together:
     ]
     missing = set().union(*shown)
     chosen = [False] * len(cases)
+    times: Counter[tuple[str, int]] = Counter()  # how often each value is chosen
     while missing:
-        best = max(range(len(cases)), key=lambda i: len(shown[i] & missing))
+        # The case that shows most; of equals the one whose values are chosen least; of these any.
+        best = max(
+            range(len(cases)),
+            key=lambda i: (len(shown[i] & missing), -sum(times[value] for value in cases[i].items()), _shuffled(i)),
+        )
         chosen[best] = True
+        times.update(cases[best].items())
         missing -= shown[best]
     return chosen
 

@@ -74,6 +74,7 @@ PARTS: dict[str, InstanceRule | ThresholdRule] = {
 each_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 
+@pytest.mark.each_pair
 @each_part
 @each_method
 @pytest.mark.parametrize("by", ["label", "pooled", "shrink"])
@@ -87,6 +88,7 @@ def test_scores_are_calibrated_then_decided(by: str, method: str, part: Instance
         assert decided.any()
 
 
+@pytest.mark.each_pair
 @each_method
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["instance", "instance, F2, 0/0 = 1"])
@@ -186,6 +188,7 @@ def test_a_rule_is_frozen_and_can_be_pickled() -> None:
     np.testing.assert_array_equal(copied.predict(scores), rule.predict(scores))
 
 
+@pytest.mark.each_pair
 @pytest.mark.filterwarnings("ignore::thresholds.ScoreChangeWarning")  # labels are drawn anew
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("by", ["label", "pooled", "shrink"])
@@ -563,7 +566,7 @@ def test_wide_lists_are_compared_without_filling_them_in() -> None:
     import tracemalloc
 
     rng = np.random.default_rng(12)
-    n, m = 600, 20_000
+    n, m = 600, 16_000
     rows, columns = np.repeat(np.arange(n), 20), rng.permutation(n * 20) % m
     scores = sparse.csr_array((rng.random(n * 20), (rows, columns)), shape=(n, m))
     hits = (rng.random(scores.nnz) < scores.data).astype(np.uint8)

@@ -42,6 +42,7 @@ def scores_near(regions: RegionRule, factor: float) -> np.ndarray:
     return np.where(np.isneginf(scores), scores, np.clip(scores, 0, 1)) if factor == 1 else scores
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize(("method", "by", "factor"), KINDS)
 def test_regions_decide_as_the_calibrated_rule_does(method: str, by: str, factor: str) -> None:
     for seed in range(3):

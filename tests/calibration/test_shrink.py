@@ -3,6 +3,7 @@ promised of them."""
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,18 @@ DATA = {
     "one is always true": (70, np.vstack([lines_of(3, 0.3, 5), [1.0, 40.0]]), None),
 }
 LEVEL = ("one ranks backwards", "one is always true")  # whose isotonic curve rises nowhere
+# The twin takes long; no mistake is seen by these alone.
+LONG = ("alike", "one is separated", "one is always true")
 
 
-@pytest.mark.parametrize("name", DATA)
+def each_of(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Try a function on each of the data."""
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in names]
+    )
+
+
+@each_of(DATA)
 def test_platt_is_the_likeliest_of_all_hierarchies(name: str) -> None:
     n, lines, weights = DATA[name]
     truth, x = draw(n, lines, seed=1)
@@ -72,7 +82,7 @@ def test_platt_is_the_likeliest_of_all_hierarchies(name: str) -> None:
     np.testing.assert_allclose(got, expit(expected[:, 0] * x + expected[:, 1]), rtol=2e-3, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in DATA if name not in LEVEL])
+@each_of(name for name in DATA if name not in LEVEL)
 def test_isotonic_is_the_common_curve_stretched_and_shifted(name: str) -> None:
     n, lines, weights = DATA[name]
     truth, x = draw(n, lines, seed=2)

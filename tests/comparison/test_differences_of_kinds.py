@@ -38,6 +38,7 @@ RULES["pooled"] = thresholds.CalibratedRule(
 PAIRS = list(itertools.product(RULES, repeat=2))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(("old", "new"), PAIRS)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_decisions_before_and_after_are_those_of_predict(old: str, new: str, kind: Any) -> None:

@@ -223,7 +223,7 @@ def test_states_by_the_table(positives: int, over: bool, informative: bool, unin
 # The table
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(10, 20))])
 def test_the_table_is_as_defined(seed: int) -> None:
     truth, scores = draw(seed)
     rules = rules_of(truth, scores)
@@ -243,10 +243,15 @@ def test_options_are_as_defined(seed: int) -> None:
         assert_as_defined(found, truth, scores, rule.predict(scores), **options)
 
 
-@pytest.mark.parametrize("chunk", range(4))
-def test_tiny_awkward_scores(chunk: int) -> None:
+AWKWARD = list(small_cases(120, seed=20130717))
+
+
+@pytest.mark.each_value
+@pytest.mark.parametrize("half", range(2))
+@pytest.mark.parametrize("flavour", range(12))
+def test_tiny_awkward_scores(flavour: int, half: int) -> None:
     """Ties, neighbouring floats, subnormals, signed zeros, huge scores, masks, all dtypes."""
-    for case in [*small_cases(120, seed=20130717)][chunk::4]:
+    for case in AWKWARD[flavour::12][half::2]:
         rule = fit_empirical(case.y_true, case.y_score, beta=case.beta)
         found = diagnose(case.y_true, case.y_score, rule)
         assert_as_defined(found, case.y_true, case.y_score, rule.predict(case.y_score), beta=case.beta)

@@ -78,6 +78,7 @@ def test_labels_have_the_auroc_that_is_stated(mix: str) -> None:
     assert np.abs(found - drawn.auroc)[often].mean() < 0.02
 
 
+@pytest.mark.each_value(mix=2)
 @each_mix
 def test_over_predicted_planted_labels_are_found_or_suspected(mix: str) -> None:
     found = simulated(mix)

@@ -158,6 +158,7 @@ def drawn(rng: np.random.Generator, n_labels: int, n: int) -> tuple[Array, Array
     return truth.astype(np.uint8), np.round(rng.normal(size=truth.shape) + known * truth, 1)
 
 
+@pytest.mark.each_value(seed=2)
 @pytest.mark.parametrize("seed", range(4))
 def test_verdicts_are_as_defined(seed: int) -> None:
     rng = np.random.default_rng([21, seed])

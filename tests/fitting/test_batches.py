@@ -143,6 +143,7 @@ def test_the_order_of_rows_does_not_matter(fit: dict[str, object]) -> None:
     np.testing.assert_array_equal(moved, predict_by_batch(p, ids, **fit)[order])
 
 
+@pytest.mark.each_value
 @each_fit
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_threads_do_not_matter(form: Callable[[Floats], object], fit: dict[str, object]) -> None:
@@ -222,6 +223,7 @@ def test_decisions_change_at_the_break_even(beta: float, zero_division: float, e
             np.testing.assert_array_equal(decided, np.full(5, hit) & (changed[row] > 0))
 
 
+@pytest.mark.each_value
 @each_setting
 def test_predictions_are_those_of_a_fit_on_the_batch(beta: float, zero_division: float, exact: bool) -> None:
     p = draw(6, 6, seed=12)
@@ -275,6 +277,7 @@ def test_with_its_probability_sets_with_the_row_gain_and_sets_without_it_lose(
         assert list(without) == sorted(without, reverse=True)
 
 
+@pytest.mark.each_value
 @each_setting
 def test_a_row_that_is_predicted_stays_so_with_a_higher_probability(
     beta: float, zero_division: float, exact: bool

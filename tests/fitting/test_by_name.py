@@ -51,6 +51,7 @@ P = RNG.beta(1, 3, size=(80, 4))
 Y = (RNG.random(P.shape) < P).astype(np.uint8)
 LOGITS = np.log(P / (1 - P))
 SCHEMA = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 RECORD = {"objective", "fitted_on", "made_by", "profile"}  # what a rule keeps of its fit
 PUT_TOGETHER = ("fixed", "calibrated")  # methods whose direct call has no record, as a rule is made by hand
 
@@ -294,7 +295,7 @@ def test_what_contradicts_a_name_is_refused(options: Options, message: str) -> N
 def test_a_rule_is_saved_and_loaded_with_what_made_it(name: str, tmp_path: Path) -> None:
     rule = fitted(name)
     rule.save(tmp_path / "rule.json")
-    jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), SCHEMA)
+    VALIDATOR.validate(json.loads((tmp_path / "rule.json").read_text()))
     loaded = load_rule(tmp_path / "rule.json")
     assert loaded.to_dict() == rule.to_dict()
     assert np.array_equal(loaded.predict(P), rule.predict(P))

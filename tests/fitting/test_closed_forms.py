@@ -159,7 +159,7 @@ def pad(columns: list[list[float]], value: float) -> Array:
 
 @pytest.mark.parametrize("beta", BETAS, ids=str)
 def test_calibrated_probabilities_are_cut_at_the_best_f_over_1_plus_b(beta: Fraction) -> None:
-    for seed in range(150):
+    for seed in range(60):
         levels = draw_levels(np.random.default_rng(seed))
         f = best_f(levels, beta)
         rule = fit_empirical(*realised(levels), beta=float(beta))
@@ -198,7 +198,7 @@ def test_the_optimal_threshold_of_calibrated_probabilities_is_at_most_a_half() -
 @pytest.mark.parametrize("beta", BETAS, ids=str)
 def test_calibrated_labels_share_one_cut_in_joint_micro(beta: Fraction) -> None:
     """Section 6.1: the best thresholds of all labels lie on the same side of every probability, F* / (1 + B)."""
-    for seed in range(50):
+    for seed in range(20):
         rng = np.random.default_rng([1, seed])
         labels = [draw_levels(rng) for _ in range(5)]
         pooled: Levels = {}

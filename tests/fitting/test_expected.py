@@ -181,9 +181,10 @@ def draw_cases(count: int, seed: int) -> Iterator[Case]:
 
 CASES = list(draw_cases(360, seed=20130712))
 CHUNKS = [CASES[i::12] for i in range(12)]
-FEW, FEWER = CASES[::7], CASES[::13]  # of all twelve flavours
+FEW = CASES[::13]  # of all twelve flavours
 
 each_chunk = pytest.mark.parametrize("chunk", range(len(CHUNKS)))
+each_half = pytest.mark.parametrize("half", range(2))
 
 
 def is_close(got: float, expected: Fraction) -> bool:
@@ -249,6 +250,7 @@ def supported_labels(case: Case) -> NDArray[np.bool_]:
     return (case.probabilities[counted] > 0).any(axis=0)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "weighted"])
 @each_chunk
 def test_labels_reach_the_best_set_of_expected_counts(average: str, chunk: int) -> None:
@@ -272,9 +274,11 @@ def test_labels_reach_the_best_set_of_expected_counts(average: str, chunk: int) 
                 np.testing.assert_array_equal(decided[counted, j], np.array(chosen)[counted], case.name)
 
 
+@pytest.mark.each_value
+@each_half
 @each_chunk
-def test_micro_reaches_the_best_set_of_all_cells(chunk: int) -> None:
-    for case in CHUNKS[chunk]:
+def test_micro_reaches_the_best_set_of_all_cells(chunk: int, half: int) -> None:
+    for case in CHUNKS[chunk][half::2]:
         p = case.probabilities
         rule = fit_expected(p, "micro", **case.weighted)
         decided = check_claim(case, rule, "micro")
@@ -385,9 +389,11 @@ def test_impossible_labels_are_unsupported(average: str, zero_division: float, p
 # The exact expectation: the maximum over all thresholds
 
 
+@pytest.mark.each_value
+@each_half
 @each_chunk
-def test_exact_thresholds_reach_the_best_cut(chunk: int) -> None:
-    for case in CHUNKS[chunk]:
+def test_exact_thresholds_reach_the_best_cut(chunk: int, half: int) -> None:
+    for case in CHUNKS[chunk][half::2]:
         p = case.probabilities
         rule = fit_expected(p, exact=True, **case.options)
         decided = rule.predict(p)
@@ -444,9 +450,11 @@ def test_exact_fits_know_the_number_of_samples() -> None:
 # Expected F of given decisions
 
 
+@pytest.mark.each_value
+@each_half
 @each_chunk
-def test_expected_f_is_the_mean_over_outcomes(chunk: int) -> None:
-    for i, case in enumerate(CHUNKS[chunk][::2]):
+def test_expected_f_is_the_mean_over_outcomes(chunk: int, half: int) -> None:
+    for i, case in enumerate(CHUNKS[chunk][half::2]):
         p, h = case.probabilities, random_decisions(case, i)
         labels = witness.value_of_labels(p, h, *case.measure)
         per_label = expected_f(p, h, None, **case.options, exact=True)
@@ -471,9 +479,11 @@ def test_expected_weighted_f_is_the_mean_over_outcomes() -> None:
         assert is_close(expected_f(p, h, "weighted", **case.options, exact=True), exact), case.name
 
 
+@pytest.mark.each_value
+@each_half
 @each_chunk
-def test_f_of_expected_counts_is_that_of_soft_labels(chunk: int) -> None:
-    for i, case in enumerate(CHUNKS[chunk]):
+def test_f_of_expected_counts_is_that_of_soft_labels(chunk: int, half: int) -> None:
+    for i, case in enumerate(CHUNKS[chunk][half::2]):
         p, h = case.probabilities, random_decisions(case, i)
         for average in AVERAGES:
             exact = witness.SOFT[average](p, h, *case.measure, case.sample_weight)
@@ -508,7 +518,7 @@ def test_expected_f_of_long_columns(beta: float, scale: float) -> None:
 def dense_fits() -> list[tuple[int, Case, list[tuple[dict[str, object], thresholds.ThresholdRule]]]]:
     """Some cases, their numbers, and all fits of each with their arguments."""
     found = []
-    for i, case in enumerate(FEWER):
+    for i, case in enumerate(FEW):
         if case.probabilities.dtype == np.float16:
             continue  # SciPy has no sparse float16.
         fits = [(average, per_label, False) for per_label in (True, False) for average in AVERAGES[:3]]
@@ -537,7 +547,7 @@ def test_sparse_equals_dense(kind: type) -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_expected_f_of_sparse_input_equals_dense(exact: bool) -> None:
-    for i, case in enumerate(FEWER):
+    for i, case in enumerate(FEW):
         p, h = case.probabilities, random_decisions(case, i)
         if p.dtype == np.float16:
             continue

@@ -67,6 +67,7 @@ def by_two_rules(path: Path, key: str) -> list[float]:
     return [metrics.f1_score(data.y_true[judge], h, average=form, zero_division=0) for h in decided for form in FORMS]
 
 
+@pytest.mark.each_value(name=9)
 @pytest.mark.parametrize(
     ("name", "key"),
     [pytest.param(*case, marks=[pytest.mark.soak] * (case[0] == "pubmed_mesh_all")) for case in REFERENCE],
@@ -153,6 +154,7 @@ def test_the_readme_says_what_micro_f1_pays() -> None:
     assert f"its micro-F1 falls from {before:.3f} to {after:.3f}" in " ".join(README.split())
 
 
+@pytest.mark.each_value(row=4)
 @pytest.mark.parametrize("row", FILES)
 def test_the_page_on_probabilities_shows_what_the_experiment_prints(row: str) -> None:
     path = DATA / f"{FILES[row]}.npz"

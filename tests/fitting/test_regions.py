@@ -375,7 +375,7 @@ FITS = [
 def dense_fits(missing: float) -> list[tuple[Case, NDArray[np.bool_], Array, list[RegionRule]]]:
     """Cases, which of their cells are to be absent, the scores with `missing` there, and the regions of these."""
     rng, found = np.random.default_rng(9), []
-    for case in of_each_flavour(CASES, 2):
+    for case in of_each_flavour(CASES, 1):
         if case.y_score.dtype.kind != "f" and missing != 0:
             continue  # Integers have no -inf.
         absent = rng.random(case.y_score.shape) < 0.5

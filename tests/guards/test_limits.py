@@ -58,7 +58,7 @@ def all_limited(count: int, seed: int) -> list[Limited]:
 
 
 PROBLEMS = all_limited(480, seed=611)
-CHUNKS = [PROBLEMS[i::6] for i in range(6)]
+CHUNKS = [PROBLEMS[i::12] for i in range(12)]  # a flavour each
 
 
 def check_claim(problem: Limited, rule: thresholds.ThresholdRule) -> None:
@@ -76,9 +76,11 @@ def check_cut(problem: Limited, scores: np.ndarray, got: float, expected: float)
     assert [s >= got for s in used] == [s >= expected for s in used], (problem.case.name, problem.limits, got, expected)
 
 
+@pytest.mark.each_value
+@pytest.mark.parametrize("half", range(2))
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
-def test_best_cut_within_limits(chunk: int) -> None:
-    for problem in CHUNKS[chunk]:
+def test_best_cut_within_limits(chunk: int, half: int) -> None:
+    for problem in CHUNKS[chunk][half::2]:
         case, limits = problem.case, twin.Limits(**problem.limits)
         rule = fit_empirical(case.y_true, case.y_score, **problem.options)
         check_claim(problem, rule)
@@ -88,13 +90,15 @@ def test_best_cut_within_limits(chunk: int) -> None:
                 check_cut(problem, scores, got, expected)
 
 
+@pytest.mark.each_value
+@pytest.mark.parametrize("half", range(2))
 @pytest.mark.parametrize("chunk", range(len(CHUNKS)))
-def test_guards_within_limits(chunk: int) -> None:
+def test_guards_within_limits(chunk: int, half: int) -> None:
     """A guard's cut that keeps the limits stays as it is; else the nearest allowed cut replaces it.
 
     Where the guard fell back on always, and the allowed cut hits nothing, the label is never predicted.
     """
-    for problem in CHUNKS[chunk]:
+    for problem in CHUNKS[chunk][half::2]:
         case, limits = problem.case, twin.Limits(**problem.limits)
         rule = fit_empirical(case.y_true, case.y_score, guard="shrink", **problem.options)
         free = fit_empirical(
@@ -133,7 +137,7 @@ def test_whatever_is_predicted_keeps_the_limits(guard: str | None) -> None:
 
 def test_limits_that_nothing_breaks_change_nothing() -> None:
     wide = {"max_overprediction": 1e9, "min_precision": 0.0, "min_recall": 0.0}
-    for problem in PROBLEMS[::5]:
+    for problem in PROBLEMS[::11]:
         case = problem.case
         options = problem.options | dict.fromkeys(problem.limits)
         for guard in (None, "shrink"):

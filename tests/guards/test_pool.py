@@ -48,7 +48,7 @@ def rule_dtype(problem: Problem) -> np.dtype[np.floating]:
 
 
 def test_guard_equals_its_twin() -> None:
-    for problem in [problem for problem in PROBLEMS if problem.y_true.sum() < 100][::4]:
+    for problem in [problem for problem in PROBLEMS if problem.y_true.sum() < 100][::8]:
         rule = pooled(problem)
         check_twin(problem, rule)
         assert rule.guard == "pool"
@@ -107,7 +107,7 @@ def test_threads_and_sparsity_do_not_matter(weighted: bool) -> None:
     problem = large(shape=(1000, 600))
     weights = np.random.default_rng(1).exponential(size=1000) if weighted else None
     expected = pooled(problem, n_jobs=1, sample_weight=weights)
-    for n_jobs in (2, 3, None, -1):
+    for n_jobs in (3, -1):
         check_same(pooled(problem, n_jobs=n_jobs, sample_weight=weights), expected)
     given = {"guard": "pool", "sample_weight": weights}
     check_same(fit_empirical(problem.y_true, problem.sparse(), "micro", **given), expected)

@@ -115,6 +115,7 @@ def write_answers(path: str) -> None:
         pickle.dump(answers, file)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_kernel_gives_the_same_without_compilation(name: str, dtype: Any, compiled: dict[Any, Any]) -> None:

@@ -61,6 +61,7 @@ def test_the_registry_has_all_kinds() -> None:
     assert sum(target.labels is not None for target in TARGETS) > 40
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("zero_division", ZERO_DIVISIONS)
 @pytest.mark.parametrize("average", AVERAGES)
 def test_precision_recall_f_and_support(average: str | None, zero_division: object) -> None:

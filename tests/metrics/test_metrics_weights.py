@@ -75,6 +75,7 @@ def test_dense_and_sparse_matrices_give_the_same_bits(kind: str) -> None:
         np.testing.assert_array_equal(dense, mixed)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "micro", "weighted", "samples"])
 @pytest.mark.parametrize("put", [np.asarray, sparse.csr_array])
 def test_the_claimed_score_is_the_realised_score_with_any_weights(average: str, put: type) -> None:

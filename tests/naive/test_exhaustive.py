@@ -71,7 +71,9 @@ def test_the_witness_is_independent() -> None:
 
 @pytest.mark.parametrize("average", AVERAGES)
 def test_averages_agree_with_scikit_learn(average: str) -> None:
-    for i, case in enumerate(CASES):
+    """Each average has half of the cases, of all flavours."""
+    half = AVERAGES.index(average) // 2
+    for i, case in enumerate(CASES[half::2]):
         y_pred = random_decisions(case, seed=i)
         ours = naive.score(case.y_true, y_pred, average, *options(case))
         assert float(ours) == pytest.approx(by_scikit_learn(case, y_pred, average), abs=1e-12), case

@@ -137,8 +137,13 @@ def test_every_notebook_is_in_the_index() -> None:
     assert re.findall(r"\(([^)]*)\.ipynb\)", index) == [notebook.stem for notebook in NOTEBOOKS]
 
 
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+)
+
+
 def test_saved_rules_keep_to_the_published_schema(tmp_path: Path) -> None:
-    schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+    SCHEMA.check_schema(SCHEMA.schema)
     y_true, y_score = np.array([[1, 0, 0], [0, 1, 0]]), np.array([[0.9, -np.inf, 0.1], [0.2, -np.inf, 0.3]])
     rules: list[Rule] = [
         thresholds.fit_empirical(y_true, y_score, average, label_names=["a", "b", "c"])
@@ -153,14 +158,13 @@ def test_saved_rules_keep_to_the_published_schema(tmp_path: Path) -> None:
     rules += [thresholds.fit_regions(y_true, y_score, average, missing=-np.inf) for average in ("macro", "micro")]
     for rule in rules:
         rule.save(tmp_path / "rule.json")
-        jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)
+        SCHEMA.validate(json.loads((tmp_path / "rule.json").read_text()))
 
 
 @pytest.mark.parametrize("name", RULES)
 def test_rules_of_every_kind_keep_to_the_published_schema(name: str, tmp_path: Path) -> None:
-    schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
     RULES[name].save(tmp_path / "rule.json")
-    jsonschema.validate(json.loads((tmp_path / "rule.json").read_text()), schema)
+    SCHEMA.validate(json.loads((tmp_path / "rule.json").read_text()))
 
 
 def cells_of(text: str, heading: str) -> dict[str, list[str]]:

@@ -22,9 +22,10 @@ BETAS = [0.1, 0.5, 1.0, 1.37, 2.0, 10.0]
 ZERO_DIVISIONS = [0.0, 1.0]
 CLOSE = 1e-12
 
-any_measure = pytest.mark.parametrize(
-    ("beta", "zero_division"), [(beta, zero_division) for beta in BETAS for zero_division in ZERO_DIVISIONS]
-)
+
+def any_measure(function: Callable[..., None]) -> Callable[..., None]:
+    """Try a function with every beta and every value of 0/0."""
+    return pytest.mark.parametrize("beta", BETAS)(pytest.mark.parametrize("zero_division", ZERO_DIVISIONS)(function))
 
 
 # Rows of probabilities
@@ -88,6 +89,7 @@ def check_size(values: Floats, size: int, where: object) -> None:
     assert not (values[:size] >= best * (1 - CLOSE / 3)).any() or best < 1e-306, (where, size, values)
 
 
+@pytest.mark.each_pair
 @any_measure
 @pytest.mark.parametrize("width", range(1, 9))
 def test_short_rows_get_the_best_of_all_sets(width: int, beta: float, zero_division: float) -> None:
@@ -189,6 +191,7 @@ def test_rows_whose_values_have_several_peaks() -> None:
 # Extreme rows
 
 
+@pytest.mark.each_pair
 @any_measure
 @pytest.mark.parametrize("width", [1, 2, 5, 31, 32, 33, 500])
 def test_sure_labels_and_nothing_else(width: int, beta: float, zero_division: float) -> None:
@@ -214,6 +217,7 @@ def equal_value(n: int, p: float, beta: float, k: int | None = None) -> float:
     return (1 + b) * k * p * float((chance / (b * (1 + s) + k)).sum() / chance.sum())
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("p", "beta"),
     [(1e-7, 0.5), (1e-7, 2.0), (1e-5, 1.0), (1e-5, 10.0), (1e-3, 0.5), (1e-3, 2.0), (0.2, 1.0), (0.2, 10.0)],
@@ -364,6 +368,7 @@ def best_with_tail(head: Floats, tail: Floats, beta: float, zero_division: float
     return witness.values_of_prefixes([*head[order], *tail], beta, zero_division)[: len(head) + 1]
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize(
     ("highest", "order", "loss"), [(1e-4, 1, 1e-6), (0.01, 2, 1e-5), (0.1, 4, 1e-9), (0.02, 4, 1e-11)]
 )

@@ -26,6 +26,10 @@ KINDS = {
 }
 
 
+# Rules of all kinds have these, by one definition.
+SHARED_PARTS = ("fitted_on", "out_of_fold", "made_by", "profile")
+
+
 def places(values: object, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Give the path of every field and of every first item, through objects and lists."""
     if at:
@@ -37,8 +41,9 @@ def places(values: object, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 def is_tried_elsewhere(at: tuple[Any, ...], name: str) -> bool:
     """Whether a place is inside a part that has one definition for all kinds, and is tried in one of them."""
-    within_profile = "profile" in at[:-1] and name != "cross-fitted"
-    return within_profile or ("rule" in at[:-1] and name != "platt")
+    inside = at[:-1]
+    is_in_shared_part = any(part in inside for part in SHARED_PARTS)
+    return (is_in_shared_part and name != "cross-fitted") or ("rule" in inside and name != "platt")
 
 
 def mutated(values: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:

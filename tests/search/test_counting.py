@@ -167,6 +167,7 @@ def test_scores_on_disk_count_like_those_in_memory(tmp_path: Path, sizes: str) -
             check_same(fit(*mapped, average, counting=True, n_jobs=2), expected, dtype, average)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_goes_in_stays_as_it_is(layout: str, sizes: str) -> None:
     for dtype in (np.float32, np.float64):
@@ -181,6 +182,7 @@ def test_what_goes_in_stays_as_it_is(layout: str, sizes: str) -> None:
 # Settings and shapes
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("placement", ["low", "mid", "score"])
 @pytest.mark.parametrize("beta", [0.3, 1.0, 3.0, 1e-3, 1e4])
 def test_settings(beta: float, placement: str, sizes: str) -> None:
@@ -195,6 +197,7 @@ def test_settings(beta: float, placement: str, sizes: str) -> None:
             check_same(fit(truth, scores, average, counting=True, n_jobs=2, **options), expected, average)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("width", WIDTHS)
 def test_widths_and_rows(width: int, sizes: str) -> None:
     rng = np.random.default_rng(width)
@@ -340,6 +343,7 @@ def hard(name: str, seed: int, shape: tuple[int, int], dtype: str) -> tuple[Arra
     return HARD[name].truth(rng, scores), scores
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("name", HARD)
 def test_hard_data(name: str, sizes: str) -> None:
     for seed, (shape, dtype) in enumerate([((700, 5), "float32"), ((700, 5), "float64"), ((60, 70), "float32")]):

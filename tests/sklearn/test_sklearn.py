@@ -98,6 +98,7 @@ NOISY = (np.random.default_rng(0).random((60, 2)) < 0.4).astype(int)
 # What is fitted
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
 @pytest.mark.parametrize("guard", [None, "auto"])
 def test_thresholds_are_fitted_on_pooled_out_of_fold_scores(average: Any, guard: Any) -> None:
@@ -310,6 +311,7 @@ def test_boosted_trees_of_other_libraries(library: str, name: str) -> None:
     assert fitted(MultiOutputClassifier(classifier)).predict(X).shape == Y.shape
 
 
+@pytest.mark.each_value(classifier=5)
 @pytest.mark.parametrize("classifier", [*CLASSIFIERS[:4], *CLASSIFIERS[6:]], ids=name_of)
 def test_a_label_with_one_positive_is_fitted_and_not_always_predicted(classifier: Any) -> None:
     found = fitted(classifier, y=RARE)
@@ -366,6 +368,7 @@ def test_accuracy_takes_labels_by_name() -> None:
     assert found.score(X, named) == found.score(X, named[NAMES[::-1]]) == found.score(X, Y) == expected
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
 @pytest.mark.parametrize("classes", [[0, 1], [-1, 1], [False, True], ["no", "yes"]])
 def test_binary_targets(classes: list[Any], method: str) -> None:

@@ -12,10 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
-CLASSIFIERS = [
-    MultilabelThresholdClassifierCV(OneVsRestClassifier(LogisticRegression(C=10)), cv=2),
-    MultilabelThresholdClassifierCV(RandomForestClassifier(6, random_state=0), cv=3),
-]
+OF_SINGLE_LABELS = MultilabelThresholdClassifierCV(OneVsRestClassifier(LogisticRegression(C=10)), cv=2)
+OF_MANY_LABELS = MultilabelThresholdClassifierCV(RandomForestClassifier(6, random_state=0), cv=3)
 
 
 @pytest.fixture(autouse=True)
@@ -24,8 +22,16 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-@parametrize_with_checks(CLASSIFIERS)
+@parametrize_with_checks([OF_SINGLE_LABELS])
 def test_scikit_learn_finds_no_fault(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+@pytest.mark.soak
+@parametrize_with_checks([OF_MANY_LABELS])
+def test_scikit_learn_finds_no_fault_with_one_classifier_for_all_labels(
+    estimator: Any, check: Callable[[Any], None]
+) -> None:
     check(estimator)
 
 

@@ -47,6 +47,7 @@ def hold(
     return contest
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize(("weighted", "grouped", "zero_division"), [(False, False, 0), (True, True, 1)])
 def test_figures_gains_and_winners_equal_the_twin(
