@@ -1,7 +1,7 @@
 """Exact F-measure thresholds for multi-label classifiers.
 
-Scores become decisions by one threshold for each label; the thresholds that maximise macro, micro or
-per-instance F1 on labelled data are found exactly. Start at `fit_empirical`.
+Scores become decisions by one threshold for each label, or by another rule that suits the F-measure. What
+maximises macro, weighted or micro F1 on labelled data is found exactly. Start at `fit`.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from thresholds import _checks
 
 _LONGEST = 30  # characters of a value in a `repr`
+_VALUES_SHOWN = 4  # of an array, or of names, in a `repr`
 
 Lines = Sequence[tuple[str, ...]]
 
@@ -230,3 +231,27 @@ def _row(cells: tuple[str, ...], tag: str, left: Collection[int]) -> str:
         style = ' style="text-align: left"' if k in left else ""
         shown.append(f"<{tag}{style}>{escape(on_one_line(cell))}</{tag}>")
     return f"<tr>{''.join(shown)}</tr>"
+
+
+def in_brief(value: object) -> str:
+    """Return the `repr` of a value, the first few items of arrays and tuples, and their number."""
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = [
+            f"{item.name}={in_brief(getattr(value, item.name))}"
+            for item in fields(value)
+            if item.repr
+        ]
+        return f"{type(value).__name__}({', '.join(shown)})"
+    if isinstance(value, np.ndarray):
+        return _some_of(value.tolist(), "[", "]")
+    if isinstance(value, tuple):
+        return _some_of(value, "(", ",)" if len(value) == 1 else ")")
+    return repr(value)
+
+
+def _some_of(values: Sequence[object], start: str, end: str) -> str:
+    """Return the first few of some values, and their number if there are more."""
+    shown = [in_brief(value) for value in values[:_VALUES_SHOWN]]
+    if len(values) > _VALUES_SHOWN:
+        shown.append(f"... {len(values):,} in all")
+    return f"{start}{', '.join(shown)}{end}"

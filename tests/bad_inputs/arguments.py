@@ -413,10 +413,10 @@ OPTIONS = [
         {"fit by name, label-free": partial(fit_by_name, "macro, label-free")},
         "y_score",
         [np.multiply(S, 10)],
-        r"rule is 'macro, label-free', and scores lie outside \[0, 1\]",
+        r"rule is 'macro, label-free', which does not apply: scores lie outside \[0, 1\]",
     ),
     *each(BY_NAME, "y_true", [None], "y_true is None with rule 'macro', which is fitted on labels; expected labels"),
-    *each(BY_NAME, "average", ["micro"], "average is 'micro' with rule 'macro', which is for 'macro'; expected one of"),
+    *each(BY_NAME, "average", ["micro"], "average is 'micro' with rule 'macro', which is for 'macro'; expected a rule"),
     *each(BY_NAME, "per_label", [False], "per_label is False with rule 'macro'; expected a rule with one threshold"),
     *each(BY_NAME, "guard", ["shrink"], "guard is 'shrink' with rule 'macro'; expected a rule with that guard: 'macro"),
     *each({"fit by name, top-k": partial(fit_by_name, "top-k")}, "min_recall", [0.5], "min_recall is 0.5 with rule 't"),
@@ -911,7 +911,7 @@ CROSS_FITS = [
 SELECT_RULE = {"select_rule": select_rule}
 SELECTIONS = [
     *each(SELECT_RULE, "average", BAD_AVERAGES, "average is .*, expected 'macro'"),
-    *each(SELECT_RULE, "rules", [3, "macro", b"macro", True], "rules is .*, expected names of rules, or None"),
+    *each(SELECT_RULE, "rules", [3, "macro", b"macro", True], "rules is .*, expected names of rules, 'all'"),
     *each(SELECT_RULE, "rules", [[], {}, ()], "rules is empty, expected at least one name"),
     *each(SELECT_RULE, "rules", [["macor"], [None], [0.5], ["macro", ""]], "rules is .*, expected the name of a rule"),
     *each(SELECT_RULE, "rules", [["macro", "Macro"]], "rules has 'macro' twice, expected each rule once"),

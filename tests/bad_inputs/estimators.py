@@ -231,7 +231,7 @@ BAD_SKLEARN = [
         "a rule for probabilities, of margins",
         lambda: fit(OneVsRestClassifier(LinearSVC()), rule="micro, label-free"),
         "rule is 'micro, label-free', which takes scores for probabilities, with the decision_function of OneVsRest.*;"
-        " expected a calibrated rule, as 'instance, platt'$",
+        " expected a calibrated rule, as 'micro, platt'$",
     ),
     Bad(
         "a rule for probabilities, of margins that were asked for",
@@ -241,7 +241,7 @@ BAD_SKLEARN = [
     Bad(
         "a rule for probabilities, of others",
         lambda: fit(Scoring(lambda x: x[:, :2]), rule="micro, label-free"),
-        r"rule is 'micro, label-free', and scores lie outside \[0, 1\]",
+        r"rule is 'micro, label-free', which does not apply: scores lie outside \[0, 1\]",
     ),
     Bad(
         "the file of a rule for a rule",

@@ -273,7 +273,7 @@ def test_rules_without_labels_are_left_out_for_logits() -> None:
     truth, scores = draw(200, 4, seed=12)
     logits = fit_rules(Problem.of(truth, np.log(scores / (1 - scores))))
     assert sorted(logits.left_out) == sorted(LABEL_FREE)
-    assert set(logits.left_out.values()) == {"scores lie outside [0, 1], and it takes them for probabilities"}
+    assert set(logits.left_out.values()) == {"scores lie outside [0, 1], and probabilities are needed"}
     assert not set(logits.rules) & set(LABEL_FREE)
     assert "instance, platt" in logits.rules
     negative = scores.copy()

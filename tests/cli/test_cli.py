@@ -122,7 +122,7 @@ def test_compare_leaves_out_rules_from_probabilities_for_other_scores(
     logits = np.load(make(tmp_path / "s.npz"))["y_score"] - 0.5
     assert run("compare", make(tmp_path / "logits.npz", y_score=logits)) == 0
     out = capsys.readouterr().out
-    assert "left out, as scores lie outside [0, 1], and it takes them for probabilities: macro, label-free; mi" in out
+    assert "left out, as scores lie outside [0, 1], and probabilities are needed: macro, label-free; mi" in out
     assert "\ninstance, platt " in out
     assert "\nmacro, label-free " not in out
 

@@ -42,7 +42,7 @@ def test_fit_shows_both_figures_of_which_the_optimism_is_the_difference(
     [
         (
             ["--rule", "micro", "--average", "macro"],
-            "average is 'macro' with rule 'micro', which is for 'micro'; expected one of them",
+            "average is 'macro' with rule 'micro', which is for 'micro'; expected a rule for 'macro': 'macro', ",
         ),
         (
             ["--rule", "macro, shrink", "--guard", "none"],
@@ -59,7 +59,7 @@ def test_what_is_written_and_contradicts_the_name_is_refused(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("given", [["--cv", "5"], ["--groups", "patient"], ["--alternatives"]])
+@pytest.mark.parametrize("given", [["--cv", "5"], ["--groups", "patient"]])
 def test_options_of_folds_are_refused_where_there_is_no_truth(
     given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -69,9 +69,7 @@ def test_zero_division_is_that_of_fits_and_figures() -> None:
 def test_rules_that_cannot_be_had_are_named_with_the_reason() -> None:
     found = thresholds.compare(["macro", "micro, label-free"], TRUTH, SCORES - 0.5)
     assert [row.rule for row in found.measures] == ["macro"]
-    assert "left out, as scores lie outside [0, 1], and it takes them for probabilities: micro, label-free" in str(
-        found
-    )
+    assert "left out, as scores lie outside [0, 1], and probabilities are needed: micro, label-free" in str(found)
     assert found.to_dict()["left_out"] == dict(found.left_out)
     with pytest.raises(
         InputError, match=r"^rules has 'micro, label-free' alone, which cannot be fitted here: scores lie"

@@ -127,6 +127,21 @@ def test_a_threshold_behind_a_curve_moves_its_label() -> None:
     assert diff_rules(pooled, other).table["moved"].tolist() == [False, False, True, False]
 
 
+def test_one_calibration_with_two_kinds_of_rules_behind_it_has_no_curve_that_moved() -> None:
+    found = diff_rules(RULES["macro, platt"], RULES["instance, platt"], SCORES)
+    assert found.part == ""
+    assert not found.table["moved"].any()
+    assert found.settings["decides_by"] == ("thresholds", "instance")
+    assert str(found).startswith("4 labels in both rules: another kind of rule, 0 labels new")
+
+
+def test_settings_that_a_kind_does_not_have_and_thresholds_of_one_rule_alone_are_not_shown() -> None:
+    shown = str(diff_rules(RULES["macro"], RULES["instance, platt"], SCORES))
+    assert "placement: low -> none\n" in shown
+    assert "decides_by: none -> instance\n" in shown
+    assert "threshold " not in shown
+
+
 def test_rules_of_two_kinds_differ_by_settings_and_decisions() -> None:
     found = diff_rules(RULES["macro"], RULES["top-k"], SCORES)
     assert not found.table["moved"].any()

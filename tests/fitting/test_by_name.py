@@ -246,10 +246,10 @@ def test_what_is_fitted_on_labels_needs_them() -> None:
 @pytest.mark.parametrize("name", [name for name in ALONE if thresholds.RULES[name].needs_probabilities])
 def test_what_takes_scores_for_probabilities_refuses_others(name: str) -> None:
     with pytest.raises(
-        InputError, match=f"^rule is '{name}', and scores lie outside .* expected a calibrated rule, as"
+        InputError, match=f"^rule is '{name}', which does not apply: scores lie outside .* expected a calibrated rule"
     ):
         fit(Y, LOGITS, name)
-    with pytest.raises(InputError, match=f"^rule is '{name}', and missing is 1, and absent entries"):
+    with pytest.raises(InputError, match=f"^rule is '{name}', which does not apply: missing is 1, and absent entries"):
         fit(Y, P, name, missing=1.0)
 
 
@@ -267,7 +267,7 @@ def test_the_guard_of_a_name_may_have_options() -> None:
     [
         (
             {"average": "micro"},
-            "average is 'micro' with rule 'macro, shrink', which is for 'macro'; expected one of them",
+            "average is 'micro' with rule 'macro, shrink', which is for 'macro'; expected a rule for 'micro': 'micro',",
         ),
         (
             {"per_label": False},

@@ -519,9 +519,11 @@ def test_a_saved_rule_decides_alike(tmp_path: Path) -> None:
 def test_what_a_rule_says_of_itself() -> None:
     truth, scores = two_sided(2000, seed=14)
     rule = fit_regions(truth, scores, label_names=["both sides"])
-    expected = f"macro F1, regions of scores for 1 labels (1 of them no thresholds): objective {rule.objective:.4f}"
+    expected = (
+        f"macro F1, regions of scores for 1 label (1 of them more than one threshold): objective {rule.objective:.4f}"
+    )
     assert str(rule) == f"{expected} (in-sample, unguarded)"
-    assert str(RULE) == "regions of scores for 3 labels (2 of them no thresholds), not fitted"
+    assert str(RULE) == "regions of scores for 3 labels (2 of them more than one threshold), not fitted"
     assert (rule.average, rule.beta, rule.label_names, rule.n_labels) == ("macro", 1.0, ("both sides",), 1)
 
 

@@ -16,6 +16,9 @@ import pytest
 import thresholds
 from tests.rules import RULES
 from thresholds import Calibrator, InputError, InstanceRule, RegionRule, ThresholdRule, TopKRule
+from thresholds.calibration.curves import Curves
+from thresholds.calibration.isotonic import IsotonicCurves
+from thresholds.calibration.measures import UNKNOWN
 from thresholds.rule import Rule
 
 torch = pytest.importorskip("torch", reason="make test-integrations installs torch")
@@ -160,6 +163,7 @@ def test_decisions_stay_when_a_model_is_rounded_copied_pickled_or_reloaded(name:
         copy.deepcopy(model).half(),
         copy.deepcopy(model).to(torch.bfloat16),
         copy.deepcopy(model).half().double(),
+        copy.deepcopy(model).type(torch.bfloat16),  # of integers, too
         pickle.loads(pickle.dumps(model)),
         reloaded(copy.deepcopy(model).half(), torch.nn.Sequential(rule.to_torch())),
     ]
@@ -258,6 +262,28 @@ def test_probabilities_are_those_of_the_calibrator(name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
     assert torch.equal(copy.deepcopy(module).half()(scores), found)
     assert torch.equal(module(scores[0]), found[0])
+
+
+def with_knots(*n_knots: int) -> Calibrator:
+    """A calibrator of labels with so many knots each, on a parabola."""
+    knots = np.concatenate([np.linspace(0, 1, n) for n in n_knots])
+    curves = Curves(IsotonicCurves(np.append(0, np.cumsum(n_knots)), knots, knots**2), pooled=False)
+    return Calibrator("isotonic", "label", None, 0.0, np.zeros(len(n_knots)), UNKNOWN, UNKNOWN, curves)
+
+
+@pytest.mark.parametrize(
+    ("saved", "other"),
+    [
+        (CALIBRATORS["platt, label"], CALIBRATORS["platt, label, logits"]),
+        (CALIBRATORS["platt, label, logits"], CALIBRATORS["platt, label"]),
+        (with_knots(3, 37), with_knots(20, 20)),
+    ],
+    ids=["of shares", "of logits", "more knots"],
+)
+def test_a_state_dict_carries_how_curves_are_read(saved: Calibrator, other: Calibrator) -> None:
+    scores = torch.from_numpy(np.random.default_rng(2).random((100, saved.n_labels)))
+    module = saved.to_torch()
+    assert torch.equal(reloaded(module, other.to_torch())(scores), module(scores))
 
 
 @pytest.mark.parametrize("name", CALIBRATORS)

@@ -386,6 +386,15 @@ def test_rows_of_the_fit_are_known_again_with_scores_that_are_a_little_different
     assert found["eval_macro_f1_in_sample"] == f1(callback.rule, VALIDATION, logits)
 
 
+def test_rows_of_the_fit_are_known_again_in_another_order(tmp_path: Path) -> None:
+    callback = ThresholdCallback()
+    run = trainer(callback, tmp_path, max_steps=10)
+    run.train()
+    found = run.evaluate(VALIDATION[::-1])
+    assert found["eval_macro_f1"] == callback.rule.out_of_fold.f
+    assert found["eval_macro_f1_in_sample"] == callback.rule.objective
+
+
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_a_rule_without_a_figure_out_of_fold_has_only_the_one_in_the_sample(average: Any, tmp_path: Path) -> None:
     callback = ThresholdCallback("macro")

@@ -59,6 +59,8 @@ def test_texts() -> None:
     shared = ThresholdRule([0.5, 0.5], average="samples", objective=0.75, per_label=False)
     start = "samples F1, one threshold for all 2 labels (0 never predicted)"
     assert str(shared) == f"{start}: objective 0.7500 (in-sample optimum, unguarded)"
+    counts = ThresholdRule([0.3, 0.3], average="micro", objective=0.6, expected="counts")
+    assert counts.what() == "micro F1, one threshold for all 2 labels (0 never predicted)"
     assert "thresholds changed by hand" in str(rule.replace({0: 0.25}))
     assert str(ThresholdRule([0.5])) == "ThresholdRule: 1 labels, thresholds given, not fitted"
     assert str(FixedRule(0.5, 2)) == "FixedRule: 2 labels, thresholds given, not fitted"

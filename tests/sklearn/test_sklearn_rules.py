@@ -125,7 +125,7 @@ def test_a_single_judged_row_has_the_score_of_its_labels(name: str) -> None:
 
 def test_rules_for_probabilities_want_probabilities_before_any_fit() -> None:
     margins = "which takes scores for probabilities, with the decision_function of Refusing"
-    with pytest.raises(InputError, match=f"^rule is 'micro, label-free', {margins}; expected .* 'instance, platt'"):
+    with pytest.raises(InputError, match=f"^rule is 'micro, label-free', {margins}; expected .* 'micro, platt'"):
         MultilabelThresholdClassifierCV(Refusing(), rule="micro, label-free").fit(X, Y)
 
 

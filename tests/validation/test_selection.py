@@ -1,6 +1,7 @@
 """`select_rule`: which rule is chosen, why, what is said of it, and that it is had by its name."""
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -96,6 +97,7 @@ def test_another_rule_is_chosen_where_the_reference_is_shown_to_be_worse() -> No
 def test_the_reference_is_the_usual_rule_of_the_average(average: str) -> None:
     assert in_order(None, average)[0].name == REFERENCES[average]
     assert {rule.name for rule in in_order(None, average)} == set(RULES)
+    assert in_order("all", average) == in_order(None, average), "as compare takes it"
 
 
 def test_without_the_usual_rule_the_reference_is_the_first_for_the_average_or_else_the_first() -> None:
@@ -204,7 +206,7 @@ def test_rules_for_probabilities_are_listed_with_the_reason_where_scores_are_non
     truth, scores = drawn()
     found = select_rule(truth, 10 * scores, rules=["macro, label-free", "macro, shrink", "macro, shared"], cv=3)
     row = found.candidates[found.candidates["name"] == "macro, label-free"][0]
-    assert row["why"] == "does not apply: scores lie outside [0, 1], and it takes them for probabilities"
+    assert row["why"] == "does not apply: scores lie outside [0, 1], and probabilities are needed"
     assert np.isnan(row["out_of_fold"])
     assert not row["chosen"]
     assert str(found).splitlines()[-1].startswith("macro, label-free")
@@ -252,8 +254,8 @@ def test_it_says_what_is_chosen_why_and_how_far_its_figure_is_to_be_trusted() ->
         f"macro F1: macro, shrink is chosen, and reaches {found.out_of_fold:.4f} out of fold (3 folds, by iterative"
         " stratification)",
         "No other rule that may be chosen is shown to reach more (one-sided, 95 %)",
-        f"Chosen anew without each fold, and judged on it, a rule reaches {found.out_of_fold_of_choice:.4f}; that"
-        " figure had no part in the choice",
+        f"The choice repeated without each fold, and judged on that fold, reaches {found.out_of_fold_of_choice:.4f}:"
+        " this figure had no part in the choice",
     ]
 
 
@@ -275,6 +277,16 @@ def test_it_is_shown_as_text_html_a_frame_and_plain_values() -> None:
     assert values["name"] == found.name
     assert values["candidates"][0]["name"] == "micro"
     assert repr(found).startswith("RuleSelection(name='micro")
+
+
+def test_the_chosen_rule_and_the_reference_are_shown_however_few_are_asked_for() -> None:
+    found = usual("macro")
+    by_figure = sorted(found.candidates, key=lambda row: row["out_of_fold"])  # the lowest first
+    others = [str(row["name"]) for row in by_figure if row["name"] != found.reference]
+    last = replace(found, reference=others[0])
+    shown = [line.split("  ")[0] for line in last.to_text(2).splitlines()[-3:-1]]
+    assert set(shown) == {last.reference, last.name}
+    assert len(last.to_text(3).splitlines()) == len(last.to_text(2).splitlines()) + 1
 
 
 def test_progress_is_shown_once_for_all_rules(

@@ -4,9 +4,10 @@ Isotonic curves are read by the same steps as in host memory, so that on a devic
 the same, bit for bit. In the others `exp` and `log` are those of the device, and the last bits may differ.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -32,6 +33,16 @@ class IsotonicReader:
     n_halvings: int  # that find a score among the knots of any group
     integers: ClassVar[tuple[str, ...]] = ("first", "after")
     floats: ClassVar[tuple[str, ...]] = ("knots", "values")
+
+    @property
+    def settings(self) -> tuple[float, ...]:
+        """What reads curves beside their tables, as numbers."""
+        return (self.n_halvings,)
+
+    def with_settings(self, settings: Sequence[float]) -> Self:
+        """Return a reader with other settings."""
+        (n_halvings,) = settings
+        return replace(self, n_halvings=int(n_halvings))
 
     def read(self, xp: Namespace, cells: Array, tables: Tables) -> Array:
         """Return the probabilities of finite scores, as `_kernels.calibration.interpolate` does."""
@@ -68,6 +79,15 @@ class StretchedReader:
     integers: ClassVar[tuple[str, ...]] = IsotonicReader.integers
     floats: ClassVar[tuple[str, ...]] = (*IsotonicReader.floats, "slope", "intercept")
 
+    @property
+    def settings(self) -> tuple[float, ...]:
+        """What reads curves beside their tables, as numbers."""
+        return self.common.settings
+
+    def with_settings(self, settings: Sequence[float]) -> Self:
+        """Return a reader with other settings."""
+        return replace(self, common=self.common.with_settings(settings))
+
     def read(self, xp: Namespace, cells: Array, tables: Tables) -> Array:
         """Return the probabilities of finite scores."""
         common = self.common.read(xp, cells, tables)
@@ -83,6 +103,16 @@ class LogisticReader:
     missing: float
     integers: ClassVar[tuple[str, ...]] = ()
     floats: ClassVar[tuple[str, ...]] = ("scale", "centre", "slope", "intercept", "at_missing")
+
+    @property
+    def settings(self) -> tuple[float, ...]:
+        """What reads curves beside their tables, as numbers; without limits two that are NaN."""
+        return (self.missing, *(self.limits or (math.nan, math.nan)))
+
+    def with_settings(self, settings: Sequence[float]) -> Self:
+        """Return a reader with other settings."""
+        missing, low, high = settings
+        return replace(self, missing=missing, limits=None if math.isnan(low) else (low, high))
 
     def read(self, xp: Namespace, cells: Array, tables: Tables) -> Array:
         """Return the probabilities of finite scores."""

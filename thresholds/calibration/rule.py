@@ -305,7 +305,7 @@ class CalibratedRule(Rule):
         reached = (
             "not fitted"
             if self.objective is None
-            else f"objective {self.objective:.4f} (on labels of the fit, unguarded)"
+            else f"objective {self.objective:.4f} (in-sample)"
         )
         return f"{what}: {reached}{self.on_other_rows()}{self.source()}"
 

@@ -37,6 +37,14 @@ class CalibratorModule(ScoresModule):
         probabilities = read(xp, self._reader, cells.to(dtype), tables)
         return cast(torch.Tensor, probabilities.masked_fill(cells.isnan(), math.nan))
 
+    def get_extra_state(self) -> torch.Tensor:
+        """Return what reads the curves, for `state_dict`."""
+        return torch.tensor(self._reader.settings, dtype=torch.float64)
+
+    def set_extra_state(self, state: torch.Tensor) -> None:
+        """Take over what reads the curves from a `state_dict`."""
+        self._reader = self._reader.with_settings(state.tolist())
+
     def _in_words(self) -> Iterator[str]:
         """Give the settings, one after another."""
         yield from super()._in_words()

@@ -40,12 +40,16 @@ class Fitted(NamedTuple):
 
 def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     """Say what was fitted, what to expect of it, and what to look at."""
+    from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
+
     taken_for = ", taken for probabilities" if options.expected else ""
     lines = [reading.title(fitted.data), f"fitted on {fitted.which}{taken_for}"]
     if fitted.selection is not None:
         lines.append(f"\n{fitted.selection.to_text(_RULES_SHOWN)}\n")
     name = _name(fitted.rule)
     lines.append(str(fitted.rule) if name is None else f"{name}: {fitted.rule}")
+    if fitted.rule.zero_division:
+        lines.append(ABOUT_ZERO_DIVISION)
 
     # What it reaches on other rows, and what another rule would.
     found = fitted.found

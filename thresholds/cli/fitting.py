@@ -10,6 +10,7 @@ from thresholds._checks import InputError
 from thresholds.cli import fit_options, fit_report, reading
 from thresholds.cli.fit_report import Fitted
 from thresholds.data.folds import N_SPLITS
+from thresholds.fitting.options import SAID_BY_NAME
 from thresholds.results import counted
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ _OF_LABELS: dict[str, object] = {
     "groups": None,
     "alternatives": False,
 }
-
-# Options that the name of a rule says.
-_SAID_BY_NAME = ("average", "rule", "per_label", "guard")
 
 # Cells, rows times labels, up to which other rules are tried without being asked for: with more of them it takes long,
 # and a threshold for each label is seldom worse than a shared one.
@@ -59,6 +57,10 @@ def _by_options(options: argparse.Namespace) -> Fitted:
 
     given = fit_options.read(options)
     name = given.get("rule")
+    if name is not None and options.alternatives and find_rule(name).method != "thresholds":
+        raise InputError(
+            f"--alternatives is given with --rule {name!r}, which has none; expected --best, which tries all rules"
+        )
     if name is not None and not find_rule(name).needs_labels:
         data = reading.scores(options)
         if data.y_true is None:
@@ -98,7 +100,7 @@ def _best(options: argparse.Namespace) -> Fitted:
 
     about = f"--best {options.best}"
     unused = {"alternatives": False, "expected": False, "exact": False}
-    used = [name for name in fit_options.OFFERED if name not in _SAID_BY_NAME]
+    used = [name for name in fit_options.OFFERED if name not in SAID_BY_NAME]
     fit_options.refuse_unused(options, used, unused, about)
     data = reading.labelled(options)
     rows, which = reading.fitting_rows(data, options.split)

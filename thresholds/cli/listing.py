@@ -9,6 +9,10 @@ from thresholds.fitting.rules import RULES, NamedRule
 from thresholds.results import Table
 
 _OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
+_HOW = """
+thresholds fit SCORES --rule NAME -o RULE.json fits one
+thresholds compare SCORES --all shows all of them side by side
+--json lists the options, exactness, invariance and cost of each, too"""
 
 
 def rules(options: argparse.Namespace) -> None:
@@ -19,6 +23,7 @@ def rules(options: argparse.Namespace) -> None:
     head = [("rule", "maximises", "needs", "decides by")]
     body = [(rule.name, maximised(rule), needed(rule), rule.about) for rule in RULES.values()]
     print(Table(head, body, left=(0, 1, 2, 3)).text())
+    print(_HOW)
 
 
 def _values(rule: NamedRule) -> dict[str, Any]:

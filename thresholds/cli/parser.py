@@ -45,7 +45,7 @@ files of scores:
                   a column of lists, or columns with a prefix (y_score_cat, y_score_dog), for scores and for truth;
                   truth as lists of label names, of positions, or of 0 and 1
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
-predict, monitor, diff, and fit --expected or --rule "..., label-free", need no truth. Parquet, csv and datasets need
+predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. Parquet, csv and datasets need
 pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'.
 """
 
@@ -73,8 +73,8 @@ def _fit(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--best",
         choices=AVERAGES,
-        help="choose the rule that does best for this average on rows that it was not fitted on, of all that"
-        " `thresholds rules` lists; a usual rule, unless another is shown to be better",
+        help="choose among all that `thresholds rules` lists, by this average on rows that a rule was not fitted on:"
+        " 'macro, shrink', 'weighted, shrink', 'micro' or 'instance, platt', unless another is shown to be better",
     )
     command.add_argument(
         "--expected",
@@ -234,14 +234,14 @@ def _compare(command: argparse.ArgumentParser) -> None:
         dest="rules",
         action="append",
         metavar="RULE.json",
-        help="a saved rule to judge, several times for several; the first is the one that others are held against"
+        help="a saved rule to judge; repeat it for several: the first is the one that others are held against"
         " (default: the usual rules, fitted on the calibration rows)",
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
     command.add_argument(
         "--all",
         action="store_true",
-        help="every rule that can be had of these scores, not the usual ones alone; fit --rule fits each",
+        help="every rule that applies to these scores, not the usual ones alone; fit --rule fits each",
     )
     fit_options.add(command, ("beta", "zero_division", "placement", "n_jobs"))
     command.add_argument(
@@ -331,9 +331,9 @@ def _warmup(command: argparse.ArgumentParser) -> None:
         dest="purposes",
         action="append",
         choices=("predict", "fit", "judge"),
-        help="compile only what this needs, several times for several: predict (rules that decide row by row, and"
-        " calibrated ones; thresholds need nothing), fit (fit, calibrate, update), judge (metrics, compare --rule,"
-        " diagnose); default: all",
+        help="compile only what this needs: predict (rules that decide row by row, and calibrated ones; thresholds need"
+        " nothing), fit (fit, calibrate, update) or judge (metrics, compare --rule, diagnose); repeat it for several"
+        " (default: all)",
     )
 
 

@@ -44,12 +44,11 @@ class RuleDifference(Result):
     table : structured array, one row for each label of both rules, in the order of the new rule
         name, old_position, new_position, old_threshold, new_threshold (NaN for rules of other kinds), moved (whether
         what decides about the label alone differs: its threshold, region or curve, if both rules have one); verdict
-        ("news",
-        "noise", "settings" in place of "noise" where settings of the fits differ, "unknown" where a rule knows no odds,
-        "" where nothing moved), p_value of its test and odds_ratio (odds
-        that the label is true by the rows of the new rule, over those by the old one's, at the same score; NaN where
-        unknown); with scores also predicted_before, predicted_after (rows that each rule predicts) and rows_changed
-        (rows decided differently); with a `RegionRule` also old_region, new_region (in words: "0.2 to 0.4, 0.8 up").
+        ("news", "noise", "settings" in place of "noise" where settings of the fits differ, "unknown" where a rule knows
+        no odds, "" where nothing moved), p_value of its test and odds_ratio (odds that the label is true by the rows of
+        the new rule, over those by the old one's, at the same score; NaN where unknown); with scores also
+        predicted_before, predicted_after (rows that each rule predicts) and rows_changed (rows decided differently);
+        with a `RegionRule` also old_region, new_region (in words: "0.2 to 0.4, 0.8 up").
     new, lost : tuples of names, the labels that only the new rule, or only the old one, has
     settings : dict of name to (old, new)
         What differs of kind, average, beta, per_label, guard, expected, placement, zero_division, missing, k,
@@ -59,8 +58,9 @@ class RuleDifference(Result):
     rows_changed : int or None, the rows in which the decision about some label of both rules differs
     predicted_new : int64 (n_new,) or None, rows predicted for each of the new labels
     alpha : the false discovery rate of what is called news
-    part : what may have moved: "threshold", "region" or "curve"
-        "" where rules cannot be compared label by label: they are of two kinds, or decide by whole rows.
+    part : what may have moved: "threshold", "region" or "curve" (that of a calibration, with the threshold behind it)
+        "" where rules cannot be compared label by label: they are of two kinds, decide by whole rows, or decide about
+        probabilities by rules of two kinds.
     """
 
     _shown = 20
@@ -126,7 +126,10 @@ class RuleDifference(Result):
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show how much changed, the settings that differ, new and lost labels, and the k largest changes."""
         lines = [self._summary()]
-        lines += [f"{name}: {old} -> {new}" for name, (old, new) in self.settings.items()]
+        lines += [
+            f"{name}: {_setting(old)} -> {_setting(new)}"
+            for name, (old, new) in self.settings.items()
+        ]
         for word, names in (("new", self.new), ("lost", self.lost)):
             if names:
                 shown = [on_one_line(name) for name in names[:_NAMES_SHOWN]]
@@ -171,7 +174,8 @@ class RuleDifference(Result):
         """Say how much changed, in one line."""
         moved = f"{counted(self._n_moved, self.part)} moved"
         if not self.part:
-            moved = "another kind of rule" if "kind" in self.settings else "no thresholds"
+            differ = bool({"kind", "decides_by"} & set(self.settings))
+            moved = "another kind of rule" if differ else "no thresholds"
         if self._n_moved and self.n_news is not None:
             rest = SETTINGS if self._settings_differ else NOISE
             moved += f" ({self.n_news:,} news, {self._n_moved - self.n_news:,} {rest})"
@@ -221,12 +225,8 @@ class RuleDifference(Result):
 
     @property
     def _part_shown(self) -> str:
-        """Which part of the labels the table shows: the region or the threshold that some rule has."""
-        table = self.table
-        if "old_region" in (table.dtype.names or ()):
-            return "region"
-        has_none = np.isnan(table["old_threshold"]) & np.isnan(table["new_threshold"])
-        return "" if has_none.all() else "threshold"
+        """Which part of the labels the table shows: the region or the threshold that both rules have."""
+        return "" if self.part == "curve" else self.part
 
 
 def diff_rules(
@@ -370,7 +370,8 @@ def _common_part(old: Rule, new: Rule) -> str:
     parts = {old.part, new.part}
     if parts == {ThresholdRule.part, RegionRule.part}:
         return RegionRule.part
-    return old.part if len(parts) == 1 else ""
+    decide_alike = old.settings().get("decides_by") == new.settings().get("decides_by")
+    return old.part if len(parts) == 1 and decide_alike else ""
 
 
 def _moved(old: Rule, new: Rule, at_old: Ints, at_new: Ints) -> Booleans:
@@ -493,6 +494,11 @@ def _rows_of_fit(rule: Rule) -> int | None:
 def _names(rule: Rule, n_labels: int) -> tuple[str, ...]:
     """Name the labels of a rule, by position where it has no names."""
     return rule.label_names or tuple(map(str, range(n_labels)))
+
+
+def _setting(value: Any) -> str:
+    """Write a setting; one that a kind of rule does not have is "none"."""
+    return "none" if value is None else str(value)
 
 
 def _times(ratio: float) -> str:

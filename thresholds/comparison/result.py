@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.result import backwards_in_brief
+from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
 from thresholds.results import Result, Table, n_more, records_of
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
@@ -144,7 +145,7 @@ class Comparison(Result):
         if self.differences:
             yield self._differences_of_rules(k)
         if self.zero_division:
-            yield "a label, or row, with neither positives nor predictions counts as F 1"
+            yield ABOUT_ZERO_DIVISION
         if self.left_out:
             yield self.about_left_out()
         if self.rows:

@@ -19,13 +19,14 @@ from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
     DEFAULTS,
     FIT_OPTIONS,
+    SAID_BY_NAME,
     FitArguments,
     FitOptions,
     with_fit_options,
 )
 from thresholds.fitting.record import with_record
 from thresholds.fitting.regions import best_regions
-from thresholds.fitting.rules import NamedRule, find_rule
+from thresholds.fitting.rules import NamedRule, calibrated_form, find_rule
 from thresholds.fitting.top_k import best_top_k
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
@@ -33,8 +34,8 @@ from thresholds.rule.watching.profile import ScoreProfile
 
 _FIXED = 0.5
 
-# What the name of a rule says, so that `fit` does not ask for it; a guard may have options.
-_SAID = ("average", "rule", "per_label")
+# What `fit` does not ask for, as the name of a rule says it; a guard may have options.
+_SAID = tuple(name for name in SAID_BY_NAME if name != "guard")
 
 Calibrators = dict[Calibration, Calibrator]  # of one problem, by method
 
@@ -58,7 +59,7 @@ def fit(
         None for a rule that looks at no labels: "..., label-free" and "fixed 0.5".
     y_score : same shape, real scores, dense or scipy.sparse; for "..., label-free" calibrated probabilities
     rule : the name of a rule, one of `thresholds.RULES` (docs/rules.md); case does not matter
-        "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, that holds on new rows.
+        "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, guarded for new rows.
         "micro, pool": the same for all decisions counted together.
         "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
     sample_weight, missing, label_names : as in `fit_empirical`
@@ -74,8 +75,8 @@ def fit(
     Raises
     ------
     InputError
-        For a name that is none, an option that the rule does not take, scores that are no probabilities where the rule
-        takes them for such, and whatever `fit_empirical` refuses.
+        For an unknown name, an option that the rule does not take, scores outside [0, 1] where the rule takes them for
+        probabilities, and whatever `fit_empirical` refuses.
 
     Examples
     --------
@@ -135,13 +136,13 @@ def why_not(named: NamedRule, problem: Problem) -> str | None:
     if not named.needs_probabilities:
         return None
     if problem.missing != 0:
-        return f"missing is {problem.missing:g}, and absent entries are probabilities of 0 to it"
+        return f"missing is {problem.missing:g}, and absent entries must be probabilities of 0"
     if named.exact and problem.sample_weight is not None:
         return "sample_weight is given, and the expectation over outcomes counts rows"
     try:
         _checks.probabilities(problem.scores)
     except InputError:
-        return "scores lie outside [0, 1], and it takes them for probabilities"
+        return "scores lie outside [0, 1], and probabilities are needed"
     return None
 
 
@@ -190,7 +191,8 @@ def _expected(problem: Problem, options: FitOptions) -> Rule:
     reason = why_not(options.named, problem)
     if reason is not None:
         raise InputError(
-            f"rule is {options.named.name!r}, and {reason}; expected a calibrated rule, as 'instance, platt'"
+            f"rule is {options.named.name!r}, which does not apply: {reason}; expected a calibrated rule, as"
+            f" {calibrated_form(options.named)!r}"
         )
     return _of_probabilities(problem, options, problem.scores)
 

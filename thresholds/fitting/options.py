@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
-from thresholds.fitting.rules import RULES, NamedRule, find_rule, name_of, rules_that_take
+from thresholds.fitting.rules import (
+    RULES,
+    NamedRule,
+    find_rule,
+    name_of,
+    rules_for,
+    rules_that_take,
+)
 from thresholds.guards.names import GUARD_NAMES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
@@ -76,7 +83,7 @@ class FitOptions:
         default=None,
         metadata=_about(
             _or_none(lambda value, name: find_rule(value, name).name),
-            "a rule by its name, as 'instance, platt', in place of an average and a guard; thresholds rules lists them",
+            "a rule by its name, as 'instance, platt', in place of average and guard; `thresholds rules` lists all",
         ),
     )
     per_label: bool = field(
@@ -174,17 +181,15 @@ class FitOptions:
                 " (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
             )
         _ = self.chosen_guard  # refuses a guard that does not fit the average
-        for name in sorted(FIT_OPTIONS.keys() - _SETTLED - set(self.named.options)):
+        for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
             if getattr(self, name) != FIT_OPTIONS[name].default:
                 self._refuse_unused(name)
 
     def _settle_by(self, named: NamedRule) -> None:
         """Take what the name of a rule settles, and refuse what contradicts it."""
         average = named.average or self.average
-        if self.average not in (DEFAULTS["average"], average):
-            raise InputError(
-                f"average is {self.average!r} with rule {named.name!r}, which is for {average!r}; expected one of them"
-            )
+        if self.average != DEFAULTS["average"]:
+            refuse_another_average(named, self.average)
         if not self.per_label and named.per_label:
             others = [name for name in RULES if "shared" in name]
             raise InputError(
@@ -265,8 +270,17 @@ class FitArguments(TypedDict, total=False):
     progress: bool
 
 
-# Options that say which rule it is.
-_SETTLED = {"average", "rule", "per_label", "guard"}
+def refuse_another_average(named: NamedRule, average: Average) -> None:
+    """Refuse a rule that is fitted for another average than is asked for."""
+    if named.average not in (None, average):
+        raise InputError(
+            f"average is {average!r} with rule {named.name!r}, which is for {named.average!r}; expected a rule for"
+            f" {average!r}: {_checks.listed(rules_for(average))}"
+        )
+
+
+# Options that the name of a rule says.
+SAID_BY_NAME = ("average", "rule", "per_label", "guard")
 
 FIT_OPTIONS: Mapping[str, Field[Any]] = {option.name: option for option in fields(FitOptions)}
 DEFAULTS: Mapping[str, Any] = {name: option.default for name, option in FIT_OPTIONS.items()}

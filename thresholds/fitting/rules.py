@@ -26,7 +26,7 @@ _NO_MAP = "nothing: scores are taken for probabilities"
 
 # Options, besides beta and zero_division, which all fitted rules take.
 _ALWAYS = ("n_jobs", "progress")
-_LIMITS = ("max_overprediction", "min_precision", "min_recall")
+LIMITS = ("max_overprediction", "min_precision", "min_recall")
 _OF_CUTS = ("placement", "keep_sparse")
 
 _CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
@@ -92,7 +92,7 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
     """Describe thresholds that are fitted on labels."""
     guard = how if how in ("shrink", "pool") else None
     is_shared = how == "shared"
-    limits = _LIMITS if average in ("macro", "weighted") and not is_shared else ()
+    limits = LIMITS if average in ("macro", "weighted") and not is_shared else ()
     return NamedRule(
         name=f"{average}, {how}" if how else average,
         method="thresholds",
@@ -134,9 +134,9 @@ def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
         average=average,
         calibration=calibration,
         options=("beta", "zero_division", *(() if by_row else ("keep_sparse",)), *_ALWAYS),
-        exactness="for calibrated probabilities, as the rule without labels is",
+        exactness="as the label-free rule, for the probabilities of the calibration",
         invariance=_LINEAR_MAP_OF_LOGITS if calibration == "platt" else _ONE_MAP,
-        cost="that of the calibration, n m log n, and of the rule without labels",
+        cost="that of the calibration, n m log n, and of the label-free rule",
         **more,
     )
 
@@ -176,7 +176,7 @@ _RULES = (
     _thresholds(
         "macro",
         "shrink",
-        about="the same, drawn towards what suits labels with as many positives",
+        about="the best threshold of each label, drawn towards what suits labels with as many positives",
         exactness="no optimum: it is to hold on new rows",
         invariance=_NEARLY_LINEAR_MAP,
         cost=_TWICE,
@@ -227,7 +227,7 @@ _RULES = (
     _thresholds(
         "weighted",
         "shrink",
-        about="the same, drawn towards what suits labels with as many positives",
+        about="the best threshold of each label, drawn towards what suits labels with as many positives",
         exactness="no optimum: it is to hold on new rows",
         invariance=_NEARLY_LINEAR_MAP,
         cost=_TWICE,
@@ -251,7 +251,7 @@ _RULES = (
     _thresholds(
         "micro",
         "pool",
-        about="the same, each drawn towards one that all labels share",
+        about="the best thresholds together, each drawn towards one that all labels share",
         exactness="no optimum: it is to hold on new rows",
         invariance=_LINEAR_MAP,
         cost="n m log n, some ten times that of micro",
@@ -352,6 +352,16 @@ def name_of(average: str, per_label: bool, guard: str | None) -> str:
 def rules_that_take(option: str) -> list[str]:
     """Return the names of the rules that take an option of fits."""
     return [rule.name for rule in _RULES if option in rule.options]
+
+
+def rules_for(average: str) -> list[str]:
+    """Return the names of the rules that maximise an average."""
+    return [rule.name for rule in _RULES if rule.average == average]
+
+
+def calibrated_form(named: NamedRule) -> str:
+    """Return the name of the rule that calibrates scores first, in place of one that takes them for probabilities."""
+    return next(rule.name for rule in _RULES if rule.calibration and rule.average == named.average)
 
 
 def _plain(name: str) -> str:

@@ -14,6 +14,9 @@ import numpy as np
 from thresholds._arrays.types import Floats, Numbers
 from thresholds.metrics.counts import ConfusionCounts
 
+# What reports say where `zero_division` is 1.
+ABOUT_ZERO_DIVISION = "a label, or row, with neither positives nor predictions counts as F 1"
+
 
 @dataclass(frozen=True)
 class Figure:

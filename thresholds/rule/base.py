@@ -5,7 +5,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
-from thresholds.results import counted
+from thresholds.results import counted, in_brief
 
 if TYPE_CHECKING:
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.check import ScoreCheck
     from thresholds.rule.watching.profile import ScoreProfile
 
-_SHOWN = 4  # values of an array, or of names, in a `repr`
 FEWEST_ROWS = 50  # With fewer, only whether most scores are out of range is looked at.
 
 
@@ -297,7 +296,7 @@ class Rule(ABC):
            and state dicts change no threshold.
         2. `torch.export.export` takes each module, rows being dynamic, and `torch.compile(fullgraph=True)` takes those
            without an `InstanceRule`. Its search ends when the probabilities say so: `torch.compile` leaves that part
-           as it is, and an exported graph does all of its steps, some five times as slowly.
+           as it is, and an exported graph does all of its steps, which takes several times as long.
         3. Shapes and dtypes are checked; values are not, as a check would wait for the device. So what `predict`
            refuses has a meaning. NaN is not predicted, and counts as a masked score for rules that look at all scores
            of a row. +inf is above all thresholds but +inf. Where probabilities are expected, other scores count as 0
@@ -556,27 +555,3 @@ def like_row(values: Any, scores: Any, owner: HasLabels) -> Any:
     if order is not None:
         values = values[:, np.argsort(order)]
     return in_kind(values.T, scores, None)
-
-
-def in_brief(value: object) -> str:
-    """Return the `repr` of a value, the first few items of arrays and tuples, and their number."""
-    if is_dataclass(value) and not isinstance(value, type):
-        shown = [
-            f"{item.name}={in_brief(getattr(value, item.name))}"
-            for item in fields(value)
-            if item.repr
-        ]
-        return f"{type(value).__name__}({', '.join(shown)})"
-    if isinstance(value, np.ndarray):
-        return _some_of(value.tolist(), "[", "]")
-    if isinstance(value, tuple):
-        return _some_of(value, "(", ",)" if len(value) == 1 else ")")
-    return repr(value)
-
-
-def _some_of(values: Sequence[object], start: str, end: str) -> str:
-    """Return the first few of some values, and their number if there are more."""
-    shown = [in_brief(value) for value in values[:_SHOWN]]
-    if len(values) > _SHOWN:
-        shown.append(f"... {len(values):,} in all")
-    return f"{start}{', '.join(shown)}{end}"

@@ -12,8 +12,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds._version import __version__
-from thresholds.results import Result, Table, counted, records_of
-from thresholds.rule.base import in_brief
+from thresholds.results import Result, Table, counted, in_brief, records_of
 from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)

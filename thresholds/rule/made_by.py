@@ -9,7 +9,7 @@ from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import InputError, shown
-from thresholds.rule.base import in_brief
+from thresholds.results import in_brief
 from thresholds.rule.saving import refuse_unknown
 
 _WITHOUT_EFFECT = {"n_jobs", "progress"}  # on what is fitted

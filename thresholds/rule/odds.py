@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds.rule.base import in_brief
+from thresholds.results import in_brief
 from thresholds.rule.saving import from_json, refuse_unknown, to_json
 
 

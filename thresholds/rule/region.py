@@ -12,6 +12,7 @@ from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError
+from thresholds.results import counted
 from thresholds.rule.base import Rule, positives_only
 from thresholds.rule.saving import (
     check_parts,
@@ -184,7 +185,8 @@ class RegionRule(Rule):
     def __str__(self) -> str:
         """Say what was maximised, what was reached, and how many labels have more than one interval."""
         several = sum(scores.size > 1 for scores in self.switches)
-        shape = f"regions of scores for {self.n_labels} labels ({several} of them no thresholds)"
+        labels = counted(self.n_labels, "label")
+        shape = f"regions of scores for {labels} ({several:,} of them more than one threshold)"
         if self.objective is None:
             return f"{shape}, not fitted"
         return (

@@ -320,7 +320,9 @@ class ThresholdRule(Rule):
         """Say what was maximised, and by how many thresholds."""
         if self.average is None:
             return f"{self.n_labels} labels, thresholds given"
-        shape = "one threshold for each of" if self.per_label else "one threshold for all"
+        # Of expected counts, the best micro F is that of one threshold.
+        is_one = not self.per_label or (self.average, self.expected) == ("micro", "counts")
+        shape = "one threshold for all" if is_one else "one threshold for each of"
         n_never = int(np.isposinf(self.thresholds).sum())
         return f"{self.average} F{self.beta:g}, {shape} {self.n_labels:,} labels ({n_never:,} never predicted)"
 

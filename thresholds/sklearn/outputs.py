@@ -9,7 +9,7 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Matrix, Scores
 from thresholds._checks import InputError
-from thresholds.fitting.rules import NamedRule
+from thresholds.fitting.rules import NamedRule, calibrated_form
 
 METHODS = ("predict_proba", "decision_function")
 
@@ -132,7 +132,7 @@ def refuse_margins(named: NamedRule, estimator: Any, method: str) -> None:
     """Refuse a rule that takes scores for probabilities where the method gives margins."""
     if not named.needs_probabilities or method == "predict_proba":
         return
-    expected = "a calibrated rule, as 'instance, platt'"
+    expected = f"a calibrated rule, as {calibrated_form(named)!r}"
     if hasattr(estimator, "predict_proba"):
         expected += ", or response_method='predict_proba'"
     raise InputError(

@@ -327,7 +327,8 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     def _judged(self, fit: _Fit, rows: Accumulator) -> dict[str, float]:
         """Return what a rule reaches on rows; on those of its fit, what it reaches out of fold, and the other apart."""
         figures = self._epoch.judge(fit.rule, rows)
-        is_own = fit.truth == _truth(rows) if fit.truth is not None else _was_fitted_on(fit, rows)
+        # Scores may differ in the last bits, or the rows may have come in another order.
+        is_own = fit.truth == _truth(rows) or _was_fitted_on(fit, rows)
         if not is_own:
             return figures
         in_sample = {self._epoch.name + IN_SAMPLE: figures[self._epoch.name]}
@@ -380,7 +381,7 @@ def _truth(rows: Accumulator) -> str:
 
 
 def _was_fitted_on(fit: _Fit, rows: Accumulator) -> bool:
-    """Whether a rule of another process was fitted on these rows, as far as it tells: by its scores, bit for bit."""
+    """Whether a rule was fitted on these rows in any order, as far as it tells: by its scores, bit for bit."""
     problem = Problem.of(rows.y_true, rows.y_score, label_names=rows.label_names)
     return was_fitted_on(fit.rule, problem)
 

@@ -1,7 +1,7 @@
-"""Which rule is best for my data, by the average that I am judged by? Chosen out of fold, and not by luck.
+"""Which rule is best for my data, by the average that I am judged by? Chosen out of fold, with a test against luck.
 
 All rules are cross-fitted over the same folds. Of two dozen figures the highest is high in part by luck, so the choice
-begins with the rule that is good as a rule, and leaves it only for a gain that is shown (`contest.py`):
+begins with a reference that does well on most data, and leaves it only for a gain that is shown (`contest.py`):
 
     average      macro            weighted            micro    samples
     reference    macro, shrink    weighted, shrink    micro    instance, platt
@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.threads import Bar
+from thresholds._arrays.types import Ints
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, group_numbers
 from thresholds.data.problem import Problem
@@ -39,11 +40,12 @@ from thresholds.fitting.by_name import Calibrators, why_not
 from thresholds.fitting.options import (
     DEFAULTS,
     FIT_OPTIONS,
+    SAID_BY_NAME,
     FitArguments,
     FitOptions,
     with_fit_options,
 )
-from thresholds.fitting.rules import RULES, NamedRule, find_rules
+from thresholds.fitting.rules import LIMITS, RULES, NamedRule, find_rules
 from thresholds.results import Result, Table, counted, n_more, rows_of
 from thresholds.validation.contest import Contest, Entry
 from thresholds.validation.cross_fit import CrossFit, cross_fit_rows, in_folds
@@ -55,12 +57,6 @@ REFERENCES: Mapping[str, str] = {
     "micro": "micro",
     "samples": "instance, platt",
 }
-
-# Options that are not asked for here: the name of a rule says them.
-_SAID = ("average", "rule", "per_label", "guard")
-
-# Options that a rule has to take where they are asked for; it does without the others.
-_LIMITS = ("max_overprediction", "min_precision", "min_recall")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,13 +100,20 @@ class RuleSelection(Result):
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Say which rule is chosen, why, and how far its figure may be trusted; lay out the k best candidates."""
         yield "\n".join((self._choice(), self._reason(), self._honesty()))
-        order = np.argsort(-self.candidates["out_of_fold"], kind="stable")[:k]  # NaN last
+        order = self._best(k)
         head = [
-            ("", "out of", "gain over", "standard", "its lowest", ""),
-            (f"by {self._measure}", "fold", self.reference, "error", "at 95 %", ""),
+            ("", "out of", "gain over", "standard", "lower bound", ""),
+            (f"by {self._measure}", "fold", self.reference, "error", "(95 %)", ""),
         ]
         body = [_line(row) for row in self.candidates[order]]
         yield Table(head, body, left=(0, 5), note=n_more(self.candidates.size, k, "rule"))
+
+    def _best(self, k: int) -> Ints:
+        """Return the rows of the k best candidates, the best first; the chosen one and the reference are among them."""
+        order = np.argsort(-self.candidates["out_of_fold"], kind="stable")  # NaN last
+        ranked = self.candidates[order]
+        is_needed = ranked["chosen"] | (ranked["name"] == self.reference)
+        return order[np.sort(np.argsort(~is_needed, kind="stable")[:k])]
 
     @property
     def _measure(self) -> str:
@@ -139,8 +142,8 @@ class RuleSelection(Result):
         if np.isnan(self.out_of_fold_of_choice):
             return "With one fold nothing tells how far its figure, chosen among many, is too high"
         return (
-            f"Chosen anew without each fold, and judged on it, a rule reaches {self.out_of_fold_of_choice:.4f}; that"
-            " figure had no part in the choice"
+            f"The choice repeated without each fold, and judged on that fold, reaches {self.out_of_fold_of_choice:.4f}:"
+            " this figure had no part in the choice"
         )
 
 
@@ -154,7 +157,7 @@ def _line(row: Any) -> tuple[str, ...]:
     return (str(row["name"]), *shown, str(row["why"]))
 
 
-@with_fit_options({name: value for name, value in DEFAULTS.items() if name not in _SAID})
+@with_fit_options({name: value for name, value in DEFAULTS.items() if name not in SAID_BY_NAME})
 def select_rule(
     y_true: object,
     y_score: object,
@@ -170,14 +173,14 @@ def select_rule(
     verdicts: bool = True,
     **options: Unpack[FitArguments],
 ) -> RuleSelection:
-    """Fit the rule that is best for an average: chosen out of fold, and not by luck.
+    """Fit the rule that is best for an average: chosen out of fold, with a test against luck.
 
     Parameters
     ----------
     y_true, y_score : as in `fit`
     average : "macro", "weighted", "micro" or "samples": which F-measure you are judged by
     rules : names of rules to choose from, as in `thresholds.RULES`
-        None (default): all that apply to these scores.
+        None (default), or "all" as in `compare`: all that apply to these scores.
     cv, groups, random_state : as in `cross_fit`; gains are paired by groups, if there are any, else by rows
     sample_weight, missing, label_names : as in `fit_empirical`
     verdicts : tell which labels may be relied on, in the `cross_fit` of the chosen rule, as `cross_fit` does
@@ -282,7 +285,7 @@ def select_rule(
 def _refuse_other_options(options: FitArguments) -> None:
     """Refuse options that are none, or that the name of a rule says, and values that no rule takes."""
     for name, value in options.items():
-        if name not in FIT_OPTIONS or name in _SAID:
+        if name not in FIT_OPTIONS or name in SAID_BY_NAME:
             raise TypeError(f"select_rule() got an unexpected keyword argument {name!r}")
         FIT_OPTIONS[name].metadata["check"](value, name)
 
@@ -292,10 +295,10 @@ def in_order(names: Iterable[str] | None, average: str) -> list[NamedRule]:
 
     Of those for an average, a fit comes last whose guarded form is among them: it is not to be the reference of others.
     """
-    if names is None:
+    if names is None or (isinstance(names, str) and names == "all"):
         rules = list(RULES.values())
     elif isinstance(names, str | bytes) or not isinstance(names, Iterable):
-        raise InputError(f"rules is {_checks.shown(names)}, expected names of rules, or None")
+        raise InputError(f"rules is {_checks.shown(names)}, expected names of rules, 'all' or None")
     else:
         rules = find_rules(names, "rules")
 
@@ -314,7 +317,8 @@ def options_for(rule: NamedRule, options: FitArguments) -> FitOptions:
 
 def _why_not(rule: NamedRule, problem: Problem, options: FitArguments) -> str | None:
     """Say why a rule takes no part; None if it does."""
-    for name in _LIMITS:
+    # It has to take limits that are asked for; it does without other options.
+    for name in LIMITS:
         if options.get(name) is not None and name not in rule.options:
             return f"it does not keep {name}"
     return why_not(rule, problem)

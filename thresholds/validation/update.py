@@ -27,6 +27,7 @@ from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_of_odds
 from thresholds.fitting.options import FitArguments
+from thresholds.fitting.rules import LIMITS
 from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.results import Result, Table, counted, n_more, names_of, on_one_line, rows_of
@@ -43,7 +44,6 @@ _NAMES_SHOWN = 5
 # Rows, for fresh thresholds to take the place of the old ones without a test.
 _TIMES_AS_MANY = 2
 _KEPT = "kept thresholds"  # what guards a rule without a guard, some of whose thresholds are old
-_LIMITS = ("max_overprediction", "min_precision", "min_recall")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,7 +313,7 @@ def _guard_of(old: ThresholdRule) -> dict[str, Any]:
             options["guard"] = part
         elif part == _KEPT:
             continue
-        elif name in _LIMITS:
+        elif name in LIMITS:
             options[name] = float(value)
         else:
             raise InputError(
@@ -324,7 +324,7 @@ def _guard_of(old: ThresholdRule) -> dict[str, Any]:
 
 def _set(limits: dict[str, Any]) -> dict[str, Any]:
     """Return the limits that are given."""
-    return {name: value for name, value in limits.items() if name in _LIMITS and value is not None}
+    return {name: value for name, value in limits.items() if name in LIMITS and value is not None}
 
 
 class _Common(NamedTuple):

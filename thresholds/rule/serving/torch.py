@@ -7,8 +7,8 @@ compared with what the rule compares them with.
 """
 
 import math
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Callable, Iterator
+from typing import Self, cast
 
 import numpy as np
 import torch
@@ -48,6 +48,15 @@ class BitsModule(torch.nn.Module):
         """Return a registered array as float32 or float64."""
         suffix = "64" if dtype == torch.float64 else "32"
         return getattr(self, f"{name}_{suffix}").view(dtype)
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Move buffers, and convert none: `type(torch.bfloat16)` would convert integers, too."""
+
+        def moved(buffer: torch.Tensor) -> torch.Tensor:
+            found = fn(buffer)
+            return found if found.dtype == buffer.dtype else buffer.to(found.device)
+
+        return cast(Self, super()._apply(moved, recurse))
 
 
 class ScoresModule(BitsModule):

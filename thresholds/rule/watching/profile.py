@@ -23,7 +23,7 @@ from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Places
 from thresholds._checks import InputError
-from thresholds.rule.base import in_brief
+from thresholds.results import in_brief
 from thresholds.rule.saving import refuse_unknown
 from thresholds.significance import effective_rows
 
