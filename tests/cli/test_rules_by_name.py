@@ -21,6 +21,17 @@ def test_rules_lists_all_of_them_and_how_to_fit_one(capsys: pytest.CaptureFixtur
     assert {"options", "exactness", "invariance", "cost"} <= set(listed[0])
 
 
+def test_a_rule_that_is_not_fitted_has_a_figure_out_of_fold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, file = make(tmp_path / "s.npz"), tmp_path / "rule.json"
+    assert run("fit", path, "--rule", "fixed 0.5", "-o", file) == 0
+    data = np.load(path)
+    rows = data["calib_idx"]
+    found = thresholds.cross_fit(data["y_true"][rows], data["y_score"][rows], rule="fixed 0.5")
+    assert f"\nfixed 0.5, macro F1: in-sample {found.in_sample:.4f}, out of fold {found.out_of_fold:.4f} (5 folds" in (
+        capsys.readouterr().out
+    )
+
+
 def test_alternatives_are_those_of_thresholds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, file = make(tmp_path / "s.npz"), tmp_path / "rule.json"
     assert run("fit", path, "--rule", "top-k", "--alternatives", "-o", file) == 1

@@ -431,9 +431,38 @@ class Rule(ABC):
         """Return the rule as plain values, in the form of `rule.schema.json`."""
 
     @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Any:
+        """Build a rule from what `to_dict` gave: `Rule.from_dict` takes any kind, that of a kind no other.
+
+        Returns
+        -------
+        Rule
+
+        Raises
+        ------
+        InputError
+            For values that are no rule, or one of another kind.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> values = thresholds.TopKRule(3).to_dict()
+        >>> thresholds.Rule.from_dict(values) == thresholds.TopKRule(3)
+        True
+        """
+        from thresholds.rule.loading import rule_of
+
+        rule = rule_of(values, "values")
+        if rule.kind != getattr(cls, "kind", rule.kind):
+            raise InputError(
+                f"values is a rule of the kind {rule.kind!r}, expected {cls.kind!r}; Rule.from_dict takes any kind"
+            )
+        return rule
+
+    @classmethod
     @abstractmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Rule":
-        """Build a rule from what `to_dict` gave."""
+    def _from_values(cls, values: Mapping[str, Any]) -> "Rule":
+        """Build a rule of this kind from what `to_dict` gave; what is not as it should be may raise any error."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
