@@ -42,7 +42,7 @@ def test_fit_shows_both_figures_of_which_the_optimism_is_the_difference(
     [
         (
             ["--rule", "micro", "--average", "macro"],
-            "average is 'macro' with rule 'micro', which is for 'micro'; expected one of them",
+            "average is 'macro' with rule 'micro', which is for 'micro'; expected a rule for 'macro': 'macro', ",
         ),
         (
             ["--rule", "macro, shrink", "--guard", "none"],
