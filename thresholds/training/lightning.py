@@ -26,9 +26,9 @@ from thresholds.fitting.accumulator import Accumulator
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.rule import Rule
 from thresholds.rule.loading import rule_of
+from thresholds.training.checksums import Checksums, are_others, checksums
 from thresholds.training.epoch import EpochFit
-from thresholds.training.ranks import RowsByLoader, on_first_process
-from thresholds.training.weights import Checksums, are_others, checksums
+from thresholds.training.processes import RowsByLoader, on_first_process
 
 try:
     from lightning.pytorch import Callback

@@ -30,8 +30,8 @@ from thresholds.errors import MissingLibraryError
 from thresholds.fitting.accumulator import Accumulator
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.rule import Rule, load_rule
+from thresholds.training.checksums import Checksums, are_others, checksums
 from thresholds.training.epoch import IN_SAMPLE, EpochFit
-from thresholds.training.weights import Checksums, are_others, checksums
 
 try:
     from transformers import TrainerCallback
