@@ -27,3 +27,10 @@ def test_so_many_draws_are_taken() -> None:
     assert len({case["a"] for case in chosen(CASES, {"a": 2}, 2)}) == 2
     assert len(chosen([{"seed": seed} for seed in range(9)], {"seed": 3}, 1)) == 3
     assert len(chosen([{"seed": seed} for seed in range(9)], {"seed": 3}, 2)) == 3
+
+
+def test_values_are_chosen_equally_often() -> None:
+    """Or a fixture of few values would have all but one of its cases with the same."""
+    few = chosen([{"a": a, "b": b} for a, b in product(range(12), range(2))], {}, 1)
+    assert len(few) == 12
+    assert sum(case["b"] for case in few) == 6
