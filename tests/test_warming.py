@@ -2,6 +2,7 @@
 in tests/integrations/test_warm_process.py, which takes half a minute."""
 
 import os
+import threading
 
 import pytest
 
@@ -50,6 +51,17 @@ def test_what_was_compiled_and_loaded_is_counted(monkeypatch: pytest.MonkeyPatch
     done = thresholds.warmup("predict")
     assert (done.compiled, done.loaded, done.lost) == (2, 1, "No space left on device")
     assert str(done).startswith("2 kernels compiled and 1 loaded in 0 s; kept in ")
+
+
+def test_the_main_thread_compiles_nothing_as_it_is_the_one_that_ctrl_c_reaches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An interrupt that comes while LLVM calls Python is printed there, and lost."""
+    threads = []
+    monkeypatch.setitem(warming._CALLS, "predict", lambda: [lambda: threads.append(threading.current_thread())])
+    thresholds.warmup("predict")
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 # The command

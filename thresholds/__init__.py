@@ -26,6 +26,7 @@ _HOME = {
     "NamedRule": "fitting.rules",
     "Pool": "guards.pool",
     "RULES": "fitting.rules",
+    "Rule": "rule",
     "RegionRule": "rule",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
@@ -108,6 +109,7 @@ if TYPE_CHECKING:
     from thresholds.rule import GuardReport as GuardReport
     from thresholds.rule import InstanceRule as InstanceRule
     from thresholds.rule import RegionRule as RegionRule
+    from thresholds.rule import Rule as Rule
     from thresholds.rule import ScoreChangeWarning as ScoreChangeWarning
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule

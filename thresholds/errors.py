@@ -1,10 +1,22 @@
-"""The one kind of refusal, and how it shows what was found."""
+"""The one kind of refusal, how it shows what was found, and what is said where a library is missing."""
+
+from importlib.util import find_spec
 
 _LONGEST = 60
 
 
 class InputError(ValueError):
     """Raised for arguments that cannot be used: names the argument, what was found, what was expected."""
+
+
+class MissingLibraryError(ImportError):
+    """Raised where a library is needed that is not installed: names what needs it, and what pip installs."""
+
+
+def need(library: str, what: str, brought_by: str = "f1-thresholds") -> None:
+    """Refuse to do what needs a library that is not installed; `brought_by` is what pip installs for it."""
+    if find_spec(library) is None:
+        raise MissingLibraryError(f"{what} needs {library}: pip install '{brought_by}'")
 
 
 def shown(value: object) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
+from thresholds.errors import need
 
 _LONGEST = 30  # characters of a value in a `repr`
 _VALUES_SHOWN = 4  # of an array, or of names, in a `repr`
@@ -217,10 +218,9 @@ def names_of(label_names: Sequence[str] | None, n_labels: int) -> npt.NDArray[An
 
 def as_frame(rows: Any) -> Any:
     """Return a pandas DataFrame."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError("to_frame() needs pandas: pip install pandas") from None
+    need("pandas", "to_frame()", "pandas")
+    import pandas as pd
+
     return pd.DataFrame(rows)
 
 

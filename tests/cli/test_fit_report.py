@@ -21,6 +21,61 @@ def few_rows(path: Path) -> Path:
 # Text
 
 
+@pytest.mark.parametrize("name", ["fixed 0.5", "macro, label-free", "macro"])
+def test_fit_shows_both_figures_of_which_the_optimism_is_the_difference(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A rule that was fitted on no labels has no objective, or one that is no F-measure of these rows."""
+    path = make(tmp_path / "s.npz", split=False)
+    assert run("fit", path, "--rule", name, "-o", tmp_path / "rule.json") == 0
+    out = capsys.readouterr().out
+    data = np.load(path)
+    found = thresholds.cross_fit(data["y_true"], data["y_score"], rule=name, label_names=NAMES)
+    assert "macro F1" in out
+    for figure in (found.in_sample, found.out_of_fold, found.optimism):
+        assert f"{figure:.4f}" in out
+
+
+@pytest.mark.parametrize("cv", ["0", "2"])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            ["--rule", "micro", "--average", "macro"],
+            "average is 'macro' with rule 'micro', which is for 'micro'; expected a rule for 'macro': 'macro', ",
+        ),
+        (
+            ["--rule", "macro, shrink", "--guard", "none"],
+            "guard is 'none' with rule 'macro, shrink'; expected a rule without a guard",
+        ),
+    ],
+)
+def test_what_is_written_and_contradicts_the_name_is_refused(
+    given: list[str], message: str, cv: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where it is what the library takes by itself."""
+    path = make(tmp_path / "s.npz")
+    assert run("fit", path, *given, "--cv", cv, "-o", tmp_path / "rule.json") == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [["--cv", "5"], ["--groups", "patient"]])
+def test_options_of_folds_are_refused_where_there_is_no_truth(
+    given: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz", y_true=None, patient=np.arange(60) // 2)
+    by_name = ["--rule", "macro, label-free", "-o", tmp_path / "rule.json"]
+    assert run("fit", path, *by_name) == 0
+    assert run("fit", path, *by_name, *given) == 1
+    assert "with a file without truth, which has no use for it" in capsys.readouterr().err
+
+
+def test_nothing_is_chosen_on_a_single_row_or_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make(tmp_path / "s.npz", split=False, patient=np.zeros(60, np.int64))
+    assert run("fit", path, "--best", "macro", "--groups", "patient", "-o", tmp_path / "rule.json") == 1
+    assert "s.npz has 1 group to fit on, expected 2 or more to choose by" in capsys.readouterr().err
+
+
 def test_fit_says_which_labels_may_be_relied_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = known_and_not(tmp_path / "s.npz", 1, 4)
     assert run("fit", path, "-o", tmp_path / "rule.json") == 0

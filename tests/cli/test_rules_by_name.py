@@ -27,7 +27,9 @@ def test_a_rule_that_is_not_fitted_has_a_figure_out_of_fold(tmp_path: Path, caps
     data = np.load(path)
     rows = data["calib_idx"]
     found = thresholds.cross_fit(data["y_true"][rows], data["y_score"][rows], rule="fixed 0.5")
-    assert f"\nmacro F1 out of fold {found.out_of_fold:.4f} (5 folds)\n" in capsys.readouterr().out
+    assert f"\nfixed 0.5, macro F1: in-sample {found.in_sample:.4f}, out of fold {found.out_of_fold:.4f} (5 folds" in (
+        capsys.readouterr().out
+    )
 
 
 def test_alternatives_are_those_of_thresholds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

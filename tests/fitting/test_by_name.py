@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 import thresholds
 from thresholds import (
     CalibratedRule,
-    FixedRule,
     InputError,
     InstanceRule,
     ThresholdRule,
@@ -62,7 +61,7 @@ Options = dict[str, Any]
 def with_options(names: list[str]) -> list[tuple[str, Options]]:
     """Rules with the options that they have by themselves, and one of each kind with others, if it takes these."""
     usual: list[tuple[str, Options]] = [(name, {}) for name in names]
-    return usual + [(name, {"beta": 2.0, "zero_division": 1.0}) for name in KINDS if name != "fixed 0.5"]
+    return usual + [(name, {"beta": 2.0, "zero_division": 1.0}) for name in KINDS]
 
 
 @cache
@@ -125,7 +124,7 @@ def calibrated_for(average: Any, method: Any) -> Callable[..., Rule]:
 
 
 DIRECT: Mapping[str, Callable[..., Rule]] = {
-    "fixed 0.5": lambda y, s: FixedRule(0.5, s.shape[1]),
+    "fixed 0.5": lambda y, s, **options: ThresholdRule(np.full(s.shape[1], 0.5), per_label=False, **options),
     "top-k": fit_top_k,
     "macro": thresholds_on(average="macro"),
     "macro, shrink": thresholds_on(average="macro", guard="shrink"),
@@ -277,6 +276,10 @@ def test_the_guard_of_a_name_may_have_options() -> None:
         (
             {"guard": "pool"},
             "guard is 'pool' with rule 'macro, shrink'; expected a rule with that guard: 'micro, pool'",
+        ),
+        (
+            {"guard": None},
+            "guard is None with rule 'macro, shrink'; expected a rule without a guard, as 'macro'$",
         ),
     ],
 )

@@ -23,7 +23,7 @@ torch = pytest.importorskip("torch", reason="make test-integrations installs tor
 
 from tests.integrations.tagger import NAMES, Steps, Tagger, best_of, fitted, loaders, logits, trainer  # noqa: E402
 from thresholds.training.lightning import ThresholdCallback, load_rule_from_checkpoint  # noqa: E402
-from thresholds.training.ranks import n_dealt_out  # noqa: E402
+from thresholds.training.processes import n_dealt_out  # noqa: E402
 
 NO_RULE = "the callback has no rule for these weights"
 

@@ -7,6 +7,7 @@ import copy
 import io
 import pickle
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,7 @@ def test_nan_is_never_predicted_and_inf_is_the_highest_score() -> None:
         (torch.zeros(2, 1), "scores has 1 labels, expected 2 as the module has"),
         (torch.zeros(2, 1, 2), r"scores has shape \(2, 1, 2\), expected \(n_samples, n_labels\)"),
         (torch.tensor(0.5), r"scores has shape \(\), expected"),
+        (torch.zeros(1, 2, dtype=torch.complex64), "scores has dtype torch.complex64, expected floats of 16 to 64"),
         (torch.zeros(1, 2).to(torch.float8_e5m2), "scores has dtype torch.float8_e5m2, expected floats of 16 to 64"),
     ],
 )
@@ -196,6 +198,25 @@ def test_modules_are_compiled_in_one_piece_but_for_the_search_of_sets(name: str)
     torch.compiler.reset()  # Few modules of one class are compiled before it gives up.
     compiled = torch.compile(module, fullgraph=name in OTHERS, backend="eager", dynamic=True)
     assert torch.equal(compiled(scores), module(scores))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # PyTorch's own
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a compiler of C++")
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_model_that_is_compiled_with_its_rule_rounds_its_scores(dtype: Any) -> None:
+    """In one piece the compiler would leave them in float32, and those at a threshold may lie below it."""
+    features = torch.randn(2000, 4, generator=torch.Generator().manual_seed(0)).to(dtype)
+    network = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Sigmoid()).to(dtype).requires_grad_(False)
+    rule = ThresholdRule(network(features).double().median(dim=0).values)  # each the score of some rows
+    module = rule.to_torch()
+
+    def model(rows: Any) -> tuple[Any, Any]:
+        scores = network(rows)
+        return scores, module(scores)
+
+    torch.compiler.reset()
+    scores, decided = torch.compile(model, fullgraph=True)(features)
+    np.testing.assert_array_equal(decided, rule.predict(scores))
 
 
 def test_scores_may_have_gradients() -> None:

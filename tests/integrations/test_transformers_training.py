@@ -538,7 +538,7 @@ def test_the_library_is_named_where_it_is_missing() -> None:
     code = "import sys; sys.modules['transformers'] = None; import thresholds.training.transformers"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT)
     assert ran.stderr.splitlines()[-1] == (
-        "ImportError: thresholds.training.transformers needs Transformers, expected it to be installed:"
+        "thresholds.errors.MissingLibraryError: thresholds.training.transformers needs Transformers:"
         " pip install 'f1-thresholds[transformers]'"
     )
 

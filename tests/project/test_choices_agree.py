@@ -167,7 +167,7 @@ REFUSED: tuple[tuple[Options, str, str], ...] = (  # options, what is wrong, whi
         "'macro', 'macro, shrink', 'weighted', 'weighted, shrink'$",
     ),
     ({"rule": "top-k", "placement": "mid"}, "placement is 'mid' with rule 'top-k'", "'low', or .* 'macro', 'macro, s"),
-    ({"rule": "fixed 0.5", "zero_division": 1.0}, "zero_division is 1.0 with rule 'fixed 0.5'", "'top-k', 'macro'"),
+    ({"rule": "fixed 0.5", "placement": "mid"}, "placement is 'mid' with rule 'fixed 0.5'", "'macro', 'macro, shrink'"),
     (
         {"rule": "macro, regions", "guard": "shrink"},
         "guard is 'shrink' with rule 'macro, regions'",

@@ -63,9 +63,3 @@ def test_rules_are_served_by_numpy_alone(change: str, tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == expected
-
-
-def test_a_module_without_pytorch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"to_torch\(\) needs torch, expected it to be installed: pip"):
-        ThresholdRule([0.5]).to_torch()

@@ -224,3 +224,18 @@ def test_copies_are_the_same_rule_and_frozen_too(name: str, how: str) -> None:
     assert type(copied) is type(rule)
     assert same(copied, rule)
     assert not any(array.flags.writeable for array in arrays_of(copied))
+
+
+@pytest.mark.parametrize("name", ["macro", "top k", "region", "instance", "platt"])
+def test_a_rule_of_any_kind_comes_back_from_its_values(name: str) -> None:
+    rule = RULES[name]
+    for kind in (thresholds.Rule, type(rule)):
+        assert type(kind.from_dict(rule.to_dict())) is type(rule)
+        assert same(kind.from_dict(rule.to_dict()), rule)
+    other = thresholds.TopKRule if name != "top k" else thresholds.InstanceRule
+    with pytest.raises(
+        InputError, match=rf"^values is a rule of the kind '{rule.kind}', expected '{other.kind}'; Rule"
+    ):
+        other.from_dict(rule.to_dict())
+    with pytest.raises(InputError, match=r"^values is not a rule: expected a JSON object with format"):
+        thresholds.Rule.from_dict({"thresholds": [0.5]})

@@ -104,6 +104,8 @@ def test_without_the_usual_rule_the_reference_is_the_first_for_the_average_or_el
     names = ["top-k", "macro", "micro, shared", "micro, pool"]
     assert [rule.name for rule in in_order(names, "micro")] == ["micro, shared", "micro, pool", "top-k", "macro"]
     assert [rule.name for rule in in_order(["top-k", "macro"], "micro")] == ["top-k", "macro"]
+    guarded = ["macro", "micro, shared", "macro, shrink"]
+    assert [rule.name for rule in in_order(guarded, "micro")] == ["micro, shared", "macro, shrink", "macro"]
     assert [rule.name for rule in in_order([" MACRO ,shrink", "micro"], "micro")] == ["micro", "macro, shrink"]
 
 
@@ -222,9 +224,16 @@ def test_limits_leave_the_rules_that_keep_them() -> None:
     found = selected("micro", max_overprediction=2)
     applies = np.isfinite(found.candidates["out_of_fold"])
     assert set(found.candidates["name"][applies]) == {"macro", "macro, shrink"}
-    assert found.reference == "macro"
+    assert found.reference == "macro, shrink"
     assert set(found.candidates["why"][~applies]) == {"does not apply: it does not keep max_overprediction"}
     assert found.rule.made_by.options["max_overprediction"] == 2
+
+
+@pytest.mark.parametrize("average", list(REFERENCES))
+def test_with_limits_others_are_held_against_a_guarded_fit(average: str) -> None:
+    found = select_rule(*drawn(6), average, cv=2, min_precision=0.3)
+    expected = "weighted, shrink" if average == "weighted" else "macro, shrink"
+    assert found.reference == expected
 
 
 def test_every_rule_of_the_list_takes_part_unless_names_are_given() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from thresholds._checks import InputError, read_json
+from thresholds.errors import MissingLibraryError
 
 _LONGEST = 200  # characters of what a parser says
 
@@ -23,7 +24,7 @@ def reading(path: str | os.PathLike[str], kind: str | None = None) -> Iterator[N
     """
     try:
         yield
-    except InputError:
+    except (InputError, MissingLibraryError):
         raise
     except OSError as error:
         if error.errno in _OF_PARSERS:

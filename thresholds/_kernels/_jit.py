@@ -20,6 +20,7 @@ import numpy as np
 
 from thresholds._kernels.disk_cache import keep_on_disk
 from thresholds._kernels.notice import tell_of_compilation
+from thresholds.errors import need
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,6 +100,7 @@ _LOCK = threading.RLock()
 
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Have Numba compile what is called, and cache it on disk where that is safe."""
+    need("numba", "a compiled loop")
     # On another thread: Ctrl-C in the main one would leave half of Numba, for good.
     with ThreadPoolExecutor(1) as thread:
         numba = thread.submit(import_module, "numba").result()

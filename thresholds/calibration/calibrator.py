@@ -21,9 +21,9 @@ from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measur
 from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, weight_of_row
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
 from thresholds.data.problem import Problem
+from thresholds.errors import need
 from thresholds.results import in_brief
 from thresholds.rule.base import as_row, in_kind, like_row
-from thresholds.rule.serving import need
 from thresholds.rule.watching.profile import ScoreProfile
 
 Method = Literal["isotonic", "platt"]

@@ -292,8 +292,8 @@ class CalibratedRule(Rule):
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule from what `to_dict` gave."""
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule of this kind."""
         settings = read_settings(cls, {"objective": None, **values})
         calibrator = replace(from_values(values["calibrator"]), profile=settings["profile"])
         return cls(calibrator, rule_of(values["rule"], "rule"), **settings)  # type: ignore[arg-type]

@@ -18,7 +18,10 @@ from typing import Any
 from thresholds._checks import InputError
 from thresholds.cli import printing
 from thresholds.cli.parser import parser
+from thresholds.errors import MissingLibraryError
 
+# What `pip install --no-deps` leaves out.
+_DEPENDENCIES = ("numba", "scipy")
 # Signals that end a program; Windows has no SIGHUP.
 _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -38,8 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.filename is not None:
             return _fail(f"{error.filename}: its reader has gone")
         _print_no_more()  # The reader of what is printed, `head` perhaps, has seen enough.
-    except InputError as error:
+    except (InputError, MissingLibraryError) as error:
         return _fail(str(error))
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library not in _DEPENDENCIES:
+            raise
+        return _fail(f"this command needs {library}: pip install 'f1-thresholds'")
     except OSError as error:
         if error.filename is None:
             _print_no_more()

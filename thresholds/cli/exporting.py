@@ -17,10 +17,7 @@ def export(options: argparse.Namespace) -> None:
     if suffix != _SUFFIX:
         raise InputError(f"{options.output} ends in {suffix!r}, expected {_SUFFIX}")
     rule = load_rule(options.rule)
-    try:
-        model = rule.to_onnx(dtype=options.dtype)
-    except ImportError as error:
-        raise InputError(str(error)) from None
+    model = rule.to_onnx(dtype=options.dtype)
     content = model.SerializeToString()
     write_atomically(options.output, lambda stream: stream.write(content))
     dtype = next(item.value for item in model.metadata_props if item.key == "dtype")

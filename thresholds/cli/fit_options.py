@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thresholds._checks import InputError
-from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS
-from thresholds.fitting.rules import find_rule
+from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, refuse_another_average
+from thresholds.fitting.rules import NamedRule, find_rule
 
 # Files of sparse scores are decided sparsely; a bar is for a terminal.
 _SET_HERE = {"keep_sparse", "progress"}
@@ -61,11 +61,25 @@ def read(options: argparse.Namespace) -> dict[str, Any]:
     if "zero_division" in given:
         given["zero_division"] = float(given["zero_division"])
 
+    named = None if given.get("rule") is None else find_rule(given["rule"])
+    if named is not None:
+        _refuse_contradictions(named, given)
+
     # Only some rules of the list can be kept from predicting what sparse scores leave out.
     set_here: dict[str, Any] = {"progress": sys.stderr.isatty()}
-    if given.get("rule") is None or "keep_sparse" in find_rule(given["rule"]).options:
+    if named is None or "keep_sparse" in named.options:
         set_here["keep_sparse"] = True
     return given | set_here
+
+
+def _refuse_contradictions(named: NamedRule, given: Mapping[str, Any]) -> None:
+    """Refuse options that were written and contradict a rule's name, also where the library has them as defaults."""
+    if "average" in given:
+        refuse_another_average(named, given["average"])
+    if named.guard is not None and given.get("guard", named.guard) is None:
+        raise InputError(
+            f"guard is {_NONE!r} with rule {named.name!r}; expected a rule without a guard"
+        )
 
 
 def read_all(options: argparse.Namespace) -> dict[str, Any]:

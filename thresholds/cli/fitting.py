@@ -85,6 +85,8 @@ def _without_labels(
     """Fit a rule that looks at no labels, where there are none."""
     from thresholds.fitting.by_name import fit as fit_by_name
 
+    of_folds = {name: usual for name, usual in _OF_LABELS.items() if name != "missing"}
+    fit_options.refuse_unused(options, given, of_folds, "a file without truth")
     rows, which = reading.fitting_rows(data, options.split)
     scores = reading.taken(data.y_score, rows)
     about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
@@ -105,7 +107,13 @@ def _best(options: argparse.Namespace) -> Fitted:
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
     groups = None if data.groups is None else data.groups[rows]
-    n_folds = _n_folds(options.cv, _n_units(rows, groups))
+    n_units = _n_units(rows, groups)
+    n_folds = _n_folds(options.cv, n_units)
+    if n_units < 2:
+        unit = "row" if groups is None else "group"
+        raise InputError(
+            f"{data.name} has {counted(n_units, unit)} to fit on, expected 2 or more to choose by"
+        )
     if n_folds < 2:
         raise InputError(
             f"{about} is given with {counted(n_folds, 'fold')}, expected 2 or more to choose by"

@@ -5,10 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from thresholds.cli import printing
-from thresholds.fitting.rules import RULES, NamedRule
+from thresholds.fitting.rules import OF_ALL, RULES, NamedRule
 from thresholds.results import Table
 
-_OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
 _HOW = """
 thresholds fit SCORES --rule NAME -o RULE.json fits one
 thresholds compare SCORES --all shows all of them side by side
@@ -40,8 +39,8 @@ def maximised(rule: NamedRule) -> str:
 
 
 def own_options(rule: NamedRule) -> list[str]:
-    """Return the options of a rule, but for those that all fitted rules take."""
-    return [name for name in rule.options if name not in _OF_ALL]
+    """Return the options of a rule, but for those that all rules take."""
+    return [name for name in rule.options if name not in OF_ALL]
 
 
 def needed(rule: NamedRule) -> str:

@@ -160,6 +160,8 @@ def _fixed(problem: Problem, options: FitOptions) -> Rule:
         np.full(problem.n_labels, _FIXED),
         label_names=problem.label_names,
         missing=problem.missing,
+        beta=options.beta,
+        zero_division=options.zero_division,
         per_label=False,
     )
     return replace(

@@ -161,6 +161,12 @@ class FitOptions:
         cls, average: Average, rule: str | None = None, **options: Unpack["FitArguments"]
     ) -> "FitOptions":
         """Check the options of a rule that is to meet new rows, whose default guard is "auto"."""
+        named = None if rule is None else find_rule(rule)
+        if named is not None and named.guard is not None and options.get("guard", "auto") is None:
+            bare = name_of(named.average or "", named.per_label, None)
+            raise InputError(
+                f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
+            )
         return cls(**{**DEFAULTS_FOR_NEW_ROWS, **options, "average": average, "rule": rule})
 
     def __post_init__(self) -> None:
@@ -182,11 +188,8 @@ class FitOptions:
     def _settle_by(self, named: NamedRule) -> None:
         """Take what the name of a rule settles, and refuse what contradicts it."""
         average = named.average or self.average
-        if self.average not in (DEFAULTS["average"], average):
-            raise InputError(
-                f"average is {self.average!r} with rule {named.name!r}, which is for {average!r}; expected a rule for"
-                f" {self.average!r}: {_checks.listed(rules_for(self.average))}"
-            )
+        if self.average != DEFAULTS["average"]:
+            refuse_another_average(named, self.average)
         if not self.per_label and named.per_label:
             others = [name for name in RULES if "shared" in name]
             raise InputError(
@@ -265,6 +268,15 @@ class FitArguments(TypedDict, total=False):
     keep_sparse: bool
     n_jobs: int | None
     progress: bool
+
+
+def refuse_another_average(named: NamedRule, average: Average) -> None:
+    """Refuse a rule that is fitted for another average than is asked for."""
+    if named.average not in (None, average):
+        raise InputError(
+            f"average is {average!r} with rule {named.name!r}, which is for {named.average!r}; expected a rule for"
+            f" {average!r}: {_checks.listed(rules_for(average))}"
+        )
 
 
 # Options that the name of a rule says.

@@ -24,8 +24,8 @@ _LINEAR_MAP_OF_LOGITS = f"{_LINEAR_MAP}, unless they lie in [0, 1]"
 _NEARLY_LINEAR_MAP = f"{_LINEAR_MAP_OF_LOGITS}, but for few decisions"
 _NO_MAP = "nothing: scores are taken for probabilities"
 
-# Options, besides beta and zero_division, which all fitted rules take.
-_ALWAYS = ("n_jobs", "progress")
+# Options that all rules take; beta and zero_division are of the F by which one that is not fitted is judged.
+OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
 LIMITS = ("max_overprediction", "min_precision", "min_recall")
 _OF_CUTS = ("placement", "keep_sparse")
 
@@ -99,7 +99,7 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
         average=average,
         per_label=not is_shared,
         guard=guard,
-        options=("beta", "zero_division", *_OF_CUTS, *limits, *_ALWAYS),
+        options=(*_OF_CUTS, *limits, *OF_ALL),
         **more,
     )
 
@@ -112,7 +112,7 @@ def _expected(average: Average, how: str = "", **more: Any) -> NamedRule:
         method="expected",
         average=average,
         per_label=how != "shared",
-        options=("beta", "zero_division", *_ALWAYS),
+        options=OF_ALL,
         invariance=_NO_MAP,
         **more,
     )
@@ -133,7 +133,7 @@ def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
         method="calibrated",
         average=average,
         calibration=calibration,
-        options=("beta", "zero_division", *(() if by_row else ("keep_sparse",)), *_ALWAYS),
+        options=(*(() if by_row else ("keep_sparse",)), *OF_ALL),
         exactness="as the label-free rule, for the probabilities of the calibration",
         invariance=_LINEAR_MAP_OF_LOGITS if calibration == "platt" else _ONE_MAP,
         cost="that of the calibration, n m log n, and of the label-free rule",
@@ -148,7 +148,7 @@ _RULES = (
         about="0.5 for each label: nothing is fitted",
         method="fixed",
         average=None,
-        options=_ALWAYS,
+        options=OF_ALL,
         exactness="not fitted",
         invariance=_NO_MAP,
         cost="none",
@@ -159,7 +159,7 @@ _RULES = (
         about="the best number of labels, the same in every row",
         method="top_k",
         average="samples",
-        options=("beta", "zero_division", *_ALWAYS),
+        options=OF_ALL,
         exactness="the best number on the rows of the fit",
         invariance=_ANY_MAP_OF_ROWS,
         cost="n m log m",
@@ -195,7 +195,7 @@ _RULES = (
         about="intervals of scores for each label",
         method="regions",
         average="macro",
-        options=("beta", "zero_division", *_ALWAYS),
+        options=OF_ALL,
         exactness="the best unions of bins of scores on the rows of the fit",
         invariance=_ANY_MAP_OF_LABELS,
         cost="n m log n",
@@ -271,7 +271,7 @@ _RULES = (
         about="intervals of scores for each label, the best together",
         method="regions",
         average="micro",
-        options=("beta", "zero_division", *_ALWAYS),
+        options=OF_ALL,
         exactness="the best unions of bins of scores on the rows of the fit",
         invariance=_ANY_MAP_OF_LABELS,
         cost="n m log n",

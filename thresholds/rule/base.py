@@ -16,6 +16,7 @@ from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
+from thresholds.errors import need
 from thresholds.results import counted, in_brief
 
 if TYPE_CHECKING:
@@ -319,8 +320,6 @@ class Rule(ABC):
         tensor([[1, 0],
                 [0, 1]], dtype=torch.uint8)
         """
-        from thresholds.rule.serving import need
-
         need("torch", "to_torch()", "torch")
         return self._to_torch()
 
@@ -372,8 +371,6 @@ class Rule(ABC):
         >>> session.run(["y_pred"], {"y_score": np.array([[0.5, 0.1]], np.float32)})  # doctest: +SKIP
         [array([[1, 0]], dtype=uint8)]
         """
-        from thresholds.rule.serving import need
-
         need("onnx", "to_onnx()", "f1-thresholds[onnx]")
         from thresholds.rule.serving.onnx import model_of
 
@@ -431,9 +428,38 @@ class Rule(ABC):
         """Return the rule as plain values, in the form of `rule.schema.json`."""
 
     @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Any:
+        """Build a rule from what `to_dict` gave: `Rule.from_dict` takes any kind, that of a kind no other.
+
+        Returns
+        -------
+        Rule
+
+        Raises
+        ------
+        InputError
+            For values that are no rule, or one of another kind.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> values = thresholds.TopKRule(3).to_dict()
+        >>> thresholds.Rule.from_dict(values) == thresholds.TopKRule(3)
+        True
+        """
+        from thresholds.rule.loading import rule_of
+
+        rule = rule_of(values, "values")
+        if rule.kind != getattr(cls, "kind", rule.kind):
+            raise InputError(
+                f"values is a rule of the kind {rule.kind!r}, expected {cls.kind!r}; Rule.from_dict takes any kind"
+            )
+        return rule
+
+    @classmethod
     @abstractmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Rule":
-        """Build a rule from what `to_dict` gave."""
+    def _from_values(cls, values: Mapping[str, Any]) -> "Rule":
+        """Build a rule of this kind from what `to_dict` gave; what is not as it should be may raise any error."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""

@@ -292,8 +292,8 @@ class InstanceRule(Rule):
         return header(self.kind) | written_settings(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule from what `to_dict` gave."""
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule of this kind."""
         return cls(**read_settings(cls, values))
 
     def __str__(self) -> str:

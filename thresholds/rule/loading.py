@@ -46,7 +46,7 @@ def rule_of(values: object, name: str) -> Rule:
         )
     kind = _checks.option(values.get("kind"), f"the kind of {name}", (*_KINDS, *_KINDS_ABOVE))
     try:
-        return _class_of(kind).from_dict(values)
+        return _class_of(kind)._from_values(values)
     except KeyError as error:
         raise InputError(f"{name} lacks {error}, expected the JSON of rule.save") from None
     except (TypeError, ValueError, IndexError) as error:

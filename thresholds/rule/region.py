@@ -173,8 +173,8 @@ class RegionRule(Rule):
         return header(self.kind) | {"switches": switches} | written_settings(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule from what `to_dict` gave."""
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule of this kind."""
         lists = [
             _checks.a_list(scores, "switches")
             for scores in _checks.a_list(values["switches"], "switches")

@@ -291,8 +291,8 @@ class ThresholdRule(Rule):
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "ThresholdRule":
-        """Build a rule from what `to_dict` gave."""
+    def _from_values(cls, values: Mapping[str, Any]) -> "ThresholdRule":
+        """Build a rule of this kind."""
         thresholds = [from_json(cut) for cut in _checks.a_list(values["thresholds"], "thresholds")]
         labels = [
             _checks.count(label, "unsupported", 0)

@@ -96,8 +96,8 @@ class TopKRule(Rule):
         return header(self.kind) | {"k": self.k} | written_settings(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a rule from what `to_dict` gave."""
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule of this kind."""
         return cls(k=values["k"], **read_settings(cls, values))
 
     def __str__(self) -> str:

@@ -214,7 +214,9 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
             For y, cv, scores and options that cannot be used; a ValueError, as all others are.
         """
         _raise_for_params(params, self, None)
-        options = FitOptions(**self._fit_options())  # Refused before any classifier is fitted.
+        options = FitOptions.for_new_rows(
+            **self._fit_options()
+        )  # Refused before any classifier is fitted.
         for of_earlier_fit in {"cv_results_", "label_names_in_"} & vars(self).keys():
             delattr(self, of_earlier_fit)
         X, y = indexable(X, y)

@@ -21,13 +21,14 @@ from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.boundary import reading
 from thresholds.data.folds import N_SPLITS, SEED
+from thresholds.errors import MissingLibraryError
 from thresholds.fitting.accumulator import Accumulator
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.rule import Rule
 from thresholds.rule.loading import rule_of
+from thresholds.training.checksums import Checksums, are_others, checksums
 from thresholds.training.epoch import EpochFit
-from thresholds.training.ranks import RowsByLoader, on_first_process
-from thresholds.training.weights import Checksums, are_others, checksums
+from thresholds.training.processes import RowsByLoader, on_first_process
 
 try:
     from lightning.pytorch import Callback
@@ -35,9 +36,8 @@ except ImportError:
     try:
         from pytorch_lightning import Callback
     except ImportError as error:
-        raise ImportError(
-            "thresholds.training.lightning needs Lightning, expected it to be installed:"
-            " pip install 'f1-thresholds[lightning]'"
+        raise MissingLibraryError(
+            "thresholds.training.lightning needs Lightning: pip install 'f1-thresholds[lightning]'"
         ) from error
 
 _IN_CHECKPOINT = "threshold_rules"  # by name of the figure, plain values, or None where no rule belongs to the weights

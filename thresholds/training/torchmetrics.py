@@ -9,6 +9,7 @@ from typing import Any
 from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED
+from thresholds.errors import MissingLibraryError
 from thresholds.fitting.accumulator import Accumulator
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, with_fit_options
 from thresholds.rule import Rule
@@ -18,9 +19,8 @@ from thresholds.training.epoch import EpochFit
 try:
     from torchmetrics import Metric
 except ImportError as error:
-    raise ImportError(
-        "thresholds.training.torchmetrics needs TorchMetrics, expected it to be installed:"
-        " pip install 'f1-thresholds[torchmetrics]'"
+    raise MissingLibraryError(
+        "thresholds.training.torchmetrics needs TorchMetrics: pip install 'f1-thresholds[torchmetrics]'"
     ) from error
 
 

@@ -26,18 +26,18 @@ from thresholds._checks import Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
+from thresholds.errors import MissingLibraryError
 from thresholds.fitting.accumulator import Accumulator
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FitArguments, with_fit_options
 from thresholds.rule import Rule, load_rule
+from thresholds.training.checksums import Checksums, are_others, checksums
 from thresholds.training.epoch import IN_SAMPLE, EpochFit
-from thresholds.training.weights import Checksums, are_others, checksums
 
 try:
     from transformers import TrainerCallback
 except ImportError as error:
-    raise ImportError(
-        "thresholds.training.transformers needs Transformers, expected it to be installed:"
-        " pip install 'f1-thresholds[transformers]'"
+    raise MissingLibraryError(
+        "thresholds.training.transformers needs Transformers: pip install 'f1-thresholds[transformers]'"
     ) from error
 
 FILE = "rule.json"
@@ -95,7 +95,9 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     `trainer.save_model(folder)` tells no callback: call `callback.save(folder)` after it.
 
     A rule judges no other weights: where they were changed by hand there is no rule. That is told by checksums, but not
-    where processes share the weights out (FSDP, DeepSpeed), nor where they are cast to another precision.
+    where processes share the weights out (FSDP, DeepSpeed), nor where they are cast to another precision. A callback
+    sees the model that its `Trainer` was made with: for another one make a new `Trainer`, as `trainer.model = other`
+    goes unnoticed.
 
     After an interrupted training `trainer.evaluate()` fits a rule to the weights as they are. Of several processes each
     fits the same rule to all rows, and those that save weights write it. The runs of a hyperparameter search report

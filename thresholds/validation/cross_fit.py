@@ -107,11 +107,7 @@ class CrossFit(Result):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show both figures, and how far the folds' thresholds lie apart: of the k labels that depend most on rows."""
-        figures = (
-            f"{self._what()}: in-sample {self.in_sample:.4f}, out of fold {self.out_of_fold:.4f}"
-            f" ({counted(len(self.fold_thresholds), 'fold')}, {self.how}), optimism {self.optimism:.4f}"
-        )
-        lines = [figures, self.thresholds_apart()]
+        lines = [self._figures(), self.thresholds_apart()]
         if self.better is not None:
             lines.append(self.better.in_words())
         if self.diagnosis is not None:
@@ -137,14 +133,19 @@ class CrossFit(Result):
             return f"{self.name}, {measure}"
         return f"{measure}, unguarded" if self.guard is None else f"{measure}, guard {self.guard}"
 
+    def _figures(self) -> str:
+        """Say what is reached, in the sample and out of fold."""
+        return (
+            f"{self._what()}: in-sample {self.in_sample:.4f}, out of fold {self.out_of_fold:.4f}"
+            f" ({counted(len(self.fold_thresholds), 'fold')}, {self.how}), optimism {self.optimism:.4f}"
+        )
+
     def about_folds(self) -> str:
         """Return what `str(rule)` does not say: where the folds come from, the optimism, and how they differ."""
-        lines = [f"folds {self.how}, optimism {self.optimism:.4f}", self.thresholds_apart()]
-        if self.rule.average is None:  # A rule that is not fitted tells no figures.
-            n_folds = counted(len(self.fold_thresholds), "fold")
-            measure = f"{self.average} F{self.rule.beta:g}"
-            lines.insert(0, f"{measure} out of fold {self.out_of_fold:.4f} ({n_folds})")
-        return "\n".join(lines)
+        figures = f"folds {self.how}, optimism {self.optimism:.4f}"
+        if self.rule.objective != self.in_sample:  # of a rule that was fitted on no labels
+            figures = self._figures()
+        return f"{figures}\n{self.thresholds_apart()}"
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""

@@ -192,7 +192,8 @@ def select_rule(
     -------
     RuleSelection
         1. The reference is, by the average, "macro, shrink", "weighted, shrink", "micro" or "instance, platt". Where
-           that one takes no part, it is the first of `rules` that is fitted for the average, or else the first.
+           that one takes no part, it is the first of `rules` that is fitted for the average, or else the first, but a
+           fit with its guard comes before the same without.
         2. Another rule is chosen only if its gain over the reference is shown to be above 0, one-sided at 5 %: the one
            with the largest gain; of equal ones a rule that is fitted for the average, then the earlier of `rules`.
 
@@ -290,16 +291,22 @@ def _refuse_other_options(options: FitArguments) -> None:
 
 
 def in_order(names: Iterable[str] | None, average: str) -> list[NamedRule]:
-    """Return the rules to choose from in the order in which ties are settled, the reference first."""
+    """Return the rules to choose from in the order in which ties are settled, the reference first.
+
+    Of those for an average, a fit comes last whose guarded form is among them: it is not to be the reference of others.
+    """
     if names is None or (isinstance(names, str) and names == "all"):
         rules = list(RULES.values())
     elif isinstance(names, str | bytes) or not isinstance(names, Iterable):
         raise InputError(f"rules is {_checks.shown(names)}, expected names of rules, 'all' or None")
     else:
         rules = find_rules(names, "rules")
-    return sorted(
-        rules, key=lambda rule: (rule.name != REFERENCES[average], rule.average != average)
-    )
+
+    def place(rule: NamedRule) -> tuple[bool, ...]:
+        is_bare = guarded_form(rule, rules) is not None
+        return rule.name != REFERENCES[average], rule.average != average, is_bare
+
+    return sorted(rules, key=place)
 
 
 def options_for(rule: NamedRule, options: FitArguments) -> FitOptions:

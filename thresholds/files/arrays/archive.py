@@ -20,6 +20,7 @@ from numpy.lib import format as npy
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import unreadable
+from thresholds.errors import need
 from thresholds.files.source import row_slices
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
@@ -211,6 +212,7 @@ class Archive:
         self, key: str, data: Dense, indices: Dense, indptr: Dense, shape: tuple[int, ...]
     ) -> Matrix:
         """Make a CSR array; the checks of whoever uses it go further."""
+        need("scipy", f"the sparse {key} of {self._path}")
         from scipy import sparse
 
         starts = self._whole(key, indptr)

@@ -16,6 +16,7 @@ from thresholds._arrays.blocks import ceil_div, in_pieces
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
+from thresholds.errors import need
 from thresholds.files.source import LONGEST_LINE, rows_per_block
 from thresholds.files.tables.arrow_columns import (
     class_names,
@@ -38,12 +39,9 @@ _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may s
 
 def pyarrow(name: str) -> Any:
     """Import pyarrow, which a file needs."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise InputError(
-            f"{name} needs pyarrow, expected it to be installed: pip install 'f1-thresholds[arrow]'"
-        ) from None
+    need("pyarrow", name, "f1-thresholds[arrow]")
+    import pyarrow
+
     return pyarrow
 
 

@@ -33,6 +33,7 @@ _COMPARED = {
     torch.float32: torch.float32,
     torch.float64: torch.float64,
 }
+_HALVES = (torch.float16, torch.bfloat16)
 
 
 class BitsModule(torch.nn.Module):
@@ -99,12 +100,16 @@ class ScoresModule(BitsModule):
         rows = scores if scores.ndim == 2 else scores[None] if is_row else scores[:, None]
         if self.n_labels is not None:
             _checks.label_count(rows.shape, self.n_labels, "module", "scores")
-        if not rows.is_floating_point():
-            return rows.to(torch.float64)
-        if rows.dtype not in _COMPARED:
+        if rows.dtype in _HALVES:
+            # Where torch.compile fuses this with the model before it, scores stay unrounded in
+            # float32, unless something is done to their bits.
+            return (rows.view(torch.int16) & -1).view(rows.dtype)
+        if rows.dtype in _COMPARED:
+            return rows
+        if rows.is_floating_point() or rows.is_complex():
             expected = "floats of 16 to 64 bits or integers"
             raise InputError(f"scores has dtype {rows.dtype}, expected {expected}")
-        return rows
+        return rows.to(torch.float64)
 
 
 class RuleModule(ScoresModule):

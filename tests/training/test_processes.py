@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import thresholds
-from thresholds.training.ranks import in_order
+from thresholds.training.processes import in_order
 
 N_LABELS = 3
 

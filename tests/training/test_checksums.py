@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from thresholds.training.weights import are_others, checksums
+from thresholds.training.checksums import are_others, checksums
 
 torch = pytest.importorskip("torch", reason="make test-integrations installs torch")
 
