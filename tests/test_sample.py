@@ -27,3 +27,10 @@ def test_so_many_draws_are_taken() -> None:
     assert len({case["a"] for case in chosen(CASES, {"a": 2}, 2)}) == 2
     assert len(chosen([{"seed": seed} for seed in range(9)], {"seed": 3}, 1)) == 3
     assert len(chosen([{"seed": seed} for seed in range(9)], {"seed": 3}, 2)) == 3
+
+
+@pytest.mark.parametrize("n_few", [2, 3, 4])
+def test_values_are_chosen_equally_often(n_few: int) -> None:
+    """Or a fixture of few values would have all but one of its cases with the same."""
+    few = chosen([{"a": a, "b": b} for a, b in product(range(12), range(n_few))], {}, 1)
+    assert [sum(case["b"] == b for case in few) for b in range(n_few)] == [12 // n_few] * n_few
