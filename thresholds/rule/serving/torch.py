@@ -7,6 +7,7 @@ compared with what the rule compares them with.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Self, cast
 
@@ -60,7 +61,7 @@ class BitsModule(torch.nn.Module):
         return cast(Self, super()._apply(moved, recurse))
 
 
-class ScoresModule(BitsModule):
+class ScoresModule(BitsModule, ABC):
     """A module of scores (n_samples, n_labels), or of one row of them.
 
     Attributes
@@ -79,9 +80,9 @@ class ScoresModule(BitsModule):
         found = self.of_rows(self._rows(scores))  # (n_samples, n_labels)
         return found.reshape(scores.shape)
 
+    @abstractmethod
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
         """Return a value for each of some floats (n_samples, n_labels)."""
-        raise NotImplementedError
 
     def extra_repr(self) -> str:
         """Say what is done."""
