@@ -96,7 +96,10 @@ SLOW = ("isotonic", "isotonic, drawn", "macro")
 def test_the_schema_and_the_loader_are_of_one_mind(name: str, tmp_path: Path) -> None:
     validator = jsonschema.Draft202012Validator(SCHEMA | {"oneOf": [{"$ref": f"#/$defs/{KINDS[name]}"}]})
     path, apart, agreed = tmp_path / "rule.json", [], {True: 0, False: 0}
-    for what, values in mutated(RULES[name].to_dict(), name):
+    rule = RULES[name].to_dict()
+    if name != "cross-fitted":
+        rule["profile"] = None  # it is tried there, and takes long to validate
+    for what, values in mutated(rule, name):
         path.write_text(json.dumps(values))
         try:
             thresholds.load_rule(path)
