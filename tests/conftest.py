@@ -4,7 +4,8 @@ Nothing is said of compilation, in this process and in those that tests start: s
 `test_compile_notice.py` is about that line.
 
 `make test` leaves to `make soak`, which runs everything, what costs more than it detects: tests marked `soak`, and of
-functions marked `each_value` or `each_pair` the cases that repeat what others show.
+functions marked `each_value` or `each_pair` the cases that repeat what others show. Tests marked `slow` take seconds in
+processes of their own, to compile or to be interrupted: `make test-integrations` runs them, with `--slow`.
 """
 
 import os
@@ -23,13 +24,15 @@ os.environ[SWITCH] = "0"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="also run what costs more than it detects")
+    parser.addoption("--slow", action="store_true", help="also run what takes seconds in processes of its own")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what `make soak` runs; a test that is asked for by its name is run."""
     if config.getoption("soak") or any("::" in argument for argument in config.args):
         return
-    left_out = {item for item in items if item.get_closest_marker("soak")}
+    markers = ["soak"] if config.getoption("slow") else ["soak", "slow"]
+    left_out = {item for item in items if any(item.get_closest_marker(name) for name in markers)}
     for marker, n_together in (("each_value", 1), ("each_pair", 2)):
         cases: dict[str, list[pytest.Item]] = {}  # of each function
         for item in items:

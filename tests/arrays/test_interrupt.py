@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # Pieces of work take hundredths of a second, so it ends within a tenth, alone on a machine; other processes may take
 # the cores for seconds. Uninterrupted, it goes on for a minute.
 _AT_ONCE = 10.0  # seconds

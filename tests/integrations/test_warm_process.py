@@ -18,6 +18,7 @@ def new_kernels(*purposes: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_after_a_warm_up_nothing_is_compiled() -> None:
     assert new_kernels() == []
 

@@ -13,6 +13,8 @@ from thresholds._kernels import _compile_lock
 from thresholds._kernels._compile_lock import CompileLock
 from thresholds._kernels.notice import SWITCH
 
+pytestmark = pytest.mark.slow
+
 KERNEL = """
 from thresholds._kernels import _jit
 

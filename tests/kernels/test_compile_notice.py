@@ -16,6 +16,8 @@ from thresholds._kernels import notice
 from thresholds._kernels.notice import SWITCH, CompileNotice
 from thresholds._kernels.sorting import sorted_with_rows
 
+pytestmark = pytest.mark.slow
+
 WAITS = "thresholds: compiling kernels, which may take a minute,"
 LINE = f"{WAITS} once: they are kept in FOLDER; `thresholds warmup` does it beforehand\n"
 
