@@ -46,7 +46,7 @@ def test_fit_shows_both_figures_of_which_the_optimism_is_the_difference(
         ),
         (
             ["--rule", "macro, shrink", "--guard", "none"],
-            "guard is 'none' with rule 'macro, shrink'; expected a rule without a guard",
+            "guard is None with rule 'macro, shrink'; expected a rule without a guard, as 'macro'",
         ),
     ],
 )

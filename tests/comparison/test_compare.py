@@ -9,10 +9,12 @@ import pytest
 
 import thresholds
 from thresholds import InputError, cli
+from thresholds.calibration.calibrator import calibrate_problem
 from thresholds.cli import failing
 from thresholds.comparison.fitted_rules import fit_rules
 from thresholds.comparison.result import DIFFERENCES
 from thresholds.data.problem import Problem
+from thresholds.fitting import by_name
 
 RNG = np.random.default_rng(8)
 TRUTH = (RNG.random((200, 4)) < [0.4, 0.3, 0.2, 0.1]).astype(np.uint8)
@@ -54,6 +56,18 @@ def test_all_rules_or_some_are_fitted_by_name() -> None:
     for row in some.measures:
         assert row in everything.measures
     assert "neither positives nor predictions counts as F 1" in str(some)
+
+
+def test_rules_that_are_fitted_on_the_same_rows_share_their_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
+    methods = []
+
+    def calibrate(problem: Any, method: str, **options: Any) -> Any:
+        methods.append(method)
+        return calibrate_problem(problem, method, **options)
+
+    monkeypatch.setattr(by_name, "calibrate_problem", calibrate)
+    thresholds.compare(["macro, platt", "micro, platt", "instance, platt", "instance, isotonic"], TRUTH, SCORES)
+    assert methods == ["platt", "isotonic"]
 
 
 def test_zero_division_is_that_of_fits_and_figures() -> None:

@@ -9,7 +9,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from thresholds._checks import InputError
-from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS, FIT_OPTIONS, refuse_another_average
+from thresholds.fitting.options import (
+    DEFAULTS_FOR_NEW_ROWS,
+    FIT_OPTIONS,
+    refuse_another_average,
+    refuse_without_guard,
+)
 from thresholds.fitting.rules import NamedRule, find_rule
 
 # Files of sparse scores are decided sparsely; a bar is for a terminal.
@@ -76,10 +81,8 @@ def _refuse_contradictions(named: NamedRule, given: Mapping[str, Any]) -> None:
     """Refuse options that were written and contradict a rule's name, also where the library has them as defaults."""
     if "average" in given:
         refuse_another_average(named, given["average"])
-    if named.guard is not None and given.get("guard", named.guard) is None:
-        raise InputError(
-            f"guard is {_NONE!r} with rule {named.name!r}; expected a rule without a guard"
-        )
+    if given.get("guard", named.guard) is None:
+        refuse_without_guard(named)
 
 
 def read_all(options: argparse.Namespace) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from thresholds import _checks
 from thresholds.data.problem import Problem
-from thresholds.fitting.by_name import fit_named, why_not
+from thresholds.fitting.by_name import Calibrators, fit_named, why_not
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.rules import RULES, USUAL_RULES, NamedRule, find_rules
 from thresholds.rule import Rule
@@ -35,11 +35,12 @@ def fit_rules(problem: Problem, asked: object = None, **options: Any) -> FittedR
     """Fit rules on the same rows; of `options`, those of fits, each takes what it knows."""
     rules = {}
     left_out = {}
+    calibrators: Calibrators = {}  # that rules share
     for named in chosen_rules(asked):
         reason = why_not(named, problem)
         if reason is not None:
             left_out[named.name] = reason
             continue
         own = {name: value for name, value in options.items() if name in named.options}
-        rules[named.name] = fit_named(problem, FitOptions(rule=named.name, **own))
+        rules[named.name] = fit_named(problem, FitOptions(rule=named.name, **own), calibrators)
     return FittedRules(rules, left_out)

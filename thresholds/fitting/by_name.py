@@ -12,7 +12,6 @@ from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
-from thresholds.calibration.calibrator import Method as Calibration
 from thresholds.data.problem import Problem
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.expected import fit_expected
@@ -26,7 +25,7 @@ from thresholds.fitting.options import (
 )
 from thresholds.fitting.record import with_record
 from thresholds.fitting.regions import best_regions
-from thresholds.fitting.rules import NamedRule, calibrated_form, find_rule
+from thresholds.fitting.rules import Calibration, NamedRule, calibrated_form, find_rule
 from thresholds.fitting.top_k import best_top_k
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.rule.made_by import MadeBy
@@ -201,7 +200,8 @@ def _expected(problem: Problem, options: FitOptions) -> Rule:
 
 def _calibrated(problem: Problem, options: FitOptions, calibrators: Calibrators) -> Rule:
     """Calibrate scores, and find a rule for the probabilities."""
-    calibration: Calibration = "platt" if options.named.calibration == "platt" else "isotonic"
+    calibration = options.named.calibration
+    assert calibration is not None, "its name says it"
     if calibration not in calibrators:
         calibrators[calibration] = calibrate_problem(
             problem, calibration, n_jobs=options.n_jobs, progress=options.progress

@@ -161,12 +161,8 @@ class FitOptions:
         cls, average: Average, rule: str | None = None, **options: Unpack["FitArguments"]
     ) -> "FitOptions":
         """Check the options of a rule that is to meet new rows, whose default guard is "auto"."""
-        named = None if rule is None else find_rule(rule)
-        if named is not None and named.guard is not None and options.get("guard", "auto") is None:
-            bare = name_of(named.average or "", named.per_label, None)
-            raise InputError(
-                f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
-            )
+        if rule is not None and options.get("guard", "auto") is None:
+            refuse_without_guard(find_rule(rule))
         return cls(**{**DEFAULTS_FOR_NEW_ROWS, **options, "average": average, "rule": rule})
 
     def __post_init__(self) -> None:
@@ -215,13 +211,10 @@ class FitOptions:
         if self.rule is not None:
             beside = f"rule {self.rule!r}"
         raise InputError(
-            f"{name} is {value} with {beside}, which has no use for it; expected {self._default(name)}, or a rule that"
-            f" takes it: {_checks.listed(rules_that_take(name))}"
+            f"{name} is {value} with {beside}, which has no use for it; expected"
+            f" {_checks.shown(FIT_OPTIONS[name].default)}, or a rule that takes it:"
+            f" {_checks.listed(rules_that_take(name))}"
         )
-
-    def _default(self, name: str) -> str:
-        """Return what an option is by itself, as it is written."""
-        return _checks.shown(FIT_OPTIONS[name].default)
 
     @property
     def named(self) -> NamedRule:
@@ -276,6 +269,15 @@ def refuse_another_average(named: NamedRule, average: Average) -> None:
         raise InputError(
             f"average is {average!r} with rule {named.name!r}, which is for {named.average!r}; expected a rule for"
             f" {average!r}: {_checks.listed(rules_for(average))}"
+        )
+
+
+def refuse_without_guard(named: NamedRule) -> None:
+    """Refuse a rule with a guard where none is asked for."""
+    if named.guard is not None:
+        bare = name_of(named.average or "", named.per_label, None)
+        raise InputError(
+            f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
         )
 
 

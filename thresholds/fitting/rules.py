@@ -14,6 +14,7 @@ from thresholds import _checks
 from thresholds._checks import Average, InputError
 
 Method = Literal["thresholds", "top_k", "fixed", "regions", "expected", "calibrated"]
+Calibration = Literal["platt", "isotonic"]
 
 # What scores may go through without a change of the decisions about the rows of the fit.
 _ANY_MAP_OF_LABELS = "any rising map of a label's scores, and another for each label"
@@ -68,7 +69,7 @@ class NamedRule:
     options: tuple[str, ...]
     per_label: bool = True
     guard: str | None = None
-    calibration: str | None = None
+    calibration: Calibration | None = None
     exact: bool = False
     is_usual: bool = False
 
@@ -85,7 +86,8 @@ class NamedRule:
     @property
     def row_by_row(self) -> bool:
         """Whether the best set of labels is found for each row by itself."""
-        return self.name.startswith("instance")
+        of_probabilities = self.method in ("expected", "calibrated")
+        return of_probabilities and self.average == "samples" and self.per_label
 
 
 def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
@@ -118,7 +120,7 @@ def _expected(average: Average, how: str = "", **more: Any) -> NamedRule:
     )
 
 
-def _calibrated(average: Average, calibration: str, **more: Any) -> NamedRule:
+def _calibrated(average: Average, calibration: Calibration, **more: Any) -> NamedRule:
     """Describe a rule for probabilities that scores are turned into first."""
     by_row = average == "samples"
     first = "instance" if by_row else average
