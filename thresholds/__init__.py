@@ -65,10 +65,13 @@ _HOME = {
     "warmup": "warming",
 }
 
-__all__ = sorted([*_HOME, "metrics", "sklearn", "training"])
+_FOLDERS = ("metrics", "plots", "sklearn", "training")  # whose names are not repeated here
+
+__all__ = sorted([*_HOME, *_FOLDERS])
 
 if TYPE_CHECKING:
     from thresholds import metrics as metrics
+    from thresholds import plots as plots
     from thresholds import sklearn as sklearn
     from thresholds import training as training
     from thresholds._checks import InputError as InputError
@@ -131,7 +134,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import thresholds` loads neither Numba nor SciPy."""
     from importlib import import_module
 
-    if name in ("metrics", "sklearn", "training"):
+    if name in _FOLDERS:
         return import_module(f"thresholds.{name}")
     if name in _HOME:
         value = getattr(import_module(f"thresholds.{_HOME[name]}"), name)

@@ -1,0 +1,1 @@
+"""What do I show to somebody who must know which labels not to trust? One page, by itself."""

@@ -1,0 +1,94 @@
+"""What a label reaches at each threshold: the points of a curve that is to be drawn.
+
+Nothing is fitted here. The points are steps of the staircase, so that each is exact; between two of them F only falls,
+as nothing but false positives is added.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Floats
+from thresholds._kernels.keys import to_scores
+from thresholds.data.problem import Items, Problem
+from thresholds.metrics.counts import f_of_counts
+from thresholds.search.staircase import of_items
+
+
+class Curve(NamedTuple):
+    """Thresholds of one label from the highest down, and what each predicts; weights are counts, as everywhere."""
+
+    threshold: Floats  # (n_points,) falling: scores at or above it are predicted; the last one predicts all
+    tp: Floats  # (n_points,)
+    predicted: Floats  # (n_points,)
+    positives: float
+    n_samples: float
+    best: int  # the point of highest F-beta, exactly that of a fit; -1 without positives
+
+    @property
+    def precision(self) -> Floats:
+        """The share of the predictions that are true, (n_points,)."""
+        return np.asarray(self.tp / self.predicted)
+
+    @property
+    def recall(self) -> Floats:
+        """The share of the positives that are predicted, (n_points,); NaN without positives."""
+        if self.positives == 0:
+            return np.full(self.tp.shape, np.nan)
+        return np.asarray(self.tp / self.positives)
+
+    def f(self, beta: float = 1.0) -> Floats:
+        """F-beta at each threshold, (n_points,)."""
+        positives = np.full(self.tp.shape, self.positives)
+        return np.asarray(f_of_counts(self.tp, self.predicted, positives, beta, 0.0))
+
+
+def curves(
+    problem: Problem, labels: Iterable[int], *, most: int = 200, beta: float = 1.0
+) -> Iterator[Curve]:
+    """Return the curve of each of the labels, one after another, in at most `most` points.
+
+    The highest and the lowest step are among them, the best one, and one that predicts all; the others lie evenly by
+    recall.
+    """
+    for label in labels:
+        yield _curve(problem, label, most, beta)
+
+
+def _curve(problem: Problem, label: int, most: int, beta: float) -> Curve:
+    """Return the curve of one label."""
+    items = problem.label_items(label, label + 1)
+    staircase = of_items(items).cuttable(problem)
+    n_steps = staircase.score.size
+    best_step = int(staircase.best(beta)[0])
+    n_points = min(n_steps, most - 2)  # beside the best one and one that predicts all
+    steps = np.linspace(0, n_steps - 1, n_points).round().astype(np.int64)
+    if best_step >= 0:
+        steps = np.append(steps, best_step)
+    steps = np.unique(steps)  # (n_points,)
+
+    # Below the last positive F falls to that of predicting all.
+    positives = int(staircase.positives[0])
+    total = int(problem.row_weights.sum())
+    threshold = staircase.score[steps].astype(np.float64)
+    tp = staircase.tp[steps]
+    predicted = staircase.predicted[steps]
+    if steps.size == 0 or predicted[-1] < total:
+        threshold = np.append(threshold, _lowest_score(items))
+        tp = np.append(tp, positives)
+        predicted = np.append(predicted, total)
+    return Curve(
+        threshold,
+        np.asarray(tp * problem.unit, np.float64),
+        np.asarray(predicted * problem.unit, np.float64),
+        positives * problem.unit,
+        total * problem.unit,
+        int(np.searchsorted(steps, best_step)) if best_step >= 0 else -1,
+    )
+
+
+def _lowest_score(items: Items) -> float:
+    """Return the lowest score of a label's cells, that of absent ones included."""
+    keys = items.keys if items.is_unweighted else items.keys[items.weights > 0]
+    return float(to_scores(keys).min())
