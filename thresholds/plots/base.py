@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_LISTED = 16.0  # square points: of a mark in a legend
 _NARROWEST = 1.6  # inches: of one of several panels
 
 
@@ -43,6 +44,10 @@ class Display(ABC):
     def _n_panels(self) -> int:
         """How many axes are drawn on."""
         return 1
+
+    def _panel_height(self, width: float) -> float:
+        """Return the height of a panel of that width, in inches."""
+        return width * self._height
 
     def _records(self) -> Any:
         """Return what is drawn, as rows of values in a form that `pandas.DataFrame` takes."""
@@ -83,7 +88,7 @@ class Display(ABC):
         n_across = max(1, min(n_panels, 3, int(width / _NARROWEST)))
         n_rows = ceil(n_panels / n_across)
         n_columns = ceil(n_panels / n_rows)
-        size = (width, n_rows * width / n_columns * self._height)
+        size = (width, n_rows * self._panel_height(width / n_columns))
         _, grid = pyplot.subplots(
             n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
         )
@@ -101,11 +106,20 @@ class Display(ABC):
             axes.set_xlabel(x)
             axes.set_ylabel(y)
 
-    def _legend(self, *, n_columns: int = 2, place: str = "best") -> None:
+    def _title(self, text: str) -> None:
+        """Say something above: of the whole of a figure of our own, else of the first axes."""
+        if self._is_own:
+            self.figure_.suptitle(text)
+        else:
+            self.ax_.set_title(text)
+
+    def _legend(self, *, n_columns: int = 2, place: str = "best", title: str | None = None) -> None:
         """Say what is what: once below the panels of a figure of our own, else within the first axes.
 
-        What occurs in several panels is listed once.
+        What occurs in several panels is listed once. The title says what the texts are.
         """
+        from matplotlib.collections import PathCollection
+
         listed: dict[str, Any] = {}
         for axes in self.axes_:
             for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -114,11 +128,21 @@ class Display(ABC):
             return
         handles = [*listed.values()]
         if self._is_own:
-            self.figure_.legend(
-                handles, [*listed], loc="outside lower center", ncols=n_columns, columnspacing=1.2
+            legend = self.figure_.legend(
+                handles,
+                [*listed],
+                loc="outside lower center",
+                ncols=n_columns,
+                columnspacing=1.2,
+                title=title,
             )
         else:
-            self.ax_.legend(handles, [*listed], loc=place)
+            legend = self.ax_.legend(handles, [*listed], loc=place, title=title)
+
+        # Marks of many labels are too small to be told apart there.
+        for handle in legend.legend_handles:
+            if isinstance(handle, PathCollection):
+                handle.set_sizes([_LISTED])
 
 
 def _given_axes(ax: object, n_panels: int) -> "list[Axes]":

@@ -103,6 +103,8 @@ def name_points(
     -------
     list of the texts that were written
     """
+    from matplotlib.patheffects import withStroke
+
     is_shown = np.isfinite(x) & np.isfinite(y)
     candidates = np.flatnonzero(is_shown)[: 3 * k]
     figure = axes.get_figure(root=True)
@@ -125,6 +127,7 @@ def name_points(
             (0, 0),
             textcoords="offset points",
             color=BLACK,
+            path_effects=[withStroke(linewidth=1.5, foreground="white")],
             zorder=4,
         )
         text.set_in_layout(False)

@@ -30,7 +30,7 @@ from thresholds.fitting.options import (
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
-from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
@@ -40,7 +40,7 @@ _APART = 3  # times as many rows predicted by one fold's threshold as by another
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossFit(Result):
+class CrossFit(Result, Drawable):
     """A rule fitted on all rows, and what to expect of it on others.
 
     Attributes
@@ -69,6 +69,7 @@ class CrossFit(Result):
     """
 
     _shown = 0
+    _display = "OptimismDisplay.from_cross_fit"
 
     rule: Any  # a ThresholdRule, unless another kind was asked for by name
     in_sample: float

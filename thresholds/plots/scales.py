@@ -1,0 +1,34 @@
+"""How are counts and ratios of very different sizes shown on one axis?"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SHORT = 20.0  # highest over lowest value of an axis that has too few powers of ten to be read by
+
+
+def logarithmic(axes: "Axes", which: str = "xy") -> None:
+    """Make axes logarithmic, "x", "y" or both, with ticks that are numbers: 1,000 in place of a power of ten."""
+    if "x" in which:
+        axes.set_xscale("log")
+        _write_numbers(axes.xaxis)
+    if "y" in which:
+        axes.set_yscale("log")
+        _write_numbers(axes.yaxis)
+
+
+def _write_numbers(axis: Any) -> None:
+    """Write numbers at powers of ten, and on a short axis at 2 and 5 times these."""
+    from matplotlib.ticker import FuncFormatter
+
+    def write(value: float, _: int) -> str:
+        return f"{value:,.6g}"
+
+    def write_if_short(value: float, _: int) -> str:
+        lowest, highest = axis.get_view_interval()
+        is_2_or_5 = f"{value:e}"[0] in "25"
+        return f"{value:,.6g}" if highest < _SHORT * lowest and is_2_or_5 else ""
+
+    axis.set_major_formatter(FuncFormatter(write))
+    axis.set_minor_formatter(FuncFormatter(write_if_short))
