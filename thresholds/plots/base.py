@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_NARROWEST = 1.6  # inches: of one of several panels
+# Inches: of one of several panels, and of what stands below all of them.
+_NARROWEST = 1.6
+_LOWEST = 1.5
+_BELOW = 0.5
 
 
 class Display(ABC):
@@ -33,7 +36,7 @@ class Display(ABC):
     ax_, axes_, figure_ : once drawn, the first axes, all of them in order, and their figure
     """
 
-    _height: ClassVar[float] = 0.75  # of a panel, over its width
+    _height: ClassVar[float] = 0.7  # of a panel, over its width
 
     ax_: "Axes"
     axes_: "list[Axes]"
@@ -83,7 +86,8 @@ class Display(ABC):
         n_across = max(1, min(n_panels, 3, int(width / _NARROWEST)))
         n_rows = ceil(n_panels / n_across)
         n_columns = ceil(n_panels / n_rows)
-        size = (width, n_rows * width / n_columns * self._height)
+        height = max(width / n_columns * self._height, _LOWEST)
+        size = (width, n_rows * height + _BELOW)
         _, grid = pyplot.subplots(
             n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
         )
@@ -92,16 +96,16 @@ class Display(ABC):
         return [*grid.flat[:n_panels]]
 
     def _name_axes(self, x: str, y: str) -> None:
-        """Say what the axes show: once for all panels of a figure of our own, else at each axes."""
-        if self._is_own and len(self.axes_) > 1:
-            self.figure_.supxlabel(x)
-            self.figure_.supylabel(y)
-            return
-        for axes in self.axes_:
-            axes.set_xlabel(x)
-            axes.set_ylabel(y)
+        """Say what the axes show: of panels in a figure of our own, at the left and at the bottom only."""
+        n_across = self.ax_.get_gridspec().ncols if self._is_own else 1
+        n_panels = len(self.axes_)
+        for k, axes in enumerate(self.axes_):
+            if not self._is_own or k + n_across >= n_panels:
+                axes.set_xlabel(x)
+            if k % n_across == 0:
+                axes.set_ylabel(y)
 
-    def _legend(self, *, n_columns: int = 2, place: str = "best") -> None:
+    def _legend(self, *, place: str = "best") -> None:
         """Say what is what: once below the panels of a figure of our own, else within the first axes.
 
         What occurs in several panels is listed once.
@@ -113,12 +117,13 @@ class Display(ABC):
         if not listed:
             return
         handles = [*listed.values()]
-        if self._is_own:
-            self.figure_.legend(
-                handles, [*listed], loc="outside lower center", ncols=n_columns, columnspacing=1.2
-            )
-        else:
+        if not self._is_own:
             self.ax_.legend(handles, [*listed], loc=place)
+            return
+        n_columns = 2 if self.figure_.get_size_inches()[0] < (COLUMN + PAGE) / 2 else 3
+        self.figure_.legend(
+            handles, [*listed], loc="outside lower center", ncols=n_columns, columnspacing=1.2
+        )
 
 
 def _given_axes(ax: object, n_panels: int) -> "list[Axes]":
