@@ -70,7 +70,7 @@ class Number(Drawable):
 
 def test_without_axes_a_figure_of_a_column_is_made() -> None:
     display = Dots().plot()
-    assert display.figure_.get_size_inches().tolist() == pytest.approx([3.4, 3.4 * 0.75])
+    assert display.figure_.get_size_inches().tolist() == pytest.approx([3.4, 3.4 * 0.7 + 0.5])
     assert display.axes_ == [display.ax_]
     assert display.ax_.get_xlabel() == "across"
     assert [spine.get_visible() for spine in display.ax_.spines.values()].count(True) == 2
@@ -85,7 +85,9 @@ def test_panels_stand_in_rows(n: int, width: float | None, grid: tuple[int, int]
     assert len(display.figure_.axes) == n
     assert display.figure_.get_size_inches()[0] == (width or 7.0)
     assert [text.get_text() for text in display.figure_.legends[0].get_texts()] == ["dot"], "once for all"
-    assert display.figure_.get_supxlabel() == "across"
+    named = [axes.get_xlabel() == "across" for axes in display.axes_]
+    assert named == [k + grid[1] >= n for k in range(n)], "those below which there are none"
+    assert [axes.get_ylabel() == "up" for axes in display.axes_] == [k % grid[1] == 0 for k in range(n)]
 
 
 def test_axes_that_are_given_are_drawn_on() -> None:

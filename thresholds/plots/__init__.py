@@ -1,1 +1,17 @@
-"""How does it look? Displays, drawn with matplotlib (its only import)."""
+"""How does it look? Displays, drawn with matplotlib (its only import).
+
+`XDisplay.from_...` computes what is drawn, `plot(ax=None)` draws it, and `result.plot()` is the short way to both.
+"""
+
+from thresholds.plots.curves import FCurveDisplay, PrecisionRecallDisplay
+from thresholds.plots.diagnosis import OverpredictionDisplay
+from thresholds.plots.differences import DifferenceDisplay
+from thresholds.plots.validation import OptimismDisplay
+
+__all__ = [
+    "DifferenceDisplay",
+    "FCurveDisplay",
+    "OptimismDisplay",
+    "OverpredictionDisplay",
+    "PrecisionRecallDisplay",
+]

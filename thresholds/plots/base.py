@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LISTED = 16.0  # square points: of a mark in a legend
-_NARROWEST = 1.6  # inches: of one of several panels
+
+# Inches: of one of several panels, and of what stands below all of them.
+_NARROWEST = 1.6
+_LOWEST = 1.5
+_BELOW = 0.5
 
 
 class Display(ABC):
@@ -34,7 +38,7 @@ class Display(ABC):
     ax_, axes_, figure_ : once drawn, the first axes, all of them in order, and their figure
     """
 
-    _height: ClassVar[float] = 0.75  # of a panel, over its width
+    _height: ClassVar[float] = 0.7  # of a panel, over its width
 
     ax_: "Axes"
     axes_: "list[Axes]"
@@ -88,7 +92,8 @@ class Display(ABC):
         n_across = max(1, min(n_panels, 3, int(width / _NARROWEST)))
         n_rows = ceil(n_panels / n_across)
         n_columns = ceil(n_panels / n_rows)
-        size = (width, n_rows * self._panel_height(width / n_columns))
+        height = max(self._panel_height(width / n_columns), _LOWEST)
+        size = (width, n_rows * height + _BELOW)
         _, grid = pyplot.subplots(
             n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
         )
@@ -97,14 +102,14 @@ class Display(ABC):
         return [*grid.flat[:n_panels]]
 
     def _name_axes(self, x: str, y: str) -> None:
-        """Say what the axes show: once for all panels of a figure of our own, else at each axes."""
-        if self._is_own and len(self.axes_) > 1:
-            self.figure_.supxlabel(x)
-            self.figure_.supylabel(y)
-            return
-        for axes in self.axes_:
-            axes.set_xlabel(x)
-            axes.set_ylabel(y)
+        """Say what the axes show: of panels in a figure of our own, at the left and at the bottom only."""
+        n_across = self.ax_.get_gridspec().ncols if self._is_own else 1
+        n_panels = len(self.axes_)
+        for k, axes in enumerate(self.axes_):
+            if not self._is_own or k + n_across >= n_panels:
+                axes.set_xlabel(x)
+            if k % n_across == 0:
+                axes.set_ylabel(y)
 
     def _title(self, text: str) -> None:
         """Say something above: of the whole of a figure of our own, else of the first axes."""
@@ -113,7 +118,9 @@ class Display(ABC):
         else:
             self.ax_.set_title(text)
 
-    def _legend(self, *, n_columns: int = 2, place: str = "best", title: str | None = None) -> None:
+    def _legend(
+        self, *, n_columns: int | None = None, place: str = "best", title: str | None = None
+    ) -> None:
         """Say what is what: once below the panels of a figure of our own, else within the first axes.
 
         What occurs in several panels is listed once. The title says what the texts are.
@@ -128,6 +135,9 @@ class Display(ABC):
             return
         handles = [*listed.values()]
         if self._is_own:
+            if n_columns is None:
+                is_wide = self.figure_.get_size_inches()[0] >= (COLUMN + PAGE) / 2
+                n_columns = 3 if is_wide else 2
             legend = self.figure_.legend(
                 handles,
                 [*listed],

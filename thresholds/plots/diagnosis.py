@@ -49,7 +49,7 @@ class OverpredictionDisplay(Display):
     ax_, axes_, figure_ : once drawn
     """
 
-    _height = 1.05
+    _height = 0.95
 
     names: npt.NDArray[np.str_]
     positives: Ints

@@ -49,7 +49,7 @@ class DifferenceDisplay(Display):
     ax_, axes_, figure_ : once drawn
     """
 
-    _height = 1.05
+    _height = 0.95
 
     names: npt.NDArray[np.str_]
     old: Floats
@@ -155,17 +155,16 @@ class DifferenceDisplay(Display):
     ) -> None:
         """Mark labels beyond the limits, as those that one of the rules never predicts; not those beyond both."""
         lower = "never predicted" if self.quantity == "predicted" else "lower, or always predicted"
-        for border, is_beyond, text in (
-            (("left", "bottom"), lambda values: values < low, lower),
-            (("right", "top"), lambda values: values > high, "never predicted"),
+        old_is_inner = (self.old >= low) & (self.old <= high)  # (n_labels,)
+        new_is_inner = (self.new >= low) & (self.new <= high)  # (n_labels,)
+        for side, beyond, places, text in (
+            ("left", (self.old < low) & new_is_inner, self.new, f"{lower} before"),
+            ("right", (self.old > high) & new_is_inner, self.new, "never predicted before"),
+            ("bottom", (self.new < low) & old_is_inner, self.old, f"{lower} now"),
+            ("top", (self.new > high) & old_is_inner, self.old, "never predicted now"),
         ):
-            for side, beyond, along, when in (
-                (border[0], is_beyond(self.old), self.new, "before"),
-                (border[1], is_beyond(self.new), self.old, "now"),
-            ):
-                marked = at & beyond & (along >= low) & (along <= high)
-                if marked.any():
-                    at_border(axes, along[marked], side, look, f"{text} {when}")
+            if (at & beyond).any():
+                at_border(axes, places[at & beyond], side, look, text)
 
     def _records(self) -> Any:
         """Return the labels."""

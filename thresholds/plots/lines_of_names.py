@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_LINES = 25  # that can be read one below the other
 
 _LINE_HEIGHT = 0.15  # inches
-_AROUND = 0.75  # inches: what is above and below the lines
+_AROUND = 0.4  # inches: what is above and below the lines
 
 
 def height_of(n_lines: int) -> float:

@@ -63,7 +63,7 @@ class Look(NamedTuple):
 # What a display of curves and of rules shows.
 CURVE = Look(BLUE)
 BEST = Look(VERMILLION, "*")  # the highest point of a curve
-OF_RULE = Look(BLACK, "D", "--")  # what the rule in use does
+OF_RULE = Look(BLACK, "o", "--")  # what the rule in use does
 REFERENCE = Look(GREY, "s", ":")  # what is reached without knowing anything
 BEFORE = Look(ORANGE, "s", "--")
 AFTER = Look(BLUE)

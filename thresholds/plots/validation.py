@@ -115,7 +115,7 @@ class OptimismDisplay(Display):
 
     def _draw_by_name(self, axes: "Axes") -> None:
         """Draw both figures of each label on a line of its own."""
-        lines = np.arange(self.names.size)
+        lines = np.arange(self.names.size, dtype=np.float64)
         pairs = zip(style.shown_names(self.names.tolist(), _NAME), self.positives, strict=True)
         name_lines(axes, [f"{name} ({positives:,g})" for name, positives in pairs])
         axes.hlines(lines, self.found, self.claimed, color=style.GREY, linewidth=1.0, zorder=2)
@@ -132,7 +132,7 @@ class OptimismDisplay(Display):
         points(axes, self.positives, self.optimism, style.STATES["restrained"], "a label")
         middle, (low, median, high) = self._in_classes()
         axes.fill_between(
-            middle, low, high, color=style.SKY, alpha=0.35, linewidth=0, label="8 of 10 labels"
+            middle, low, high, color=style.SKY, alpha=0.35, linewidth=0, label="the middle 80 %"
         )
         axes.plot(middle, median, color=style.BLUE, label="their median", zorder=3)
         self._name_axes(
