@@ -6,9 +6,12 @@
 from thresholds.plots.curves import FCurveDisplay, PrecisionRecallDisplay
 from thresholds.plots.diagnosis import OverpredictionDisplay
 from thresholds.plots.differences import DifferenceDisplay
+from thresholds.plots.rules import AgreementDisplay, ComparisonDisplay
 from thresholds.plots.validation import OptimismDisplay
 
 __all__ = [
+    "AgreementDisplay",
+    "ComparisonDisplay",
     "DifferenceDisplay",
     "FCurveDisplay",
     "OptimismDisplay",
