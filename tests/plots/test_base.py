@@ -2,10 +2,8 @@
 
 import io
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -27,16 +25,6 @@ HOSTILE = [
     "_under_^",
     "",
 ]
-
-
-@pytest.fixture(autouse=True)
-def off_screen() -> Iterator[None]:
-    """Draw in memory; every figure is closed, and no setting is left changed."""
-    matplotlib.use("Agg")
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before
-    pyplot.close("all")
 
 
 @dataclass(eq=False, repr=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from thresholds.comparison.differences import RuleDifference
 
-_FAR = 100.0  # times below nearly all other thresholds: too far to be shown on their scale
+_FAR = 1e6  # times below the median: too far to be shown on one scale with it
 _MEANINGS = {
     "": "not moved",
     NOISE: "noise: the rows of the fits cannot tell why",
@@ -141,7 +141,7 @@ class DifferenceDisplay(Display):
         low, high = float(shown.min()), float(shown.max())
         if low > 0:
             logarithmic(axes)
-            low = max(low, float(np.quantile(shown, 0.01)) / _FAR)
+            low = float(shown[shown * _FAR > np.median(shown)].min())
             low, high = low / 1.5, high * 1.5
         else:
             margin = 0.05 * (high - low) or 1.0
