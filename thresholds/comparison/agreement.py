@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.bits import Bits
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Dense, Floats, Ints
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label, f_of_counts
-from thresholds.metrics.judging import Decisions
+from thresholds.metrics.jackknife import Decided
 from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
 
 _MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
@@ -184,19 +185,24 @@ class Agreement(Result, Drawable):
         return Table(head, body, left=(0, 2, 4), title=title, note=n_more(self.n_labels, k))
 
 
-def agreement_of(decided: Mapping[str, Decisions], problem: Problem) -> Agreement:
+def agreement_of(decided: Mapping[str, Decided], problem: Problem) -> Agreement:
     """Count what two rules or more decide alike; each decides a block of rows at a time."""
     n_rules = len(decided)
     both = np.zeros((n_rules, n_rules, problem.n_labels), np.int64)
     for rows in problem.row_blocks():
-        blocks = [decisions.about(rows) for decisions in decided.values()]
-        if not all(map(is_sparse, blocks)):
-            blocks = [to_dense(block) for block in blocks]
+        blocks = _of_one_kind([decisions.about(rows) for decisions in decided.values()])
         for a, b in combinations_with_replacement(range(n_rules), 2):
             both[a, b] += count_by_label(blocks[a], blocks[b], None).tp
     for a, b in combinations(range(n_rules), 2):
         both[b, a] = both[a, b]
     return _agreement(tuple(decided), both, problem)
+
+
+def _of_one_kind(blocks: list[Any]) -> list[Matrix]:
+    """Return decisions of some rules about the same rows, `Bits` or matrices, all sparse or all dense."""
+    if all(map(is_sparse, blocks)):
+        return blocks
+    return [block.to_dense() if isinstance(block, Bits) else to_dense(block) for block in blocks]
 
 
 def _agreement(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:

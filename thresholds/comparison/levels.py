@@ -15,11 +15,11 @@ from thresholds.metrics.jackknife import (
 def interval_of(rule: LeftOut, average: str, confidence: float) -> Interval:
     """Return an average of one rule with its interval."""
     value = rule.on_all[average]
-    without = rule.without[average]  # (n_units,)
-    n = without.size
+    changes = rule.changes[average]  # (n_units,)
+    n = changes.size
     if n < 2:
         return Interval(value, np.nan, np.nan)
-    squares = (without - without.mean()) ** 2  # (n_units,)
+    squares = changes**2  # (n_units,)
     error = StandardError(float(np.sqrt((n - 1) / n * squares.sum())), n - 1)
     half = error.times((1 + confidence) / 2)
     return Interval(value, max(value - half, 0.0), min(value + half, 1.0))

@@ -26,8 +26,8 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, leave_out
-from thresholds.metrics.judging import Decisions, Judged, f_measure, judge
+from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, leave_out_of
+from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.metrics.ranking import macro_auroc
 from thresholds.results import names_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
@@ -86,18 +86,19 @@ def judge_side_by_side(
         )
         rule.warn_if_changed(problem.scores, order=order)
 
-    # What each rule decides, and what of that changes if a row or group is left out.
-    judged = {name: judge(rule, problem) for name, rule in rules.items()}
+    # What each rule decides, kept for a second look; and what changes if a row or group is left out.
+    keep = confidence is not None or len(rules) > 1
+    judged = {name: judge(rule, problem, keep=keep) for name, rule in rules.items()}
+    decided = {name: of_rule.decided for name, of_rule in judged.items() if of_rule.decided}
     left_out: dict[str, LeftOut] = {}
     if confidence is not None:
         left_out = {
-            name: leave_out(rule, problem, judged[name].by_label, beta, groups, zero_division)
-            for name, rule in rules.items()
+            name: leave_out_of(
+                decisions, problem, judged[name].by_label, beta, groups, zero_division
+            )
+            for name, decisions in decided.items()
         }
-    agreement = None
-    if len(rules) > 1:
-        decided = {name: Decisions(rule, problem) for name, rule in rules.items()}
-        agreement = agreement_of(decided, problem)
+    agreement = agreement_of(decided, problem) if len(rules) > 1 else None
 
     # What is known of the labels themselves; absent entries score as they do for the first rule.
     scores = _Scores(problem)
