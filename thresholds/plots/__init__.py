@@ -3,10 +3,10 @@
 `XDisplay.from_...` computes what is drawn, `plot(ax=None)` draws it, and `result.plot()` is the short way to both.
 """
 
+from thresholds.plots.comparison import AgreementDisplay, ComparisonDisplay
 from thresholds.plots.curves import FCurveDisplay, PrecisionRecallDisplay
 from thresholds.plots.diagnosis import OverpredictionDisplay
 from thresholds.plots.differences import DifferenceDisplay
-from thresholds.plots.rules import AgreementDisplay, ComparisonDisplay
 from thresholds.plots.validation import OptimismDisplay
 
 __all__ = [

@@ -33,6 +33,8 @@ def name_lines(axes: "Axes", texts: Sequence[str]) -> None:
     axes.set_ylim(len(texts) - 0.4, -0.6)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
+    if axes.get_xscale() == "linear":
+        axes.locator_params(axis="x", nbins=5)  # Names leave little room for numbers.
 
 
 def intervals(axes: "Axes", at: Floats, low: Floats, high: Floats, look: Look) -> None:

@@ -119,8 +119,8 @@ class ComparisonDisplay(Display):
                 name_lines(axes, style.shown_names(self.rules.tolist(), _NAME))
                 behind = self.is_behind[:, j]
                 for look, at, text in (
-                    (_TIED, ~behind, "best, or not told apart from it"),
-                    (_BEHIND, behind, "shown to be behind the best"),
+                    (_TIED, ~behind, "may be the best"),
+                    (_BEHIND, behind, "shown to be behind it"),
                 ):
                     if at.any():
                         intervals(axes, lines[at], self.low[at, j], self.high[at, j], look)
@@ -150,12 +150,11 @@ class ComparisonDisplay(Display):
         )
 
 
-def _measures_of(measure: str | Sequence[str]) -> tuple[str, ...]:
-    """Check the names of one measure, or of several."""
-    names = (measure,) if isinstance(measure, str) else tuple(measure)
-    if not names:
-        raise InputError(f"measure is empty, expected {_checks.listed(MEASURED)}")
-    return tuple(_checks.option(name, "measure", MEASURED) for name in names)
+def _measures_of(measure: object) -> tuple[str, ...]:
+    """Check the name of one measure, or of several."""
+    is_listed = isinstance(measure, Sequence) and not isinstance(measure, str) and len(measure) > 0
+    names = measure if is_listed else [measure]
+    return tuple(_checks.option(name, "measure", MEASURED) for name in names)  # type: ignore[attr-defined]
 
 
 @dataclass(eq=False, repr=False)
