@@ -4,8 +4,10 @@
 """
 
 from thresholds.plots.curves import FCurveDisplay, PrecisionRecallDisplay
+from thresholds.plots.reliability import ReliabilityDisplay
 
 __all__ = [
     "FCurveDisplay",
     "PrecisionRecallDisplay",
+    "ReliabilityDisplay",
 ]
