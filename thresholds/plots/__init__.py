@@ -7,14 +7,17 @@ from thresholds.plots.comparison import AgreementDisplay, ComparisonDisplay
 from thresholds.plots.curves import FCurveDisplay, PrecisionRecallDisplay
 from thresholds.plots.diagnosis import OverpredictionDisplay
 from thresholds.plots.differences import DifferenceDisplay
-from thresholds.plots.validation import OptimismDisplay
+from thresholds.plots.reliability import ReliabilityDisplay
+from thresholds.plots.validation import BootstrapDisplay, OptimismDisplay
 
 __all__ = [
     "AgreementDisplay",
+    "BootstrapDisplay",
     "ComparisonDisplay",
     "DifferenceDisplay",
     "FCurveDisplay",
     "OptimismDisplay",
     "OverpredictionDisplay",
     "PrecisionRecallDisplay",
+    "ReliabilityDisplay",
 ]

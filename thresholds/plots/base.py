@@ -155,6 +155,14 @@ class Display(ABC):
                 handle.set_sizes([_LISTED])
 
 
+def one_or_more(value: object, name: str, options: Sequence[str]) -> tuple[str, ...]:
+    """Check an argument that is one of some options, or a list of them: there is a panel for each."""
+    chosen: Sequence[object] = [value]
+    if isinstance(value, Sequence) and not isinstance(value, str) and value:
+        chosen = value
+    return tuple(_checks.option(one, name, options) for one in chosen)
+
+
 def _given_axes(ax: object, n_panels: int) -> "list[Axes]":
     """Check axes to draw on: as many as there are panels."""
     from matplotlib.axes import Axes

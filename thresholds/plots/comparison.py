@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats
 from thresholds._checks import InputError
 from thresholds.comparison.result import CALLED, MEASURED
 from thresholds.plots import style
-from thresholds.plots.base import Display
+from thresholds.plots.base import Display, one_or_more
 from thresholds.plots.lines_of_names import height_of, intervals, marks, name_lines
 from thresholds.results import rows_of
 
@@ -70,7 +69,7 @@ class ComparisonDisplay(Display):
         measure : "micro", "macro" (over all labels), "macro_supported" (over labels with positives), "weighted" or
             "samples", or some of them, with a panel each
         """
-        measures = _measures_of(measure)
+        measures = one_or_more(measure, "measure", MEASURED)
         rules = [row.rule for row in comparison.measures]
         values = np.array(
             [[getattr(row, name) for name in measures] for row in comparison.measures]
@@ -148,13 +147,6 @@ class ComparisonDisplay(Display):
                 "is_behind": self.is_behind.ravel(),
             }
         )
-
-
-def _measures_of(measure: object) -> tuple[str, ...]:
-    """Check the name of one measure, or of several."""
-    is_listed = isinstance(measure, Sequence) and not isinstance(measure, str) and len(measure) > 0
-    names = measure if is_listed else [measure]
-    return tuple(_checks.option(name, "measure", MEASURED) for name in names)  # type: ignore[attr-defined]
 
 
 @dataclass(eq=False, repr=False)

@@ -52,7 +52,7 @@ class LabelCurve(NamedTuple):
     threshold: Floats  # (n_points,) falling; the last one predicts every row
     tp: Floats  # (n_points,)
     predicted: Floats  # (n_points,)
-    precision: Floats  # (n_points,)
+    precision: Floats  # (n_points,), NaN without predictions
     recall: Floats  # (n_points,), NaN without positives
     f: Floats  # (n_points,) F-beta
     f_low: Floats  # (n_points,) bounds of F-beta at a threshold that is fixed beforehand
@@ -115,7 +115,8 @@ class _CurvesDisplay(Display):
         Returns
         -------
         the display, not yet drawn
-            A curve has at most 200 points: the best one, that of predicting every row, and others evenly by recall.
+            A curve has at most 201 points: the best one, that of predicting every row, that of the rule, and others
+            evenly by recall.
 
         Raises
         ------
@@ -145,23 +146,14 @@ class _CurvesDisplay(Display):
             label_names=label_names,
             n_jobs=-1,
         )
-        labels = _chosen(label, problem)
-        counts = None
-        if rule is not None:
-            rule.validate(problem.scores)
-            counts = judge(rule, problem).by_label
+        labels = chosen_labels(label, problem)
+        counts, cuts = _decided(rule, problem)
         names = names_of(problem.label_names, problem.n_labels)
-        found = zip(labels, curves(problem, labels, beta=beta), strict=True)
-        return cls(
-            tuple(
-                _label_curve(
-                    str(names[j]), curve, _reached(rule, counts, j, problem, beta), beta, confidence
-                )
-                for j, curve in found
-            ),
-            beta,
-            confidence,
-        )
+        drawn = []
+        for j, curve in zip(labels, curves(problem, labels, beta=beta), strict=True):
+            of_rule = None if counts is None else counts.take([j])
+            drawn.append(_label_curve(str(names[j]), curve, of_rule, cuts[j], beta, confidence))
+        return cls(tuple(drawn), beta, confidence)
 
     @property
     def _n_panels(self) -> int:
@@ -407,7 +399,7 @@ class PrecisionRecallDisplay(_CurvesDisplay):
             self._mark(axes, *at_best, BEST, f"best {self._f} on these rows")
 
 
-def _chosen(label: object, problem: Problem) -> list[int]:
+def chosen_labels(label: object, problem: Problem) -> list[int]:
     """Return the places of the labels that are to be shown."""
     if label is None:
         positives = np.asarray((problem.truth != 0).sum(axis=0)).reshape(-1)  # (n_labels,)
@@ -421,44 +413,69 @@ def _chosen(label: object, problem: Problem) -> list[int]:
     return [_checks.place_of(one, problem.label_names, problem.n_labels) for one in asked]
 
 
-def _reached(
-    rule: Rule | None, counts: ConfusionCounts | None, j: int, problem: Problem, beta: float
-) -> Reached | None:
-    """Return what a rule reaches on a label, if there is one."""
-    if rule is None or counts is None:
-        return None
-    threshold = np.nan
+def _decided(rule: Rule | None, problem: Problem) -> tuple[ConfusionCounts | None, Floats]:
+    """Return the counts of a rule's decisions by label, and its thresholds, (n_labels,), NaN where it has none."""
+    thresholds = np.full(problem.n_labels, np.nan)
+    if rule is None:
+        return None, thresholds
+    rule.validate(problem.scores)
     if isinstance(rule, ThresholdRule):
-        order = _checks.places(problem.label_names, rule.label_names, "y_score", "")
-        place = j if order is None else int(np.flatnonzero(order == j)[0])
-        threshold = float(rule.thresholds[place])
-    of_label = counts.take([j])
-    tp, predicted, positives = of_label.sums
-    f = f_of_counts(tp, predicted, positives, beta, 0.0)
-    return Reached(threshold, of_label.precision().item(), of_label.recall().item(), f.item())
+        order = _checks.places(
+            problem.label_names, rule.label_names, "y_score", "the labels of the rule"
+        )
+        thresholds[slice(None) if order is None else order] = rule.thresholds
+    return judge(rule, problem).by_label, thresholds
 
 
 def _label_curve(
-    name: str, curve: Curve, reached: Reached | None, beta: float, confidence: float
+    name: str,
+    curve: Curve,
+    of_rule: ConfusionCounts | None,
+    cut: float,
+    beta: float,
+    confidence: float,
 ) -> LabelCurve:
-    """Return what is drawn of a curve."""
-    positives = np.full(curve.tp.shape, curve.positives)  # (n_points,)
-    low, high = score_interval(curve.tp, curve.predicted, positives, beta, confidence)
+    """Return what is drawn of a curve; counts of the rule's decisions and its threshold become a point of it."""
+    threshold, tp, predicted = curve.threshold, curve.tp, curve.predicted
+    best = curve.best
+    reached = None
+    if of_rule is not None:
+        reached = _reached(of_rule, cut, beta)
+
+        # Scores between two steps reach less than either: where the rule cuts there, the curve goes through.
+        if np.isfinite(cut) and cut not in threshold:
+            place = int((threshold > cut).sum())
+            threshold = np.insert(threshold, place, cut)
+            tp = np.insert(tp, place, of_rule.tp.item())
+            predicted = np.insert(predicted, place, of_rule.predicted.item())
+            best += best >= place
+    positives = np.full(tp.shape, curve.positives)  # (n_points,)
+    low, high = score_interval(tp, predicted, positives, beta, confidence)
+    with np.errstate(invalid="ignore"):
+        precision = tp / predicted
+        recall = tp / positives
     return LabelCurve(
         name,
         curve.n_samples,
         curve.positives,
-        curve.threshold,
-        curve.tp,
-        curve.predicted,
-        curve.precision,
-        curve.recall,
-        curve.f(beta),
+        threshold,
+        tp,
+        predicted,
+        precision,
+        recall,
+        f_of_counts(tp, predicted, positives, beta, 0.0),
         low,
         high,
-        curve.best,
+        int(best),
         reached,
     )
+
+
+def _reached(counts: ConfusionCounts, cut: float, beta: float) -> Reached:
+    """Return what decisions about one label reach."""
+    tp, predicted, positives = counts.sums  # (1,) each
+    f = f_of_counts(tp, predicted, positives, beta, 0.0)
+    return Reached(cut, counts.precision().item(), counts.recall().item(), f.item())
 
 
 def _shown(curve: LabelCurve) -> npt.NDArray[np.bool_]:

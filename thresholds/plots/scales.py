@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SHORT = 20.0  # highest over lowest value of an axis that has too few powers of ten to be read by
+_SHORT = 50.0  # highest over lowest value of an axis that has too few powers of ten to be read by
 
 
 def logarithmic(axes: "Axes", which: str = "xy") -> None:
@@ -32,3 +32,6 @@ def _write_numbers(axis: Any) -> None:
 
     axis.set_major_formatter(FuncFormatter(write))
     axis.set_minor_formatter(FuncFormatter(write_if_short))
+    axis.set_tick_params(
+        which="minor", pad=5.0
+    )  # Their texts stand in line with those of longer ticks.

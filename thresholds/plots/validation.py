@@ -1,26 +1,31 @@
-"""How much of what was reached is luck? F in the sample against F on other rows, label by label."""
+"""How much of what was reached is luck? F in the sample against F on other rows, and how far thresholds may move."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from thresholds._arrays.types import Floats
+from thresholds import _checks
+from thresholds._arrays.types import Floats, Ints
 from thresholds.plots import style
-from thresholds.plots.base import Display
+from thresholds.plots.base import Display, one_or_more
 from thresholds.plots.crowds import name_points, points
-from thresholds.plots.lines_of_names import MOST_LINES, height_of, marks, name_lines
+from thresholds.plots.lines_of_names import MOST_LINES, height_of, intervals, marks, name_lines
 from thresholds.plots.scales import logarithmic
 from thresholds.results import rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from thresholds.validation.bootstrap import ThresholdBootstrap
     from thresholds.validation.cross_fit import CrossFit
 
 _FEWEST_IN_CLASS = 10  # labels, of which a tenth can be told
 _QUANTILES = (0.1, 0.5, 0.9)
+_QUANTITIES = ("predicted", "threshold", "f")
+_IN_BRACKETS = "in brackets: rows in which a label is true"
 _NAME = 20  # characters of a name on a line of its own
 
 
@@ -37,8 +42,8 @@ class OptimismDisplay(Display):
     names : (n_labels,) str, labels with positives, those with most first
     positives : (n_labels,) rows, or their weight, in which the label is true
     claimed : (n_labels,) F in the sample
-    found : (n_labels,) F on other rows
-    claimed_on, found_on : in words, which rows these are
+    found : (n_labels,) F on other rows, as far as it is known
+    claimed_on, found_on : in words, which rows these are, or what was done to the figure
     average : in words, which mean F follows
     mean_claimed, mean_found : that F, in the sample and on other rows
     beta : of all F
@@ -60,8 +65,7 @@ class OptimismDisplay(Display):
     def from_cross_fit(cls, result: "CrossFit") -> "OptimismDisplay":
         """Take the F of each label in the sample and out of fold from `thresholds.cross_fit`."""
         table = result.spread
-        order = np.argsort(-table["n_positives"], kind="stable")
-        order = order[table["n_positives"][order] > 0]
+        order = _most_positives_first(table["n_positives"])
         return cls(
             names=table["name"][order],
             positives=table["n_positives"][order],
@@ -73,6 +77,24 @@ class OptimismDisplay(Display):
             mean_claimed=result.in_sample,
             mean_found=result.out_of_fold,
             beta=result.rule.beta,
+        )
+
+    @classmethod
+    def from_bootstrap(cls, result: "ThresholdBootstrap") -> "OptimismDisplay":
+        """Take the F that each label claims, and what is left of it, from `thresholds.bootstrap_thresholds`."""
+        table = result.table
+        order = _most_positives_first(table["n_positives"])
+        return cls(
+            names=table["name"][order],
+            positives=table["n_positives"][order],
+            claimed=table["f"][order],
+            found=table["f_corrected"][order],
+            claimed_on="in the sample",
+            found_on="corrected",
+            average="macro",
+            mean_claimed=result.macro_f,
+            mean_found=result.macro_f_corrected,
+            beta=result.beta,
         )
 
     @property
@@ -122,8 +144,8 @@ class OptimismDisplay(Display):
         marks(axes, lines, self.claimed, style.BEFORE, self.claimed_on, filled=False)
         marks(axes, lines, self.found, style.AFTER, self.found_on)
         axes.set_xlim(0, 1.05 * max(self.claimed.max(initial=0.1), self.found.max(initial=0.1)))
-        self._name_axes(f"F{self.beta:g}", "label (rows in which it is true)")
-        self._legend()
+        axes.set_xlabel(f"F{self.beta:g}")
+        self._legend(title=_IN_BRACKETS)
 
     def _draw_by_positives(self, axes: "Axes", k: int) -> None:
         """Draw the difference of both figures, and its median among labels with about as many positives."""
@@ -173,3 +195,154 @@ class OptimismDisplay(Display):
                 "optimism": self.optimism,
             }
         )
+
+
+def _most_positives_first(positives: npt.NDArray[Any]) -> Ints:
+    """Return the labels that have positives, those with most first."""
+    order = np.argsort(-positives, kind="stable")
+    return order[positives[order] > 0]
+
+
+@dataclass(eq=False, repr=False)
+class BootstrapDisplay(Display):
+    """How far thresholds may move on other rows, and what is left of the F that they claim, with intervals.
+
+    Thresholds have no common scale, so by default the share of the rows is shown that each predicts. An end of an
+    interval beyond the axes is drawn at the border: a threshold that predicts no row, or all of them.
+
+    Attributes
+    ----------
+    table : structured array (n_shown,), rows of `ThresholdBootstrap.table`, from the top down
+    quantities : tuple of "predicted", "threshold" and "f", one for each panel
+    n_labels, n_samples, confidence, beta : of the bootstrap
+    ax_, axes_, figure_ : once drawn
+    """
+
+    table: npt.NDArray[Any]
+    quantities: tuple[str, ...]
+    n_labels: int
+    n_samples: int
+    confidence: float
+    beta: float
+
+    @classmethod
+    def from_bootstrap(
+        cls,
+        result: "ThresholdBootstrap",
+        *,
+        k: int = 20,
+        quantity: str | Sequence[str] = ("predicted", "f"),
+    ) -> "BootstrapDisplay":
+        """Take the k labels of `thresholds.bootstrap_thresholds` whose thresholds may move furthest.
+
+        Parameters
+        ----------
+        result : ThresholdBootstrap
+        k : labels at most
+        quantity : "predicted" (the share of the rows that a threshold predicts), "threshold", or "f" (claimed, and
+            corrected), or some of them, with a panel each
+        """
+        k = _checks.count(k, "k", 1)
+        return cls(
+            table=result.table[result.least_certain[:k]],
+            quantities=one_or_more(quantity, "quantity", _QUANTITIES),
+            n_labels=result.n_labels,
+            n_samples=result.n_samples,
+            confidence=result.confidence,
+            beta=result.beta,
+        )
+
+    @property
+    def _n_panels(self) -> int:
+        """One for each quantity."""
+        return len(self.quantities)
+
+    def _panel_height(self, width: float) -> float:
+        """Return the height of a panel of that width, in inches."""
+        return height_of(self.table.size)
+
+    def plot(self, ax: Any = None, *, width: float | None = None) -> "BootstrapDisplay":
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes to draw on, as many as there are quantities; None for a new figure
+        width : of a new figure, in inches; None for a column of a page, or the page where there are several quantities
+        """
+        with self._drawing(ax, width) as all_axes:
+            names = style.shown_names(self.table["name"].tolist(), _NAME)
+            pairs = zip(names, self.table["n_positives"], strict=True)
+            texts = [f"{name} ({positives:,})" for name, positives in pairs]
+            for axes, quantity in zip(all_axes, self.quantities, strict=True):
+                if quantity == "predicted":
+                    self._draw_shares(axes)
+                elif quantity == "threshold":
+                    self._draw_thresholds(axes)
+                else:
+                    self._draw_f(axes)
+                name_lines(axes, texts)
+            self._title(self._about_labels())
+            self._legend(
+                n_columns=2, title=f"bars: {100 * self.confidence:g} % intervals; {_IN_BRACKETS}"
+            )
+        return self
+
+    def _about_labels(self) -> str:
+        """Say which labels are shown."""
+        n_shown = self.table.size
+        if n_shown == self.n_labels:
+            return "Labels by how far their thresholds may move"
+        return f"{n_shown} of {self.n_labels:,} labels whose thresholds may move furthest"
+
+    @property
+    def _lines(self) -> Floats:
+        """The line of each label, (n_shown,)."""
+        return np.arange(self.table.size, dtype=np.float64)
+
+    def _draw_shares(self, axes: "Axes") -> None:
+        """Draw the share of rows that is predicted, and that in which the label is true; none is half a row."""
+        logarithmic(axes, "x")
+        half = 0.5 / self.n_samples
+        low, share, high = (
+            np.maximum(self.table[name], half)
+            for name in ("predicted_low", "predicted", "predicted_high")
+        )
+        base_rate = np.maximum(self.table["n_positives"] / self.n_samples, half)  # (n_shown,)
+        intervals(axes, self._lines, low, high, style.CURVE)
+        marks(
+            axes, self._lines, base_rate, style.REFERENCE, "rows in which it is true", filled=False
+        )
+        marks(axes, self._lines, share, style.CURVE, "rows that the threshold predicts")
+        axes.set_xlabel("share of all rows")
+
+    def _draw_thresholds(self, axes: "Axes") -> None:
+        """Draw thresholds; an end that predicts no row, or all, lies at the border."""
+        ends = np.stack([self.table[f"threshold{end}"] for end in ("_low", "", "_high")])
+        shown = ends[np.isfinite(ends)]
+        if shown.size and shown.min() > 0:
+            logarithmic(axes, "x")
+            limits = shown.min() / 1.3, shown.max() * 1.3
+        else:
+            margin = 0.05 * np.ptp(shown) if shown.size else 0.0
+            limits = (
+                shown.min(initial=0.0) - (margin or 1.0),
+                shown.max(initial=0.0) + (margin or 1.0),
+            )
+        low, threshold, high = np.clip(ends, *limits)
+        intervals(axes, self._lines, low, high, style.CURVE)
+        marks(axes, self._lines, threshold, style.CURVE, "threshold")
+        axes.set_xlim(limits)
+        axes.set_xlabel("threshold")
+
+    def _draw_f(self, axes: "Axes") -> None:
+        """Draw the F that is claimed, and what is left of it."""
+        table = self.table
+        intervals(axes, self._lines, table["f_low"], table["f_high"], style.AFTER)
+        marks(axes, self._lines, table["f"], style.BEFORE, "claimed, in the sample", filled=False)
+        marks(axes, self._lines, table["f_corrected"], style.AFTER, "corrected")
+        axes.set_xlim(0, 1)
+        axes.set_xlabel(f"F{self.beta:g}")
+
+    def _records(self) -> Any:
+        """Return the rows of the table."""
+        return self.table
