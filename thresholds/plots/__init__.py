@@ -5,9 +5,11 @@
 
 from thresholds.plots.curves import FCurveDisplay, PrecisionRecallDisplay
 from thresholds.plots.reliability import ReliabilityDisplay
+from thresholds.plots.rule import ThresholdsDisplay
 
 __all__ = [
     "FCurveDisplay",
     "PrecisionRecallDisplay",
     "ReliabilityDisplay",
+    "ThresholdsDisplay",
 ]
