@@ -8,6 +8,7 @@ from thresholds.plots.curves import FCurveDisplay, PrecisionRecallDisplay
 from thresholds.plots.diagnosis import OverpredictionDisplay
 from thresholds.plots.differences import DifferenceDisplay
 from thresholds.plots.reliability import ReliabilityDisplay
+from thresholds.plots.rule import ThresholdsDisplay
 from thresholds.plots.validation import BootstrapDisplay, OptimismDisplay
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "OverpredictionDisplay",
     "PrecisionRecallDisplay",
     "ReliabilityDisplay",
+    "ThresholdsDisplay",
 ]

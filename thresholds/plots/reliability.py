@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Booleans, Floats
 from thresholds._checks import InputError
 from thresholds._kernels.calibration import tally
 from thresholds.calibration import Calibrator
@@ -23,7 +23,7 @@ from thresholds.data.problem import Problem
 from thresholds.metrics.intervals import wilson
 from thresholds.plots.base import Display
 from thresholds.plots.curves import chosen_labels
-from thresholds.plots.style import AFTER, BEFORE, REFERENCE, Look, shown_name
+from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, shown_name
 from thresholds.results import names_of, rows_of
 
 if TYPE_CHECKING:
@@ -261,6 +261,8 @@ class ReliabilityDisplay(Display):
                 )
                 for part, look in zip(of_panel, looks, strict=True):
                     self._draw(axes, part, look, limits)
+            if any((_beyond(part, limits)).any() for part in self.parts):
+                self.ax_.plot([], [], "ow", markeredgecolor=GREY, label="beyond the axes")
             self._name_axes("mean probability (%)", "true (%)")
             self._legend()
         return self
@@ -272,7 +274,7 @@ class ReliabilityDisplay(Display):
         # What lies beyond the axes, as 0 does beyond logistic ones, is drawn on the border, in white.
         x = part.predicted.clip(*limits)
         y = part.observed.clip(*limits)
-        is_within = (x == part.predicted) & (y == part.observed)
+        is_within = ~_beyond(part, limits)
         reach = np.array([y - part.low.clip(*limits), part.high.clip(*limits) - y])  # (2, n_bins)
         axes.errorbar(
             x, y, np.maximum(reach, 0), color=look.colour, linestyle="", linewidth=0.8, zorder=2.5
@@ -295,7 +297,6 @@ class ReliabilityDisplay(Display):
                 marker=look.marker,
                 markerfacecolor="white",
                 linestyle="",
-                label="beyond the axes",
                 zorder=2.6,
                 **style,
             )
@@ -383,6 +384,13 @@ def _limits(parts: Sequence[Reliability]) -> tuple[float, float]:
     first = np.searchsorted(_TICKS, shown.min(), "right") - 1
     last = np.searchsorted(_TICKS, shown.max())
     return float(_TICKS[first]), float(_TICKS[last])
+
+
+def _beyond(part: Reliability, limits: tuple[float, float]) -> Booleans:
+    """Tell which bins lie beyond the axes."""
+    low, high = limits
+    shown = np.array([part.predicted, part.observed])  # (2, n_bins)
+    return np.asarray(((shown < low) | (shown > high)).any(axis=0))
 
 
 def _set_scales(axes: "Axes", limits: tuple[float, float]) -> None:
