@@ -135,7 +135,6 @@ def name_points(
             (0, 0),
             textcoords="offset points",
             color=BLACK,
-            path_effects=[withStroke(linewidth=1.5, foreground="white")],
             zorder=4,
             path_effects=[withStroke(linewidth=1.5, foreground="white", alpha=0.8)],
             arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": GREY, "shrinkA": 0},
