@@ -196,7 +196,7 @@ class AgreementDisplay(Display):
     >>> display.rules.tolist()
     ['at 0.2', 'at 0.3', 'at 0.7']
     >>> display.pairs[0].round(2)
-    array([1.  , 0.8 , 0.5])
+    array([1. , 0.8, 0.5])
     """
 
     rules: Texts
