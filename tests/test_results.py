@@ -100,6 +100,7 @@ def _averages() -> Any:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
+    "Agreement": lambda: _comparison().agreement,
     "AveragesReport": _averages,
     "BatchEffect": lambda: thresholds.batch_effect(_data()[1][:5], 0, label_names=NAMES),
     "CalibrationMeasures": lambda: thresholds.measure_calibration(*_data()),
@@ -114,10 +115,12 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "RuleDifference": _difference,
     "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_other_rows(), cv=2),
     "RuleSelection": lambda: thresholds.select_rule(*_data(), rules=("macro", "top-k", "instance, platt"), cv=2),
+    "ThresholdBootstrap": lambda: thresholds.bootstrap_thresholds(*_data(), n_bootstraps=9, label_names=NAMES),
     "Verdicts": lambda: _diagnosis().verdicts,
     "ScoreCheck": lambda: _rule().check(3 * _data()[1]),
 }
 OF_LABELS = (
+    "Agreement",
     "AveragesReport",
     "CrossFit",
     "GuardReport",
@@ -125,6 +128,7 @@ OF_LABELS = (
     "Repair",
     "RuleDifference",
     "ScoreCheck",
+    "ThresholdBootstrap",
     "Verdicts",
 )
 FRAME_ROWS = {
@@ -195,6 +199,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("Agreement", "... 38 more"),
         ("AveragesReport", "... 38 more"),
         ("BatchEffect", "of 40 decisions"),
         ("Comparison", "... 1 more"),
@@ -203,6 +208,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
         ("MostPredicted", "... 38 more"),
         ("Repair", "the 2 largest changes"),
         ("RuleDifference", "the 2 largest of 3 changes"),
+        ("ThresholdBootstrap", "... 38 more"),
         ("Verdicts", "... 38 more"),
         ("ScoreCheck", "... 38 more"),
     ],

@@ -1,4 +1,4 @@
-"""What is drawn here is drawn in memory."""
+"""Every test of a display draws in memory, and leaves no figure and no setting behind."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from matplotlib import pyplot
 
 @pytest.fixture(autouse=True)
 def off_screen() -> Iterator[None]:
-    """Close every figure, and see to it that no setting is left changed."""
+    """Draw in memory; every figure is closed, and no setting is left changed."""
     matplotlib.use("Agg")
     before = dict(matplotlib.rcParams)
     yield

@@ -20,6 +20,7 @@ from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval
 from thresholds.metrics.judging import judge
 from thresholds.plots.base import Display
+from thresholds.plots.scales import logarithmic
 from thresholds.plots.style import BEST, CURVE, GREY, OF_RULE, REFERENCE, Look, shown_name
 from thresholds.results import names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
@@ -256,7 +257,7 @@ class FCurveDisplay(_CurvesDisplay):
         with self._drawing(ax, width) as all_axes:
             for axes, curve in self._titled(all_axes):
                 if is_far:
-                    axes.set_xscale("log")
+                    logarithmic(axes, "x")
                 self._draw(axes, curve, is_far)
                 axes.set_ylim(0, min(1, np.ceil(highest * 5) / 5))
             self._name_axes("threshold", self._f)

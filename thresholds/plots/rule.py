@@ -21,7 +21,8 @@ from thresholds.diagnosis.result import FLAGGED
 from thresholds.diagnosis.result import STATES as STATE_NAMES
 from thresholds.plots.base import Display
 from thresholds.plots.crowds import at_border, name_border, name_points, points
-from thresholds.plots.style import CURVE, GREY, REFERENCE, SKY, STATES, Look, in_per_cent
+from thresholds.plots.scales import logarithmic, per_cent
+from thresholds.plots.style import CURVE, GREY, REFERENCE, SKY, STATES, Look
 from thresholds.results import names_of, rows_of
 from thresholds.rule import ThresholdRule
 
@@ -180,16 +181,14 @@ class ThresholdsDisplay(Display):
 
     def _set_scales(self, axes: "Axes", x: Floats, y: Floats) -> None:
         """Set logarithmic axes where values lie far apart, and limits with room for the borders."""
-        axes.set_xscale("log")
-        in_per_cent(axes.xaxis)
+        per_cent(axes, "x")
         known_x = x[~np.isnan(x)]
         if known_x.size:
             axes.set_xlim(known_x.min() / 1.6, min(known_x.max() * 1.6, 1))
         known = y[~np.isnan(y)]
         low = np.quantile(known[known > 0], 0.05) if (known > 0).any() else np.inf
         if known.size and known.min() >= 0 and known.max() > _FAR * low:
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter("{x:g}")
+            logarithmic(axes, "y")
             lowest = max(known[known > 0].min(), low / _FAR)
             axes.set_ylim(lowest / 2, known.max() * 2)
         elif known.size:
