@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import thresholds
-from thresholds import InputError, ThresholdRule, TopKRule
+from thresholds import ThresholdRule, TopKRule
 from thresholds.plots import DifferenceDisplay
 
 inf = np.inf
@@ -96,8 +96,6 @@ def test_rules_without_thresholds_need_scores() -> None:
     display = difference.plot()
     assert offsets(display) != []
     assert "no thresholds to compare (4 labels)" in [text.get_text() for text in display.figure_.legends[0].get_texts()]
-    with pytest.raises(InputError, match="without a threshold for each label"):
-        thresholds.diff_rules(ThresholdRule([0.5] * 4, label_names=NAMES), TopKRule(1, label_names=NAMES)).plot()
 
 
 def test_rules_without_a_label_in_common() -> None:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 
 import thresholds
-from thresholds import InputError, ThresholdBootstrap
+from thresholds import ThresholdBootstrap
 from thresholds.plots import BootstrapDisplay, OptimismDisplay
 from thresholds.results import rows_of
 
@@ -156,10 +156,3 @@ def test_a_bootstrap_tells_of_optimism_too() -> None:
     assert display.name.tolist() == ["label 0", "label 2", "label 1"]
     np.testing.assert_allclose(display.optimism, [0.05, 0.1, 0.3])
     assert display.figure_.get_suptitle() == "macro F1 0.500 in the sample, 0.400 corrected"
-
-
-def test_other_quantities_are_refused() -> None:
-    with pytest.raises(InputError, match="quantity is 'recall', expected 'predicted', 'threshold' or 'f'"):
-        FOUND.plot(quantity="recall")
-    with pytest.raises(InputError, match="k is 0"):
-        FOUND.plot(k=0)

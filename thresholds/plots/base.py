@@ -157,11 +157,11 @@ class Display(ABC):
                 handle.set_sizes([_LISTED])
 
 
-def of_kind(value: Any, name: str, *kinds: type[T]) -> T:
-    """Check that an argument is a result of one of some kinds."""
-    if not isinstance(value, kinds):
-        known = " or ".join(kind.__name__ for kind in kinds)
-        raise InputError(f"{name} is {_checks.shown(value)}, expected a {known}")
+def of_kind(value: Any, name: str, kind: type[T]) -> T:
+    """Check that an argument is a result of some kind."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InputError(f"{name} is {_checks.shown(value)}, expected {article} {kind.__name__}")
     return value
 
 

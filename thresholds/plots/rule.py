@@ -21,17 +21,15 @@ from thresholds.diagnosis.result import FLAGGED
 from thresholds.diagnosis.result import STATES as STATE_NAMES
 from thresholds.plots.base import Display
 from thresholds.plots.crowds import at_border, name_border, name_points, points
-from thresholds.plots.style import CURVE, GREY, REFERENCE, SKY, STATES, Look, in_per_cent
+from thresholds.plots.scales import logarithmic, per_cent
+from thresholds.plots.style import CURVE, GREY, REFERENCE, SKY, STATES, Look
 from thresholds.results import names_of, rows_of
 from thresholds.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FAR = 2.0  # times the median of the thresholds that the highest must be for a logarithmic axis
-_FARTHEST = (
-    10.0  # times below all but a twentieth of them, from where on they are shown on the border
-)
+_FAR = 10.0  # times what all but a twentieth of the thresholds exceed: far from there
 _FEW = 60  # labels: of more, half of the best F is not shown label by label
 
 
@@ -40,9 +38,9 @@ class ThresholdsDisplay(Display):
     """The threshold of each label against its base rate.
 
     Labels that are never predicted lie on the upper border, those that always are on the lower one, and those without
-    positives on the left one. Thresholds are on a logarithmic axis if none is negative and some are far higher than
-    most; those that are far lower are on the lower border, too. With a diagnosis marks show states, and labels that are
-    flagged are named, those first that are predicted most; without one, labels with most positives are.
+    positives on the left one. Thresholds are on a logarithmic axis if none is negative and some are ten times as high
+    as others; single ones that are far lower are on the lower border, too. With a diagnosis marks show states, and
+    labels that are flagged are named, those first that are predicted most; without one, labels with most positives are.
 
     Where all thresholds, and the scores of the fit, lie in [0, 1], a shaded band shows where the best thresholds of
     calibrated probabilities lie: at half of the F1 that they reach, which is at least that of predicting every row. A
@@ -183,17 +181,15 @@ class ThresholdsDisplay(Display):
 
     def _set_scales(self, axes: "Axes", x: Floats, y: Floats) -> None:
         """Set logarithmic axes where values lie far apart, and limits with room for the borders."""
-        axes.set_xscale("log")
-        in_per_cent(axes.xaxis)
+        per_cent(axes, "x")
         known_x = x[~np.isnan(x)]
         if known_x.size:
             axes.set_xlim(known_x.min() / 1.6, min(known_x.max() * 1.6, 1))
         known = y[~np.isnan(y)]
-        positive = known[known > 0]
-        if positive.size and known.min() >= 0 and known.max() > _FAR * np.median(positive):
-            axes.set_yscale("log")
-            axes.yaxis.set_major_formatter("{x:g}")
-            lowest = max(positive.min(), np.quantile(positive, 0.05) / _FARTHEST)
+        low = np.quantile(known[known > 0], 0.05) if (known > 0).any() else np.inf
+        if known.size and known.min() >= 0 and known.max() > _FAR * low:
+            logarithmic(axes, "y")
+            lowest = max(known[known > 0].min(), low / _FAR)
             axes.set_ylim(lowest / 2, known.max() * 2)
         elif known.size:
             room = 0.08 * max(known.max() - known.min(), 1e-9)

@@ -14,7 +14,6 @@ from thresholds.results import on_one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 # Widths in inches: of a column of a printed page, and of the page.
 COLUMN = 3.4
@@ -119,11 +118,6 @@ def dress(axes: "Axes") -> None:
     for axis in (axes.xaxis, axes.yaxis):
         axis.label.set_size(_TITLE)
     axes.title.set_size(_TITLE)
-
-
-def in_per_cent(axis: "Axis") -> None:
-    """Write the ticks of an axis of shares in per cent, without the sign, which belongs to the label of the axis."""
-    axis.set_major_formatter(lambda share, _: f"{100 * share:.4g}")
 
 
 def shown_name(name: object, most: int = 28) -> str:

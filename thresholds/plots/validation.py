@@ -13,8 +13,7 @@ from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.crowds import name_points, points
 from thresholds.plots.lines_of_names import MOST_LINES, height_of, intervals, marks, name_lines
-from thresholds.plots.scales import logarithmic
-from thresholds.plots.style import in_per_cent
+from thresholds.plots.scales import logarithmic, per_cent
 from thresholds.results import rows_of
 from thresholds.validation.bootstrap import ThresholdBootstrap
 from thresholds.validation.cross_fit import CrossFit
@@ -366,7 +365,7 @@ class BootstrapDisplay(Display):
 
     def _draw_shares(self, axes: "Axes") -> None:
         """Draw the share of rows that is predicted, and that in which the label is true; none is half a row."""
-        logarithmic(axes, "x")
+        per_cent(axes, "x")
         half = 0.5 / self.n_samples
         low, share, high = (
             np.maximum(self.table[name], half)
@@ -376,7 +375,6 @@ class BootstrapDisplay(Display):
         intervals(axes, self._lines, low, high, style.CURVE)
         marks(axes, self._lines, base_rate, style.REFERENCE, "rows with the label", filled=False)
         marks(axes, self._lines, share, style.CURVE, "rows that the threshold predicts")
-        in_per_cent(axes.xaxis)
         axes.set_xlabel("share of all rows (%)")
 
     def _draw_thresholds(self, axes: "Axes") -> None:
