@@ -42,7 +42,9 @@ class Group(NamedTuple):
 class Figure(NamedTuple):
     """One measure of the whole rule on the judged rows, with its interval."""
 
-    measure: str  # "precision", "recall", "micro", "macro", "macro_supported", "weighted" or "samples"
+    measure: (
+        str  # "precision", "recall", "micro", "macro", "macro_supported", "weighted" or "samples"
+    )
     name: str  # as an engineer calls it: "macro F1", "precision of all marks"
     value: float
     lower: float  # NaN, as is `upper`, where a single row or group tells nothing of others
@@ -62,9 +64,7 @@ class Summary:
     cautions: tuple[str, ...]  # why the figures may be too good, () if nothing speaks for that
     to_do: tuple[str, ...]  # at most four, the most important first
     groups: tuple[Group, ...]  # three, distrusted first
-    figures: tuple[
-        Figure, ...
-    ]  # precision and recall of all marks, then averages of F
+    figures: tuple[Figure, ...]  # precision and recall of all marks, then averages of F
     confidence: float  # of the intervals: 0.95
 
 
@@ -176,7 +176,9 @@ class Content:
     )
     labels: npt.NDArray[Any]  # structured (n_labels,): columns LABELS, in the order of the rule
     meanings: Mapping[str, str]  # of each group, verdict and state, in words
-    curves: Mapping[int, Curve]  # of some labels, the most important first; of none without positives
+    curves: Mapping[
+        int, Curve
+    ]  # of some labels, the most important first; of none without positives
     n_samples: int  # rows that judge
     beta: float  # of F
     confidence: float  # of bounds of each label's F, and of all intervals
