@@ -42,6 +42,9 @@ class Group(NamedTuple):
 class Figure(NamedTuple):
     """One measure of the whole rule on the judged rows, with its interval."""
 
+    measure: (
+        str  # "precision", "recall", "micro", "macro", "macro_supported", "weighted" or "samples"
+    )
     name: str  # as an engineer calls it: "macro F1", "precision of all marks"
     value: float
     lower: float  # NaN, as is `upper`, where a single row or group tells nothing of others
@@ -61,9 +64,7 @@ class Summary:
     cautions: tuple[str, ...]  # why the figures may be too good, () if nothing speaks for that
     to_do: tuple[str, ...]  # at most four, the most important first
     groups: tuple[Group, ...]  # three, distrusted first
-    figures: tuple[
-        Figure, ...
-    ]  # precision and recall of all marks, then micro, macro and samples F
+    figures: tuple[Figure, ...]  # precision and recall of all marks, then averages of F
     confidence: float  # of the intervals: 0.95
 
 
@@ -92,13 +93,13 @@ class OtherRows:
     here: Interval  # on the judged rows
     n_fitted: int | None  # rows of the fit
     n_folds: int | None
-    on_own_rows: bool  # whether the judged rows are those of the fit
     sentences: tuple[str, ...]  # what that means, and why a figure is absent
 
 
 class Change(NamedTuple):
     """One measure of the old rule and of this one, on the same rows; the difference is paired by rows (or groups)."""
 
+    measure: str  # as in `Figure`
     name: str  # "macro F1"
     old: float
     new: float
@@ -112,7 +113,7 @@ class Against:
 
     old: str  # where the old rule comes from
     sentences: tuple[str, ...]  # how much moved, in all
-    changes: tuple[Change, ...]  # precision and recall of all marks, micro, macro and samples F
+    changes: tuple[Change, ...]  # precision and recall of all marks, then averages of F
     settings: tuple[tuple[str, str, str], ...]  # name, old, new: of what differs
     moved: npt.NDArray[Any]  # structured, the largest changes first: columns MOVED
     n_moved: int  # of which `moved` may show the first ones only
@@ -175,11 +176,14 @@ class Content:
     )
     labels: npt.NDArray[Any]  # structured (n_labels,): columns LABELS, in the order of the rule
     meanings: Mapping[str, str]  # of each group, verdict and state, in words
-    curves: Mapping[int, Curve]  # of labels, the most important first; absent for the others
+    curves: Mapping[
+        int, Curve
+    ]  # of some labels, the most important first; of none without positives
     n_samples: int  # rows that judge
     beta: float  # of F
     confidence: float  # of bounds of each label's F, and of all intervals
     on_own_rows: bool  # whether the rule was fitted on these rows
+    by_folds: bool  # then: whether labels are judged by out-of-fold decisions of other rules, and not flattered
     has_thresholds: bool  # whether each label has a threshold, so that a curve shows where it lies
     command: str | None  # that makes this page anew; None for a report made in Python
     version: str  # of this library
