@@ -118,6 +118,7 @@ def content(label_names: Sequence[str], *, n_curves: int = 40, with_old: bool = 
         beta=1.0,
         confidence=0.95,
         on_own_rows=False,
+        by_folds=False,
         has_thresholds=True,
         command="thresholds report scores.npz --rule rule.json -o report.html",
         version="0.1",

@@ -126,7 +126,7 @@ function ofHundred(share) {
 }
 
 function percent(share) {
-  return `${(100 * share).toPrecision(2)}%`;
+  return `${Number((100 * share).toPrecision(2))}\u00a0%`;
 }
 
 // A score in so many digits, without zeros at the end.
@@ -564,7 +564,7 @@ function figuresOf(labels, j) {
   const f = `F${labels.beta}`;
   const bounds = Number.isNaN(at("f_low")) ? "" : ` (${figure(at("f_low"))} to ${figure(at("f_high"))})`;
   const share = percent(at("positives") / labels.n_samples);
-  return [
+  const figures = [
     ["Rows that truly are", `${count(at("positives"))} of ${count(labels.n_samples)} (${share})`],
     ["Rows marked", count(at("predicted"))],
     ["of which right", count(at("tp"))],
@@ -578,11 +578,12 @@ function figuresOf(labels, j) {
     ["AUROC", figure(at("auroc"))],
     ["Threshold", score(at("threshold"), 4)],
   ];
+  return figures.filter(([, value]) => value !== NOTHING);
 }
 
 /* ---- The curve of a label: F, precision and recall against how many rows are marked ---- */
 
-const MARGIN = { left: 32, right: 12, top: 8, bottom: 52 };
+const MARGIN = { left: 32, right: 12, top: 8, bottom: 48 };
 
 class Chart {
   #svg;
@@ -637,6 +638,7 @@ class Chart {
 
   #axes(x, y) {
     const nSamples = this.#labels.n_samples;
+    const { predicted, threshold } = this.#curve;
     const parts = [];
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       parts.push(
@@ -644,13 +646,16 @@ class Chart {
         drawn("text", { x: MARGIN.left - 6, y: y(share) + 4, "text-anchor": "end" }, String(share)),
       );
     }
+    // Below each power of ten, the score from which on so many rows are marked.
     for (let marked = 1; marked <= nSamples; marked *= 10) {
-      const k = this.#curve.predicted.findIndex((predicted) => predicted >= marked);
-      const anchor = { x: x(marked), "text-anchor": marked === 1 ? "start" : "middle" };
+      const k = predicted.findIndex((number) => number >= marked);
+      const isOnCurve = k > 0 || predicted[0] === marked;
+      const at = x(marked);
+      const anchor = { x: at, "text-anchor": at < x(1) + 20 ? "start" : at > x(nSamples) - 20 ? "end" : "middle" };
       parts.push(
-        drawn("path", { class: "grid", d: `M${x(marked)} ${y(0)}V${y(1)}` }),
+        drawn("path", { class: "grid", d: `M${at} ${y(0)}V${y(1)}` }),
         drawn("text", { ...anchor, y: y(0) + 16 }, count(marked)),
-        drawn("text", { ...anchor, y: y(0) + 31 }, k < 0 ? "" : `≥ ${score(this.#curve.threshold[k], 3)}`),
+        drawn("text", { ...anchor, y: y(0) + 31 }, isOnCurve ? `≥ ${score(threshold[k], 3)}` : ""),
       );
     }
     return parts;

@@ -130,7 +130,7 @@ def _percent(share: Any) -> str:
     """Return a share as whole per cents, in tenths below 1."""
     if math.isnan(share):
         return _NOTHING
-    return f"{share:.1%}" if 0 < share < 0.01 else f"{share:.0%}"
+    return f"{100 * share:.{1 if 0 < share < 0.01 else 0}f}\N{NO-BREAK SPACE}%"
 
 
 def _threshold(value: Any) -> str:
