@@ -8,7 +8,6 @@ from thresholds._arrays.types import Dense
 from thresholds.comparison.differences import RuleDifference, diff_rules
 from thresholds.data.problem import Problem
 from thresholds.metrics.jackknife import LeftOut
-from thresholds.metrics.judging import judge
 from thresholds.report import wording
 from thresholds.report.content import MOVED, Against, Change
 from thresholds.report.figures import MEASURES, Asked, change_of, left_out_of
@@ -67,8 +66,8 @@ def _changes(
             scores=_checks.in_order(problem.scores, at_new),
             label_names=None,
         )
-        left_out = left_out_of(rule, problem, judge(rule, problem), asked)
-    of_old = left_out_of(old, problem, judge(old, problem), asked)
+        _, left_out = left_out_of(rule, problem, asked)
+    _, of_old = left_out_of(old, problem, asked)
     return tuple(change_of(measure, of_old, left_out, asked) for measure in MEASURES)
 
 

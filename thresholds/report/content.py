@@ -45,7 +45,7 @@ class Figure(NamedTuple):
     measure: (
         str  # "precision", "recall", "micro", "macro", "macro_supported", "weighted" or "samples"
     )
-    name: str  # as an engineer calls it: "macro F1", "precision of all marks"
+    name: str  # as an engineer calls it: "macro F1", "micro precision"
     value: float
     lower: float  # NaN, as is `upper`, where a single row or group tells nothing of others
     upper: float

@@ -5,6 +5,7 @@ or group, and their intervals are made as those of F are (`metrics/jackknife.py`
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,15 +14,15 @@ from thresholds._arrays.types import Ints, Numbers
 from thresholds.data.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, leave_out
-from thresholds.metrics.judging import Judged
+from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, leave_out_of
+from thresholds.metrics.judging import Judged, judge
 from thresholds.report.content import Change, Figure
 from thresholds.report.wording import of_change
 from thresholds.rule import Rule
 
 MEASURES = {
-    "precision": "The share of all marks that are right.",
-    "recall": "The share of all marks that should be made that are made.",
+    "precision": "Of all marks, the share that is right.",
+    "recall": "Of all marks that should be made, the share that is made.",
     "micro": "Precision and recall of all marks in one number; frequent labels count most.",
     "macro": "The mean over the labels; a rare label counts as much as a frequent one.",
     "macro_supported": "The mean over the labels that some row here truly is.",
@@ -34,7 +35,7 @@ _SHARES = ("precision", "recall")
 def name_of(measure: str, beta: float) -> str:
     """Name a measure as an engineer does."""
     if measure in _SHARES:
-        return f"{measure} of all marks"
+        return f"micro {measure}"
     if measure == "macro_supported":
         return f"macro F{beta:g} of labels with positives"
     return f"{measure} F{beta:g}"
@@ -49,27 +50,31 @@ class Asked(NamedTuple):
     confidence: float
 
 
-def left_out_of(rule: Rule, problem: Problem, judged: Judged, asked: Asked) -> LeftOut:
-    """Return all measures of a rule, on all rows and without each row, or each group."""
-    averages = leave_out(
-        rule, problem, judged.by_label, asked.beta, asked.groups, asked.zero_division
+def left_out_of(rule: Rule, problem: Problem, asked: Asked) -> tuple[Judged, LeftOut]:
+    """Count what a rule decides; return all measures of it, and what they change without each row, or group."""
+    judged = judge(rule, problem, keep=True)
+    assert judged.decided is not None, "decisions are kept"
+    averages = leave_out_of(
+        judged.decided, problem, judged.by_label, asked.beta, asked.groups, asked.zero_division
     )
     on_all = dict(averages.on_all)
-    without = dict(averages.without)
+    changes = dict(averages.changes)
     tp, predicted, positives = judged.by_sample.sums  # (n_samples,) each
     units = np.arange(tp.size) if asked.groups is None else asked.groups  # (n_samples,)
     right = np.bincount(units, tp)  # (n_units,)
     for measure, of_rows in zip(_SHARES, (predicted, positives), strict=True):
         of_units = np.bincount(units, of_rows)  # (n_units,)
+        without = _share(right.sum() - right, of_units.sum() - of_units)  # (n_units,)
         on_all[measure] = float(_share(right.sum(), of_units.sum()))
-        without[measure] = _share(right.sum() - right, of_units.sum() - of_units)
-    return LeftOut(on_all, without)
+        changes[measure] = without - without.mean()
+    return judged, replace(averages, on_all=on_all, changes=changes)
 
 
 def interval_of(left_out: LeftOut, measure: str, confidence: float) -> Interval:
     """Return a measure with its interval, within 0 and 1."""
     value = left_out.on_all[measure]
-    nothing = LeftOut({measure: 0.0}, {measure: np.zeros(left_out.without[measure].size)})
+    zeros = np.zeros(left_out.changes[measure].size)
+    nothing = replace(left_out, on_all={measure: 0.0}, changes={measure: zeros})
     _, lower, upper = difference_of(left_out, nothing, measure, confidence)
     return Interval(value, *np.clip((lower, upper), 0.0, 1.0).tolist())
 

@@ -14,7 +14,7 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import conclude_from
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Interval, LeftOut
-from thresholds.metrics.judging import Judged, judge
+from thresholds.metrics.judging import Judged
 from thresholds.report import wording
 from thresholds.report.against import against_of
 from thresholds.report.content import DISTRUSTED, Content, Figure, OtherRows, PerRow, Summary
@@ -120,7 +120,7 @@ def _find(
 ) -> _Found:
     """Count what is decided, and judge it label by label and as a whole."""
     # On the rows of its fit a rule is flattered; what rules of the folds decided there, if it is known, tells more.
-    judged = judge(rule, problem)
+    judged, left_out = left_out_of(rule, problem, asked)
     on_own_rows = was_fitted_on(rule, problem)
     of_folds = _of_folds(rule, judged.by_label) if on_own_rows else None
     counts = judged.by_label if of_folds is None else of_folds
@@ -132,7 +132,6 @@ def _find(
     diagnosis = conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=flatters)
 
     # The rule as a whole.
-    left_out = left_out_of(rule, problem, judged, asked)
     figures = figures_of(left_out, _measures(judged), asked)
     if of_folds is not None:
         figures = moved_to(figures, of_folds, asked)

@@ -24,7 +24,7 @@ WORDS = (
     "A row is marked with a label if the rule decides that the row has it.",
     "A mark is right if the truth has it, too.",
 )
-TITLES = {DISTRUSTED: "not to be trusted", OPEN: "too early to say", TRUSTED: "can be relied on"}
+TITLES = {DISTRUSTED: "not to be trusted", OPEN: "too early to say", TRUSTED: "good enough to use"}
 MEANINGS = {
     DISTRUSTED: "The label is shown not to be good enough, or it is marked far more often than it is true and nothing"
     " shows that the scores know it.",
@@ -157,7 +157,7 @@ def to_do(
     if group.n_predicted:
         right = 100 * group.n_right / group.n_predicted
         steps.append(
-            f"Have the marks of {_labels(group)} not to be trusted checked, or leave them out: of 100 such marks, about"
+            f"Have the marks of {_labels(group)} not to be trusted checked, or leave them out: of 100 such marks about"
             f" {right:.0f} are right."
         )
     missed = labels["verdict"] == "missed"
@@ -176,13 +176,13 @@ def to_do(
     if group.n_labels:
         its = "its sentence names" if group.n_labels == 1 else "their sentences name"
         steps.append(
-            f"Use the marks of {_labels(group)} that can be relied on, and expect the mistakes that {its}."
+            f"Use the marks of {_labels(group)} good enough to use, and expect the mistakes that {its}."
         )
     group = _group(groups, OPEN)
     if group.n_labels:
         steps.append(
-            f"Have the marks of {_labels(group)} checked of which it is too early to say, until more rows with truth"
-            " settle it."
+            f"Of {counted(group.n_labels, 'label')} it is too early to say: have marks checked until more rows with"
+            " truth settle it."
         )
     return tuple(steps[:_MOST_TO_DO])
 
