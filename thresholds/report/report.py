@@ -184,39 +184,51 @@ def make_report(
     """
     need("jinja2", "make_report()", "f1-thresholds[report]")
     confidence = _checks.inside(confidence, "confidence")
-    title = _checks.text(title, "title")
+    if command is not None:
+        command = _checks.text(command, "command")
+    source = Source(_checks.text(title, "title"), _lines(about), command)
     for name, value in (("rule", rule), ("against", against)):
         if value is not None and not isinstance(value, Rule):
             raise InputError(f"{name} is {_checks.shown(value)}, expected a rule")
+    if rule is not None and missing != 0:
+        raise InputError(f"missing is {missing} with a rule, which has its own, expected 0.0")
+
+    # The rows, labels in the order of the rule's.
     beside = {"y_score": y_score, "y_true": y_true}
     groups = _checks.aligned_rows(groups, "groups", **beside)
     names = _names(rule, label_names)
     y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", names)
-    given = Problem.of(y_true, y_score, missing=missing, label_names=names, n_jobs=n_jobs)
+    problem = Problem.of(
+        y_true,
+        y_score,
+        missing=missing if rule is None else rule.missing,
+        label_names=names,
+        n_jobs=n_jobs,
+    )
     # (n_samples,) or None
-    numbers = None if groups is None else group_numbers(groups, given.n_samples)
+    numbers = None if groups is None else group_numbers(groups, problem.n_samples)
 
-    # The rule, and the rows to judge it on.
-    about = tuple(_checks.text(line, "about") for line in about)
+    # Without a rule, one half of the rows makes one, and the other half judges it.
     if rule is None:
-        rule, rows, halves = _fitted(given, numbers, random_state, n_jobs, progress)
-        about += (halves,)
-        given = given.at_rows(rows)
+        rule, rows, halves = _fitted(problem, numbers, random_state, n_jobs, progress)
+        source = source._replace(about=(*source.about, halves))
+        problem = problem.at_rows(rows)
         numbers = None if numbers is None else group_numbers(numbers[rows], rows.size)
-    elif missing != 0:
-        raise InputError(f"missing is {missing} with a rule, which has its own, expected 0.0")
-    problem = replace(given, missing=rule.missing)
-    if rule.label_names is None and names is not None:
-        rule = rule.with_names(names)
     rule.validate(problem.scores)
     rule.warn_if_changed(problem.scores)
 
+    # Sentences need names, also where labels have none.
+    if problem.label_names is None:
+        names = tuple(f"label {j}" for j in range(problem.n_labels))
+        problem = replace(problem, label_names=names)
+    assert problem.label_names is not None, "they have just been made"
+    rule = _named(rule, problem.label_names)
     content = content_of(
         problem,
         rule,
-        Source(title, about, command),
+        source,
         asked=Asked(rule.beta, rule.zero_division, numbers, confidence),
-        against=against,
+        against=None if against is None else _named(against, problem.label_names),
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -232,6 +244,20 @@ def _names(rule: Rule | None, label_names: object) -> Any:
             "label_names is given with a rule that has names of its own, expected None"
         )
     return rule.label_names
+
+
+def _named(rule: Rule, names: tuple[str, ...]) -> Rule:
+    """Give a rule of as many labels names, if it has none."""
+    if rule.label_names is not None or rule.n_labels not in (None, len(names)):
+        return rule
+    return rule.with_names(names)
+
+
+def _lines(about: Sequence[str]) -> tuple[str, ...]:
+    """Check lines of text."""
+    if isinstance(about, str):
+        raise InputError(f"about is {_checks.shown(about)}, expected lines of text in a list")
+    return tuple(_checks.text(line, "about") for line in about)
 
 
 def _fitted(

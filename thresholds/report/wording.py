@@ -94,10 +94,8 @@ def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
 
 def how_much(n_predicted: int, n_true: int, n_samples: int) -> str:
     """Say how many marks there are, and how many there should be."""
-    return (
-        f"It makes {counted(n_predicted, 'mark')} on these {counted(n_samples, 'row')}; by the truth there should be"
-        f" {n_true:,}."
-    )
+    marks = f"it makes {counted(n_predicted, 'mark')}; by the truth there should be {n_true:,}"
+    return f"On {counted(n_samples, 'row')} {marks}."
 
 
 def headline(groups: Sequence[Group]) -> str:
@@ -106,7 +104,11 @@ def headline(groups: Sequence[Group]) -> str:
     distrusted = _group(groups, DISTRUSTED)
     n_bad = distrusted.n_labels
     if n_bad == 0:
-        return f"Of {counted(n_labels, 'label')}, none is shown to be untrustworthy."
+        n_open = _group(groups, OPEN).n_labels
+        if n_open == 0:
+            these = "The label is" if n_labels == 1 else f"All {n_labels:,} labels are"
+            return f"{these} shown to be good enough to use."
+        return f"Of {counted(n_labels, 'label')} none is shown to be bad; of {n_open:,} it is too early to say."
     they = "it makes" if n_bad == 1 else "they make"
     return (
         f"{n_bad:,} of {counted(n_labels, 'label')} {_are(n_bad)} not to be trusted; {they}"
@@ -232,7 +234,7 @@ def on_other_rows(
     if by_folds:
         sentences.append(
             "This report is about the rows of the fit; its labels are judged by those decisions of rules that had not"
-            " seen them."
+            " seen the row."
         )
     elif on_own_rows:
         sentences.append(
@@ -247,8 +249,8 @@ def on_own_rows(by_folds: bool) -> str:
     """Warn that a rule is judged on the rows of its fit."""
     if by_folds:
         return (
-            "The rule was fitted on these rows. So labels are judged by decisions of rules that had not seen the row;"
-            " rows like these are assumed to follow."
+            "The rule was fitted on these rows. So its labels are judged by what other rules, which had not seen a row,"
+            " decided about it."
         )
     return "The rule was fitted on these rows: on others it will do worse than this report says."
 
@@ -287,6 +289,8 @@ def of_change(name: str, difference: Interval) -> str:
     """Say whether a measure of two rules differs by more than chance."""
     if math.isnan(difference.lower):
         return f"{name}: one row, or one group, cannot tell a difference from chance."
+    if difference.value == 0:
+        return f"{name}: no difference."
     size = f"{abs(difference.value):.3f}"
     if difference.lower <= 0 <= difference.upper:
         return f"{name}: the difference may be chance."
