@@ -1,5 +1,6 @@
 """Every display takes or makes axes in one style, and shows names as they can be drawn."""
 
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -96,6 +97,13 @@ def test_other_axes_are_refused(ax: object, message: str) -> None:
     with pytest.raises(InputError) as refused:
         Dots(2).plot(ax)
     assert str(refused.value) == message
+
+
+def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError) as refused:
+        Dots().plot()
+    assert str(refused.value) == "Dots.plot() needs matplotlib: pip install 'f1-thresholds[plot]'"
 
 
 def test_a_result_is_drawn_by_its_display(monkeypatch: pytest.MonkeyPatch) -> None:

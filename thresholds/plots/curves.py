@@ -151,7 +151,8 @@ class _CurvesDisplay(Display):
         drawn = []
         for j, curve in zip(labels, curves(problem, labels, beta=beta), strict=True):
             of_rule = None if counts is None else counts.take([j])
-            drawn.append(_label_curve(str(all_names[j]), curve, of_rule, cuts[j], beta, confidence))
+            cut = float(cuts[j])
+            drawn.append(_label_curve(str(all_names[j]), curve, of_rule, cut, beta, confidence))
         return cls(tuple(drawn), beta, confidence)
 
     @property
