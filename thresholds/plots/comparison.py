@@ -143,7 +143,7 @@ class ComparisonDisplay(Display):
                 name_lines(axes, style.shown_names(self.rules.tolist(), _NAME))
                 behind = self.is_behind[:, j]
                 for look, at, text in (
-                    (_TIED, ~behind, "may be the best"),
+                    (_TIED, ~behind, "may be the best" if lines.size > 1 else "the rule"),
                     (_BEHIND, behind, "shown to be behind it"),
                 ):
                     if at.any():
