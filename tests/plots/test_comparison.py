@@ -97,7 +97,6 @@ def test_up_to_25_rules_have_room(n_rules: int) -> None:
     pairs = rng.random((n_rules, n_rules))
     pairs = np.where(np.eye(n_rules), 1, (pairs + pairs.T) / 2)
     display = AgreementDisplay(np.array([f"rule {k}, shared" for k in range(n_rules)]), pairs).plot()
-    display.figure_.draw_without_rendering()
     cell = display.ax_.get_window_extent().width / (n_rules - 1)
     assert all(text.get_window_extent().width < cell for text in display.ax_.texts)
     assert all(text.get_fontsize() >= 5 for text in display.ax_.texts)
