@@ -75,7 +75,7 @@ class Display(ABC):
         with in_force():
             self.axes_ = self._new_axes(width) if ax is None else _given_axes(ax, self._n_panels)
             self.ax_ = self.axes_[0]
-            self.figure_ = self.ax_.get_figure(root=True)
+            self.figure_ = self.ax_.figure.figure
             self._is_own = ax is None
             for axes in self.axes_:
                 dress(axes)

@@ -115,7 +115,7 @@ def name_points(
 
     is_shown = np.isfinite(x) & np.isfinite(y)
     candidates = np.flatnonzero(is_shown)[: 3 * k]
-    figure = axes.get_figure(root=True)
+    figure = axes.figure.figure
     figure.draw_without_rendering()  # Where things lie is known only then.
     # Boxes are left, bottom, right and top, in pixels: the frame, marks, and then names that are written.
     frame = axes.get_window_extent().extents  # (4,)
