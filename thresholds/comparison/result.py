@@ -26,7 +26,7 @@ CALLED = {
 }
 MEASURED = tuple(CALLED)
 
-_NOISE = 0.01  # an interval that reaches further: a fourth digit would be noise
+_NOISE = 0.002  # an interval that reaches further: a fourth digit would be noise
 
 _MARK = "*"  # on what cannot be told apart from the best
 _NAMES_SHOWN = 3  # of labels that rank backwards, in the text
@@ -293,8 +293,8 @@ class Comparison(Result, Drawable):
         """Say what the marks and intervals mean, over which labels means are taken, and what holds for all rules."""
         if self.behind_best:
             yield (
-                f"{_MARK} the highest of its column, and what cannot be told apart from it on the same"
-                f" {self.paired_by}s (for each column with {self._in_percent} confidence)"
+                f"{_MARK} the highest, and what cannot be told apart from it on the same {self.paired_by}s"
+                f" ({self._in_percent} confidence for each column)"
             )
         if self.confidence is not None:
             yield (
