@@ -19,7 +19,7 @@ from thresholds._checks import InputError
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.result import FLAGGED
 from thresholds.diagnosis.result import STATES as STATE_NAMES
-from thresholds.plots.base import Display
+from thresholds.plots.base import Display, of_kind
 from thresholds.plots.crowds import at_border, name_border, name_points, points
 from thresholds.plots.scales import logarithmic, per_cent
 from thresholds.plots.style import CURVE, GREY, REFERENCE, SKY, STATES, Look
@@ -96,8 +96,7 @@ class ThresholdsDisplay(Display):
         InputError
             For another kind of rule, a diagnosis of other labels, and without one a rule that was not fitted.
         """
-        if not isinstance(rule, ThresholdRule):
-            raise InputError(f"rule is {_checks.shown(rule)}, expected a ThresholdRule")
+        rule = of_kind(rule, "rule", ThresholdRule)
         names = names_of(rule.label_names, rule.n_labels)
         within = rule.thresholds[np.isfinite(rule.thresholds)]
         seen = np.array(() if rule.fitted_on is None else rule.fitted_on.quantiles)
@@ -106,9 +105,7 @@ class ThresholdsDisplay(Display):
             base_rate = _base_rate_of_fit(rule)
             order = np.argsort(-base_rate, kind="stable")
             return cls(names, rule.thresholds, base_rate, None, None, order, rule.beta, are_shares)
-        if not isinstance(diagnosis, Diagnosis):
-            raise InputError(f"diagnosis is {_checks.shown(diagnosis)}, expected a Diagnosis")
-        table = diagnosis.table
+        table = of_kind(diagnosis, "diagnosis", Diagnosis).table
         if table["name"].tolist() != names.tolist():
             raise InputError(
                 f"diagnosis has the labels {_checks.listed(table['name'].tolist())}, expected those of the rule,"
