@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.collections import LineCollection, PathCollection
 
 import thresholds
@@ -54,6 +55,13 @@ def test_rules_that_may_be_the_best_have_a_look_of_their_own(comparison: Compari
     shapes = {len(c.get_paths()[0].vertices) for c in marks.values()}
     assert len(colours) == len(shapes) == 2
     assert display.to_frame()["is_behind"].tolist() == [False, False, True, True]
+
+
+def test_names_stand_at_each_axes_that_is_given(comparison: Comparison) -> None:
+    _, grid = pyplot.subplots(1, 2)
+    comparison.plot(grid[1])
+    assert "middle" in [text.get_text() for text in grid[1].get_yticklabels()]
+    assert grid[1].get_legend() is not None
 
 
 def test_without_intervals_nothing_is_said_of_the_best() -> None:

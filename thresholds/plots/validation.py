@@ -351,7 +351,7 @@ class BootstrapDisplay(Display):
                     self._draw_thresholds(axes)
                 else:
                     self._draw_f(axes)
-                name_lines(axes, texts)
+                name_lines(axes, self._at_left(axes, texts))
             self._title(self._about_labels())
             self._legend(
                 n_columns=2, title=f"bars: {100 * self.confidence:g} % intervals; {_IN_BRACKETS}"
