@@ -279,7 +279,7 @@ class Comparison(Result):
         written = [["" if np.isnan(x) else f"{x:.2f}" for x in column] for column in figures.T]
         return [
             _Column(("sum of p", "/ true", "ideal 1"), written[0]),
-            _Column(("slope", "of p", "ideal 1"), written[1]),
+            _Column(("calib.", "slope", "ideal 1"), written[1]),
         ]
 
     @property
