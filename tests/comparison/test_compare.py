@@ -151,6 +151,15 @@ def test_macro_is_told_once_where_all_labels_have_positives() -> None:
     assert "macro, labels with positives" in str(thresholds.compare(rules, without, SCORES))
 
 
+def test_many_rules_are_a_screen() -> None:
+    many = {f"cut {k}": thresholds.FixedRule(k / 50, 4) for k in range(40)}
+    found = thresholds.compare(many, TRUTH, SCORES)
+    assert len(str(found).splitlines()) < 90
+    assert str(found).count("... 10 more") == 1
+    assert str(found).count("... 31 more") == 1
+    assert "... " not in found.to_text(1000)
+
+
 def test_rules_find_their_labels_by_name_in_differences_too() -> None:
     cuts = np.array([0.4, 0.5, 0.6, 0.7])
     old = thresholds.ThresholdRule(np.full(4, 0.5), label_names=NAMES)
@@ -478,7 +487,7 @@ def test_the_command_line_says_on_which_labels_rules_differ(tmp_path: Path, caps
     scores, macro, micro = saved(tmp_path)
     command = ["compare", scores, "--rule", macro, "--rule", micro, "--agreement"]
     assert cli.main(command) == 0
-    assert "labels on which two rules differ on most rows" in capsys.readouterr().out
+    assert "labels on which they differ on most rows:" in capsys.readouterr().out
     assert cli.main([*command, "--json"]) == 0
     agreement = json.loads(capsys.readouterr().out)["agreement"]
     assert agreement["rules"] == [macro, micro]
