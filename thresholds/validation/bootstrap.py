@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Numbers
+from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds._checks import Placement
 from thresholds._kernels.bootstrap import resample, tables
 from thresholds.data.folds import SEED
@@ -43,7 +43,7 @@ from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import f_of_counts
 from thresholds.metrics.intervals import score_interval
-from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
 from thresholds.search import staircase
 
 _SEEN = 1 - math.exp(-1)  # the share of the rows that have weight in a replicate
@@ -54,7 +54,7 @@ Columns = dict[str, npt.NDArray[np.generic]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdBootstrap(Result):
+class ThresholdBootstrap(Result, Drawable):
     """How far thresholds would move on other rows, and what is left of the F that they claim.
 
     Attributes
@@ -71,6 +71,7 @@ class ThresholdBootstrap(Result):
     """
 
     _shown = 8
+    _display = "BootstrapDisplay.from_bootstrap"
 
     table: npt.NDArray[np.void]
     macro_f: float
@@ -91,14 +92,28 @@ class ThresholdBootstrap(Result):
         """How much of macro-F is luck."""
         return self.macro_f - self.macro_f_corrected
 
+    @property
+    def spread(self) -> Floats:
+        """How many times as many rows one end of each threshold's interval predicts as the other, (n_labels,)."""
+        # Half a row: an end that predicts nothing has a ratio, too.
+        half = 0.5 / self.n_samples
+        return np.asarray(
+            np.maximum(self.table["predicted_high"], half)
+            / np.maximum(self.table["predicted_low"], half)
+        )
+
+    @property
+    def least_certain(self) -> Ints:
+        """Labels by how far their thresholds may move, by `spread`, those that may move furthest first, (n_labels,)."""
+        return np.argsort(-self.spread, kind="stable")
+
     def _records(self) -> npt.NDArray[np.void]:
         """Return the table."""
         return self.table
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k labels whose thresholds are least certain."""
-        spread = self._spread()  # (n_labels,)
-        apart = int(np.count_nonzero(spread > _APART))
+        apart = int(np.count_nonzero(self.spread > _APART))
         interval = f"{100 * self.confidence:.4g} % interval"
         are = "is" if apart == 1 else "are"
         yield (
@@ -136,18 +151,9 @@ class ThresholdBootstrap(Result):
                 f"{row['f_corrected']:.3f}",
                 f"{row['f_low']:.3f} to {row['f_high']:.3f}",
             )
-            for row in self.table[np.argsort(-spread, kind="stable")[:k]]
+            for row in self.table[self.least_certain[:k]]
         ]
         yield Table(head, body, note=n_more(self.n_labels, k))
-
-    def _spread(self) -> Floats:
-        """Return how many times as many rows one end of each threshold's interval predicts as the other."""
-        # Half a row: an end that predicts nothing has a ratio, too.
-        half = 0.5 / self.n_samples
-        return np.asarray(
-            np.maximum(self.table["predicted_high"], half)
-            / np.maximum(self.table["predicted_low"], half)
-        )
 
 
 def bootstrap_thresholds(
