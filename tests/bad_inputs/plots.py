@@ -1,5 +1,7 @@
 """What displays must refuse, in the form of `arguments.py`."""
 
+from functools import cache
+
 import numpy as np
 
 from tests.bad_inputs.arguments import (
@@ -10,12 +12,34 @@ from tests.bad_inputs.arguments import (
     PLATT,
     RULE,
     TOP,
+    BadInput,
     each,
     every,
 )
 from tests.bad_inputs.matrices import S, Y
-from thresholds import FixedRule, calibrate, diagnose, fit_empirical
-from thresholds.plots import FCurveDisplay, PrecisionRecallDisplay, ReliabilityDisplay, ThresholdsDisplay
+from thresholds import (
+    Comparison,
+    FixedRule,
+    ThresholdBootstrap,
+    bootstrap_thresholds,
+    calibrate,
+    compare,
+    diagnose,
+    diff_rules,
+    fit_empirical,
+)
+from thresholds.plots import (
+    AgreementDisplay,
+    BootstrapDisplay,
+    ComparisonDisplay,
+    DifferenceDisplay,
+    FCurveDisplay,
+    OptimismDisplay,
+    OverpredictionDisplay,
+    PrecisionRecallDisplay,
+    ReliabilityDisplay,
+    ThresholdsDisplay,
+)
 
 P = 1 / (1 + np.exp(-S))
 CALIBRATOR = calibrate(Y, S, label_names=NAMES)
@@ -48,6 +72,37 @@ def of_rule(**given: object) -> ThresholdsDisplay:
     return ThresholdsDisplay.from_rule(**{"rule": FITTED} | given)
 
 
+@cache
+def comparison(n_rules: int = 2) -> Comparison:
+    """What two rules reach, or one."""
+    return compare({f"at {k}": FixedRule(0.4 + 0.1 * k, 2) for k in range(n_rules)}, Y, S)
+
+
+@cache
+def bootstrap() -> ThresholdBootstrap:
+    """How far two thresholds may move."""
+    return bootstrap_thresholds(Y, S, n_bootstraps=2)
+
+
+def compared(**given: object) -> ComparisonDisplay:
+    """Rules by measures."""
+    return ComparisonDisplay.from_comparison(**{"comparison": comparison()} | given)
+
+
+def bootstrapped(**given: object) -> BootstrapDisplay:
+    """How far thresholds may move."""
+    return BootstrapDisplay.from_bootstrap(**{"result": bootstrap()} | given)
+
+
+OF_AGREEMENT = {"AgreementDisplay": AgreementDisplay.from_agreement}
+OF_DIAGNOSIS = {"OverpredictionDisplay": OverpredictionDisplay.from_diagnosis}
+OF_DIFFERENCE = {"DifferenceDisplay": DifferenceDisplay.from_difference}
+OF_CROSS_FIT = {"OptimismDisplay": OptimismDisplay.from_cross_fit}
+OF_COMPARISONS = {"ComparisonDisplay": compared, "AgreementDisplay": AgreementDisplay.from_comparison}
+OF_BOOTSTRAPS = {"BootstrapDisplay": bootstrapped, "OptimismDisplay, bootstrap": OptimismDisplay.from_bootstrap}
+MEASURES = "measure is .*, expected 'micro', 'macro_supported', 'macro', 'weighted' or 'samples'"
+QUANTITIES = "quantity is .*, expected 'predicted', 'threshold' or 'f'"
+
 CURVES = {"FCurveDisplay": f_curve, "PrecisionRecallDisplay": precision_recall}
 RELIABILITY = {"ReliabilityDisplay": reliability, "ReliabilityDisplay, calibrator": calibrated}
 OF_LABELS = CURVES | RELIABILITY
@@ -75,6 +130,29 @@ BAD_PLOTS = [
         {"ThresholdsDisplay": of_rule}, "diagnosis", [OTHERS], "diagnosis has the labels 'owl', 'emu', expected those"
     ),
     *each({"plot, rule": PLOT["plot, rule"]}, "k", COUNTS, "k is .*, expected a whole number of at least 0"),
+    *each(OF_COMPARISONS, "comparison", [None, RULE, "macro"], "comparison is .*, expected a Comparison"),
+    *each({"ComparisonDisplay": compared}, "measure", ["f1", None, 1, [], ["macro", "F1"]], MEASURES),
+    BadInput(
+        "a single rule", lambda: AgreementDisplay.from_comparison(comparison(1)), "comparison has 1 rule, expected"
+    ),
+    *each(
+        {"AgreementDisplay": AgreementDisplay.from_agreement}, "agreement", [None, S], "agreement is .*, expected an "
+    ),
+    *each(
+        {"OverpredictionDisplay": OverpredictionDisplay.from_diagnosis}, "diagnosis", [None, RULE], "diagnosis is .*"
+    ),
+    *each(OF_DIFFERENCE, "difference", [None, RULE], "difference is .*, expected a RuleDifference"),
+    BadInput(
+        "rules without thresholds",
+        lambda: DifferenceDisplay.from_difference(diff_rules(RULE, TOP)),
+        "difference has rules without a threshold for each label, expected a difference with scores",
+    ),
+    *each(
+        {"OptimismDisplay": OptimismDisplay.from_cross_fit}, "result", [None, RULE], "result is .*, expected a CrossF"
+    ),
+    *each(OF_BOOTSTRAPS, "result", [None, RULE], "result is .*, expected a ThresholdBootstrap"),
+    *each({"BootstrapDisplay": bootstrapped}, "quantity", ["recall", None, [], ["f", "F"]], QUANTITIES),
+    *each({"BootstrapDisplay": bootstrapped}, "k", [0, *COUNTS], "k is .*, expected a whole number of at least 1"),
     *each(PLOT, "width", [0, -1.0, np.nan, np.inf], "width is .*, expected a positive finite number"),
     *each(PLOT, "width", ["3", True, [3]], "width is .*, expected a number"),
     *each(PLOT, "ax", ["axes", 1, [1, 2]], "ax has .*, expected axes of matplotlib"),

@@ -1,13 +1,11 @@
 """Rules by measures, and by pairs: what is drawn is what `compare` found."""
 
-import io
-
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 
 import thresholds
-from thresholds import Comparison, InputError
+from thresholds import Comparison
 from thresholds.plots import AgreementDisplay, ComparisonDisplay
 
 CUTS = {"low $x": 0.3, "high": 0.9, "middle": 0.5, "middle too": 0.502}
@@ -67,19 +65,6 @@ def test_without_intervals_nothing_is_said_of_the_best() -> None:
     assert not [c for c in display.ax_.collections if isinstance(c, LineCollection) and len(c.get_segments())]
 
 
-@pytest.mark.parametrize(
-    ("measure", "message"),
-    [
-        ("f1", "measure is 'f1', expected 'micro', 'macro_supported', 'macro', 'weighted' or 'samples'"),
-        ([], "measure is [], expected 'micro', 'macro_supported', 'macro', 'weighted' or 'samples'"),
-    ],
-)
-def test_other_measures_are_refused(comparison: Comparison, measure: object, message: str) -> None:
-    with pytest.raises(InputError) as refused:
-        comparison.plot(measure=measure)
-    assert str(refused.value) == message
-
-
 def test_each_pair_of_rules_is_drawn_once_with_its_figure(comparison: Comparison) -> None:
     display = AgreementDisplay.from_comparison(comparison).plot()
     place = [comparison.agreement.rules.index(name) for name in display.rules]
@@ -104,13 +89,6 @@ def test_each_pair_of_rules_is_drawn_once_with_its_figure(comparison: Comparison
 def test_rules_that_decide_alike_are_neighbours(comparison: Comparison) -> None:
     order = comparison.agreement.plot().rules.tolist()
     assert abs(order.index("middle") - order.index("middle too")) == 1
-
-
-def test_a_single_rule_agrees_with_none() -> None:
-    single = thresholds.compare({"one": thresholds.FixedRule(0.5, 1)}, [[1], [0]], [[0.6], [0.4]])
-    single.plot().figure_.savefig(io.BytesIO(), dpi=40)
-    with pytest.raises(InputError, match="comparison has 1 rule, expected at least 2"):
-        AgreementDisplay.from_comparison(single)
 
 
 @pytest.mark.parametrize("n_rules", [2, 25])

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 
 import thresholds
-from thresholds import InputError, ThresholdBootstrap
+from thresholds import ThresholdBootstrap
 from thresholds.plots import BootstrapDisplay, OptimismDisplay
 from thresholds.results import rows_of
 
@@ -29,8 +29,8 @@ def test_few_labels_have_both_figures_on_a_line() -> None:
     result = thresholds.cross_fit(y_true, y_score, guard=None, beta=2, label_names=("a$b", "B" * 50, "none"))
     display = result.plot()
     positives = y_true.sum(axis=0)
-    assert display.names.tolist() == ["B" * 50, "a$b"], "most positives first; without positives there is no F"
-    assert display.positives.tolist() == [positives[1], positives[0]]
+    assert display.name.tolist() == ["B" * 50, "a$b"], "most positives first; without positives there is no F"
+    assert display.n_positives.tolist() == [positives[1], positives[0]]
     np.testing.assert_array_equal(display.claimed, result.spread["f_in_sample"][[1, 0]])
     claimed, found = (c for c in display.ax_.collections if isinstance(c, PathCollection))
     assert claimed.get_offsets().tolist() == [[f, line] for line, f in enumerate(display.claimed.tolist())]
@@ -56,7 +56,7 @@ def test_many_labels_have_the_median_of_those_with_about_as_many_positives() -> 
     np.testing.assert_allclose(median.get_xdata(), [np.median(positives[of]) for of in classes])
     np.testing.assert_allclose(median.get_ydata(), [np.median(optimism[of]) for of in classes])
     dots = display.ax_.collections[0].get_offsets()
-    np.testing.assert_allclose(dots, np.column_stack([display.positives, display.optimism]))
+    np.testing.assert_allclose(dots, np.column_stack([display.n_positives, display.optimism]))
     named = [text.get_text() for text in display.ax_.texts]
     assert f"label {optimism.argmax()}" in named
     assert len(named) <= 5
@@ -77,7 +77,7 @@ def test_thirty_thousand_labels() -> None:
 def test_without_any_positives_the_axes_are_empty() -> None:
     result = thresholds.cross_fit(np.zeros((9, 2)), np.arange(18.0).reshape(9, 2), cv=3)
     display = result.plot()
-    assert display.names.size == 0
+    assert display.name.size == 0
     display.figure_.savefig(io.BytesIO(), dpi=40)
     assert segments(display.ax_) == []
 
@@ -129,7 +129,7 @@ def test_labels_whose_thresholds_may_move_furthest_come_first() -> None:
     assert [text.get_text() for text in shares.get_yticklabels()] == ["label 1 (3)", "label 2 (40)", "label 0 (100)"]
     assert segments(shares) == [[0.0005, 0.3, 0], [0.02, 0.06, 1], [0.08, 0.12, 2]], "no row is half a row"
     assert marked(shares, "rows that the threshold predicts") == [0.02, 0.05, 0.1]
-    assert marked(shares, "rows in which it is true") == [0.003, 0.04, 0.1]
+    assert marked(shares, "rows with the label") == [0.003, 0.04, 0.1]
     assert segments(f) == [[0, 0.5, 0], [0.3, 0.5, 1], [0.6, 0.7, 2]]
     assert marked(f, "claimed, in the sample") == [0.4, 0.5, 0.7]
     assert marked(f, "corrected") == [0.1, 0.4, 0.65]
@@ -153,13 +153,6 @@ def test_thresholds_that_may_be_infinite_reach_to_the_border() -> None:
 
 def test_a_bootstrap_tells_of_optimism_too() -> None:
     display = OptimismDisplay.from_bootstrap(FOUND).plot()
-    assert display.names.tolist() == ["label 0", "label 2", "label 1"]
+    assert display.name.tolist() == ["label 0", "label 2", "label 1"]
     np.testing.assert_allclose(display.optimism, [0.05, 0.1, 0.3])
     assert display.figure_.get_suptitle() == "macro F1 0.500 in the sample, 0.400 corrected"
-
-
-def test_other_quantities_are_refused() -> None:
-    with pytest.raises(InputError, match="quantity is 'recall', expected 'predicted', 'threshold' or 'f'"):
-        FOUND.plot(quantity="recall")
-    with pytest.raises(InputError, match="k is 0"):
-        FOUND.plot(k=0)

@@ -8,7 +8,7 @@ from abc import ABC
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from thresholds.results import as_frame, counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+T = TypeVar("T")
 
 _LISTED = 16.0  # square points: of a mark in a legend
 
@@ -153,6 +155,14 @@ class Display(ABC):
         for handle in legend.legend_handles:
             if isinstance(handle, PathCollection):
                 handle.set_sizes([_LISTED])
+
+
+def of_kind(value: Any, name: str, kind: type[T]) -> T:
+    """Check that an argument is a result of some kind."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InputError(f"{name} is {_checks.shown(value)}, expected {article} {kind.__name__}")
+    return value
 
 
 def one_or_more(value: object, name: str, options: Sequence[str]) -> tuple[str, ...]:

@@ -2,27 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from thresholds._arrays.types import Booleans, Floats
+from thresholds._arrays.types import Booleans, Floats, Ints, Texts
 from thresholds._checks import InputError
-from thresholds.comparison.result import CALLED, MEASURED
+from thresholds.comparison.agreement import Agreement
+from thresholds.comparison.result import CALLED, MEASURED, Comparison
 from thresholds.plots import style
-from thresholds.plots.base import Display, one_or_more
+from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.lines_of_names import height_of, intervals, marks, name_lines
 from thresholds.results import rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from thresholds.comparison.agreement import Agreement
-    from thresholds.comparison.result import Comparison
-
 _NAME = 24  # characters of a rule's name
-_CELL = 0.19  # inches: of a pair with its figure
+_MANY = 9  # pairs in a row, which take the width of a page
+_CELL = 0.19  # inches: height of a pair
+_OF_NAMES = 1.1  # inches: of the names below the pairs
+_LARGEST = 7.0  # points: of the figure of a pair
+_OF_CELL = 0.38  # of the width of a cell: how large its figure is written
+_DARK = 0.55  # of the way from the lowest figure to 1: where white can be read, and black no more
 _PALEST, _DARKEST = 0.05, 0.9  # of the colour map: a figure can be read on either
 
 _TIED = style.Look(style.BLUE, "o")  # with the best, which is one of them
@@ -38,19 +40,28 @@ class ComparisonDisplay(Display):
 
     Attributes
     ----------
-    rules : (n_rules,) str, by the first measure, the best first
+    rules : str (n_rules,), by the first measure, the best first, equal ones in the order of the comparison
     measures : tuple of str, one for each panel: attributes of `Measures`
-    values : (n_rules, n_measures)
-    low, high : (n_rules, n_measures) the bounds of the intervals; NaN without
-    is_behind : (n_rules, n_measures) bool, rules that are shown to be behind the best
+    value : float64 (n_rules, n_measures)
+    low, high : float64 (n_rules, n_measures), the bounds of the intervals; NaN without
+    is_behind : bool (n_rules, n_measures), rules that are shown to be behind the best
     confidence : of the intervals, and of what is shown; None without
     beta : of the F-measures
     ax_, axes_, figure_ : once drawn
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> rules = {"fixed": thresholds.FixedRule(0.5, 2), "first": thresholds.TopKRule(1)}
+    >>> comparison = thresholds.compare(rules, [[1, 0], [0, 1]], [[0.9, 0.6], [0.4, 0.7]])
+    >>> display = thresholds.plots.ComparisonDisplay.from_comparison(comparison, measure="micro")
+    >>> display.rules.tolist()
+    ['first', 'fixed']
     """
 
-    rules: npt.NDArray[np.str_]
+    rules: Texts
     measures: tuple[str, ...]
-    values: Floats
+    value: Floats
     low: Floats
     high: Floats
     is_behind: Booleans
@@ -59,16 +70,26 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def from_comparison(
-        cls, comparison: "Comparison", *, measure: str | Sequence[str] = "macro"
-    ) -> "ComparisonDisplay":
-        """Take what `thresholds.compare` found.
+        cls, comparison: Comparison, *, measure: str | Sequence[str] = "macro"
+    ) -> Self:
+        """Take what rules reach by one measure, or by several.
 
         Parameters
         ----------
-        comparison : Comparison
+        comparison : what `thresholds.compare` found
         measure : "micro", "macro" (over all labels), "macro_supported" (over labels with positives), "weighted" or
             "samples", or some of them, with a panel each
+
+        Returns
+        -------
+        the display, not yet drawn
+
+        Raises
+        ------
+        InputError
+            For what is no `Comparison`, and for another measure.
         """
+        of_kind(comparison, "comparison", Comparison)
         measures = one_or_more(measure, "measure", MEASURED)
         rules = [row.rule for row in comparison.measures]
         values = np.array(
@@ -87,7 +108,7 @@ class ComparisonDisplay(Display):
         return cls(
             rules=np.array(rules)[order],
             measures=measures,
-            values=values[order],
+            value=values[order],
             low=low,
             high=high,
             is_behind=is_behind[order],
@@ -104,13 +125,17 @@ class ComparisonDisplay(Display):
         """Return the height of a panel of that width, in inches."""
         return height_of(self.rules.size)
 
-    def plot(self, ax: Any = None, *, width: float | None = None) -> "ComparisonDisplay":
-        """Draw it.
+    def plot(self, ax: object = None, *, width: float | None = None) -> Self:
+        """Draw each rule on a line of its own.
 
         Parameters
         ----------
         ax : matplotlib Axes to draw on, as many as there are measures; None for a new figure
-        width : of a new figure, in inches; None for a column of a page, or the page where there are several measures
+        width : of a new figure in inches; None is 3.4, a column, and with several measures 7, a page
+
+        Returns
+        -------
+        the display itself
         """
         with self._drawing(ax, width) as all_axes:
             lines = np.arange(self.rules.size, dtype=np.float64)
@@ -123,7 +148,7 @@ class ComparisonDisplay(Display):
                 ):
                     if at.any():
                         intervals(axes, lines[at], self.low[at, j], self.high[at, j], look)
-                        marks(axes, lines[at], self.values[at, j], look, text)
+                        marks(axes, lines[at], self.value[at, j], look, text)
                 axes.set_xlabel(self._in_words(self.measures[j]))
             if self.confidence is not None:
                 self._legend(title=f"bars: {100 * self.confidence:g} % intervals")
@@ -136,12 +161,12 @@ class ComparisonDisplay(Display):
 
     def _records(self) -> Any:
         """Return one row for each rule and measure."""
-        n_rules, n_measures = self.values.shape
+        n_rules, n_measures = self.value.shape
         return rows_of(
             {
                 "rule": np.repeat(self.rules, n_measures),
                 "measure": np.tile(self.measures, n_rules),
-                "value": self.values.ravel(),
+                "value": self.value.ravel(),
                 "low": self.low.ravel(),
                 "high": self.high.ravel(),
                 "is_behind": self.is_behind.ravel(),
@@ -158,63 +183,89 @@ class AgreementDisplay(Display):
 
     Attributes
     ----------
-    rules : (n_rules,) str, in the order of the drawing
-    pairs : (n_rules, n_rules) F1 between the decisions of two rules, over all cells
+    rules : str (n_rules,), in the order of the drawing
+    pairs : float64 (n_rules, n_rules), F1 between the decisions of two rules, over all cells
     ax_, axes_, figure_ : once drawn
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> rules = {f"at {cut}": thresholds.FixedRule(cut, 1) for cut in (0.2, 0.7, 0.3)}
+    >>> comparison = thresholds.compare(rules, [[1], [0], [0]], [[0.9], [0.6], [0.25]])
+    >>> display = thresholds.plots.AgreementDisplay.from_comparison(comparison)
+    >>> display.rules.tolist()
+    ['at 0.2', 'at 0.3', 'at 0.7']
+    >>> display.pairs[0].round(2)
+    array([1. , 0.8, 0.5])
     """
 
-    rules: npt.NDArray[np.str_]
+    rules: Texts
     pairs: Floats
 
     @classmethod
-    def from_agreement(cls, agreement: "Agreement") -> "AgreementDisplay":
-        """Take the pairs of `Comparison.agreement`."""
-        order = _by_likeness(agreement.pairs)
-        return cls(np.array(agreement.rules)[order], agreement.pairs[np.ix_(order, order)])
+    def from_agreement(cls, agreement: Agreement) -> Self:
+        """Take the pairs of `Comparison.agreement`.
 
-    @classmethod
-    def from_comparison(cls, comparison: "Comparison") -> "AgreementDisplay":
-        """Take the pairs of `thresholds.compare`.
+        Parameters
+        ----------
+        agreement : of at least two rules
+
+        Returns
+        -------
+        the display, not yet drawn
 
         Raises
         ------
         InputError
-            For a comparison of a single rule.
+            For what is no `Agreement`.
         """
-        if comparison.agreement is None:
+        of_kind(agreement, "agreement", Agreement)
+        order = _by_likeness(agreement.pairs)
+        return cls(np.array(agreement.rules)[order], agreement.pairs[np.ix_(order, order)])
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison) -> Self:
+        """Take the pairs of a comparison.
+
+        Parameters
+        ----------
+        comparison : what `thresholds.compare` found for at least two rules
+
+        Returns
+        -------
+        the display, not yet drawn
+
+        Raises
+        ------
+        InputError
+            For what is no `Comparison`, and for one of a single rule.
+        """
+        agreement = of_kind(comparison, "comparison", Comparison).agreement
+        if agreement is None:
             raise InputError(
                 "comparison has 1 rule, expected at least 2: each is drawn against others"
             )
-        return cls.from_agreement(comparison.agreement)
+        return cls.from_agreement(agreement)
 
-    def plot(self, ax: "Axes | None" = None, *, width: float | None = None) -> "AgreementDisplay":
-        """Draw the pairs, each once.
+    def plot(self, ax: object = None, *, width: float | None = None) -> Self:
+        """Draw the pairs, each once, with their figures.
 
         Parameters
         ----------
         ax : matplotlib Axes to draw on; None for a new figure
-        width : of a new figure, in inches; None for a column of a page, or the page where there are more than 9 rules
+        width : of a new figure in inches; None is 3.4, a column, and 7, a page, for more than 9 rules
+
+        Returns
+        -------
+        the display itself
         """
-        if width is None and self._n_shown > 8:
-            width = style.PAGE
+        n = self._n_shown
+        if width is None:
+            width = style.COLUMN if n < _MANY else style.PAGE
         with self._drawing(ax, width) as (axes,):
-            n = self._n_shown
-            shown = np.ma.masked_array(self.pairs[1:, :-1], np.triu(np.ones((n, n), np.bool_), 1))
-            lowest = float(shown.min())
-            colours = _colours()
-            axes.imshow(shown, cmap=colours, vmin=lowest, vmax=1.0, aspect="auto")
-            for (row, column), value in np.ndenumerate(self.pairs[1:, :-1]):
-                if column <= row:
-                    depth = (value - lowest) / max(1.0 - lowest, 1e-12)
-                    axes.text(
-                        column,
-                        row,
-                        _written(value),
-                        ha="center",
-                        va="center",
-                        color="white" if depth > 0.55 else style.BLACK,
-                        fontsize=min(7.0, 72 * 0.36 * self._cell_width(width)),
-                    )
+            is_again = np.triu(np.ones((n, n), np.bool_), 1)
+            shown = np.ma.masked_array(self.pairs[1:, :-1], is_again)  # (n, n)
+            axes.imshow(shown, cmap=_colours(), vmin=shown.min(), vmax=1.0, aspect="auto")
             names = style.shown_names(self.rules.tolist(), _NAME)
             axes.set_yticks(np.arange(n), names[1:])
             axes.set_xticks(np.arange(n), names[:-1], rotation=90)
@@ -223,20 +274,36 @@ class AgreementDisplay(Display):
             for spine in axes.spines.values():
                 spine.set_visible(False)
             self._title("F1 between the decisions of two rules: 1 if the same")
+            self._write_pairs(axes, shown)
         return self
+
+    def _write_pairs(self, axes: "Axes", shown: Any) -> None:
+        """Write each figure into its cell, as large as there is room for."""
+        self.figure_.draw_without_rendering()  # How large cells are is known only then.
+        cell = 72 / self.figure_.dpi * axes.get_window_extent().width / self._n_shown  # points
+        size = min(_LARGEST, _OF_CELL * cell)
+        lowest = float(shown.min())
+        for (row, column), value in np.ndenumerate(shown.filled(np.nan)):
+            if not np.isnan(value):
+                is_dark = value - lowest > _DARK * (1 - lowest)
+                axes.text(
+                    column,
+                    row,
+                    _written(value),
+                    ha="center",
+                    va="center",
+                    color="white" if is_dark else style.BLACK,
+                    fontsize=size,
+                )
 
     @property
     def _n_shown(self) -> int:
         """How many rows, and columns, are drawn: none is needed for a rule with itself."""
         return self.rules.size - 1
 
-    def _cell_width(self, width: float | None) -> float:
-        """Return about how wide a pair is drawn, in inches."""
-        return ((width or style.COLUMN) - 1.4) / self._n_shown
-
     def _panel_height(self, width: float) -> float:
         """Return the height of a panel of that width, in inches: names of rules, and a line for each."""
-        return 1.6 + _CELL * self._n_shown
+        return _OF_NAMES + _CELL * self._n_shown
 
     def _records(self) -> Any:
         """Return the pairs, each once."""
@@ -250,7 +317,7 @@ class AgreementDisplay(Display):
         )
 
 
-def _by_likeness(pairs: Floats) -> npt.NDArray[np.int64]:
+def _by_likeness(pairs: Floats) -> Ints:
     """Return an order of rules in which those that decide alike are neighbours."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
@@ -258,7 +325,10 @@ def _by_likeness(pairs: Floats) -> npt.NDArray[np.int64]:
     if len(pairs) < 3:
         return np.arange(len(pairs))
     apart = squareform(1 - pairs, checks=False)
-    return np.asarray(leaves_list(linkage(apart, "average", optimal_ordering=True)), np.int64)
+    order = np.asarray(leaves_list(linkage(apart, "average", optimal_ordering=True)), np.int64)
+    # Either direction is as good: the first rule stands in the upper half.
+    is_late = int(np.flatnonzero(order == 0)[0]) >= len(order) / 2
+    return order[::-1] if is_late else order
 
 
 def _colours() -> Any:

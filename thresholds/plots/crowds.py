@@ -28,7 +28,7 @@ def points(axes: "Axes", x: Floats, y: Floats, look: Look, label: str, **options
     x = x[is_shown]
     y = y[is_shown]
     if x.size > MOST_POINTS:
-        density(axes, x, y, label)
+        density(axes, x, y, look, label, zorder=options.get("zorder", 1.5))
         return
     size = 16.0 if x.size <= 100 else 9.0 if x.size <= 500 else 5.0
     if look.marker == ".":
@@ -45,17 +45,29 @@ def points(axes: "Axes", x: Floats, y: Floats, look: Look, label: str, **options
     )
 
 
-def density(axes: "Axes", x: Floats, y: Floats, label: str) -> None:
+def density(
+    axes: "Axes", x: Floats, y: Floats, look: Look, label: str, *, zorder: float = 1.5
+) -> None:
     """Shade the plane by how many points (x, y) there are, in cells that are equal on the scales of the axes."""
+    from matplotlib.colors import LinearSegmentedColormap
+
     places = axes.transScale.transform(np.column_stack([x, y]))  # (n, 2)
     number, across, up = np.histogram2d(places[:, 0], places[:, 1], bins=_CELLS)
     across = axes.xaxis.get_transform().inverted().transform(across)
     up = axes.yaxis.get_transform().inverted().transform(up)
-    shade = np.log2(1 + np.ma.masked_equal(number.T, 0))
     axes.pcolormesh(
-        across, up, shade, cmap="Greys", vmin=-1, rasterized=True, linewidth=0, zorder=1.5
+        across,
+        up,
+        np.log2(1 + np.ma.masked_equal(number.T, 0)),
+        cmap=LinearSegmentedColormap.from_list("density", ["white", look.colour]),
+        vmin=-1,  # The palest cell is to be seen.
+        rasterized=True,
+        linewidth=0,
+        zorder=zorder,
     )
-    axes.scatter([], [], s=16, color=GREY, marker="s", label=f"{label}, darker where many lie")
+    axes.scatter(
+        [], [], s=16, color=look.colour, marker="s", label=f"{label}, darker where many lie"
+    )
 
 
 def at_border(

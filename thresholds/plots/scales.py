@@ -1,10 +1,15 @@
-"""How are counts, ratios and shares of very different sizes shown on one axis?"""
+"""How are counts, ratios and shares of very different sizes shown on one axis? What lies beyond its ends?"""
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from thresholds._arrays.types import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_EDGE = 0.015  # of the axes: from the border to what lies beyond it
 _SHORT = 50.0  # highest over lowest value of an axis that has too few powers of ten to be read by
 
 
@@ -16,6 +21,18 @@ def logarithmic(axes: "Axes", which: str = "xy") -> None:
     if "y" in which:
         axes.set_yscale("log")
         _write_numbers(axes.yaxis)
+
+
+def within(axes: "Axes", x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return where points (x, y) are drawn: those beyond the limits of the axes just inside the border."""
+    to_data = axes.transAxes + axes.transData.inverted()
+    (left, bottom), (right, top) = to_data.transform([(_EDGE, _EDGE), (1 - _EDGE, 1 - _EDGE)])
+    lowest_x, highest_x = axes.get_xlim()
+    lowest_y, highest_y = axes.get_ylim()
+    return (
+        np.where(x < lowest_x, left, np.where(x > highest_x, right, x)),
+        np.where(y < lowest_y, bottom, np.where(y > highest_y, top, y)),
+    )
 
 
 def per_cent(axes: "Axes", which: str) -> None:

@@ -2,30 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Floats, Ints, Texts
 from thresholds.plots import style
-from thresholds.plots.base import Display, one_or_more
+from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.crowds import name_points, points
 from thresholds.plots.lines_of_names import MOST_LINES, height_of, intervals, marks, name_lines
-from thresholds.plots.scales import logarithmic
+from thresholds.plots.scales import logarithmic, per_cent
 from thresholds.results import rows_of
+from thresholds.validation.bootstrap import ThresholdBootstrap
+from thresholds.validation.cross_fit import CrossFit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from thresholds.validation.bootstrap import ThresholdBootstrap
-    from thresholds.validation.cross_fit import CrossFit
-
 _FEWEST_IN_CLASS = 10  # labels, of which a tenth can be told
 _QUANTILES = (0.1, 0.5, 0.9)
 _QUANTITIES = ("predicted", "threshold", "f")
-_IN_BRACKETS = "in brackets: rows in which a label is true"
+_IN_BRACKETS = "in brackets: rows with the label"
 _NAME = 20  # characters of a name on a line of its own
 
 
@@ -39,19 +38,29 @@ class OptimismDisplay(Display):
 
     Attributes
     ----------
-    names : (n_labels,) str, labels with positives, those with most first
-    positives : (n_labels,) rows, or their weight, in which the label is true
-    claimed : (n_labels,) F in the sample
-    found : (n_labels,) F on other rows, as far as it is known
+    name : str (n_labels,), labels with positives, those with most first
+    n_positives : (n_labels,), rows in which the label is true, or their weight
+    claimed : float64 (n_labels,), F in the sample
+    found : float64 (n_labels,), F on other rows, as far as it is known
     claimed_on, found_on : in words, which rows these are, or what was done to the figure
     average : in words, which mean F follows
     mean_claimed, mean_found : that F, in the sample and on other rows
     beta : of all F
     ax_, axes_, figure_ : once drawn
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> y_true = np.arange(60)[:, None] % [3, 10] == 0
+    >>> y_score = np.random.default_rng(0).random((60, 2)) + 0.5 * y_true
+    >>> result = thresholds.cross_fit(y_true, y_score, guard=None, label_names=("a", "b"))
+    >>> display = thresholds.plots.OptimismDisplay.from_cross_fit(result)
+    >>> display.optimism.round(2)
+    array([0.12, 0.13])
     """
 
-    names: npt.NDArray[np.str_]
-    positives: npt.NDArray[Any]
+    name: Texts
+    n_positives: npt.NDArray[Any]
     claimed: Floats
     found: Floats
     claimed_on: str
@@ -62,13 +71,27 @@ class OptimismDisplay(Display):
     beta: float
 
     @classmethod
-    def from_cross_fit(cls, result: "CrossFit") -> "OptimismDisplay":
-        """Take the F of each label in the sample and out of fold from `thresholds.cross_fit`."""
-        table = result.spread
+    def from_cross_fit(cls, result: CrossFit) -> Self:
+        """Take the F of each label in the sample and out of fold.
+
+        Parameters
+        ----------
+        result : what `thresholds.cross_fit` found
+
+        Returns
+        -------
+        the display, not yet drawn
+
+        Raises
+        ------
+        InputError
+            For what is no `CrossFit`.
+        """
+        table = of_kind(result, "result", CrossFit).spread
         order = _most_positives_first(table["n_positives"])
         return cls(
-            names=table["name"][order],
-            positives=table["n_positives"][order],
+            name=table["name"][order],
+            n_positives=table["n_positives"][order],
             claimed=table["f_in_sample"][order],
             found=table["f_out_of_fold"][order],
             claimed_on="in the sample",
@@ -80,13 +103,27 @@ class OptimismDisplay(Display):
         )
 
     @classmethod
-    def from_bootstrap(cls, result: "ThresholdBootstrap") -> "OptimismDisplay":
-        """Take the F that each label claims, and what is left of it, from `thresholds.bootstrap_thresholds`."""
-        table = result.table
+    def from_bootstrap(cls, result: ThresholdBootstrap) -> Self:
+        """Take the F that each label claims, and what is left of it, of thresholds without a guard.
+
+        Parameters
+        ----------
+        result : what `thresholds.bootstrap_thresholds` found
+
+        Returns
+        -------
+        the display, not yet drawn
+
+        Raises
+        ------
+        InputError
+            For what is no `ThresholdBootstrap`.
+        """
+        table = of_kind(result, "result", ThresholdBootstrap).table
         order = _most_positives_first(table["n_positives"])
         return cls(
-            names=table["name"][order],
-            positives=table["n_positives"][order],
+            name=table["name"][order],
+            n_positives=table["n_positives"][order],
             claimed=table["f"][order],
             found=table["f_corrected"][order],
             claimed_on="in the sample",
@@ -105,19 +142,23 @@ class OptimismDisplay(Display):
     @property
     def _is_by_name(self) -> bool:
         """Whether labels are few enough to stand one below the other."""
-        return self.names.size <= MOST_LINES
+        return self.name.size <= MOST_LINES
 
-    def plot(
-        self, ax: "Axes | None" = None, *, k: int = 5, width: float | None = None
-    ) -> "OptimismDisplay":
+    def plot(self, ax: object = None, *, width: float | None = None, k: int = 5) -> Self:
         """Draw it.
 
         Parameters
         ----------
         ax : matplotlib Axes to draw on; None for a new figure
-        k : labels to name at most where there are many, the most optimistic first
-        width : of a new figure, in inches; None for a column of a page
+        width : of a new figure in inches; None is 3.4, a column
+        k : of more than 25 labels, how many are named at most, the most optimistic first; names without room are left
+            out
+
+        Returns
+        -------
+        the display itself
         """
+        k = _checks.count(k, "k", 0)
         with self._drawing(ax, width) as (axes,):
             if self._is_by_name:
                 self._draw_by_name(axes)
@@ -133,12 +174,12 @@ class OptimismDisplay(Display):
 
     def _panel_height(self, width: float) -> float:
         """Return the height of a panel of that width, in inches."""
-        return height_of(self.names.size) if self._is_by_name else super()._panel_height(width)
+        return height_of(self.name.size) if self._is_by_name else super()._panel_height(width)
 
     def _draw_by_name(self, axes: "Axes") -> None:
         """Draw both figures of each label on a line of its own."""
-        lines = np.arange(self.names.size, dtype=np.float64)
-        pairs = zip(style.shown_names(self.names.tolist(), _NAME), self.positives, strict=True)
+        lines = np.arange(self.name.size, dtype=np.float64)
+        pairs = zip(style.shown_names(self.name.tolist(), _NAME), self.n_positives, strict=True)
         name_lines(axes, [f"{name} ({positives:,g})" for name, positives in pairs])
         axes.hlines(lines, self.found, self.claimed, color=style.GREY, linewidth=1.0, zorder=2)
         marks(axes, lines, self.claimed, style.BEFORE, self.claimed_on, filled=False)
@@ -151,19 +192,19 @@ class OptimismDisplay(Display):
         """Draw the difference of both figures, and its median among labels with about as many positives."""
         logarithmic(axes, "x")
         axes.axhline(0, color=style.BLACK, linewidth=0.8, zorder=2)
-        points(axes, self.positives, self.optimism, style.STATES["restrained"], "a label")
+        points(axes, self.n_positives, self.optimism, style.STATES["restrained"], "a label")
         middle, (low, median, high) = self._in_classes()
         axes.fill_between(
             middle, low, high, color=style.SKY, alpha=0.35, linewidth=0, label="the middle 80 %"
         )
         axes.plot(middle, median, color=style.BLUE, label="their median", zorder=3)
         self._name_axes(
-            "rows in which the label is true", f"F{self.beta:g} {self.claimed_on} − {self.found_on}"
+            "rows with the label", f"F{self.beta:g} {self.claimed_on} − {self.found_on}"
         )
         self._legend(n_columns=3)
         named = np.argsort(-self.optimism, kind="stable")
         name_points(
-            axes, self.positives[named], self.optimism[named], self.names[named].tolist(), k
+            axes, self.n_positives[named], self.optimism[named], self.name[named].tolist(), k
         )
 
     def _in_classes(self) -> tuple[Floats, Floats]:
@@ -172,15 +213,15 @@ class OptimismDisplay(Display):
         Each class has twice as many positives as the next. Of its labels the lower tenth, the median and the upper
         tenth are told; a class of few labels is one with the next.
         """
-        of_label = np.floor(np.log2(np.maximum(self.positives, 1)))  # (n_labels,), falling
+        of_label = np.floor(np.log2(np.maximum(self.n_positives, 1)))  # (n_labels,), falling
         starts = [0]
         for start in np.flatnonzero(np.diff(of_label)) + 1:
             if start - starts[-1] >= _FEWEST_IN_CLASS:
                 starts.append(int(start))
-        if len(starts) > 1 and self.names.size - starts[-1] < _FEWEST_IN_CLASS:
+        if len(starts) > 1 and self.name.size - starts[-1] < _FEWEST_IN_CLASS:
             starts.pop()
-        classes = np.split(np.arange(self.names.size), starts[1:])
-        middle = np.array([np.median(self.positives[labels]) for labels in classes])
+        classes = np.split(np.arange(self.name.size), starts[1:])
+        middle = np.array([np.median(self.n_positives[labels]) for labels in classes])
         optimism = [np.quantile(self.optimism[labels], _QUANTILES) for labels in classes]
         return middle, np.transpose(optimism)
 
@@ -188,8 +229,8 @@ class OptimismDisplay(Display):
         """Return the labels."""
         return rows_of(
             {
-                "name": self.names,
-                "positives": self.positives,
+                "name": self.name,
+                "n_positives": self.n_positives,
                 "claimed": self.claimed,
                 "found": self.found,
                 "optimism": self.optimism,
@@ -216,6 +257,16 @@ class BootstrapDisplay(Display):
     quantities : tuple of "predicted", "threshold" and "f", one for each panel
     n_labels, n_samples, confidence, beta : of the bootstrap
     ax_, axes_, figure_ : once drawn
+
+    Examples
+    --------
+    >>> import numpy as np, thresholds
+    >>> y_true = np.arange(60)[:, None] % [3, 10] == 0
+    >>> y_score = np.random.default_rng(0).random((60, 2)) + 0.5 * y_true
+    >>> found = thresholds.bootstrap_thresholds(y_true, y_score, n_bootstraps=50)
+    >>> display = thresholds.plots.BootstrapDisplay.from_bootstrap(found, quantity="f")
+    >>> display.table["name"].tolist()
+    ['1', '0']
     """
 
     table: npt.NDArray[Any]
@@ -228,23 +279,32 @@ class BootstrapDisplay(Display):
     @classmethod
     def from_bootstrap(
         cls,
-        result: "ThresholdBootstrap",
+        result: ThresholdBootstrap,
         *,
         k: int = 20,
         quantity: str | Sequence[str] = ("predicted", "f"),
-    ) -> "BootstrapDisplay":
-        """Take the k labels of `thresholds.bootstrap_thresholds` whose thresholds may move furthest.
+    ) -> Self:
+        """Take the k labels whose thresholds may move furthest.
 
         Parameters
         ----------
-        result : ThresholdBootstrap
+        result : what `thresholds.bootstrap_thresholds` found
         k : labels at most
         quantity : "predicted" (the share of the rows that a threshold predicts), "threshold", or "f" (claimed, and
             corrected), or some of them, with a panel each
+
+        Returns
+        -------
+        the display, not yet drawn
+
+        Raises
+        ------
+        InputError
+            For what is no `ThresholdBootstrap`, and for another quantity.
         """
         k = _checks.count(k, "k", 1)
         return cls(
-            table=result.table[result.least_certain[:k]],
+            table=of_kind(result, "result", ThresholdBootstrap).table[result.least_certain[:k]],
             quantities=one_or_more(quantity, "quantity", _QUANTITIES),
             n_labels=result.n_labels,
             n_samples=result.n_samples,
@@ -261,13 +321,17 @@ class BootstrapDisplay(Display):
         """Return the height of a panel of that width, in inches."""
         return height_of(self.table.size)
 
-    def plot(self, ax: Any = None, *, width: float | None = None) -> "BootstrapDisplay":
-        """Draw it.
+    def plot(self, ax: object = None, *, width: float | None = None) -> Self:
+        """Draw each label on a line of its own.
 
         Parameters
         ----------
         ax : matplotlib Axes to draw on, as many as there are quantities; None for a new figure
-        width : of a new figure, in inches; None for a column of a page, or the page where there are several quantities
+        width : of a new figure in inches; None is 3.4, a column, and with several quantities 7, a page
+
+        Returns
+        -------
+        the display itself
         """
         with self._drawing(ax, width) as all_axes:
             names = style.shown_names(self.table["name"].tolist(), _NAME)
@@ -301,7 +365,7 @@ class BootstrapDisplay(Display):
 
     def _draw_shares(self, axes: "Axes") -> None:
         """Draw the share of rows that is predicted, and that in which the label is true; none is half a row."""
-        logarithmic(axes, "x")
+        per_cent(axes, "x")
         half = 0.5 / self.n_samples
         low, share, high = (
             np.maximum(self.table[name], half)
@@ -309,11 +373,9 @@ class BootstrapDisplay(Display):
         )
         base_rate = np.maximum(self.table["n_positives"] / self.n_samples, half)  # (n_shown,)
         intervals(axes, self._lines, low, high, style.CURVE)
-        marks(
-            axes, self._lines, base_rate, style.REFERENCE, "rows in which it is true", filled=False
-        )
+        marks(axes, self._lines, base_rate, style.REFERENCE, "rows with the label", filled=False)
         marks(axes, self._lines, share, style.CURVE, "rows that the threshold predicts")
-        axes.set_xlabel("share of all rows")
+        axes.set_xlabel("share of all rows (%)")
 
     def _draw_thresholds(self, axes: "Axes") -> None:
         """Draw thresholds; an end that predicts no row, or all, lies at the border."""
