@@ -10,11 +10,12 @@ whose hashes it names. Names of labels are text everywhere: the template escapes
 import base64
 import hashlib
 import math
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from thresholds.errors import need
-from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Content
+from thresholds.report.content import Content
 from thresholds.report.page.columns import curve_columns, label_columns
 from thresholds.report.page.packing import in_base64, packed
 from thresholds.results import on_one_line
@@ -51,6 +52,24 @@ def _curves_within(content: Content, n_bytes: int) -> tuple[str, int]:
 
 def _filled(content: Content, labels: str, curves: str, n_curves: int) -> str:
     """Fill the template."""
+    style = _text_of("page.css")
+    script = _text_of("page.js")
+    text: str = _template().render(
+        content=content,
+        curves=curves,
+        f=f"F{content.beta:g}",
+        labels=labels,
+        n_curves=n_curves,
+        policy=_policy(style, script),
+        script=script,
+        style=style,
+    )
+    return text
+
+
+@cache
+def _template() -> Any:
+    """Return the template, compiled."""
     need("jinja2", "a report", "f1-thresholds[report]")
     from jinja2 import Environment, StrictUndefined
 
@@ -65,19 +84,7 @@ def _filled(content: Content, labels: str, curves: str, n_curves: int) -> str:
         "signed": _signed,
         "threshold": _threshold,
     }
-    style = _text_of("page.css")
-    script = _text_of("page.js")
-    return environment.from_string(_text_of("page.html.j2")).render(
-        content=content,
-        curves=curves,
-        f=f"F{content.beta:g}",
-        groups=(DISTRUSTED, OPEN, TRUSTED),
-        labels=labels,
-        n_curves=n_curves,
-        policy=_policy(style, script),
-        script=script,
-        style=style,
-    )
+    return environment.from_string(_text_of("page.html.j2"))
 
 
 def _text_of(name: str) -> str:
