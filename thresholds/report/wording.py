@@ -149,7 +149,8 @@ def to_do(
         )
     unknown = ((labels["verdict"] == "useless") | (labels["state"] == "platypus")) & ~backwards
     if unknown.any():
-        steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of them.")
+        them = "it" if np.count_nonzero(unknown) == 1 else "them"
+        steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of {them}.")
 
     # Labels that are not to be trusted, whatever the reason, and those with a better threshold.
     group = _group(groups, DISTRUSTED)
@@ -268,7 +269,7 @@ def what_moved(difference: RuleDifference) -> tuple[str, ...]:
         parts = counted(table.size, difference.part)
         why = ""
         if n_moved and difference.n_news is not None:
-            why = f", {difference.n_news:,} of them by more than chance"
+            why = f", {difference.n_news:,} of these by more than chance"
         sentences.append(f"Of {parts}, {n_moved:,} moved{why}.")
     if difference.n_samples is not None:
         before = int(table["predicted_before"].sum())
