@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
+from thresholds.diagnosis.by_state import NOT_OVER
 from thresholds.diagnosis.result import STATES
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Content
 from thresholds.report.page.forms import forms_of
@@ -42,6 +43,7 @@ def label_columns(content: Content) -> dict[str, Column]:
         "beta": content.beta,
         "confidence": content.confidence,
         "words": WORDS,
+        "unremarkable": NOT_OVER,  # a state that the page does not name
         "meanings": dict(content.meanings),
         "forms": forms.forms,
     }

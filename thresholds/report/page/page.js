@@ -210,6 +210,12 @@ function nameOf(labels, j) {
   return labels.columns.name[j] || "(no name)";
 }
 
+// The state of a label, nothing if it is not remarkable.
+function stateOf(labels, j) {
+  const word = labels.words.state[labels.columns.state[j]];
+  return word === labels.unremarkable ? "" : word;
+}
+
 // A word with the colour and the shape of the label's group.
 function sign(labels, j, word) {
   return element("span", { class: `sign ${labels.words.trust[labels.columns.trust[j]]}` }, word);
@@ -233,7 +239,7 @@ function boundsOf(labels, j) {
 const CELLS = {
   name: (labels, j) => element("bdi", {}, nameOf(labels, j)),
   verdict: (labels, j) => sign(labels, j, labels.words.verdict[labels.columns.verdict[j]]),
-  state: (labels, j) => labels.words.state[labels.columns.state[j]],
+  state: (labels, j) => stateOf(labels, j),
   positives: (labels, j) => count(labels.columns.positives[j]),
   predicted: (labels, j) => count(labels.columns.predicted[j]),
   wrong: (labels, j) => count(labels.columns.wrong[j]),
@@ -300,7 +306,7 @@ class LabelTable {
     const occurring = new Set(this.#labels.columns[column]);
     this.#labels.words[column].forEach((word, place) => {
       if (occurring.has(place)) {
-        select.append(element("option", { value: word, title: this.#labels.meanings[word] ?? "" }, word));
+        select.append(element("option", { value: word, title: this.#labels.meanings[word] }, word));
       }
     });
     select.addEventListener("change", () => this.#choose());
@@ -336,18 +342,27 @@ class LabelTable {
 
   // Have as many rows as can be seen, or as there are labels if these are fewer.
   #fit() {
-    const body = this.#table.tBodies[0];
-    if (!this.#rows.length) {
-      body.replaceChildren(this.#above, rowOf(this.#head.cells), this.#below); // to be measured
-    }
-    this.#rowHeight = body.rows[1].getBoundingClientRect().height;
+    this.#rowHeight = this.#measured();
     const seen = Math.ceil(this.#scroll.clientHeight / this.#rowHeight);
     const n = Math.min(this.#shown.length, seen + 2 * MORE_ROWS);
     if (n !== this.#rows.length) {
       this.#rows = Array.from({ length: n }, () => rowOf(this.#head.cells));
-      body.replaceChildren(this.#above, ...this.#rows, this.#below);
+      this.#table.tBodies[0].replaceChildren(this.#above, ...this.#rows, this.#below);
     }
     this.#draw();
+  }
+
+  // How high a row is, in pixels.
+  #measured() {
+    const row = this.#rows[0] ?? rowOf(this.#head.cells);
+    if (!row.isConnected) {
+      this.#table.tBodies[0].append(row);
+    }
+    const { height } = row.getBoundingClientRect();
+    if (!this.#rows.length) {
+      row.remove();
+    }
+    return height;
   }
 
   // Fill the rows with the labels that are in sight.
@@ -507,6 +522,7 @@ class LabelView {
     const labels = this.#labels;
     this.#label = j;
     this.#place = place;
+    delete this.#dialog.dataset.shown;
     byId("previous").disabled = place <= 0;
     byId("next").disabled = place < 0 || place === this.table.shown.length - 1;
     byId("label-name").firstElementChild.textContent = nameOf(labels, j);
@@ -519,6 +535,7 @@ class LabelView {
     );
     if (!this.#dialog.open) {
       this.#dialog.showModal();
+      byId("close").focus();
     }
     this.#dialog.scrollTop = 0;
 
@@ -536,6 +553,7 @@ class LabelView {
       this.#chart.draw();
       this.#dialog.querySelector("output").value = this.#chart.ofRule();
     }
+    this.#dialog.dataset.shown = "";
   }
 
   #choosePoint() {
@@ -550,12 +568,13 @@ class LabelView {
 
 // The words on a label, with what they mean.
 function signsOf(labels, j) {
-  return ["verdict", "state"].map((column) => {
-    const word = labels.words[column][labels.columns[column][j]];
-    const line = column === "verdict" ? sign(labels, j, word) : element("span", {}, word);
-    const meaning = labels.meanings[word];
-    return element("span", { class: "meaning" }, line, meaning ? `: ${meaning}` : "");
-  });
+  const verdict = labels.words.verdict[labels.columns.verdict[j]];
+  const state = stateOf(labels, j);
+  const lines = [[sign(labels, j, verdict), `: ${labels.meanings[verdict]}`]];
+  if (state) {
+    lines.push([`${state}: ${labels.meanings[state]}`]);
+  }
+  return lines.map((line) => element("span", { class: "meaning" }, ...line));
 }
 
 // Terms and values of one label.
