@@ -42,9 +42,9 @@ def report(options: argparse.Namespace) -> None:
         rule,
         against=against,
         groups=None if data.groups is None else data.groups[rows],
-        title=options.title or f"{data.name}: {TITLE[0].lower()}{TITLE[1:]}",
-        about=(*reading.title(data).splitlines(), about),
-        command=shlex.join(["thresholds", *options.written]),
+        title=_readable(options.title or f"{data.name}: {TITLE[0].lower()}{TITLE[1:]}"),
+        about=_readable(f"{reading.title(data)}\n{about}").splitlines(),
+        command=_readable(shlex.join(["thresholds", *options.written])),
         n_jobs=fit_options.read_all(options)["n_jobs"],
         progress=sys.stderr.isatty(),
     )
@@ -88,3 +88,8 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> tuple["Rule", 
         **settings,
     )
     return rule, test, fitted_and_judged(len(calibration), len(test), split)
+
+
+def _readable(text: str) -> str:
+    """Write bytes of file names that are no text as escapes."""
+    return text.encode(errors="backslashreplace").decode()

@@ -14,7 +14,7 @@ Each label is in one of three groups, by its verdict and its state:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy.typing as npt
 
@@ -27,7 +27,8 @@ DISTRUSTED = "distrusted"
 OPEN = "open"
 
 
-class Group(NamedTuple):
+@dataclass(frozen=True)
+class Group:
     """The labels of one group, together."""
 
     trust: str  # TRUSTED, DISTRUSTED or OPEN
@@ -39,7 +40,8 @@ class Group(NamedTuple):
     share_of_predicted: float  # of all marks; 0 without any
 
 
-class Figure(NamedTuple):
+@dataclass(frozen=True)
+class Figure:
     """One measure of the whole rule on the judged rows, with its interval."""
 
     measure: (
@@ -96,7 +98,8 @@ class OtherRows:
     sentences: tuple[str, ...]  # what that means, and why a figure is absent
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True)
+class Change:
     """One measure of the old rule and of this one, on the same rows; the difference is paired by rows (or groups)."""
 
     measure: str  # as in `Figure`

@@ -107,7 +107,7 @@ def moved_to(
         shift = value - figure.value
         lower = max(figure.lower + shift, 0.0)
         upper = min(figure.upper + shift, 1.0)
-        moved.append(figure._replace(value=value, lower=lower, upper=upper))
+        moved.append(replace(figure, value=value, lower=lower, upper=upper))
     return tuple(moved)
 
 

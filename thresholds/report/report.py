@@ -104,8 +104,9 @@ def _figures(content: Content) -> Table:
 
 def refuse_other_endings(path: str | os.PathLike[str], name: str) -> None:
     """Refuse a path that is not one of a page; `name` is what an error calls it."""
-    if not os.fspath(path).lower().endswith(_ENDINGS):
-        raise InputError(f"{name} is {_checks.shown(path)}, expected one that ends in .html")
+    ending = os.path.splitext(os.fspath(path))[1]
+    if ending.lower() not in _ENDINGS:
+        raise InputError(f"{name} is a file with the ending {ending!r}, expected .html")
 
 
 def make_report(
@@ -184,39 +185,47 @@ def make_report(
     """
     need("jinja2", "make_report()", "f1-thresholds[report]")
     confidence = _checks.inside(confidence, "confidence")
-    title = _checks.text(title, "title")
+    if command is not None:
+        command = _checks.text(command, "command")
+    source = Source(_checks.text(title, "title"), _lines(about), command)
     for name, value in (("rule", rule), ("against", against)):
         if value is not None and not isinstance(value, Rule):
             raise InputError(f"{name} is {_checks.shown(value)}, expected a rule")
+    if rule is not None and missing != 0:
+        raise InputError(f"missing is {missing} with a rule, which has its own, expected 0.0")
+
+    # The rows, labels in the order of the rule's.
     beside = {"y_score": y_score, "y_true": y_true}
     groups = _checks.aligned_rows(groups, "groups", **beside)
     names = _names(rule, label_names)
     y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", names)
-    given = Problem.of(y_true, y_score, missing=missing, label_names=names, n_jobs=n_jobs)
+    problem = Problem.of(
+        y_true,
+        y_score,
+        missing=missing if rule is None else rule.missing,
+        label_names=names,
+        n_jobs=n_jobs,
+    )
     # (n_samples,) or None
-    numbers = None if groups is None else group_numbers(groups, given.n_samples)
+    numbers = None if groups is None else group_numbers(groups, problem.n_samples)
 
-    # The rule, and the rows to judge it on.
-    about = tuple(_checks.text(line, "about") for line in about)
+    if rule is not None:
+        rule.validate(problem.scores)
+    problem = _with_names(problem, against)
+
+    # Without a rule, one half of the rows makes one, and the other half judges it.
     if rule is None:
-        rule, rows, halves = _fitted(given, numbers, random_state, n_jobs, progress)
-        about += (halves,)
-        given = given.at_rows(rows)
+        rule, rows, halves = _fitted(problem, numbers, random_state, n_jobs, progress)
+        source = source._replace(about=(*source.about, halves))
+        problem = problem.at_rows(rows)
         numbers = None if numbers is None else group_numbers(numbers[rows], rows.size)
-    elif missing != 0:
-        raise InputError(f"missing is {missing} with a rule, which has its own, expected 0.0")
-    problem = replace(given, missing=rule.missing)
-    if rule.label_names is None and names is not None:
-        rule = rule.with_names(names)
-    rule.validate(problem.scores)
     rule.warn_if_changed(problem.scores)
-
     content = content_of(
         problem,
-        rule,
-        Source(title, about, command),
+        _named(rule, problem),
+        source,
         asked=Asked(rule.beta, rule.zero_division, numbers, confidence),
-        against=against,
+        against=None if against is None else _named(against, problem),
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -232,6 +241,37 @@ def _names(rule: Rule | None, label_names: object) -> Any:
             "label_names is given with a rule that has names of its own, expected None"
         )
     return rule.label_names
+
+
+def _with_names(problem: Problem, against: Rule | None) -> Problem:
+    """Give labels names, as sentences need them: those of the old rule, or their positions."""
+    known = None if against is None else against.label_names
+    by_position = problem.label_names is None or known is None
+    if against is not None and by_position and against.n_labels not in (None, problem.n_labels):
+        raise InputError(
+            f"against has {against.n_labels} labels, expected {problem.n_labels} as the rule has, since not both have"
+            " label names"
+        )
+    if problem.label_names is not None:
+        return problem
+    return replace(
+        problem, label_names=known or tuple(f"label {j}" for j in range(problem.n_labels))
+    )
+
+
+def _named(rule: Rule, problem: Problem) -> Rule:
+    """Give a rule the names of the problem's labels, if it has none."""
+    if rule.label_names is not None:
+        return rule
+    assert problem.label_names is not None, "it has been given names"
+    return rule.with_names(problem.label_names)
+
+
+def _lines(about: Sequence[str]) -> tuple[str, ...]:
+    """Check lines of text."""
+    if isinstance(about, str):
+        raise InputError(f"about is {_checks.shown(about)}, expected lines of text in a list")
+    return tuple(_checks.text(line, "about") for line in about)
 
 
 def _fitted(

@@ -49,6 +49,7 @@ REASONS = {
     UNKNOWN: "The rules do not keep what it takes to tell why.",
     "": "What decides about the label did not move, or cannot be compared.",
 }
+_SCORES = "The model gives each row a score for each label."
 _MOST_TO_DO = 4
 _NAMES_SHOWN = 3
 
@@ -60,47 +61,41 @@ def fitted_and_judged(n_fitted: int, n_judged: int, split: str) -> str:
 
 def what_it_does(rule: Rule, n_labels: int) -> tuple[str, ...]:
     """Say how a rule decides."""
-    labels = counted(n_labels, "label")
     if isinstance(rule, CalibratedRule):
-        first = "The scores of the model are first turned into probabilities."
-        return (first, *what_it_does(rule.rule, n_labels))
+        return (_SCORES, "Scores are turned into probabilities.", *_decides(rule.rule, n_labels))
+    return (_SCORES, *_decides(rule, n_labels))
+
+
+def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
+    """Say how a rule decides by scores."""
+    each = f"; each of the {n_labels:,} labels has its own" if n_labels > 1 else ""
     if isinstance(rule, TopKRule):
         highest = "the label" if rule.k == 1 else f"the {rule.k:,} labels"
-        return (f"The rule marks each row with {highest} of highest score, of {labels}.",)
+        return (f"The rule marks each row with {highest} of highest score, of {n_labels:,}.",)
     if isinstance(rule, InstanceRule):
         return (
-            "The rule looks at all probabilities of a row together, and marks the row with the labels that it can"
-            f" expect to do best with, of {labels}.",
+            "The rule looks at all labels of a row together, and marks the row with those that it can expect to do best"
+            " with.",
         )
     if isinstance(rule, RegionRule):
         return (
-            "The rule marks a row with a label if the score that the model gives the row for it lies in certain ranges;"
-            f" each of {labels} has its own.",
+            f"The rule marks the row with the label if the score lies in certain ranges{each}.",
         )
     if isinstance(rule, ThresholdRule):
-        return _of_thresholds(rule, labels)
-    return (f"The rule decides about {labels}.",)
-
-
-def _of_thresholds(rule: ThresholdRule, labels: str) -> tuple[str, ...]:
-    """Say how thresholds decide."""
-    own = f"each of {labels} has its own" if rule.per_label else f"{labels} share it"
-    first = (
-        "The rule marks a row with a label if the score that the model gives the row for it reaches a threshold;"
-        f" {own}."
-    )
-    n_never = int(np.isposinf(rule.thresholds).sum())
-    if n_never == 0:
-        return (first,)
-    return first, f"{counted(n_never, 'label')} {_are(n_never)} never marked."
+        if not rule.per_label and n_labels > 1:
+            each = f"; the {n_labels:,} labels share one"
+        first = f"The rule marks the row with the label if the score reaches a threshold{each}."
+        n_never = int(np.isposinf(rule.thresholds).sum())
+        if n_never == 0:
+            return (first,)
+        return (first, f"{counted(n_never, 'label')} {_are(n_never)} never marked.")
+    return (f"The rule decides about {counted(n_labels, 'label')}.",)
 
 
 def how_much(n_predicted: int, n_true: int, n_samples: int) -> str:
     """Say how many marks there are, and how many there should be."""
-    return (
-        f"On these {counted(n_samples, 'row')} it makes {counted(n_predicted, 'mark')}; by the truth there should be"
-        f" {n_true:,}."
-    )
+    marks = f"it makes {counted(n_predicted, 'mark')}; by the truth there should be {n_true:,}"
+    return f"On {counted(n_samples, 'row')} {marks}."
 
 
 def headline(groups: Sequence[Group]) -> str:
@@ -109,7 +104,11 @@ def headline(groups: Sequence[Group]) -> str:
     distrusted = _group(groups, DISTRUSTED)
     n_bad = distrusted.n_labels
     if n_bad == 0:
-        return f"Of {counted(n_labels, 'label')}, none is shown to be untrustworthy."
+        n_open = _group(groups, OPEN).n_labels
+        if n_open == 0:
+            these = "The label is" if n_labels == 1 else f"All {n_labels:,} labels are"
+            return f"{these} shown to be good enough to use."
+        return f"Of {counted(n_labels, 'label')} none is shown to be bad; of {n_open:,} it is too early to say."
     they = "it makes" if n_bad == 1 else "they make"
     return (
         f"{n_bad:,} of {counted(n_labels, 'label')} {_are(n_bad)} not to be trusted; {they}"
@@ -156,33 +155,29 @@ def to_do(
     group = _group(groups, DISTRUSTED)
     if group.n_predicted:
         right = 100 * group.n_right / group.n_predicted
+        these = "the label" if group.n_labels == 1 else f"the {group.n_labels:,} labels"
         steps.append(
-            f"Have the marks of {_labels(group)} not to be trusted checked, or leave them out: of 100 such marks about"
+            f"Have the marks of {these} not to be trusted checked, or leave them out: of 100 such marks about"
             f" {right:.0f} are right."
         )
     missed = labels["verdict"] == "missed"
     if missed.any():
-        remedy = (
-            "Fit new thresholds"
-            if has_thresholds
-            else "Choose a rule with a threshold for each label"
-        )
+        remedy = "fit new thresholds" if has_thresholds else "choose a rule of thresholds"
         steps.append(
-            f"{remedy}, for {_named(labels[missed])}: the scores know more than the rule uses."
+            f"Of {_named(labels[missed])} the scores know more than the rule uses: {remedy}."
         )
 
     # The others.
-    group = _group(groups, TRUSTED)
-    if group.n_labels:
-        its = "its sentence names" if group.n_labels == 1 else "their sentences name"
+    trusted = labels[labels["trust"] == TRUSTED]
+    if trusted.size:
+        its = "its sentence names" if trusted.size == 1 else "their sentences name"
+        steps.append(f"Use the marks of {_named(trusted)}, and expect the mistakes that {its}.")
+    undecided = labels[labels["trust"] == OPEN]
+    if undecided.size:
+        its = "its" if undecided.size == 1 else "their"
         steps.append(
-            f"Use the marks of {_labels(group)} good enough to use, and expect the mistakes that {its}."
-        )
-    group = _group(groups, OPEN)
-    if group.n_labels:
-        steps.append(
-            f"Of {counted(group.n_labels, 'label')} it is too early to say: have marks checked until more rows with"
-            " truth settle it."
+            f"Of {_named(undecided)} it is too early to say: have {its} marks checked until more rows with truth settle"
+            " it."
         )
     return tuple(steps[:_MOST_TO_DO])
 
@@ -210,7 +205,9 @@ def on_other_rows(
     by_folds: bool,
 ) -> tuple[str, ...]:
     """Say what a rule reaches on the rows of its fit, and what to expect of it on others."""
-    on_these_rows = f"On the rows of this report it reaches {here.value:.3f}{_bounds(here)}."
+    on_these_rows = (
+        f"On the rows of this report it reaches a {measure} of {here.value:.3f}{_bounds(here)}."
+    )
     if rule.average is None:
         return "The rule was given, not fitted, so that no rows flatter it.", on_these_rows
     if in_sample is None:
@@ -237,7 +234,7 @@ def on_other_rows(
     if by_folds:
         sentences.append(
             "This report is about the rows of the fit; its labels are judged by those decisions of rules that had not"
-            " seen them."
+            " seen the row."
         )
     elif on_own_rows:
         sentences.append(
@@ -252,8 +249,8 @@ def on_own_rows(by_folds: bool) -> str:
     """Warn that a rule is judged on the rows of its fit."""
     if by_folds:
         return (
-            "The rule was fitted on these rows. So labels are judged by decisions of rules that had not seen the row;"
-            " rows like these are assumed to follow."
+            "The rule was fitted on these rows. So its labels are judged by what other rules, which had not seen a row,"
+            " decided about it."
         )
     return "The rule was fitted on these rows: on others it will do worse than this report says."
 
@@ -292,6 +289,8 @@ def of_change(name: str, difference: Interval) -> str:
     """Say whether a measure of two rules differs by more than chance."""
     if math.isnan(difference.lower):
         return f"{name}: one row, or one group, cannot tell a difference from chance."
+    if difference.value == 0:
+        return f"{name}: no difference."
     size = f"{abs(difference.value):.3f}"
     if difference.lower <= 0 <= difference.upper:
         return f"{name}: the difference may be chance."
@@ -325,14 +324,10 @@ def _bounds(interval: Interval) -> str:
 
 
 def _named(labels: npt.NDArray[Any]) -> str:
-    """Count labels, and name those that are marked most."""
+    """Name labels, those first that are marked most; of many say how many there are."""
     order = np.argsort(-labels["predicted"], kind="stable")
-    return f"{counted(labels.size, 'label')} ({first_names(labels['name'][order].tolist(), _NAMES_SHOWN)})"
-
-
-def _labels(group: Group) -> str:
-    """Count the labels of a group."""
-    return "the label" if group.n_labels == 1 else f"the {group.n_labels:,} labels"
+    names = first_names(labels["name"][order].tolist(), _NAMES_SHOWN)
+    return names if labels.size <= 1 else f"{labels.size:,} labels ({names})"
 
 
 def _group(groups: Sequence[Group], trust: str) -> Group:

@@ -240,6 +240,10 @@ class ThresholdRule(Rule):
             | {"thresholds": changed, "per_label": True, "profile": profile}
         )
 
+    def with_names(self, label_names: Sequence[str]) -> "ThresholdRule":
+        """Return the same rule with names for its labels, in order."""
+        return ThresholdRule(**self._values() | {"label_names": tuple(label_names)})
+
     def reordered(self, places: Ints) -> "ThresholdRule":
         """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
         changed = {
