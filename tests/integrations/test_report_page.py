@@ -412,7 +412,7 @@ def test_text_can_be_told_from_its_ground(browser: Browser, few: Content, scheme
     browser.open(few)
     ground = luminance(browser.one("body").value_of_css_property("background-color"))
     assert (ground < 0.1) == (scheme == "dark")
-    for selector in ("#headline", ".about", ".note", ".worst button", "#found", "#labels td", ".list thead th"):
+    for selector in ("h1", "#headline", ".note", ".worst button", "#found", "#labels td", ".list thead th"):
         assert contrast(ground, luminance(browser.one(selector).value_of_css_property("color"))) >= 4.5, selector
     for trust in ("distrusted", "open", "trusted"):
         fill = browser.one(f".shares rect.{trust}").value_of_css_property("fill")

@@ -151,7 +151,7 @@ def test_figures_that_are_not_known_are_left_out() -> None:
     text = Read(render(replace(of, other_rows=unknown, command=None))).plain_text()
     assert "On the rows of this report 0.439" in text
     assert "On the rows of the fit 0" not in text
-    assert "The command that made this page" not in text
+    assert "The command that made it" not in text
 
 
 def test_a_page_says_of_how_many_labels_it_has_the_curve() -> None:

@@ -593,7 +593,7 @@ function figuresOf(labels, j) {
     [`${f} (${percent(labels.confidence)} bounds)`, `${figure(at("f"))}${bounds}`],
     [`${f} from which a label is good enough`, figure(at("bar"))],
     [`${f} of decisions out of fold`, figure(at("f_out_of_fold"))],
-    ["Highest F1 of any threshold on these rows", figure(at("best_f"))],
+    ["Highest F1 of any threshold here", figure(at("best_f"))],
     ["AUROC", figure(at("auroc"))],
     ["Threshold", score(at("threshold"), 4)],
   ];
@@ -657,7 +657,6 @@ class Chart {
 
   #axes(x, y) {
     const nSamples = this.#labels.n_samples;
-    const { predicted, threshold } = this.#curve;
     const parts = [];
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       parts.push(
@@ -665,19 +664,30 @@ class Chart {
         drawn("text", { x: MARGIN.left - 6, y: y(share) + 4, "text-anchor": "end" }, String(share)),
       );
     }
-    // Below each power of ten, the score from which on so many rows are marked.
+    // Below each power of ten, about the score from which on so many rows are marked.
     for (let marked = 1; marked <= nSamples; marked *= 10) {
-      const k = predicted.findIndex((number) => number >= marked);
-      const isOnCurve = k > 0 || predicted[0] === marked;
       const at = x(marked);
       const anchor = { x: at, "text-anchor": at < x(1) + 20 ? "start" : at > x(nSamples) - 20 ? "end" : "middle" };
+      const threshold = score(this.#scoreAt(marked), 2);
       parts.push(
         drawn("path", { class: "grid", d: `M${at} ${y(0)}V${y(1)}` }),
         drawn("text", { ...anchor, y: y(0) + 16 }, count(marked)),
-        drawn("text", { ...anchor, y: y(0) + 31 }, isOnCurve ? `≥ ${score(threshold[k], 3)}` : ""),
+        drawn("text", { ...anchor, y: y(0) + 31 }, threshold === NOTHING ? "" : `≈ ${threshold}`),
       );
     }
     return parts;
+  }
+
+  // The score from which on so many rows are marked, by a line between two points of the curve; NaN beyond its ends.
+  #scoreAt(marked) {
+    const { predicted, threshold } = this.#curve;
+    const k = predicted.findIndex((number) => number >= marked);
+    if (k < 0 || (k === 0 && predicted[0] > marked)) {
+      return NaN;
+    }
+    const [left, right] = [Math.max(k - 1, 0), k];
+    const part = k === 0 ? 0 : Math.log(marked / predicted[left]) / Math.log(predicted[right] / predicted[left]);
+    return threshold[left] + part * (threshold[right] - threshold[left]);
   }
 
   #lines(x, y) {

@@ -45,8 +45,8 @@ def _curves_within(content: Content, n_bytes: int) -> tuple[str, int]:
         written = in_base64(packed(curve_columns(content.curves, n_curves)))
         if len(written) <= n_bytes:
             return written, n_curves
-        # Curves are about equally long: as many as would fit then, and one less to get on.
-        n_curves = min(max(n_curves * n_bytes // len(written), 0), n_curves - 1)
+        # As many as would fit if all were as long, and a hundredth less, as they are not.
+        n_curves = int(0.99 * n_curves * max(n_bytes, 0) / len(written))
     return "", 0
 
 
