@@ -100,6 +100,7 @@ def _averages() -> Any:
 
 
 MAKERS: dict[str, Callable[[], Any]] = {
+    "Agreement": lambda: _comparison().agreement,
     "AveragesReport": _averages,
     "BatchEffect": lambda: thresholds.batch_effect(_data()[1][:5], 0, label_names=NAMES),
     "CalibrationMeasures": lambda: thresholds.measure_calibration(*_data()),
@@ -118,6 +119,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "ScoreCheck": lambda: _rule().check(3 * _data()[1]),
 }
 OF_LABELS = (
+    "Agreement",
     "AveragesReport",
     "CrossFit",
     "GuardReport",
@@ -195,6 +197,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
+        ("Agreement", "... 38 more"),
         ("AveragesReport", "... 38 more"),
         ("BatchEffect", "of 40 decisions"),
         ("Comparison", "... 1 more"),

@@ -248,11 +248,23 @@ def _compare(command: argparse.ArgumentParser) -> None:
     )
     fit_options.add(command, ("beta", "zero_division", "placement", "n_jobs"))
     command.add_argument(
+        "--confidence",
+        type=_confidence,
+        default=0.95,
+        metavar="X",
+        help='of intervals; "none" for no intervals, which halves the time (default: 0.95)',
+    )
+    command.add_argument(
+        "--agreement",
+        action="store_true",
+        help="show, too, how far the rules decide alike, and on which labels they differ most",
+    )
+    command.add_argument(
         "--fail-on",
         type=failing.conditions_on(failing.COMPARE),
         metavar="NAME=BOUND,...",
         help="exit with status 3 if a --rule reaches less than the first by more than BOUND and more than chance (the"
-        " whole 95%% interval of the difference lies below 0); NAME is micro, macro, macro_supported (labels with"
+        " whole interval of the difference lies below 0); NAME is micro, macro, macro_supported (labels with"
         " positives), weighted or samples: macro=-0.005",
     )
     _add_file(command)
@@ -425,6 +437,19 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
     return int(text)
+
+
+def _confidence(text: str) -> float | None:
+    """Read a confidence, "none" and 0 as none."""
+    if text in ("none", "0"):
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1, nor none")
+    return number
 
 
 _COMMANDS = {

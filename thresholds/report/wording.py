@@ -268,7 +268,7 @@ def what_moved(difference: RuleDifference) -> tuple[str, ...]:
         parts = counted(table.size, difference.part)
         why = ""
         if n_moved and difference.n_news is not None:
-            why = f", {difference.n_news:,} of them by more than chance"
+            why = f", {difference.n_news:,} of these by more than chance"
         sentences.append(f"Of {parts}, {n_moved:,} moved{why}.")
     if difference.n_samples is not None:
         before = int(table["predicted_before"].sum())
