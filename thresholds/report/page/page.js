@@ -129,12 +129,15 @@ function percent(share) {
   return `${Number((100 * share).toPrecision(2))}\u00a0%`;
 }
 
-// A score in so many digits, without zeros at the end.
+// A threshold in so many digits, without zeros at the end; one that no score reaches never marks a row.
 function score(value, digits) {
   if (Number.isNaN(value)) {
     return NOTHING;
   }
-  return value === Infinity ? "never" : String(Number(value.toPrecision(digits)));
+  if (!Number.isFinite(value)) {
+    return value > 0 ? "never" : "always";
+  }
+  return String(Number(value.toPrecision(digits)));
 }
 
 /* ---- Which labels the table shows, and in which order ---- */
@@ -306,7 +309,8 @@ class LabelTable {
     const occurring = new Set(this.#labels.columns[column]);
     this.#labels.words[column].forEach((word, place) => {
       if (occurring.has(place)) {
-        select.append(element("option", { value: word, title: this.#labels.meanings[word] }, word));
+        const title = this.#labels.titles[word] ?? word;
+        select.append(element("option", { value: word, title: this.#labels.meanings[word] }, title));
       }
     });
     select.addEventListener("change", () => this.#choose());
@@ -314,9 +318,9 @@ class LabelTable {
 
   // Sort by the column of a cell of the head: names and words from the first on, numbers from the largest; then turn.
   #sortBy(cell) {
-    const rises = cell.classList.contains("text");
-    const isSorted = cell.ariaSort !== null;
-    const direction = isSorted ? (cell.ariaSort === "ascending" ? -1 : 1) : rises ? 1 : -1;
+    const first = cell.classList.contains("text") ? "ascending" : "descending";
+    const sorted = cell.getAttribute("aria-sort");
+    const direction = (sorted === null ? first === "ascending" : sorted === "descending") ? 1 : -1;
     this.#order = ordered(this.#labels, cell.dataset.column, direction);
     this.#mark(cell, direction);
     this.#choose();
@@ -385,10 +389,10 @@ class LabelTable {
     row.id = `row-${place}`;
     row.setAttribute("aria-rowindex", place + 2); // The head is the first row.
     row.classList.toggle("active", place === this.#active);
-    if (row.dataset.label === String(j)) {
+    if (row.dataset.shown === String(j)) {
       return;
     }
-    row.dataset.label = j;
+    row.dataset.shown = j;
     row.title = nameOf(this.#labels, j);
     for (const cell of row.cells) {
       cell.replaceChildren(CELLS[cell.dataset.column](this.#labels, j));
@@ -668,11 +672,11 @@ class Chart {
     for (let marked = 1; marked <= nSamples; marked *= 10) {
       const at = x(marked);
       const anchor = { x: at, "text-anchor": at < x(1) + 20 ? "start" : at > x(nSamples) - 20 ? "end" : "middle" };
-      const threshold = score(this.#scoreAt(marked), 2);
+      const from = score(this.#scoreAt(marked), 2);
       parts.push(
         drawn("path", { class: "grid", d: `M${at} ${y(0)}V${y(1)}` }),
         drawn("text", { ...anchor, y: y(0) + 16 }, count(marked)),
-        drawn("text", { ...anchor, y: y(0) + 31 }, threshold === NOTHING ? "" : `≈ ${threshold}`),
+        drawn("text", { ...anchor, y: y(0) + 31 }, from === NOTHING ? "" : `≈ ${from}`),
       );
     }
     return parts;
@@ -733,14 +737,14 @@ class Chart {
 
 async function start() {
   if (!("DecompressionStream" in window)) {
-    byId("without-table").hidden = false;
-    return;
+    return; // The page says already which browsers show the table.
   }
   const labels = labelsOf(await unpacked("packed-labels"));
   const view = new LabelView(labels);
+  byId("without-table").hidden = true;
   byId("browser").hidden = false;
   view.table = new LabelTable(labels, (place) => view.openPlace(place));
-  for (const name of document.querySelectorAll("[data-label]:not(tr)")) {
+  for (const name of document.querySelectorAll("bdi[data-label]")) {
     const button = element("button", { type: "button", class: "opens" });
     button.append(...name.childNodes);
     button.addEventListener("click", () => view.openLabel(Number(name.dataset.label)));
