@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.result import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
-from thresholds.results import Result, Table, n_more, records_of
+from thresholds.results import Result, Table, first_names, n_more, records_of
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
