@@ -28,6 +28,7 @@ _HOME = {
     "RULES": "fitting.rules",
     "Rule": "rule",
     "RegionRule": "rule",
+    "Report": "report.report",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
     "RuleSelection": "validation.selection",
@@ -56,6 +57,7 @@ _HOME = {
     "fit_top_k": "fitting.top_k",
     "from_label_lists": "data.label_lists",
     "load_rule": "rule",
+    "make_report": "report.report",
     "measure_calibration": "calibration",
     "multilabel_folds": "data.folds",
     "predict_by_batch": "fitting.batches",
@@ -108,6 +110,8 @@ if TYPE_CHECKING:
     from thresholds.guards.pool import Pool as Pool
     from thresholds.guards.shrink import Shrink as Shrink
     from thresholds.metrics import UndefinedMetricWarning as UndefinedMetricWarning
+    from thresholds.report.report import Report as Report
+    from thresholds.report.report import make_report as make_report
     from thresholds.rule import FixedRule as FixedRule
     from thresholds.rule import GuardReport as GuardReport
     from thresholds.rule import InstanceRule as InstanceRule

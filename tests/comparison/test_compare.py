@@ -13,7 +13,7 @@ from thresholds import InputError, cli
 from thresholds.calibration.calibrator import calibrate_problem
 from thresholds.cli import failing
 from thresholds.comparison.fitted_rules import fit_rules
-from thresholds.comparison.result import DIFFERENCES
+from thresholds.comparison.result import MEASURED
 from thresholds.data.problem import Problem
 from thresholds.fitting import by_name
 
@@ -43,7 +43,8 @@ def test_halves_keep_groups_together_and_rows_their_weights() -> None:
     groups, weights = np.repeat(np.arange(40), 5), RNG.integers(1, 4, 200)
     fit, judge = halves(groups=groups, random_state=7)
     rules = fit_rules(Problem.of(TRUTH[fit], SCORES[fit], sample_weight=weights[fit])).rules
-    expected = thresholds.compare(rules, TRUTH[judge], SCORES[judge], sample_weight=weights[judge])
+    of_judged = {"sample_weight": weights[judge], "groups": groups[judge]}
+    expected = thresholds.compare(rules, TRUTH[judge], SCORES[judge], **of_judged)
     got = thresholds.compare(None, TRUTH, SCORES, sample_weight=weights, groups=groups, random_state=7)
     assert str(got.measures) == str(expected.measures)
     assert "halves by iterative stratification of groups, seed 7" in str(got)
@@ -311,7 +312,7 @@ def test_the_gate_needs_two_rules(tmp_path: Path, capsys: pytest.CaptureFixture[
     command = gate(tmp_path, cut=0.6)
     assert cli.main([*command[:4], "--fail-on", "macro=0"]) == 1
     assert "--fail-on is given with 1 --rule, expected two or more" in capsys.readouterr().err
-    assert set(failing.COMPARE) == set(DIFFERENCES)
+    assert set(failing.COMPARE) == set(MEASURED)
 
 
 def test_a_rule_is_not_held_against_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,9 @@ from numpy.random import Generator
 from scipy import sparse
 
 from thresholds import _kernels
+from thresholds._arrays.bits import Bits
 from thresholds._kernels import guards as odds
-from thresholds._kernels import keys, sorting
+from thresholds._kernels import keys, leaving_out, sorting
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
 from thresholds.search.counting.refine import _scales
@@ -177,6 +178,56 @@ def of_ranks_of_positives(rng: Generator, dtype: Any) -> Arguments:
     true, scores = csr(rng, shape, np.float64), csr(rng, shape, np.float64)
     places = [part.astype(np.int64) for matrix in (true, scores) for part in (matrix.indptr, matrix.indices)]
     return *places, scores.data - 0.25, float(rng.choice([0.0, -1.0, 1.0])), shape[1]
+
+
+# leaving_out
+
+
+def of_cells_to_list(rng: Generator, dtype: Any) -> Arguments:
+    shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
+    true, predicted = (Bits.of(cells(rng, shape, rng.choice([0.05, 0.9]))).words for _ in range(2))
+    room = np.zeros(shape[0] * shape[1], np.int32)
+    return true, predicted, np.zeros(shape[0] + 1, np.int64), room, np.zeros((3, shape[0]), np.int64)
+
+
+def of_sparse_cells_to_list(rng: Generator, dtype: Any) -> Arguments:
+    *places, _, by_label, by_row = of_sparse_counts(rng, dtype)
+    room = np.zeros(places[1].size + places[3].size, np.int32)
+    n_labels, n_rows = by_label.shape[1], by_row.shape[1]
+    return *places, np.full(n_labels, -1), np.zeros(n_rows + 1, np.int64), room, by_row
+
+
+def listed_cells(rng: Generator, n_rows: int, n_labels: int) -> tuple[Array, Array]:
+    """Starts, and cells of which no row has two of one label."""
+    row, label = np.nonzero(cells(rng, (n_rows, n_labels), rng.choice([0.1, 0.8])))
+    starts = np.searchsorted(row, np.arange(n_rows + 1))
+    return starts, (4 * label + rng.integers(1, 4, label.size)).astype(np.int32)
+
+
+def of_rows_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
+    n_rows, n_labels = rng.integers(1, 30, 2)
+    sums = np.zeros((leaving_out.N_TERMS, n_rows))
+    return *listed_cells(rng, n_rows, n_labels), rng.random((4 * n_labels, leaving_out.N_TERMS)), sums
+
+
+def of_units_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
+    n_rows, n_labels = rng.integers(1, 30, 2)
+    unit = np.sort(rng.integers(0, 5, n_rows))
+    counts = np.sort(rng.random((3, n_labels)) * rng.choice([5, 100]), axis=0)
+    so_far = np.array([-1, 0])
+    sums = np.zeros((leaving_out.N_TERMS, 5))
+    seen = np.zeros(n_labels, np.int64)
+    ends = rng.random() < 0.3  # without rows, as the last call
+    starts, listed = listed_cells(rng, n_rows, n_labels)
+    starts = np.zeros(1, np.int64) if ends else starts
+    weights = rng.choice([0.0, 0.1, 0.3, 1.0], n_rows)
+    of_unit = np.zeros((3, n_labels))
+    if ends:  # a unit that has begun
+        so_far[:] = 2, n_labels
+        seen[:] = np.arange(n_labels)
+        of_unit[:] = counts * rng.choice([0.5, 1.0])
+    beta, zero_division = rng.choice([1.0, 2.0]), rng.choice([0.0, 1.0])
+    return starts, listed, unit, weights, counts, beta, zero_division, of_unit, seen, so_far, sums
 
 
 # evidence
@@ -695,6 +746,10 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "confusion.count_sparse": of_sparse_counts,
     "confusion.count_classes": of_classes,
     "confusion.ranks_of_positives": of_ranks_of_positives,
+    "leaving_out.list_cells": of_cells_to_list,
+    "leaving_out.list_sparse_cells": of_sparse_cells_to_list,
+    "leaving_out.add_up_rows": of_rows_to_leave_out,
+    "leaving_out.add_up_units": of_units_to_leave_out,
     "evidence.group_by_ties": of_tied_items,
     "evidence.rank_statistics": of_rank_statistics,
     "evidence.best_cuts": of_best_cuts,

@@ -1,5 +1,7 @@
 """Differences of two rules: each row, or group, is left out once, and the interval holds what other samples show."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -42,7 +44,8 @@ def test_averages_without_each_unit_equal_the_twin(
     expected = [naive.without(set(np.flatnonzero(units == unit).tolist()), *cells, beta) for unit in present]
     for average in AVERAGES:
         assert found.on_all[average] == pytest.approx(float(on_all[average]), abs=1e-14)
-        np.testing.assert_allclose(found.without[average], [float(row[average]) for row in expected], atol=1e-14)
+        without = np.array([float(row[average]) for row in expected])
+        np.testing.assert_allclose(found.changes[average], without - without.mean(), atol=1e-14)
 
 
 def test_labels_and_rows_without_anything_count_as_zero_division_in_the_averages_that_are_asked_for() -> None:
@@ -58,8 +61,36 @@ def test_labels_and_rows_without_anything_count_as_zero_division_in_the_averages
     for average, value in found.on_all.items():
         assert value == pytest.approx(float(naive.averages(*cells, 1, 1)[average]), abs=1e-14)
         without = [float(naive.without({row}, *cells, 1, 1)[average]) for row in range(N)]
-        np.testing.assert_allclose(found.without[average], without, atol=1e-14)
+        np.testing.assert_allclose(found.changes[average], without - np.mean(without), atol=1e-14)
     assert found.on_all["macro"] > leave_out(rule, problem, counts, 1, None).on_all["macro"]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("groups", [None, np.random.default_rng(2).integers(0, 5, N)])
+def test_decisions_that_were_kept_are_those_that_a_rule_would_make_again(
+    kind: type, groups: np.ndarray | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thresholds._arrays.blocks._BLOCK_ROWS", 5)
+    truth, scores = drawn()
+    problem = Problem.of(kind(truth), kind(scores))
+    judged = judge(RULE, problem, keep=True)
+    again = leave_out(RULE, problem, judged.by_label, 1.0, groups)
+    assert judged.decided is not None
+    monkeypatch.setattr(ThresholdRule, "decide", None)
+    kept = leave_out_of(judged.decided, problem, judged.by_label, 1.0, groups)
+    assert kept.on_all == again.on_all
+    for average in AVERAGES:
+        np.testing.assert_array_equal(kept.changes[average], again.changes[average])
+
+
+def test_what_rounding_leaves_of_weights_is_no_positive() -> None:
+    # All positives are in one group; .1 + .2 + .3 is not what these add up to in another order.
+    truth = [[1], [1], [1], [0]]
+    problem = Problem.of(truth, [[1.0]] * 3 + [[0.0]], sample_weight=[0.1, 0.2, 0.3, 0.4])
+    counts = judge(FixedRule(0.5, 1), problem).by_label
+    counts = replace(counts, sums=counts.sums * (1 + 1e-15))
+    found = leave_out(FixedRule(0.5, 1), problem, counts, 1.0, np.array([0, 0, 0, 1]))
+    np.testing.assert_allclose(found.changes["macro"], [-0.5, 0.5], atol=1e-12)
 
 
 def test_the_standard_error_is_that_of_the_interval() -> None:
@@ -80,7 +111,7 @@ def test_blocks_of_rows_and_whole_groups_change_nothing(monkeypatch: pytest.Monk
     monkeypatch.setattr("thresholds._arrays.blocks._BLOCK_ROWS", 3)
     pieces = left_out(RULE, problem, groups)
     for average in AVERAGES:
-        np.testing.assert_allclose(pieces.without[average], whole.without[average], atol=1e-14)
+        np.testing.assert_allclose(pieces.changes[average], whole.changes[average], atol=1e-14)
 
 
 def test_samples_f_has_the_interval_of_a_mean_of_paired_differences() -> None:

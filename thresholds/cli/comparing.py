@@ -28,6 +28,10 @@ def compare(options: argparse.Namespace) -> None:
             f"--fail-on is given with {counted(n_rules, '--rule')}, expected two or more: the first is the one that the"
             " others are held against"
         )
+    if options.fail_on is not None and options.confidence is None:
+        raise InputError(
+            "--fail-on is given with --confidence none, expected a confidence: a rule fails by its interval"
+        )
     data = reading.labelled(options)
     if options.rules is None:
         result, about = _usual_rules(options, data)
@@ -42,7 +46,10 @@ def compare(options: argparse.Namespace) -> None:
             "notes": list(data.notes),
         }
         verdict = {"broken": lost.broken, "unproven": lost.unproven}
-        print(printing.as_json(file | about | result.to_dict() | verdict))
+        values = file | about | result.to_dict() | verdict
+        if options.agreement:
+            values["agreement"] = result.agreement
+        print(printing.as_json(values))
         failing.report(lost.broken)
         return
     print(wrapped(f"{reading.title(data)}\n{result.rows}"))
@@ -50,6 +57,8 @@ def compare(options: argparse.Namespace) -> None:
         print("label-free rules take absent entries for 0, and so does their sum of p")
     print()
     print(replace(result, rows=""))
+    if options.agreement and result.agreement is not None:
+        print(f"\n{result.agreement}")
     if lost.unproven:
         print("\n" + "\n".join(lost.unproven))
     failing.report(lost.broken)
@@ -59,8 +68,9 @@ def _usual_rules(
     options: argparse.Namespace, data: "LabelledFile"
 ) -> tuple["Comparison", dict[str, Any]]:
     """Fit the usual rules, or all, on the calibration rows, and judge them on the test rows."""
-    from thresholds.comparison.compare import compare
     from thresholds.comparison.fitted_rules import fit_rules
+    from thresholds.comparison.side_by_side import judge_side_by_side
+    from thresholds.data.folds import group_numbers
     from thresholds.data.problem import Problem
 
     if options.split is not None:
@@ -77,13 +87,13 @@ def _usual_rules(
     )
     fitted = fit_rules(problem, "all" if options.all else None, **fit_options.read(options))
     settings = fit_options.read_all(options)
-    result = compare(
+    result = judge_side_by_side(
         fitted.rules,
-        data.y_true[test],
-        data.y_score[test],
+        Problem.of(data.y_true[test], data.y_score[test], label_names=data.label_names),
         beta=settings["beta"],
         zero_division=settings["zero_division"],
-        confidence=None,
+        groups=None if data.groups is None else group_numbers(data.groups[test], len(test)),
+        confidence=options.confidence,
     )
     rows = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
     about = {
@@ -122,6 +132,7 @@ def _saved_rules(
         beta=settings["beta"],
         zero_division=settings["zero_division"],
         groups=groups,
+        confidence=options.confidence,
     )
     about = {"split": which, "n_judged": len(rows)}
     return replace(result, rows=about_given_rules(which, result.fitted_here)), about

@@ -11,6 +11,7 @@ from thresholds.cli.diagnosing import diagnose
 from thresholds.cli.exporting import export
 from thresholds.cli.fitting import fit
 from thresholds.cli.listing import rules
+from thresholds.cli.reporting import report
 from thresholds.cli.updating import update
 from thresholds.cli.warming import warmup
 from thresholds.data.folds import N_SPLITS
@@ -32,6 +33,7 @@ examples:
   thresholds predict rule.json new_scores.npz -o decisions.npz
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
+  thresholds report scores.npz --rule rule.json --against old_rule.json -o report.html
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
   thresholds export rule.json -o rule.onnx --dtype float16
   thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
@@ -46,7 +48,8 @@ files of scores:
                   truth as lists of label names, of positions, or of 0 and 1
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
 predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. Parquet, csv and datasets need
-pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'.
+pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'. report needs Jinja2:
+pip install 'f1-thresholds[report]'.
 """
 
 
@@ -245,11 +248,23 @@ def _compare(command: argparse.ArgumentParser) -> None:
     )
     fit_options.add(command, ("beta", "zero_division", "placement", "n_jobs"))
     command.add_argument(
+        "--confidence",
+        type=_confidence,
+        default=0.95,
+        metavar="X",
+        help='of intervals; "none" for no intervals, which halves the time (default: 0.95)',
+    )
+    command.add_argument(
+        "--agreement",
+        action="store_true",
+        help="show, too, how far the rules decide alike, and on which labels they differ most",
+    )
+    command.add_argument(
         "--fail-on",
         type=failing.conditions_on(failing.COMPARE),
         metavar="NAME=BOUND,...",
         help="exit with status 3 if a --rule reaches less than the first by more than BOUND and more than chance (the"
-        " whole 95%% interval of the difference lies below 0); NAME is micro, macro, macro_supported (labels with"
+        " whole interval of the difference lies below 0); NAME is micro, macro, macro_supported (labels with"
         " positives), weighted or samples: macro=-0.005",
     )
     _add_file(command)
@@ -321,6 +336,23 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         " predictions falls on backwards, platypus and suspect labels: useless=0,platypus=0,share=0.3",
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
+    _add_file(command)
+
+
+def _report(command: argparse.ArgumentParser) -> None:
+    """Describe `report`."""
+    command.add_argument(
+        "--rule", metavar="RULE.json", help="a rule that fit saved (default: one is fitted)"
+    )
+    command.add_argument(
+        "--against", metavar="OLD.json", help="the rule that was used before: say what moved"
+    )
+    _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="REPORT.html", help="where to write the page"
+    )
+    command.add_argument("--title", metavar="TEXT", help="title of the page")
+    fit_options.add(command, [name for name in fit_options.OFFERED if name != "rule"])
     _add_file(command)
 
 
@@ -407,6 +439,19 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _confidence(text: str) -> float | None:
+    """Read a confidence, "none" and 0 as none."""
+    if text in ("none", "0"):
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1, nor none")
+    return number
+
+
 _COMMANDS = {
     "demo": (_demo, demo, "all rules side by side on embedded data, and the platypus effect"),
     "fit": (_fit, fit, "fit a rule and save it"),
@@ -427,6 +472,11 @@ _COMMANDS = {
         _diagnose,
         diagnose,
         "say which labels may be relied on, and which a rule predicts far too often",
+    ),
+    "report": (
+        _report,
+        report,
+        "write a page that says which labels may be relied on, for people who know no statistics",
     ),
     "export": (_export, export, "write a saved rule as an ONNX model"),
     "diff": (_diff, diff, "what changed between two saved rules"),

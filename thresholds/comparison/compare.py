@@ -1,30 +1,21 @@
 """Rules side by side, judged on rows that were not used for fitting them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
-from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
-from thresholds.calibration.measures import UNKNOWN
 from thresholds.comparison.fitted_rules import chosen_rules, fit_rules
-from thresholds.comparison.result import DIFFERENCES, OFTEN, Comparison, Difference, Measures
+from thresholds.comparison.result import Comparison
+from thresholds.comparison.side_by_side import judge_side_by_side
 from thresholds.data.folds import SEED, STRATIFIED, group_numbers, multilabel_folds
 from thresholds.data.problem import Problem
-from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
-from thresholds.diagnosis.own_rows import was_fitted_on
-from thresholds.diagnosis.states import states_of
-from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.jackknife import LeftOut, difference_of, leave_out
-from thresholds.metrics.judging import Judged, f_measure, judge
-from thresholds.results import counted, names_of
-from thresholds.rule import InstanceRule, Rule, ThresholdRule
+from thresholds.results import counted
+from thresholds.rule import Rule
 
 
 def compare(
@@ -61,12 +52,11 @@ def compare(
         Rules that are fitted here are fitted for it.
     sample_weight : (n_samples,) non-negative, or None
     groups : (n_samples,) names or numbers, or None
-        Rows of a group stay in one half. Of rules that are given, intervals are those for other groups.
+        Rows of a group stay in one half, and intervals are those for other groups.
     random_state : as in `multilabel_folds`, which makes the halves; without `rules`
     missing, label_names : as in `fit_empirical`; without `rules`, which have their own
     baseline : the name of the rule that the others are held against; None is the first; with `rules`
-    confidence : of the intervals of differences between the rules that are given; None for no differences
-        They take about as long again as judging the rules.
+    confidence : of all intervals; None for no intervals, marks and differences
 
     Returns
     -------
@@ -79,10 +69,18 @@ def compare(
 
     Notes
     -----
-    `result.differences` has those of micro, macro, weighted and samples F, with intervals: rows are paired, and each is
-    left out once (the jackknife; Efron & Stein 1981). They hold for many rare labels, where a bootstrap of macro-F1
-    does not: in simulations 95 % intervals held the true difference in 94 to 100 % of the samples
-    (`experiments/gate/intervals.txt`). They know nothing of how well the rules were fitted.
+    Micro, macro, weighted and samples F have intervals. Each row (or group) is left out once to see how much depends on
+    it (the jackknife; Efron & Stein 1981). An interval is about other samples of as many rows from where these come
+    from. It is not about rules that are fitted anew: how well a rule was fitted is not in it.
+
+    `result.behind_best` says how far each rule is behind the best by each measure, paired on the same rows, and
+    `result.best(measure)` which rules cannot be told apart from the best: the rule that is truly best is among them
+    with probability `confidence`, for each measure by itself. Intervals of two rules may overlap although one of them
+    is shown to be better, as pairs of figures from the same rows rise and fall together.
+
+    Of rules that are given, `result.differences` has differences to the `baseline`, paired likewise. They hold for
+    many rare labels, where a bootstrap of macro-F1 does not: in simulations 95 % intervals held the true difference in
+    94 to 100 % of the samples (`experiments/gate/intervals.txt`).
 
     Examples
     --------
@@ -91,6 +89,8 @@ def compare(
     >>> result = thresholds.compare(rules, [[1, 0], [0, 1]], [[0.9, 0.6], [0.4, 0.7]])
     >>> [round(row.micro, 2) for row in result.measures]
     [0.8, 1.0]
+    >>> result.best("micro")  # two rows do not tell them apart
+    ('fixed', 'first')
     """
     beta = _checks.beta(beta)
     zero_division = _checks.zero_division(zero_division)
@@ -111,7 +111,7 @@ def compare(
             y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
         )
         return _fit_and_compare(
-            rules, problem, sample_weight, beta, zero_division, groups, random_state
+            rules, problem, sample_weight, beta, zero_division, groups, random_state, confidence
         )
     only_for_fits = (  # with their defaults
         ("label_names", label_names, None),
@@ -142,7 +142,17 @@ def compare(
             _checks.label_count(problem.scores.shape, rule.n_labels, f"rule {name!r}")
     # (n_samples,) or None
     numbers = None if groups is None else group_numbers(groups, problem.n_samples)
-    return _judged(rules, problem, beta, zero_division, numbers, baseline, confidence)
+    judged = judge_side_by_side(
+        rules,
+        problem,
+        beta=beta,
+        zero_division=zero_division,
+        groups=numbers,
+        confidence=confidence,
+        baseline=baseline,
+    )
+    rows = about_given_rules(counted(problem.n_samples, "row"), judged.fitted_here)
+    return replace(judged, rows=rows)
 
 
 def _refuse_no_rules(rules: Mapping[str, Rule]) -> None:
@@ -156,90 +166,6 @@ def _refuse_no_rules(rules: Mapping[str, Rule]) -> None:
             )
 
 
-def _judged(
-    rules: Mapping[str, Rule],
-    problem: Problem,
-    beta: float,
-    zero_division: float,
-    groups: Ints | None,
-    baseline: str,
-    confidence: float | None,
-) -> Comparison:
-    """Judge rules of the same labels."""
-    gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
-    is_often = gold.positives > OFTEN * gold.total  # (n_labels,)
-
-    # What the scores know of labels depends on no rule, but for the score of absent entries.
-    measured_scores = cache(lambda: _measured_scores(problem))
-    evidence = cache(
-        lambda missing: evidence_of(replace(_unweighted(problem), missing=missing), Criteria())
-    )
-    first_rule = next(iter(rules.values()))
-    evidence_of_labels = evidence(first_rule.missing)
-    backwards = are_backwards(evidence_of_labels, Criteria())  # (n_labels,)
-    names = names_of(problem.label_names, problem.n_labels)
-
-    # What each rule reaches, and how much more than the baseline.
-    counts = {}
-    measures = []
-    for name, rule in rules.items():
-        rule.validate(problem.scores)
-        order = _checks.places(
-            problem.label_names, rule.label_names, "y_score", f"those of {name!r}"
-        )
-        rule.warn_if_changed(problem.scores, order=order)
-        judged = judge(rule, problem)
-        counts[name] = judged.by_label
-        measures.append(
-            _measure(name, rule, judged, problem, beta, zero_division, measured_scores, evidence)
-        )
-    differences: tuple[Difference, ...] = ()
-    if confidence is not None and len(rules) > 1:
-        left_out = {
-            name: leave_out(rule, problem, counts[name], beta, groups, zero_division)
-            for name, rule in rules.items()
-        }
-        differences = _differences(left_out, baseline, confidence)
-
-    fitted_here = tuple(
-        name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
-    )
-    return Comparison(
-        measures=tuple(measures),
-        beta=beta,
-        zero_division=zero_division,
-        n_samples=problem.n_samples,
-        n_labels=problem.n_labels,
-        n_supported=int(np.count_nonzero(gold.positives)),
-        gold_per_row=float(gold.positives.sum() / gold.total),
-        labels_gold_often=int(np.count_nonzero(is_often)),
-        labels_tested=int(np.count_nonzero(~np.isnan(evidence_of_labels.p_backwards))),
-        backwards=tuple(names[backwards].tolist()),
-        rows=about_given_rules(counted(problem.n_samples, "row"), fitted_here),
-        fitted_here=fitted_here,
-        differences=differences,
-        confidence=confidence if differences else None,
-        paired_by="row" if groups is None else "group",
-    )
-
-
-def _differences(
-    left_out: Mapping[str, LeftOut], baseline: str, confidence: float
-) -> tuple[Difference, ...]:
-    """Return how much more each rule reaches than the baseline, by measure."""
-    return tuple(
-        Difference(
-            name,
-            baseline,
-            measure,
-            *difference_of(rule, left_out[baseline], measure, confidence),
-        )
-        for name, rule in left_out.items()
-        if name != baseline
-        for measure in DIFFERENCES
-    )
-
-
 def _fit_and_compare(
     asked: object,
     problem: Problem,
@@ -248,6 +174,7 @@ def _fit_and_compare(
     zero_division: float,
     groups: object,
     random_state: int | None,
+    confidence: float | None,
 ) -> Comparison:
     """Fit rules on half of the rows, and judge them on the other half."""
     if groups is None:
@@ -289,14 +216,17 @@ def _fit_and_compare(
 
     # The second half.
     truth, scores, row_weights = half(1)
-    judged = compare(
+    numbers = None
+    if groups is not None:
+        of_rows = group_numbers(groups, problem.n_samples)  # (n_samples,)
+        _, numbers = np.unique(of_rows[folds == 1], return_inverse=True)
+    judged = judge_side_by_side(
         fitted.rules,
-        truth,
-        scores,
+        Problem.of(truth, scores, sample_weight=row_weights, label_names=problem.label_names),
         beta=beta,
         zero_division=zero_division,
-        sample_weight=row_weights,
-        confidence=None,
+        groups=numbers,
+        confidence=confidence,
     )
     by_groups = "" if groups is None else " of groups"
     seed = "" if random_state is None else f", seed {random_state}"
@@ -326,68 +256,3 @@ def _common_names(rules: Mapping[str, Rule]) -> tuple[str, ...] | None:
     for name, names in known.items():
         _checks.places(names, known[first], f"rule {name!r}", f"those of rule {first!r}")
     return known[first]
-
-
-def _measure(
-    name: str,
-    rule: Rule,
-    judged: Judged,
-    problem: Problem,
-    beta: float,
-    zero_division: float,
-    measured_scores: Callable[[], CalibrationMeasures],
-    evidence: Callable[[float], Evidence],
-) -> Measures:
-    """Judge one rule; `measured_scores` takes scores for probabilities, `evidence` says what they know of labels."""
-    # What it reaches.
-    by_label = judged.by_label
-    supported = by_label.take(by_label.positives > 0)
-    is_often = by_label.predicted > OFTEN * by_label.total  # (n_labels,)
-
-    def reached(average: str) -> float:
-        return f_measure(judged, problem.sample_weight, average, beta, zero_division)
-
-    # Labels that it predicts too often: rows count alike.
-    unweighted = by_label
-    if problem.unit_weights is not None:
-        unweighted = judge(rule, _unweighted(problem)).by_label
-    state = states_of(unweighted, evidence(rule.missing), Criteria())  # (n_labels,)
-
-    calibration = _calibration(rule, problem, measured_scores)
-    return Measures(
-        rule=name,
-        micro=reached("micro"),
-        macro_supported=average_of(f_score(beta), supported, "macro", zero_division),
-        macro=reached("macro"),
-        weighted=reached("weighted"),
-        samples=reached("samples"),
-        predicted_per_row=float(by_label.predicted.sum() / by_label.total),
-        platypus=int(np.count_nonzero(state == "platypus")),
-        suspect=int(np.count_nonzero(state == "suspect")),
-        labels_predicted_often=int(np.count_nonzero(is_often)),
-        sum_over_positives=calibration.sum_over_positives,
-        calibration_slope=calibration.slope,
-    )
-
-
-def _calibration(
-    rule: Rule, problem: Problem, measured_scores: Callable[[], CalibrationMeasures]
-) -> CalibrationMeasures:
-    """Measure what a rule takes for probabilities: calibrated scores, the scores themselves, or nothing."""
-    if isinstance(rule, CalibratedRule):
-        return rule.calibrator.measure(problem)
-    is_label_free = isinstance(rule, ThresholdRule) and rule.expected is not None
-    if is_label_free or isinstance(rule, InstanceRule):
-        return measured_scores()
-    return UNKNOWN
-
-
-def _unweighted(problem: Problem) -> Problem:
-    """Leave out weights, which a diagnosis has no use for."""
-    return replace(problem, unit_weights=None, unit=1.0, sample_weight=None)
-
-
-def _measured_scores(problem: Problem) -> CalibrationMeasures:
-    """Measure the scores as probabilities."""
-    probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
-    return measure_calibration(problem.truth, probabilities, sample_weight=problem.sample_weight)

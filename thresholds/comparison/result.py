@@ -1,27 +1,33 @@
-"""What a comparison found: rules by measures, and how much one reaches more than another."""
+"""What a comparison found: rules by measures, how sure that is, and how much one reaches more than another."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from thresholds import _checks
+from thresholds.comparison.agreement import Agreement
 from thresholds.diagnosis.result import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
-from thresholds.results import Result, Table, first_names, n_more, records_of
+from thresholds.metrics.jackknife import Interval
+from thresholds.results import Result, Table, as_plain_values, first_names, n_more
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
-# Measures whose differences are told, with what the table calls them.
-_MEASURED = {
+# Measures that have intervals and differences, with what a table of differences calls them.
+_CALLED = {
     "micro": "micro",
     "macro_supported": "macro, labels with positives",
     "macro": "macro, all labels",
     "weighted": "weighted",
     "samples": "samples",
 }
-DIFFERENCES = tuple(_MEASURED)
+MEASURED = tuple(_CALLED)
 
+_NOISE = 0.002  # an interval that reaches further: a fourth digit would be noise
+
+_MARK = "*"  # on what cannot be told apart from the best
 _NAMES_SHOWN = 3  # of labels that rank backwards, in the text
 
 
@@ -35,6 +41,7 @@ class Measures:
     macro: float  # over all labels
     weighted: float
     samples: float
+    macro_skill: float  # over the labels with positives and negatives; NaN if there are none
     predicted_per_row: float
     labels_predicted_often: int  # predicted on more than a third of the rows
     platypus: int  # labels so called by `diagnose`: over-predicted, and the scores know little
@@ -42,18 +49,24 @@ class Measures:
     # Of a rule that takes scores for probabilities, how far they are from it here; NaN for others.
     sum_over_positives: float  # sum of the probabilities / number of positives: 1 is calibrated
     calibration_slope: float  # 1 is calibrated, less is over-confident
+    intervals: Mapping[str, Interval] = field(default_factory=dict)  # by measure; empty without
 
-    def cells(self) -> tuple[str, ...]:
-        """Return what a table shows of the rule; nothing of calibration where it is not known."""
-        f_measures = (self.micro, self.macro_supported, self.macro, self.samples)
-        calibration = (self.sum_over_positives, self.calibration_slope)
-        return (
-            self.rule,
-            *(f"{value:.4f}" for value in f_measures),
-            f"{self.predicted_per_row:.2f}",
-            f"{self.platypus} + {self.suspect}",
-            *("" if np.isnan(value) else f"{value:.2f}" for value in calibration),
-        )
+    def reach(self, measure: str) -> float:
+        """Return how far the interval of a measure reaches to its longer side; NaN without one."""
+        if measure not in self.intervals:
+            return float("nan")
+        value, lower, upper = self.intervals[measure]
+        return max(value - lower, upper - value)
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """How far a rule is behind the best by one measure, on the same rows, and how far it may be on other rows."""
+
+    behind: float  # F of the best minus F of the rule; 0 for the best
+    lower: float
+    upper: float
+    tied: bool  # it cannot be told apart from the best
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +94,20 @@ class Difference:
         return f"{self.difference:+.4f}", f"{self.lower:+.4f}", f"{self.upper:+.4f}"
 
 
+class _Column(NamedTuple):
+    """A column of a table: three lines of head, and a cell for each rule."""
+
+    head: tuple[str, str, str]
+    cells: Sequence[str]
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
     """Rules by measures.
+
+    `to_frame` and `to_dict` have flat names: micro, micro_low, micro_high (its interval), micro_behind,
+    micro_behind_low, micro_behind_high (how far behind the best) and micro_tied (not told apart from the best), and so
+    for each measure.
 
     Attributes
     ----------
@@ -92,17 +116,22 @@ class Comparison(Result):
     zero_division : what 0/0 counts as, the F of a label (or row) with neither positives nor predictions
     n_samples, n_labels : of the rows that rules are judged on
     n_supported : number of labels with positives
+    n_with_both_classes : number of labels with positives and negatives, over which macro skill and AUROC are means
+    macro_auroc : of the scores, whatever the rule; NaN if no label has both classes
     gold_per_row : positives per row
     labels_gold_often : number of labels that are positive on more than a third of the rows
     labels_tested : number of labels with enough positives, and negatives, to be shown to rank backwards
     backwards : tuple of str, those that do, as `diagnose` calls them, whatever the rule: names, or positions
     rows : which rows rules were fitted on, and which they are judged on, in words
     fitted_here : tuple of str, rules fitted on the very rows they are judged on, whose figures are too high
+    behind_best : dict of measure to dict of rule to Behind, how far each rule is behind the best
+        Empty for a single rule, and without intervals.
     differences : tuple of Difference, of each rule but the baseline, by measure
-        Empty for a single rule, and for the usual ones.
-    confidence : that of their intervals; None without
+        Empty for a single rule, for rules that were fitted here, and without intervals.
+    confidence : that of all intervals; None without
     paired_by : "row", or "group" where rows of a group are left out together
     left_out : dict of name to reason, rules that were to be fitted, and cannot be had of these scores
+    agreement : Agreement, how far the rules decide alike; None for a single rule
     """
 
     measures: tuple[Measures, ...]
@@ -110,30 +139,73 @@ class Comparison(Result):
     n_samples: int
     n_labels: int
     n_supported: int
+    n_with_both_classes: int
+    macro_auroc: float
     gold_per_row: float
     labels_gold_often: int
     labels_tested: int
     backwards: tuple[str, ...] = ()
     rows: str = ""
     fitted_here: tuple[str, ...] = ()
+    behind_best: Mapping[str, Mapping[str, Behind]] = field(default_factory=dict)
     differences: tuple[Difference, ...] = ()
     confidence: float | None = None
     paired_by: str = "row"
     zero_division: float = 0.0
     left_out: Mapping[str, str] = field(default_factory=dict)
+    agreement: Agreement | None = None
 
     @property
     def labels_backwards(self) -> int:
         """How many labels rank backwards: AUROC shown to be below 1/2."""
         return len(self.backwards)
 
+    def best(self, measure: str) -> tuple[str, ...]:
+        """Return the rules that cannot be told apart from the best by a measure, in their order.
+
+        Parameters
+        ----------
+        measure : "micro", "macro_supported", "macro", "weighted" or "samples"
+
+        Returns
+        -------
+        tuple of str
+            Without intervals, and of a single rule, the rules of the highest figure.
+        """
+        measure = _checks.option(measure, "measure", MEASURED)
+        if self.behind_best:
+            return tuple(rule for rule, row in self.behind_best[measure].items() if row.tied)
+        highest = max(getattr(row, measure) for row in self.measures)
+        return tuple(row.rule for row in self.measures if getattr(row, measure) == highest)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        return super().to_dict() | {"labels_backwards": self.labels_backwards}
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither.
+
+        `measures` are the rows of `to_frame`; `agreement.to_dict()` has what is not in here.
+        """
+        values = super().to_dict()
+        del values["agreement"], values["behind_best"]
+        values["measures"] = as_plain_values(self._records())
+        return values | {"labels_backwards": self.labels_backwards}
 
     def _records(self) -> list[dict[str, Any]]:
-        """Return the measures, one row a rule."""
-        return records_of(self.measures)
+        """Return one row a rule: each measure with its interval, and with how far it is behind the best."""
+        return [self._record(row) for row in self.measures]
+
+    def _record(self, row: Measures) -> dict[str, Any]:
+        """Return the measures of a rule by flat names."""
+        record: dict[str, Any] = {}
+        for name in (item.name for item in fields(row) if item.name != "intervals"):
+            record[name] = getattr(row, name)
+            if name in row.intervals:
+                _, record[f"{name}_low"], record[f"{name}_high"] = row.intervals[name]
+            if name in self.behind_best:
+                behind = self.behind_best[name][row.rule]
+                record[f"{name}_behind"] = behind.behind
+                record[f"{name}_behind_low"] = behind.lower
+                record[f"{name}_behind_high"] = behind.upper
+                record[f"{name}_tied"] = behind.tied
+        return record
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show the measures of k rules; labels that rank backwards first, which no rule mends, last the rows."""
@@ -141,6 +213,7 @@ class Comparison(Result):
             names = first_names(self.backwards, _NAMES_SHOWN)
             yield backwards_in_brief(self.labels_backwards, self.labels_tested, names)
         yield self._measures_of_rules(k)
+        yield "\n".join(self._about_the_table())
         if self.differences:
             yield self._differences_of_rules(k)
         if self.zero_division:
@@ -159,26 +232,98 @@ class Comparison(Result):
         return "\n".join(lines)
 
     def _measures_of_rules(self, k: int) -> Table:
-        """Lay out the measures of k rules; those of calibration if they are known of any rule."""
+        """Lay out the measures of k rules."""
+        columns = [_Column(("", "", "rule"), [row.rule for row in self.measures])]
         f = f"F{self.beta:g}"
-        columns = [
-            ("", "", "rule"),
-            ("", "micro", f),
-            ("macro", f"of {self.n_supported} labels", "with positives"),
-            ("macro", "of all", f"{self.n_labels} labels"),
-            ("", "samples", f),
-            ("labels", "per row", f"(gold {self.gold_per_row:.2f})"),
-            ("platypus", "+ suspect", "labels"),
+        columns += self._measured("micro", ("", "micro", f))
+        columns += self._measured("macro_supported", ("", "macro", f))
+        if self.n_supported < self.n_labels:
+            of_all = ("macro", "of all", f"{self.n_labels:,}")
+            columns += self._measured("macro", of_all)[:1]
+        columns += self._measured("samples", ("", "samples", f))
+        skill = [f"{row.macro_skill:.3f}" for row in self.measures]
+        columns.append(_Column(("", "macro", "skill"), skill))
+        per_row = [f"{row.predicted_per_row:.2f}" for row in self.measures]
+        columns.append(_Column(("labels", "per row", f"gold {self.gold_per_row:.2f}"), per_row))
+        if not self._flagged_alike:
+            flagged = [f"{row.platypus} + {row.suspect}" for row in self.measures]
+            columns.append(_Column(("platypus", "+ suspect", "labels"), flagged))
+        columns += self._calibration()
+        head = [*zip(*(column.head for column in columns), strict=True)]
+        body = [*zip(*(column.cells for column in columns), strict=True)]
+        return Table(head, body[:k], note=n_more(len(self.measures), k))
+
+    def _measured(self, measure: str, head: tuple[str, str, str]) -> list[_Column]:
+        """Lay out a measure, marked where it cannot be told apart from the best, and how far its intervals reach."""
+        tied = self.best(measure) if self.behind_best else ()
+        reach = np.array([row.reach(measure) for row in self.measures])  # (n_rules,)
+        is_known = not np.isnan(reach).all()
+        digits = 3 if is_known and np.nanmin(reach) > _NOISE else 4
+        figures = []
+        for row in self.measures:
+            mark = f"{_MARK} " if row.rule in tied else ""
+            figures.append(f"{mark}{getattr(row, measure):.{digits}f}")
+        columns = [_Column(head, figures)]
+        if is_known:
+            columns.append(_Column(("", "", "+-"), [f"{each:.{digits}f}" for each in reach]))
+        return columns
+
+    def _calibration(self) -> list[_Column]:
+        """Lay out how far probabilities are from it, if that is known of any rule."""
+        figures = np.array(
+            [(row.sum_over_positives, row.calibration_slope) for row in self.measures]
+        )  # (n_rules, 2)
+        if np.isnan(figures).all():
+            return []
+        written = [["" if np.isnan(x) else f"{x:.2f}" for x in column] for column in figures.T]
+        return [
+            _Column(("sum of p", "/ true", "ideal 1"), written[0]),
+            _Column(("slope", "of p", "ideal 1"), written[1]),
         ]
-        calibration = [(row.sum_over_positives, row.calibration_slope) for row in self.measures]
-        if not np.isnan(calibration).all():
-            columns += [
-                ("sum of p", "/ positives", "(ideal 1)"),
-                ("calibration", "slope", "(ideal 1)"),
-            ]
-        head = [*zip(*columns, strict=True)]
-        body = [row.cells()[: len(columns)] for row in self.measures[:k]]
-        return Table(head, body, note=n_more(len(self.measures), k))
+
+    @property
+    def _flagged_alike(self) -> bool:
+        """Whether as many labels are platypus and suspect under each rule."""
+        return len({(row.platypus, row.suspect) for row in self.measures}) == 1
+
+    def _about_the_table(self) -> Iterator[str]:
+        """Say what the marks and intervals mean, over which labels means are taken, and what holds for all rules."""
+        if self.behind_best:
+            yield (
+                f"{_MARK} the highest, and what cannot be told apart from it on the same {self.paired_by}s"
+                f" ({self._in_percent} confidence for each column)"
+            )
+        if self.confidence is not None:
+            yield (
+                f"+- {self._in_percent} interval, over other samples of as many {self.paired_by}s; how well a rule was"
+                " fitted is not in it"
+            )
+        yield self._about_means()
+        if self._flagged_alike:
+            row = self.measures[0]
+            flagged = f"{row.platypus or 'no'} platypus and {row.suspect or 'no'} suspect labels"
+            yield f"{flagged}{', whatever the rule' if len(self.measures) > 1 else ''}"
+
+    def _about_means(self) -> str:
+        """Say over which labels macro figures are means, and what the macro AUROC of the scores is."""
+        f = f"F{self.beta:g}"
+        if self.n_with_both_classes == 0:
+            return f"macro {f}: mean over the labels with positives; no label has positives and negatives: no skill"
+        auroc = f"macro AUROC of the scores: {self.macro_auroc:.3f}"
+        if self.n_with_both_classes == self.n_labels:
+            return f"macro {f} and skill: means over all {self.n_labels:,} labels; {auroc}"
+        if self.n_with_both_classes == self.n_supported:
+            return f"macro {f} and skill: means over the {self.n_supported:,} labels with positives; {auroc}"
+        return (
+            f"macro {f}: mean over the {self.n_supported:,} labels with positives, skill over the"
+            f" {self.n_with_both_classes:,} with negatives, too; {auroc}"
+        )
+
+    @property
+    def _in_percent(self) -> str:
+        """The confidence as it is written."""
+        assert self.confidence is not None, "intervals have a confidence"
+        return f"{100 * self.confidence:g} %"
 
     def _differences_of_rules(self, k: int) -> Table:
         """Lay out by how much k rules differ from the baseline, one line for each measure."""
@@ -191,13 +336,12 @@ class Comparison(Result):
             of_rule = [row for row in shown if row.rule == rule]
             names = [rule] + [""] * (len(of_rule) - 1)
             body += [
-                (name, _MEASURED[difference.measure], *difference.cells())
+                (name, _CALLED[difference.measure], *difference.cells())
                 for name, difference in zip(names, of_rule, strict=True)
             ]
-        assert self.confidence is not None, "differences have intervals"
         title = (
             f"how much more than {self.differences[0].baseline}, on the same {self.paired_by}s, with the"
-            f" {100 * self.confidence:g} % interval:"
+            f" {self._in_percent} interval:"
         )
         head = ("", f"F{self.beta:g}", "more", "from", "to")
         return Table([head], body, left=(0, 1), title=title, note=n_more(len(rules), k))

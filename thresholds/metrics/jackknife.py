@@ -10,6 +10,8 @@ Each average of F over labels is a ratio of two sums over labels of what their c
 
 and a row changes the counts of those labels only that are true or predicted in it. So the average without that row is
 exact, at the cost of the labels of the row. "samples" is a mean over rows. Rows of a group are left out together.
+Decisions that were kept when they were judged (`judging.py`) need not be made again; what is left out is listed and
+added up by `_kernels/leaving_out.py`.
 
 The variance of a difference d of two rules is that of the jackknife (Tukey 1958),
 
@@ -29,13 +31,15 @@ The interval is d -+ t sqrt(V). If few rows make up V, V itself is uncertain: t 
 chi-square whose variance is that of V), at most one less than there are squares.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
-from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
+from thresholds._arrays.bits import Bits
+from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.types import Floats, Ints, Matrix, Numbers, SmallInts
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.judging import Decisions
@@ -46,11 +50,15 @@ if TYPE_CHECKING:
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 
 
-class LeftOut(NamedTuple):
-    """The averages of F of one rule, each on all rows and without one unit (a row, or a group) after the other."""
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The averages of F of one rule on all rows, and what they change if one unit (a row, or a group) is left out."""
 
     on_all: dict[str, float]
-    without: dict[str, Floats]  # (n_units,) each
+    changes: dict[
+        str, Floats
+    ]  # (n_units,) each: the average without the unit, less the mean of these
+    n_active: int  # units with something true or predicted
 
 
 class Interval(NamedTuple):
@@ -77,16 +85,25 @@ class StandardError(NamedTuple):
 class Decided(Protocol):
     """Decisions about rows of a problem."""
 
-    def about(self, rows: Ints) -> Matrix:
-        """Return those about some rows, (n_rows, n_labels)."""
+    def about(self, rows: slice | Ints) -> Matrix:
+        """Return those about some rows, (n_rows, n_labels): a matrix, or `Bits`."""
 
 
-class _Cells(NamedTuple):
-    """The labels that are true or predicted in a unit, with the unit's counts; each pair of unit and label once."""
+class _Units(NamedTuple):
+    """The rows, unit after unit."""
 
-    unit: Ints  # (n_cells,)
-    label: Ints  # (n_cells,)
-    counts: Numbers  # (3, n_cells): true positives, predicted, positives
+    order: Ints | None  # (n_samples,) rows by unit; None where they come so
+    unit: Ints  # (n_samples,) of these rows: rises
+    weights: Floats  # (n_samples,) of these rows
+    n_units: int
+    are_rows: bool  # each row is a unit, of weight 1
+
+    def added_up(self, of_rows: Sequence[Numbers]) -> list[Numbers]:
+        """Add up numbers of rows, times their weights, for each unit."""
+        if self.are_rows:
+            return list(of_rows)
+        weighted = (numbers * self.weights for numbers in of_rows)
+        return [np.bincount(self.unit, numbers, self.n_units) for numbers in weighted]
 
 
 def leave_out(
@@ -114,49 +131,43 @@ def leave_out_of(
 
     `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0 are no units.
     """
-    over_labels = [average for average in averages if average != "samples"]
-    n = problem.n_samples
-    units = np.arange(n) if groups is None else groups  # (n_samples,)
-    weights = np.ones(n) if problem.sample_weight is None else problem.sample_weight  # (n_samples,)
-    weight_of_unit = np.bincount(units, weights)  # (n_units,)
-    n_units = weight_of_unit.size
-    all_counts = np.stack([counts.tp, counts.predicted, counts.positives])  # (3, n_labels)
+    units = _units_of(problem, groups)
+    # (3, n_labels)
+    all_counts = np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
 
-    # Numerators and denominators of all labels together.
-    totals = {}
-    for average in over_labels:
-        top, bottom = _terms(average, all_counts, beta, zero_division)
-        totals[average] = (top.sum(), bottom.sum())
+    # What the labels lose without each unit, added up over them, (N_TERMS, n_units); counts of each row by itself.
+    losses, by_row = _losses(decided, problem, units, all_counts, beta, zero_division)
+    tp, predicted, positives = by_row  # (n_samples,) each
+    f = f_of_counts(tp, predicted, positives, beta, zero_division)  # (n_samples,)
+    of_rows = [tp, predicted, positives, f, np.ones(problem.n_samples)]
+    # The same of each unit, (n_units,) each, as rows weigh.
+    tp, predicted, positives, f_of_units, weight_of_units = units.added_up(of_rows)
 
-    # What of them goes when a unit is left out, and the weighted F of its rows; blocks hold whole units.
-    lost = {average: np.zeros((2, n_units)) for average in over_labels}
-    f_of_unit = np.zeros(n_units)
-    for rows in _whole_units(problem, units):
-        cells = _cells_of(problem.truth[rows], decided.about(rows), weights[rows])
-        first = units[rows[0]]
-        unit = units[rows] - first  # (n_rows,) rising
-        here = slice(first, first + unit[-1] + 1)
-        n_here = here.stop - here.start
-        f_of_rows = _f_of_rows(cells, rows.size, weights[rows], beta, zero_division)
-        f_of_unit[here] = np.bincount(unit, f_of_rows, n_here)
-        cells = cells._replace(unit=unit[cells.unit])
-        if groups is not None:
-            cells = _added_up(cells, problem.n_labels)
-        for average in over_labels:
-            lost[average][:, here] = _lost(average, cells, n_here, all_counts, beta, zero_division)
-
-    # The averages without each unit.
-    present = weight_of_unit > 0  # (n_units,)
+    # Numerator and denominator of each average, and what they lose.
+    beta2 = beta * beta
+    macro, supported, supported_labels, weighted = losses  # (n_units,) each
+    lost = {
+        "micro": ((1 + beta2) * tp, beta2 * positives + predicted),
+        "macro": (macro, 0.0),
+        "macro_supported": (supported, supported_labels),
+        "weighted": (weighted, positives),
+        "samples": (f_of_units, weight_of_units),
+    }
+    present = weight_of_units > 0  # (n_units,)
     on_all = {}
-    without = {}
-    for average, (top, bottom) in totals.items():
+    changes = {}
+    for average in averages:
+        if average == "samples":
+            top, bottom = f_of_units.sum(), weight_of_units.sum()
+        else:
+            terms = _terms(average, all_counts, beta, zero_division)
+            top, bottom = (part.sum() for part in terms)
+        lost_top, lost_bottom = lost[average]
         on_all[average] = float(_ratio(top, bottom))
-        without[average] = _ratio(top - lost[average][0], bottom - lost[average][1])[present]
-    if "samples" in averages:
-        total = weights.sum()
-        on_all["samples"] = float(_ratio(f_of_unit.sum(), total))
-        without["samples"] = _ratio(f_of_unit.sum() - f_of_unit, total - weight_of_unit)[present]
-    return LeftOut(on_all, without)
+        without = _ratio(top - lost_top, bottom - lost_bottom)[present]  # (n_present,)
+        changes[average] = without - without.mean()
+    n_active = int(np.count_nonzero(predicted + positives))
+    return LeftOut(on_all, changes, n_active)
 
 
 def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: float) -> Interval:
@@ -168,45 +179,155 @@ def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: fl
 
 def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> StandardError:
     """Return the standard error of the difference of two rules, on the same rows."""
-    ours = rule.without[average]  # (n_units,)
-    theirs = baseline.without[average]  # (n_units,)
+    ours = rule.changes[average]  # (n_units,)
+    theirs = baseline.changes[average]  # (n_units,)
     n = ours.size
     if n < 2:
         return StandardError(np.nan, np.nan)
+    # What the two units that are added change, each.
+    added = (float(ours @ ours) + float(theirs @ theirs)) / (2 * n)
+    return _standard_error(ours - theirs, (added, added))
 
-    # Squares of what each unit changes, and of what the two units change that are added.
-    of_units = _squares(ours - theirs)  # (n_units,)
-    added = (_squares(ours).mean() + _squares(theirs).mean()) / 2
-    squares = np.append(of_units, (added, added))  # (n_units + 2,)
+
+def _standard_error(changes: Floats, added: Sequence[float]) -> StandardError:
+    """Return the standard error of what units change, (n_units,), and of the squares of two units that are added."""
+    n = changes.size
+    squares = changes * changes  # (n_units,)
 
     # Their sum is the variance; how uncertain it is itself, their squares tell.
-    total = float(squares.sum())
-    spread = float((squares**2).sum()) - total**2 / squares.size
-    most = squares.size - 1
+    total = float(squares.sum()) + sum(added)
+    fourth = float(squares @ squares) + sum(square * square for square in added)
+    size = n + len(added)
+    spread = fourth - total**2 / size
+    most = size - 1
     freedom = min(2 * total**2 / spread, most) if spread > 0 else most
     return StandardError(float(np.sqrt((n - 1) / n * total)), freedom)
 
 
-def _squares(without: Floats) -> Floats:
-    """Return the squares of what leaving out each unit changes, beside what it does on average."""
-    return np.asarray((without - without.mean()) ** 2)
+def _units_of(problem: Problem, groups: Ints | None) -> _Units:
+    """Put rows in the order of their units."""
+    n = problem.n_samples
+    weights = np.ones(n) if problem.sample_weight is None else problem.sample_weight.astype(float)
+    if groups is None:
+        return _Units(None, np.arange(n), weights, n, problem.sample_weight is None)
+    n_units = int(groups.max()) + 1
+    if (np.diff(groups) >= 0).all():
+        return _Units(None, groups, weights, n_units, False)
+    order = np.argsort(groups, kind="stable")  # (n_samples,)
+    return _Units(order, groups[order], weights[order], n_units, False)
 
 
-def _lost(
-    average: str,
-    cells: _Cells,
-    n_units: int,
-    all_counts: Numbers,
+def _losses(
+    decided: Decided,
+    problem: Problem,
+    units: _Units,
+    all_counts: Floats,
     beta: float,
     zero_division: float,
-) -> Floats:
-    """Return what numerator and denominator lose without each unit, (2, n_units)."""
-    with_unit = all_counts[:, cells.label]  # (3, n_cells)
-    without_unit = np.maximum(with_unit - cells.counts, 0)
-    before = _terms(average, with_unit, beta, zero_division)
-    after = _terms(average, without_unit, beta, zero_division)
-    parts = zip(before, after, strict=True)
-    return np.stack([np.bincount(cells.unit, one - other, n_units) for one, other in parts])
+) -> tuple[Floats, Ints]:
+    """Return what the labels lose without each unit, (N_TERMS, n_units), and the counts of each row, (3, n_samples)."""
+    from thresholds._kernels import leaving_out
+
+    n_labels = problem.n_labels
+    losses = np.zeros((leaving_out.N_TERMS, units.n_units))
+    by_row = np.empty((3, problem.n_samples), np.int64)
+    cells = _Cells(n_labels)
+    if units.are_rows:
+        table = _losses_of_a_row(all_counts, beta, zero_division)  # (4 n_labels, N_TERMS)
+    else:
+        of_unit = np.zeros((3, n_labels))
+        seen = np.empty(n_labels, np.int64)
+        so_far = np.array([-1, 0])  # no unit, which has seen no labels
+
+    def add_up(starts: Ints, listed: SmallInts, rows: slice) -> None:
+        leaving_out.add_up_units(
+            starts,
+            listed,
+            units.unit[rows],
+            units.weights[rows],
+            all_counts,
+            beta,
+            zero_division,
+            of_unit,
+            seen,
+            so_far,
+            losses,
+        )
+
+    for rows in problem.row_blocks():
+        chosen = rows if units.order is None else units.order[rows]
+        starts, listed, counts = cells.of(problem.truth[chosen], decided.about(chosen))
+        by_row[:, rows] = counts
+        if units.are_rows:
+            of_rows = np.empty((leaving_out.N_TERMS, starts.size - 1))
+            leaving_out.add_up_rows(starts, listed, table, of_rows)
+            losses[:, rows] = of_rows
+        else:
+            add_up(starts, listed, rows)
+    if not units.are_rows:
+        add_up(np.zeros(1, np.int64), listed, slice(0, 0))  # ends the last unit
+    return losses, by_row
+
+
+class _Cells:
+    """Lists the cells of blocks of rows that are true or predicted, in the same memory."""
+
+    def __init__(self, n_labels: int) -> None:
+        self._place = np.full(n_labels, -1)  # (n_labels,)
+        self._listed = np.empty(0, np.int32)
+
+    def of(self, truth: Matrix, predicted: Matrix) -> tuple[Ints, SmallInts, Ints]:
+        """Return where each row's cells start, (n_rows + 1,), the cells, and counts, (3, n_rows)."""
+        from thresholds._kernels import leaving_out
+
+        n_rows = truth.shape[0]
+        starts = np.empty(n_rows + 1, np.int64)
+        counts = np.empty((3, n_rows), np.int64)
+        if is_sparse(truth) and is_sparse(predicted):
+            listed = self._room(truth.nnz + predicted.nnz)
+            leaving_out.list_sparse_cells(
+                truth.indptr,
+                truth.indices,
+                predicted.indptr,
+                predicted.indices,
+                self._place,
+                starts,
+                listed,
+                counts,
+            )
+        else:
+            listed = self._room(n_rows * self._place.size)
+            leaving_out.list_cells(
+                _bits(truth).words, _bits(predicted).words, starts, listed, counts
+            )
+        return starts, listed, counts
+
+    def _room(self, n_cells: int) -> SmallInts:
+        """Return room for so many cells."""
+        if self._listed.size < n_cells:
+            self._listed = np.empty(n_cells, np.int32)
+        return self._listed
+
+
+def _bits(matrix: Matrix) -> Bits:
+    """Return a block as bits."""
+    return matrix if isinstance(matrix, Bits) else Bits.of(to_dense(matrix) != 0)
+
+
+def _losses_of_a_row(all_counts: Floats, beta: float, zero_division: float) -> Floats:
+    """Return what a label loses without a row in which it is predicted, true, or both, (4 n_labels, N_TERMS)."""
+    # What the row has of each label's counts: (3, 1, 4), by kind: neither, predicted, true, both.
+    of_row = np.array([[0, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1]])[:, np.newaxis, :]
+    with_row = all_counts[:, :, np.newaxis]  # (3, n_labels, 1)
+    without_row = np.maximum(with_row - of_row, 0)  # (3, n_labels, 4)
+    columns = []
+    for average in ("macro", "macro_supported", "weighted"):
+        before = _terms(average, with_row, beta, zero_division)
+        after = _terms(average, without_row, beta, zero_division)
+        columns.append([one - other for one, other in zip(before, after, strict=True)])
+    (macro, _), (supported, label), (weighted, _) = columns  # (n_labels, 4) each
+    table = np.stack([macro, supported, label, weighted], axis=-1)  # (n_labels, 4, N_TERMS)
+    return table.reshape(-1, table.shape[-1])
 
 
 def _terms(
@@ -224,58 +345,6 @@ def _terms(
         has_positives = (positives > 0).astype(np.float64)
         return f * has_positives, has_positives
     return positives * f, positives
-
-
-def _whole_units(problem: Problem, units: Ints) -> Iterator[Ints]:
-    """Return blocks of rows that no unit extends over, in the order of the units."""
-    order = np.argsort(units, kind="stable")  # (n_samples,)
-    ends_unit = np.append(np.diff(units[order]) > 0, True)  # (n_samples,)
-    start = 0
-    for block in problem.row_blocks():
-        # Up to the last row of the unit that the block ends in.
-        last = block.stop - 1 + int(np.argmax(ends_unit[block.stop - 1 :]))
-        if last >= start:
-            yield order[start : last + 1]
-            start = last + 1
-
-
-def _cells_of(truth: Matrix, predicted: Matrix, weights: Numbers) -> _Cells:
-    """Return the cells of some rows that are true or predicted, each row being a unit."""
-    row, label, is_true, is_predicted = _true_or_predicted(truth, predicted)
-    # (3, n_cells)
-    counts = np.stack([is_true & is_predicted, is_predicted, is_true]) * weights[row]
-    return _Cells(row, label, counts)
-
-
-def _true_or_predicted(truth: Matrix, predicted: Matrix) -> tuple[Ints, Ints, Numbers, Numbers]:
-    """Return row and label of each cell that is true or predicted, and which of both it is."""
-    if is_sparse(truth) and is_sparse(predicted):
-        both = (2 * truth.astype(np.int8) + predicted.astype(np.int8)).tocsr()
-        return (
-            row_of_entries(both),
-            both.indices.astype(np.int64),
-            both.data >= 2,
-            both.data % 2 > 0,
-        )
-    is_true = to_dense(truth) != 0  # (n_rows, n_labels)
-    is_predicted = to_dense(predicted) != 0  # (n_rows, n_labels)
-    row, label = np.nonzero(is_true | is_predicted)
-    return row, label, is_true[row, label], is_predicted[row, label]
-
-
-def _added_up(cells: _Cells, n_labels: int) -> _Cells:
-    """Add up the counts of each pair of unit and label."""
-    pairs, place = np.unique(cells.unit * n_labels + cells.label, return_inverse=True)
-    counts = np.stack([np.bincount(place, row, pairs.size) for row in cells.counts])
-    return _Cells(pairs // n_labels, pairs % n_labels, counts)
-
-
-def _f_of_rows(
-    cells: _Cells, n_rows: int, weights: Numbers, beta: float, zero_division: float
-) -> Floats:
-    """Return the F of each row, times its weight."""
-    tp, predicted, positives = (np.bincount(cells.unit, of > 0, n_rows) for of in cells.counts)
-    return np.asarray(weights * f_of_counts(tp, predicted, positives, beta, zero_division))
 
 
 def _ratio(top: Numbers, bottom: Numbers) -> Floats:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.bits import Bits
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds.data.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
@@ -37,27 +39,62 @@ class Decisions:
         return _checks.in_order(decided, self._back)
 
 
+class KeptDecisions:
+    """Decisions that were made once, as bits (a cell takes 1/32 of a float32 score), or as the sparse matrix they are.
+
+    A few costly rules decide anew for hundreds of times as long as it takes to look them up.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._bits: Bits | None = None
+        self._blocks: list[Matrix] = []
+
+    def add(self, rows: slice, predicted: Matrix) -> None:
+        """Keep decisions about the next rows, (n_rows, n_labels)."""
+        if is_sparse(predicted):
+            self._blocks.append(predicted)
+            return
+        if self._bits is None:
+            self._bits = Bits.zeros(self._problem.n_samples, self._problem.n_labels)
+        self._bits.words[rows] = Bits.of(predicted).words
+
+    def about(self, rows: slice | Ints) -> Matrix:
+        """Return what was decided about some rows, as `Bits` if it is dense."""
+        if self._bits is not None:
+            return self._bits.at(rows)
+        if len(self._blocks) > 1:
+            from scipy import sparse
+
+            self._blocks = [sparse.csr_array(sparse.vstack(self._blocks, format="csr"))]
+        return self._blocks[0][rows]
+
+
 class Judged(NamedTuple):
     """Counts of a rule's decisions, by label (in the unit of the weights) and by row (unweighted)."""
 
     by_label: ConfusionCounts
     by_sample: ConfusionCounts
+    decided: KeptDecisions | None = None  # the decisions, if they were to be kept
 
 
-def judge(rule: "Rule", problem: Problem) -> Judged:
-    """Count the decisions of a rule on all rows; it finds its labels by name."""
+def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
+    """Count the decisions of a rule on all rows, and keep them if asked to; the rule finds its labels by name."""
     decided = Decisions(rule, problem)
+    kept = KeptDecisions(problem) if keep else None
     by_label = None
     by_sample = []
     for rows in problem.row_blocks():
         predicted = decided.about(rows)  # (n_rows, n_labels)
+        if kept is not None:
+            kept.add(rows, predicted)
         weights = None if problem.sample_weight is None else problem.sample_weight[rows]
         by_label, rows_of_block = count_both_ways(
             problem.truth[rows], predicted, weights, before=by_label
         )
         by_sample.append(rows_of_block)
     assert by_label is not None, "problems have rows"
-    return Judged(by_label, stacked(by_sample))
+    return Judged(by_label, stacked(by_sample), kept)
 
 
 def f_measure(

@@ -240,6 +240,10 @@ class ThresholdRule(Rule):
             | {"thresholds": changed, "per_label": True, "profile": profile}
         )
 
+    def with_names(self, label_names: Sequence[str]) -> "ThresholdRule":
+        """Return the same rule with names for its labels, in order."""
+        return ThresholdRule(**self._values() | {"label_names": tuple(label_names)})
+
     def reordered(self, places: Ints) -> "ThresholdRule":
         """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
         changed = {
@@ -265,16 +269,7 @@ class ThresholdRule(Rule):
 
     def index_of(self, label: str | int) -> int:
         """Return the position of a label."""
-        if isinstance(label, str):
-            if self.label_names is None or label not in self.label_names:
-                raise InputError(
-                    f"label {_checks.shown(label)} is unknown, expected one of {_some(self.label_names)}"
-                )
-            return self.label_names.index(label)
-        position = _checks.count(label, "label", 0)
-        if position >= self.n_labels:
-            raise InputError(f"label {position} is unknown, expected at most {self.n_labels - 1}")
-        return position
+        return _checks.place_of(label, self.label_names, self.n_labels)
 
     def _values(self) -> dict[str, Any]:
         """Return the arguments that make this rule again."""
@@ -390,10 +385,3 @@ def _odds(values: Mapping[str, Any] | None) -> "OddsByScore | None":
     from thresholds.rule.odds import OddsByScore
 
     return OddsByScore.from_dict(values)
-
-
-def _some(names: tuple[str, ...] | None) -> str:
-    """List a few label names."""
-    if names is None:
-        return "the positions, as the rule has no label names"
-    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")

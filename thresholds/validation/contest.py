@@ -66,7 +66,7 @@ class _Made(NamedTuple):
 
     cells: Matrix  # (n_samples, n_labels)
 
-    def about(self, rows: Ints) -> Matrix:
+    def about(self, rows: slice | Ints) -> Matrix:
         """Return those about some rows."""
         return self.cells[rows]
 

@@ -1,0 +1,197 @@
+"""Loops that leave each row, or each group of rows, out of the counts of all: what F of labels loses by it.
+
+Cells that are true or predicted come as a list, row after row: cell `4 j + 2 t + p` is of label j, t is 1 where it is
+true, and p where it is predicted. Few cells are either, so the other loops read a list, not a matrix.
+"""
+
+import numpy as np
+
+from thresholds._arrays.types import Dense, Floats, Ints, SmallInts, Words
+from thresholds._kernels._jit import kernel
+
+N_TERMS = 4  # numbers that leaving a row out changes, and that are added up over its labels
+
+_ONE = np.uint64(1)
+_WORD = 64
+# A power of two times this number has a different value in its top six bits for each power.
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_TOP_SIX = np.uint64(58)
+_POWERS = np.array([(0x03F79D71B4CB0A89 << k) % 2**64 >> 58 for k in range(_WORD)])
+_POWER_OF = np.argsort(_POWERS)  # (64,) which power has that value
+# What rounding may leave of a sum of weights when all that was added is taken away again.
+_ROUNDING = 1e-12
+
+
+@kernel
+def list_cells(true: Words, predicted: Words, starts: Ints, cells: SmallInts, counts: Ints) -> None:
+    """List the cells of rows of bits (n_rows, n_words); those of row i are `cells[starts[i]:starts[i + 1]]`.
+
+    Write true positives, predictions and positives of each row to `counts` (3, n_rows), too.
+    """
+    n = np.int64(0)
+    starts[0] = n
+    for i in range(true.shape[0]):
+        both, predictions, positives = np.int64(0), np.int64(0), np.int64(0)
+        for q in range(true.shape[1]):
+            is_true, is_predicted = true[i, q], predicted[i, q]
+            word = is_true | is_predicted
+            while word != 0:
+                bit = word & (~word + _ONE)
+                # The product wraps; `*` would warn.
+                place = _POWER_OF[np.multiply(bit, _DE_BRUIJN) >> _TOP_SIX]
+                t = np.int64((is_true & bit) != 0)
+                p = np.int64((is_predicted & bit) != 0)
+                cells[n] = 4 * (_WORD * q + place) + 2 * t + p
+                both += t & p
+                predictions += p
+                positives += t
+                n += np.int64(1)
+                word ^= bit
+        starts[i + 1] = n
+        counts[0, i], counts[1, i], counts[2, i] = both, predictions, positives
+
+
+@kernel
+def list_sparse_cells(
+    true_starts: Dense,
+    true_columns: Dense,
+    predicted_starts: Dense,
+    predicted_columns: Dense,
+    place: Ints,
+    starts: Ints,
+    cells: SmallInts,
+    counts: Ints,
+) -> None:
+    """Do as `list_cells` does for CSR matrices, all stored cells 1.
+
+    `place` (n_labels,) holds -1, before and after.
+    """
+    n = np.int64(0)
+    starts[0] = n
+    for i in range(true_starts.size - 1):
+        first, last = true_starts[i], true_starts[i + 1]
+        for k in range(first, last):
+            j = true_columns[k]
+            place[j] = n
+            cells[n] = 4 * j + 2
+            n += np.int64(1)
+        # A true cell that is predicted has its place; the others follow.
+        both = np.int64(0)
+        for k in range(predicted_starts[i], predicted_starts[i + 1]):
+            j = predicted_columns[k]
+            if place[j] >= 0:
+                cells[place[j]] += 1
+                both += np.int64(1)
+            else:
+                cells[n] = 4 * j + 1
+                n += np.int64(1)
+        for k in range(first, last):
+            place[true_columns[k]] = -1
+        starts[i + 1] = n
+        counts[0, i] = both
+        counts[1, i] = predicted_starts[i + 1] - predicted_starts[i]
+        counts[2, i] = last - first
+
+
+@kernel
+def add_up_rows(starts: Ints, cells: SmallInts, lost: Floats, sums: Floats) -> None:
+    """Add up over the cells of each row what their labels lose without it, `lost` (4 n_labels, N_TERMS).
+
+    A row of weight 1 can do three things to a label, so that all that may be lost is in a table.
+    """
+    for i in range(starts.size - 1):
+        macro, supported, label, weighted = 0.0, 0.0, 0.0, 0.0
+        for k in range(starts[i], starts[i + 1]):
+            cell = cells[k]
+            macro += lost[cell, 0]
+            supported += lost[cell, 1]
+            label += lost[cell, 2]
+            weighted += lost[cell, 3]
+        sums[0, i], sums[1, i], sums[2, i], sums[3, i] = macro, supported, label, weighted
+
+
+@kernel
+def add_up_units(
+    starts: Ints,
+    cells: SmallInts,
+    unit: Ints,
+    weights: Floats,
+    all_counts: Floats,
+    beta: float,
+    zero_division: float,
+    of_unit: Floats,
+    seen: Ints,
+    so_far: Ints,
+    sums: Floats,
+) -> None:
+    """Add up over the labels of each unit what they lose without its rows, which have weights.
+
+    `unit` rises, and may go on in the next call: `of_unit` (3, n_labels) holds what the unit has of the counts so far,
+    0 elsewhere, `so_far` which unit it is, and how many labels it has `seen` (n_labels,). Without rows the last unit
+    ends.
+    """
+    for i in range(starts.size - 1):
+        if unit[i] != so_far[0]:
+            _end_unit(all_counts, beta, zero_division, of_unit, seen, so_far, sums)
+            so_far[0] = unit[i]
+        w = weights[i]
+        if w == 0.0:
+            continue
+        for k in range(starts[i], starts[i + 1]):
+            cell = np.int64(cells[k])
+            j = cell >> 2
+            t, p = (cell >> 1) & 1, cell & 1
+            if of_unit[1, j] == 0.0 and of_unit[2, j] == 0.0:
+                seen[so_far[1]] = j
+                so_far[1] += 1
+            of_unit[0, j] += w * np.float64(t & p)
+            of_unit[1, j] += w * np.float64(p)
+            of_unit[2, j] += w * np.float64(t)
+    if starts.size == 1:
+        _end_unit(all_counts, beta, zero_division, of_unit, seen, so_far, sums)
+
+
+@kernel
+def _end_unit(
+    all_counts: Floats,
+    beta: float,
+    zero_division: float,
+    of_unit: Floats,
+    seen: Ints,
+    so_far: Ints,
+    sums: Floats,
+) -> None:
+    """Write what the labels lose without a unit, and forget it."""
+    macro, supported, label, weighted = 0.0, 0.0, 0.0, 0.0
+    for k in range(so_far[1]):
+        j = seen[k]
+        tp, p, t = all_counts[0, j], all_counts[1, j], all_counts[2, j]
+        before = _f(tp, p, t, beta, zero_division)
+        t_left = _rest(t, of_unit[2, j])
+        after = _f(_rest(tp, of_unit[0, j]), _rest(p, of_unit[1, j]), t_left, beta, zero_division)
+        has, has_left = np.float64(t > 0), np.float64(t_left > 0)
+        macro += before - after
+        supported += before * has - after * has_left
+        label += has - has_left
+        weighted += t * before - t_left * after
+        of_unit[0, j], of_unit[1, j], of_unit[2, j] = 0.0, 0.0, 0.0
+    so_far[1] = 0
+    if so_far[0] >= 0:
+        u = so_far[0]
+        sums[0, u], sums[1, u], sums[2, u], sums[3, u] = macro, supported, label, weighted
+
+
+@kernel
+def _rest(total: float, part: float) -> float:
+    """Return what is left of a sum of weights; rounding leaves nothing."""
+    rest = total - part
+    return rest if rest > _ROUNDING * total else 0.0
+
+
+@kernel
+def _f(tp: float, predicted: float, positives: float, beta: float, zero_division: float) -> float:
+    """Return F-beta of counts, as `metrics.counts.f_of_counts` does."""
+    beta2 = beta * beta
+    if predicted == 0 and (positives == 0 or beta == 0):
+        return zero_division
+    return min((1.0 + beta2) * tp / (beta2 * positives + predicted), 1.0)

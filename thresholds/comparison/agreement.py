@@ -1,0 +1,265 @@
+"""Which rules decide alike, overall and label by label?
+
+Rules that start from the same scores may decide differently, as each serves another average of F: macro-F1 predicts a
+rare label that the scores know little of far more often than micro-F1 does (Lipton et al. 2013, section 6.3).
+
+The share of cells that two rules decide alike does not show it. Labels are rare, so nearly all cells are predicted by
+neither, and the share is always near 1. Such cells are left out of
+
+    F1 between a and b = 2 both / (predicted by a + predicted by b)
+
+the F1 of either rule if the decisions of the other were the truth (Dice 1945, "Measures of the amount of ecologic
+association between species"). It is 1 for the same decisions, also for none at all, and 0 for none in common.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.bits import Bits
+from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.types import Dense, Floats, Ints, Matrix
+from thresholds.data.problem import Problem
+from thresholds.metrics.counts import count_by_label, f_of_counts
+from thresholds.metrics.jackknife import Decided
+from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+
+_MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Agreement(Result):
+    """Rules by rules: how far they decide alike on the same rows, each row counting once.
+
+    Attributes
+    ----------
+    rules : tuple of str, the names of the rules
+    pairs : (n_rules, n_rules) F1 between the decisions of two rules, over all cells: 1 is the same
+    differing : (n_rules, n_rules) number of cells that two rules decide differently
+    by_label : structured array (n_labels,): `by_label["f1"]` is a column, `by_label[3]` a row
+        name; differing, the rows that two rules decide differently, those two that differ on most (the first two of
+        equal ones); rule and other, their names, and predicted and predicted_other, the rows that they predict, `rule`
+        more than `other`; f1, that between them; lowest_f1, the lowest between any two rules; most and least, the
+        rules that predict the label most and least often, and predicted_most and predicted_least.
+    both : (n_rules, n_rules, n_labels) rows that both rules predict; on the diagonal those that each does
+    n_samples : number of rows
+    label_names : tuple of str, or None
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> rules = {"half": thresholds.FixedRule(0.5, 2), "low": thresholds.FixedRule(0.3, 2)}
+    >>> scores = [[0.9, 0.4], [0.6, 0.1], [0.4, 0.7]]
+    >>> agreement = thresholds.compare(rules, [[1, 0], [0, 0], [1, 1]], scores).agreement
+    >>> print(agreement.to_text(1))
+    half and low decide 2 of 6 cells differently; F1 between their decisions is 0.75
+    <BLANKLINE>
+    labels on which two rules differ on most rows, and which two they are:
+           rows decided        predicts         predicts       F1
+    label   differently  rule      rows  other      rows  between
+    -----  ------------  ----  --------  -----  --------  -------
+    0                 1  low          3  half          2     0.80
+    ... 1 more
+    """
+
+    _shown = 8
+
+    rules: tuple[str, ...]
+    pairs: Floats
+    differing: Ints
+    by_label: Dense
+    both: Ints
+    n_samples: int
+    label_names: tuple[str, ...] | None = None
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.by_label.size)
+
+    def between(self, rule: str, other: str) -> Floats:
+        """Return the F1 between the decisions of two rules for each label, (n_labels,); 1 where neither predicts.
+
+        Raises
+        ------
+        InputError
+            For a name that no rule has.
+        """
+        a = self.rules.index(_checks.option(rule, "rule", self.rules))
+        b = self.rules.index(_checks.option(other, "other", self.rules))
+        return _f1_between(self.both[a, b], self.both[a, a], self.both[b, b])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON, without `both`."""
+        return {name: value for name, value in super().to_dict().items() if name != "both"}
+
+    def _records(self) -> Dense:
+        """Return one row a label."""
+        return self.by_label
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show pairs of rules, then the k labels on which two rules differ on most rows."""
+        if len(self.rules) == 2:
+            yield self._two_rules()
+        elif len(self.rules) <= _MOST_IN_MATRIX:
+            yield self._matrix()
+        else:
+            yield self._most_and_least_alike()
+        yield self._labels(k)
+
+    def _two_rules(self) -> str:
+        """Say how far two rules decide alike."""
+        one, other = self.rules
+        cells = counted(self.n_samples * self.n_labels, "cell")
+        return (
+            f"{one} and {other} decide {self.differing[0, 1]:,} of {cells} differently;"
+            f" F1 between their decisions is {_written(self.pairs[0, 1])}"
+        )
+
+    def _matrix(self) -> Table:
+        """Lay out the F1 between all pairs of rules, which go by number in the head."""
+        n = len(self.rules)
+        head = [("rule", "predicts", *(str(a + 1) for a in range(n)))]
+        body = []
+        for a, name in enumerate(self.rules):
+            of_pairs = ("" if b == a else _written(self.pairs[a, b]) for b in range(n))
+            body.append((f"{a + 1:>2} {name}", f"{self.both[a, a].sum():,}", *of_pairs))
+        return Table(
+            head, body, title="F1 between the decisions of two rules, 1 if they are the same:"
+        )
+
+    def _most_and_least_alike(self) -> Table:
+        """Lay out, for each rule, those that decide most and least as it does."""
+        head = [
+            ("", "", "decides", "F1", "decides", "F1"),
+            ("rule", "predicts", "most like", "between", "least like", "between"),
+        ]
+        body = []
+        for a, name in enumerate(self.rules):
+            f1 = self.pairs[a].copy()  # (n_rules,)
+            f1[a] = np.nan
+            near = int(np.nanargmax(f1))
+            far = int(np.nanargmin(f1))
+            body.append(
+                (
+                    name,
+                    f"{self.both[a, a].sum():,}",
+                    self.rules[near],
+                    _written(f1[near]),
+                    self.rules[far],
+                    _written(f1[far]),
+                )
+            )
+        return Table(
+            head,
+            body,
+            left=(0, 2, 4),
+            title="F1 between the decisions of two rules, 1 if they are the same:",
+        )
+
+    def _labels(self, k: int) -> Table:
+        """Lay out the k labels on which two rules differ on most rows."""
+        order = np.argsort(-self.by_label["differing"], kind="stable")  # (n_labels,)
+        head = [
+            ("", "rows decided", "", "predicts", "", "predicts", "F1"),
+            ("label", "differently", "rule", "rows", "other", "rows", "between"),
+        ]
+        body = [
+            (
+                str(row["name"]),
+                f"{row['differing']:,}",
+                str(row["rule"]),
+                f"{row['predicted']:,}",
+                str(row["other"]),
+                f"{row['predicted_other']:,}",
+                _written(row["f1"]),
+            )
+            for row in self.by_label[order[:k]]
+        ]
+        title = "labels on which two rules differ on most rows, and which two they are:"
+        return Table(head, body, left=(0, 2, 4), title=title, note=n_more(self.n_labels, k))
+
+
+def agreement_of(decided: Mapping[str, Decided], problem: Problem) -> Agreement:
+    """Count what two rules or more decide alike; each decides a block of rows at a time."""
+    n_rules = len(decided)
+    both = np.zeros((n_rules, n_rules, problem.n_labels), np.int64)
+    for rows in problem.row_blocks():
+        blocks = _of_one_kind([decisions.about(rows) for decisions in decided.values()])
+        for a, b in combinations_with_replacement(range(n_rules), 2):
+            both[a, b] += count_by_label(blocks[a], blocks[b], None).tp
+    for a, b in combinations(range(n_rules), 2):
+        both[b, a] = both[a, b]
+    return _agreement(tuple(decided), both, problem)
+
+
+def _of_one_kind(blocks: list[Any]) -> list[Matrix]:
+    """Return decisions of some rules about the same rows, `Bits` or matrices, all sparse or all dense."""
+    if all(map(is_sparse, blocks)):
+        return blocks
+    return [block.to_dense() if isinstance(block, Bits) else to_dense(block) for block in blocks]
+
+
+def _agreement(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:
+    """Sum up the counts of pairs."""
+    # All labels together.
+    of_pairs = both.sum(axis=2)  # (n_rules, n_rules)
+    predicted = of_pairs.diagonal()  # (n_rules,)
+    pairs = _f1_between(of_pairs, predicted[:, np.newaxis], predicted)
+    differing = predicted[:, np.newaxis] + predicted - 2 * of_pairs
+
+    # The two rules that differ on most rows of each label, `rule` predicting more of them.
+    n_labels = problem.n_labels
+    labels = np.arange(n_labels)
+    of_label = both.diagonal().T  # (n_rules, n_labels) predicted
+    first, second = np.triu_indices(len(rules), 1)  # (n_pairs,) each
+    of_pair = both[first, second]  # (n_pairs, n_labels)
+    apart = of_label[first] + of_label[second] - 2 * of_pair  # (n_pairs, n_labels)
+    f1 = _f1_between(of_pair, of_label[first], of_label[second])  # (n_pairs, n_labels)
+    widest = apart.argmax(axis=0)  # (n_labels,)
+    one, other = first[widest], second[widest]  # (n_labels,) each
+    is_swapped = of_label[other, labels] > of_label[one, labels]  # (n_labels,)
+    one, other = np.where(is_swapped, other, one), np.where(is_swapped, one, other)
+
+    most = of_label.argmax(axis=0)  # (n_labels,)
+    least = of_label.argmin(axis=0)  # (n_labels,)
+    names = np.array(rules, np.str_)
+    by_label = rows_of(
+        {
+            "name": names_of(problem.label_names, n_labels),
+            "differing": apart[widest, labels],
+            "rule": names[one],
+            "predicted": of_label[one, labels],
+            "other": names[other],
+            "predicted_other": of_label[other, labels],
+            "f1": f1[widest, labels],
+            "lowest_f1": f1.min(axis=0),
+            "most": names[most],
+            "predicted_most": of_label[most, labels],
+            "least": names[least],
+            "predicted_least": of_label[least, labels],
+        }
+    )
+    return Agreement(
+        rules=rules,
+        pairs=pairs,
+        differing=differing,
+        by_label=by_label,
+        both=both,
+        n_samples=problem.n_samples,
+        label_names=problem.label_names,
+    )
+
+
+def _f1_between(both: Ints, one: Ints, other: Ints) -> Floats:
+    """Return the F1 between decisions, of what both predict and each does; 1 where neither does."""
+    return f_of_counts(both, one, other, 1.0, 1.0)
+
+
+def _written(f1: float) -> str:
+    """Write an F1 between decisions; only that of the same ones is 1.00."""
+    return f"{f1 if f1 == 1 else min(f1, 0.99):.2f}"

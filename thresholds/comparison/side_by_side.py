@@ -1,0 +1,245 @@
+"""Rules of the same labels, judged on the same rows: what each reaches, how sure that is, and where they differ."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.types import Ints
+from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
+from thresholds.calibration.measures import UNKNOWN
+from thresholds.comparison.agreement import agreement_of
+from thresholds.comparison.levels import behind_best, interval_of
+from thresholds.comparison.result import (
+    MEASURED,
+    OFTEN,
+    Behind,
+    Comparison,
+    Difference,
+    Measures,
+)
+from thresholds.data.problem import Problem
+from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evidence_of
+from thresholds.diagnosis.own_rows import was_fitted_on
+from thresholds.diagnosis.states import states_of
+from thresholds.metrics.averages import average_of, f_score, mean_of_defined
+from thresholds.metrics.counts import count_by_label
+from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, leave_out_of
+from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.ranking import macro_auroc
+from thresholds.results import names_of
+from thresholds.rule import InstanceRule, Rule, ThresholdRule
+
+
+class _Scores:
+    """What the scores know of the labels, whatever the rule; found when it is first asked for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._evidence: dict[float, Evidence] = {}
+
+    @cached_property
+    def as_probabilities(self) -> CalibrationMeasures:
+        """How far they are from probabilities."""
+        problem = self._problem
+        probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
+        return measure_calibration(
+            problem.truth, probabilities, sample_weight=problem.sample_weight
+        )
+
+    def evidence(self, missing: float) -> Evidence:
+        """Test each label, absent entries having the score `missing`."""
+        if missing not in self._evidence:
+            problem = replace(_unweighted(self._problem), missing=missing)
+            self._evidence[missing] = evidence_of(problem, Criteria())
+        return self._evidence[missing]
+
+    def macro_auroc(self, missing: float) -> float:
+        """Average AUROC over the labels with both classes, rows counting as they weigh."""
+        problem = self._problem
+        if problem.sample_weight is None:
+            return float(mean_of_defined(self.evidence(missing).auroc, False))  # type: ignore[arg-type]
+        return float(
+            macro_auroc(
+                problem.truth, problem.scores, sample_weight=problem.sample_weight, missing=missing
+            )
+        )
+
+
+def judge_side_by_side(
+    rules: Mapping[str, Rule],
+    problem: Problem,
+    *,
+    beta: float,
+    zero_division: float,
+    groups: Ints | None,
+    confidence: float | None,
+    baseline: str | None = None,
+) -> Comparison:
+    """Judge rules of the labels of a problem; `groups` are numbered from 0, differences are those from a baseline."""
+    for name, rule in rules.items():
+        rule.validate(problem.scores)
+        order = _checks.places(
+            problem.label_names, rule.label_names, "y_score", f"those of {name!r}"
+        )
+        rule.warn_if_changed(problem.scores, order=order)
+
+    # What each rule decides, kept for a second look; and what changes if a row or group is left out.
+    keep = confidence is not None or len(rules) > 1
+    judged = {name: judge(rule, problem, keep=keep) for name, rule in rules.items()}
+    decided = {name: of_rule.decided for name, of_rule in judged.items() if of_rule.decided}
+    left_out: dict[str, LeftOut] = {}
+    if confidence is not None:
+        left_out = {
+            name: leave_out_of(
+                decisions, problem, judged[name].by_label, beta, groups, zero_division
+            )
+            for name, decisions in decided.items()
+        }
+    agreement = agreement_of(decided, problem) if len(rules) > 1 else None
+
+    # What is known of the labels themselves; absent entries score as they do for the first rule.
+    scores = _Scores(problem)
+    missing = next(iter(rules.values())).missing
+    evidence = scores.evidence(missing)
+    backwards = are_backwards(evidence, Criteria())  # (n_labels,)
+    names = names_of(problem.label_names, problem.n_labels)
+    gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
+    is_often = gold.positives > OFTEN * gold.total  # (n_labels,)
+    has_both = (gold.positives > 0) & (gold.positives < gold.total)  # (n_labels,)
+
+    return Comparison(
+        measures=tuple(
+            _measures(
+                name,
+                rule,
+                judged[name],
+                problem,
+                scores,
+                beta,
+                zero_division,
+                _intervals(left_out.get(name), confidence),
+            )
+            for name, rule in rules.items()
+        ),
+        beta=beta,
+        zero_division=zero_division,
+        n_samples=problem.n_samples,
+        n_labels=problem.n_labels,
+        n_supported=int(np.count_nonzero(gold.positives)),
+        n_with_both_classes=int(np.count_nonzero(has_both)),
+        macro_auroc=scores.macro_auroc(missing),
+        gold_per_row=float(gold.positives.sum() / gold.total),
+        labels_gold_often=int(np.count_nonzero(is_often)),
+        labels_tested=int(np.count_nonzero(~np.isnan(evidence.p_backwards))),
+        backwards=tuple(names[backwards].tolist()),
+        fitted_here=tuple(
+            name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
+        ),
+        behind_best=_behind_best(left_out, confidence),
+        differences=_differences(left_out, baseline, confidence),
+        confidence=confidence,
+        paired_by="row" if groups is None else "group",
+        agreement=agreement,
+    )
+
+
+def _intervals(left_out: LeftOut | None, confidence: float | None) -> dict[str, Interval]:
+    """Return what each measure of a rule may be on other rows."""
+    if left_out is None or confidence is None:
+        return {}
+    return {measure: interval_of(left_out, measure, confidence) for measure in MEASURED}
+
+
+def _behind_best(
+    left_out: Mapping[str, LeftOut], confidence: float | None
+) -> dict[str, dict[str, Behind]]:
+    """Return how far each rule is behind the best, by measure."""
+    if confidence is None or len(left_out) < 2:
+        return {}
+    return {
+        measure: {
+            name: Behind(*interval, is_tied)
+            for name, (interval, is_tied) in behind_best(left_out, measure, confidence).items()
+        }
+        for measure in MEASURED
+    }
+
+
+def _differences(
+    left_out: Mapping[str, LeftOut], baseline: str | None, confidence: float | None
+) -> tuple[Difference, ...]:
+    """Return how much more each rule reaches than the baseline, by measure."""
+    if confidence is None or baseline is None:
+        return ()
+    return tuple(
+        Difference(
+            name,
+            baseline,
+            measure,
+            *difference_of(rule, left_out[baseline], measure, confidence),
+        )
+        for name, rule in left_out.items()
+        if name != baseline
+        for measure in MEASURED
+    )
+
+
+def _measures(
+    name: str,
+    rule: Rule,
+    judged: Judged,
+    problem: Problem,
+    scores: _Scores,
+    beta: float,
+    zero_division: float,
+    intervals: Mapping[str, Interval],
+) -> Measures:
+    """Sum up what a rule reaches."""
+    by_label = judged.by_label
+    supported = by_label.take(by_label.positives > 0)
+    is_often = by_label.predicted > OFTEN * by_label.total  # (n_labels,)
+
+    def reached(average: str) -> float:
+        return f_measure(judged, problem.sample_weight, average, beta, zero_division)
+
+    # Labels that it predicts too often: rows count alike.
+    unweighted = by_label
+    if problem.unit_weights is not None:
+        unweighted = judge(rule, _unweighted(problem)).by_label
+    state = states_of(unweighted, scores.evidence(rule.missing), Criteria())  # (n_labels,)
+
+    calibration = _calibration(rule, problem, scores)
+    return Measures(
+        rule=name,
+        micro=reached("micro"),
+        macro_supported=average_of(f_score(beta), supported, "macro", zero_division),
+        macro=reached("macro"),
+        weighted=reached("weighted"),
+        samples=reached("samples"),
+        macro_skill=float(mean_of_defined(by_label.skill(), False)),  # type: ignore[arg-type]
+        predicted_per_row=float(by_label.predicted.sum() / by_label.total),
+        platypus=int(np.count_nonzero(state == "platypus")),
+        suspect=int(np.count_nonzero(state == "suspect")),
+        labels_predicted_often=int(np.count_nonzero(is_often)),
+        sum_over_positives=calibration.sum_over_positives,
+        calibration_slope=calibration.slope,
+        intervals=intervals,
+    )
+
+
+def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMeasures:
+    """Measure what a rule takes for probabilities: calibrated scores, the scores themselves, or nothing."""
+    if isinstance(rule, CalibratedRule):
+        return rule.calibrator.measure(problem)
+    is_label_free = isinstance(rule, ThresholdRule) and rule.expected is not None
+    if is_label_free or isinstance(rule, InstanceRule):
+        return scores.as_probabilities
+    return UNKNOWN
+
+
+def _unweighted(problem: Problem) -> Problem:
+    """Leave out weights, which a diagnosis has no use for."""
+    return replace(problem, unit_weights=None, unit=1.0, sample_weight=None)
