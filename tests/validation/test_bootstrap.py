@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-import thresholds
 from tests.naive import bootstrap as naive
 from thresholds import bootstrap_thresholds, fit_empirical
 from thresholds._kernels.bootstrap import resample, tables, weigh
@@ -58,11 +57,13 @@ def test_words_are_those_that_are_published() -> None:
     ]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mean", [0, 1, 2, 9, 64, 65, 300, 10**6])
 def test_numbers_are_those_of_the_twin(mean: int) -> None:
     assert drawn_from(mean, 40).tolist() == [naive.poisson(mean, naive.keyed(SEED, k)) for k in range(40)]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("mean", [1, 3, 20, 64, 65, 100, 1000, 10**6])
 def test_numbers_are_poisson(mean: int) -> None:
     """Chi-square over some 40 classes of equal chance."""
@@ -87,6 +88,7 @@ def test_a_table_leaves_nothing_out() -> None:
 # Replicates
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("beta", [1.0, 0.5, 2.0])
 @pytest.mark.parametrize("form", ["dense", "sparse", "above missing"])
 def test_the_table_is_that_of_the_twin(form: str, beta: float) -> None:
@@ -237,7 +239,7 @@ def test_intervals_hold_the_corrected_figure_and_grow_with_confidence() -> None:
 
 
 def test_intervals_hold_the_f_of_the_fitted_threshold_in_the_population() -> None:
-    """400 samples of 40 positives, as labels; all figures are in experiments/bootstrap/coverage.txt."""
+    """400 samples of 40 positives, as labels; all figures are in experiments/bootstrap/intervals.txt."""
     rng = np.random.default_rng(0)
     n, base_rate, shift, samples = 400, 0.1, 1.5, 400
     truth = rng.random((n, samples)) < base_rate
@@ -254,18 +256,21 @@ def test_the_summary_says_what_is_luck_and_which_thresholds_move() -> None:
     truth, scores = drawn(n=300)
     names = ("common", "usual", "rare", "<b>hardly ever</b>")
     found = bootstrap_thresholds(truth, scores, label_names=names, confidence=0.9)
-    lines = str(found).splitlines()
-    assert lines[0] == (
-        f"macro F1 of the fitted thresholds: {found.macro_f:.4f} on these 300 rows, about"
-        f" {found.macro_f_corrected:.4f} on others; {found.macro_optimism:.4f} is luck"
-    )
     spread = found.table["predicted_high"] / np.maximum(found.table["predicted_low"], 0.5 / 300)
-    assert lines[1].startswith(f"{np.count_nonzero(spread > 3)} of 4 thresholds ")
-    assert "90 % interval" in lines[1]
-    assert lines[6].startswith(names[int(np.argmax(spread))])
+    summary, table = str(found).split("\n\n")
+    words = " ".join(summary.split())
+    assert words.startswith(
+        f"macro F1 of the fitted thresholds: {found.macro_f:.4f} on these 300 rows, about"
+        f" {found.macro_f_corrected:.4f} on others; {found.macro_optimism:.4f} is luck (200 bootstrap samples)"
+        f" {np.count_nonzero(spread > 3)} of 4 thresholds "
+    )
+    assert "90 % interval" in words
+    assert table.splitlines()[3].startswith(names[int(np.argmax(spread))])
     assert "&lt;b&gt;" in found._repr_html_()
     assert list(found.to_frame()["name"]) == list(names)
 
 
-def test_names_are_public() -> None:
-    assert thresholds.ThresholdBootstrap.__module__ == "thresholds.validation.bootstrap"
+def test_a_threshold_that_may_predict_nothing_is_said_to_be_never() -> None:
+    found = bootstrap_thresholds([[1], [0], [0]], [[0.3], [0.2], [0.1]])
+    assert found.table["threshold_high"][0] == math.inf
+    assert " to never " in str(found)

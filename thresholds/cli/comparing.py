@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from thresholds._arrays.sparse import is_sparse
 from thresholds._checks import InputError
 from thresholds.cli import failing, fit_options, printing, reading
-from thresholds.results import counted
+from thresholds.results import counted, wrapped
 
 if TYPE_CHECKING:
     from thresholds.comparison.result import Comparison
@@ -28,6 +28,8 @@ def compare(options: argparse.Namespace) -> None:
             f"--fail-on is given with {counted(n_rules, '--rule')}, expected two or more: the first is the one that the"
             " others are held against"
         )
+    if options.agreement and n_rules == 1:
+        raise InputError("--agreement is given with 1 --rule, expected two or more")
     if options.fail_on is not None and options.confidence is None:
         raise InputError(
             "--fail-on is given with --confidence none, expected a confidence: a rule fails by its interval"
@@ -52,7 +54,7 @@ def compare(options: argparse.Namespace) -> None:
         print(printing.as_json(values))
         failing.report(lost.broken)
         return
-    print(f"{reading.title(data)}\n{result.rows}")
+    print(wrapped(f"{reading.title(data)}\n{result.rows}"))
     if is_sparse(data.y_score):
         print("label-free rules take absent entries for 0, and so does their sum of p")
     print()

@@ -7,12 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.blocks import ceil_div
 from thresholds.comparison.agreement import Agreement
-from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.result import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
 from thresholds.metrics.jackknife import Interval
-from thresholds.results import Drawable, Result, Table, as_plain_values, n_more
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    as_plain_values,
+    counted,
+    first_names,
+    n_more,
+)
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
@@ -29,6 +37,7 @@ MEASURED = tuple(CALLED)
 _NOISE = 0.002  # an interval that reaches further: a fourth digit would be noise
 
 _MARK = "*"  # on what cannot be told apart from the best
+_LINES_OF_A_RULE = 4  # in a table of differences
 _NAMES_SHOWN = 3  # of labels that rank backwards, in the text
 
 
@@ -135,6 +144,7 @@ class Comparison(Result, Drawable):
     agreement : Agreement, how far the rules decide alike; None for a single rule
     """
 
+    _shown = 30  # all rules of the list of rules
     _display = "ComparisonDisplay.from_comparison"
 
     measures: tuple[Measures, ...]
@@ -218,7 +228,7 @@ class Comparison(Result, Drawable):
         yield self._measures_of_rules(k)
         yield "\n".join(self._about_the_table())
         if self.differences:
-            yield self._differences_of_rules(k)
+            yield self._differences_of_rules(ceil_div(k, _LINES_OF_A_RULE))
         if self.zero_division:
             yield ABOUT_ZERO_DIVISION
         if self.left_out:
@@ -239,10 +249,11 @@ class Comparison(Result, Drawable):
         columns = [_Column(("", "", "rule"), [row.rule for row in self.measures])]
         f = f"F{self.beta:g}"
         columns += self._measured("micro", ("", "micro", f))
-        columns += self._measured("macro_supported", ("", "macro", f))
+        if self.n_supported:
+            columns += self._measured("macro_supported", ("", "macro", f))
         if self.n_supported < self.n_labels:
-            of_all = ("macro", "of all", f"{self.n_labels:,}")
-            columns += self._measured("macro", of_all)[:1]
+            head = ("macro", "of all", f"{self.n_labels:,}")
+            columns += self._measured("macro", head)[:1]
         columns += self._measured("samples", ("", "samples", f))
         skill = [f"{row.macro_skill:.3f}" for row in self.measures]
         columns.append(_Column(("", "macro", "skill"), skill))
@@ -252,9 +263,9 @@ class Comparison(Result, Drawable):
             flagged = [f"{row.platypus} + {row.suspect}" for row in self.measures]
             columns.append(_Column(("platypus", "+ suspect", "labels"), flagged))
         columns += self._calibration()
-        head = [*zip(*(column.head for column in columns), strict=True)]
+        heads = [*zip(*(column.head for column in columns), strict=True)]
         body = [*zip(*(column.cells for column in columns), strict=True)]
-        return Table(head, body[:k], note=n_more(len(self.measures), k))
+        return Table(heads, body[:k], note=n_more(len(self.measures), k))
 
     def _measured(self, measure: str, head: tuple[str, str, str]) -> list[_Column]:
         """Lay out a measure, marked where it cannot be told apart from the best, and how far its intervals reach."""
@@ -281,7 +292,7 @@ class Comparison(Result, Drawable):
         written = [["" if np.isnan(x) else f"{x:.2f}" for x in column] for column in figures.T]
         return [
             _Column(("sum of p", "/ true", "ideal 1"), written[0]),
-            _Column(("slope", "of p", "ideal 1"), written[1]),
+            _Column(("calib.", "slope", "ideal 1"), written[1]),
         ]
 
     @property
@@ -309,18 +320,17 @@ class Comparison(Result, Drawable):
 
     def _about_means(self) -> str:
         """Say over which labels macro figures are means, and what the macro AUROC of the scores is."""
-        f = f"F{self.beta:g}"
+        f = f"macro F{self.beta:g}"
+        supported = f"{counted(self.n_supported, 'label')} with positives"
         if self.n_with_both_classes == 0:
-            return f"macro {f}: mean over the labels with positives; no label has positives and negatives: no skill"
+            return f"{f}: mean over {supported}; none has negatives, too: no skill, no AUROC"
         auroc = f"macro AUROC of the scores: {self.macro_auroc:.3f}"
         if self.n_with_both_classes == self.n_labels:
-            return f"macro {f} and skill: means over all {self.n_labels:,} labels; {auroc}"
+            return f"{f} and skill: means over {counted(self.n_labels, 'label')}; {auroc}"
         if self.n_with_both_classes == self.n_supported:
-            return f"macro {f} and skill: means over the {self.n_supported:,} labels with positives; {auroc}"
-        return (
-            f"macro {f}: mean over the {self.n_supported:,} labels with positives, skill over the"
-            f" {self.n_with_both_classes:,} with negatives, too; {auroc}"
-        )
+            return f"{f} and skill: means over {supported}; {auroc}"
+        both = f"{self.n_with_both_classes:,} with negatives, too"
+        return f"{f}: mean over {supported}, skill over {both}; {auroc}"
 
     @property
     def _in_percent(self) -> str:

@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from thresholds.calibration import CalibratedRule
 from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, RuleDifference
-from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.sentences import between
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
-from thresholds.results import counted
+from thresholds.results import counted, first_names
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
 
 WORDS = (
@@ -149,7 +148,8 @@ def to_do(
         )
     unknown = ((labels["verdict"] == "useless") | (labels["state"] == "platypus")) & ~backwards
     if unknown.any():
-        steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of them.")
+        them = "it" if np.count_nonzero(unknown) == 1 else "them"
+        steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of {them}.")
 
     # Labels that are not to be trusted, whatever the reason, and those with a better threshold.
     group = _group(groups, DISTRUSTED)
@@ -268,7 +268,7 @@ def what_moved(difference: RuleDifference) -> tuple[str, ...]:
         parts = counted(table.size, difference.part)
         why = ""
         if n_moved and difference.n_news is not None:
-            why = f", {difference.n_news:,} of them by more than chance"
+            why = f", {difference.n_news:,} of these by more than chance"
         sentences.append(f"Of {parts}, {n_moved:,} moved{why}.")
     if difference.n_samples is not None:
         before = int(table["predicted_before"].sum())

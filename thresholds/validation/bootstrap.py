@@ -17,7 +17,7 @@ The interval is about the F that the fitted threshold has in the population. Wil
 right for a threshold that was not chosen on these rows. It is laid around the corrected F in two ways: its bounds for
 the claimed F, lowered by the optimism; and its bounds for as many predictions and positives, with the true positives
 that give the corrected F. The lower of both lower bounds counts, and the higher of both upper ones.
-`experiments/bootstrap/coverage.txt` has how often it holds.
+`experiments/bootstrap/intervals.txt` has how often it holds.
 
 References
 ----------
@@ -115,36 +115,26 @@ class ThresholdBootstrap(Result, Drawable):
         """Sum up, and list the k labels whose thresholds are least certain."""
         apart = int(np.count_nonzero(self.spread > _APART))
         interval = f"{100 * self.confidence:.4g} % interval"
+        are = "is" if apart == 1 else "are"
         yield (
-            f"macro F{self.beta:g} of the fitted thresholds: {self.macro_f:.4f} on these {self.n_samples:,} rows, about"
-            f" {self.macro_f_corrected:.4f} on others; {self.macro_optimism:.4f} is luck\n"
-            f"{apart:,} of {counted(self.n_labels, 'threshold')} {'is' if apart == 1 else 'are'} so uncertain that one"
-            f" end of the {interval} predicts more than {_APART} times as many rows as the other"
-            f" ({self.n_bootstraps:,} bootstrap samples)"
+            f"macro F{self.beta:g} of the fitted thresholds: {self.macro_f:.4f} on these"
+            f" {self.n_samples:,} rows, about {self.macro_f_corrected:.4f} on others;"
+            f" {self.macro_optimism:.4f} is luck ({self.n_bootstraps:,} bootstrap samples)\n"
+            f"{apart:,} of {counted(self.n_labels, 'threshold')} {are} uncertain: one end of the"
+            f" {interval} predicts more than {_APART} times as many rows as the other"
         )
         if not k:
             return
         head = [
-            ("least certain", "", "", "", "share of rows", "", f"F{self.beta:g}", "", ""),
-            (
-                "",
-                "positives",
-                "threshold",
-                interval,
-                "predicted",
-                interval,
-                "here",
-                "corrected",
-                interval,
-            ),
+            ("least certain", "", "", "", "rows predicted", f"F{self.beta:g}", "", ""),
+            ("", "positives", "threshold", interval, interval, "here", "corrected", interval),
         ]
         body = [
             (
                 str(row["name"]),
                 f"{row['n_positives']:,}",
-                f"{row['threshold']:.4g}",
-                f"{row['threshold_low']:.4g} to {row['threshold_high']:.4g}",
-                f"{row['predicted']:.2%}",
+                _in_words(row["threshold"]),
+                f"{_in_words(row['threshold_low'])} to {_in_words(row['threshold_high'])}",
                 f"{row['predicted_low']:.2%} to {row['predicted_high']:.2%}",
                 f"{row['f']:.3f}",
                 f"{row['f_corrected']:.3f}",
@@ -270,6 +260,11 @@ def bootstrap_thresholds(
         beta=options.beta,
         random_state=seed,
     )
+
+
+def _in_words(threshold: float) -> str:
+    """Show a threshold; an infinite one predicts nothing."""
+    return "never" if threshold == np.inf else f"{threshold:.4g}"
 
 
 def _seed(random_state: object) -> int:
