@@ -93,6 +93,11 @@ def _difference() -> Any:
     return thresholds.diff_rules(_rule(), changed, _data()[1])
 
 
+def _report() -> Any:
+    never_right = thresholds.ThresholdRule(np.zeros(N_LABELS), label_names=NAMES)
+    return thresholds.make_report(*_data(), never_right)
+
+
 def _averages() -> Any:
     return thresholds.metrics.averages_report(
         _data()[0], _rule().predict(_data()[1]), label_names=NAMES, zero_division=np.nan
@@ -112,9 +117,11 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "MostPredicted": lambda: _diagnosis().most_predicted(N_LABELS),
     "OutOfFold": lambda: thresholds.cross_fit(*_data(), cv=2, random_state=0).rule.out_of_fold,
     "Repair": lambda: _diagnosis().repair(_rule().replace(dict.fromkeys(NAMES, 0.0)), "cap"),
+    "Report": _report,
     "RuleDifference": _difference,
     "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_other_rows(), cv=2),
     "RuleSelection": lambda: thresholds.select_rule(*_data(), rules=("macro", "top-k", "instance, platt"), cv=2),
+    "ThresholdBootstrap": lambda: thresholds.bootstrap_thresholds(*_data(), n_bootstraps=9, label_names=NAMES),
     "Verdicts": lambda: _diagnosis().verdicts,
     "ScoreCheck": lambda: _rule().check(3 * _data()[1]),
 }
@@ -127,6 +134,7 @@ OF_LABELS = (
     "Repair",
     "RuleDifference",
     "ScoreCheck",
+    "ThresholdBootstrap",
     "Verdicts",
 )
 FRAME_ROWS = {
@@ -206,6 +214,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
         ("MostPredicted", "... 38 more"),
         ("Repair", "the 2 largest changes"),
         ("RuleDifference", "the 2 largest of 3 changes"),
+        ("ThresholdBootstrap", "... 38 more"),
         ("Verdicts", "... 38 more"),
         ("ScoreCheck", "... 38 more"),
     ],

@@ -10,6 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
+from importlib import import_module
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -100,6 +102,32 @@ class Result(ABC):
         return "".join(
             part.html() if isinstance(part, Table) else _paragraph(part) for part in parts
         )
+
+
+class Drawable:
+    """What can be drawn: `plot()` is the short way to its display."""
+
+    _display: ClassVar[str]  # in `thresholds.plots`, with its constructor: "XDisplay.from_x"
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw with matplotlib (extra `plot`): make the display of `thresholds.plots` for this, and plot it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes to draw on, as many as there are panels; None for new ones
+        options : of the display's constructor and of its `plot`
+
+        Returns
+        -------
+        the display, drawn: `ax_`, `axes_`, `figure_`
+        """
+        # The one step upward: displays are made from results, and need not be loaded before one is asked for.
+        plots = import_module("thresholds.plots")
+        name, constructor = self._display.split(".")
+        make = getattr(getattr(plots, name), constructor)
+        known = signature(make).parameters
+        display = make(self, **{name: options.pop(name) for name in [*options] if name in known})
+        return display.plot(ax, **options)
 
 
 def as_plain_values(value: Any) -> Any:

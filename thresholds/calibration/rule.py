@@ -247,7 +247,9 @@ class CalibratedRule(Rule):
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
-        return replace(self, rule=self.rule.with_names(label_names))
+        named = self.rule.with_names(label_names)
+        assert isinstance(named, InstanceRule | ThresholdRule), "it is of the same kind"
+        return replace(self, rule=named)
 
     def reordered(self, places: Ints) -> Self:
         """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""

@@ -59,7 +59,7 @@ def _refuse_overwriting_input(values: dict[str, Any]) -> None:
         return
     inputs = [values["file"], values.get("truth"), values["label_names"]]
     if "output" in values:
-        inputs += [values.get("rule"), values.get("old")]
+        inputs += [values.get(name) for name in ("rule", "old", "against")]
     refuse_overwriting(output, *(path for path in inputs if path is not None))
 
 

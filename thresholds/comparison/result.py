@@ -13,19 +13,19 @@ from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.result import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
 from thresholds.metrics.jackknife import Interval
-from thresholds.results import Result, Table, as_plain_values, counted, n_more
+from thresholds.results import Drawable, Result, Table, as_plain_values, counted, n_more
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
 # Measures that have intervals and differences, with what a table of differences calls them.
-_CALLED = {
+CALLED = {
     "micro": "micro",
     "macro_supported": "macro, labels with positives",
     "macro": "macro, all labels",
     "weighted": "weighted",
     "samples": "samples",
 }
-MEASURED = tuple(_CALLED)
+MEASURED = tuple(CALLED)
 
 _SHOWN = (
     "micro",
@@ -112,7 +112,7 @@ class _Column(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Result):
+class Comparison(Result, Drawable):
     """Rules by measures.
 
     `to_frame` and `to_dict` have flat names: micro, micro_low, micro_high (its interval), micro_behind,
@@ -145,6 +145,7 @@ class Comparison(Result):
     """
 
     _shown = 30  # all rules of the list of rules
+    _display = "ComparisonDisplay.from_comparison"
 
     measures: tuple[Measures, ...]
     beta: float
@@ -364,7 +365,7 @@ class Comparison(Result):
             of_rule = [row for row in shown if row.rule == rule]
             names = [rule] + [""] * (len(of_rule) - 1)
             body += [
-                (name, _CALLED[difference.measure], *difference.cells())
+                (name, CALLED[difference.measure], *difference.cells())
                 for name, difference in zip(names, of_rule, strict=True)
             ]
         title = (

@@ -43,7 +43,7 @@ Of k rules one is best on these rows, by luck as well. Whichever is truly best, 
 it by luck: so intervals of what rules are behind the best have a confidence of 1 - (1 - confidence) / (k - 1) each
 (Bonferroni; "multiple comparisons with the best", Hsu 1981). They are two-sided, so that two equally good rules are
 told apart no more often than 1 - confidence. Drawing the largest of the k - 1 differences instead, by their
-correlations, made the intervals of 25 rules 5 to 20 % narrower (`experiments/intervals/coverage.txt`).
+correlations, made the intervals of 25 rules 5 to 20 % narrower (`experiments/intervals/coverages.txt`).
 """
 
 from collections.abc import Mapping, Sequence

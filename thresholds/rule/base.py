@@ -376,7 +376,7 @@ class Rule(ABC):
 
         return model_of(self, dtype)
 
-    def with_names(self, label_names: Sequence[str]) -> Self:
+    def with_names(self, label_names: Sequence[str]) -> "Rule":
         """Return the same rule with names for its labels, in order."""
         return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
 
