@@ -181,7 +181,8 @@ class ThresholdsDisplay(Display):
         per_cent(axes, "x")
         known_x = x[~np.isnan(x)]
         if known_x.size:
-            axes.set_xlim(known_x.min() / 1.6, min(known_x.max() * 1.6, 1))
+            highest = known_x.max()  # above 1 where weights are
+            axes.set_xlim(known_x.min() / 1.6, max(min(highest * 1.6, 1), highest))
         known = y[~np.isnan(y)]
         low = np.quantile(known[known > 0], 0.05) if (known > 0).any() else np.inf
         if known.size and known.min() >= 0 and known.max() > _FAR * low:
@@ -224,18 +225,17 @@ class ThresholdsDisplay(Display):
         has_positives = self.base_rate > 0
         is_always = self.threshold == -np.inf
         is_below = (self.threshold < lowest) & ~is_always
-        is_within = (self.threshold >= lowest) & (self.threshold < np.inf)
         return [
             ("top", "never predicted", has_positives & (self.threshold == np.inf)),
             ("bottom", "always predicted", has_positives & is_always),
             ("bottom", f"below {lowest:.1g}", has_positives & is_below),
-            ("left", "no positives", ~has_positives & is_within),
+            ("left", "no positives", ~has_positives),
         ]
 
     def _draw_borders(self, axes: "Axes", is_of_look: Booleans, look: Look) -> None:
         """Mark labels that lie beyond the axes."""
         for side, _, is_there in self._borders(axes):
-            along = self.threshold if side == "left" else self.base_rate
+            along = self.threshold.clip(*axes.get_ylim()) if side == "left" else self.base_rate
             at_border(axes, along[is_there & is_of_look], side, look)
 
     def _say_borders(self, axes: "Axes") -> None:
