@@ -138,22 +138,27 @@ class ComparisonDisplay(Display):
         the display itself
         """
         with self._drawing(ax, width) as all_axes:
-            lines = np.arange(self.rules.size, dtype=np.float64)
             names = style.shown_names(self.rules.tolist(), _NAME)
             for j, axes in enumerate(all_axes):
                 name_lines(axes, self._at_left(axes, names))
-                behind = self.is_behind[:, j]
-                for look, at, text in (
-                    (_TIED, ~behind, "may be the best" if lines.size > 1 else "the rule"),
-                    (_BEHIND, behind, "shown to be behind it"),
-                ):
-                    if at.any():
-                        intervals(axes, lines[at], self.low[at, j], self.high[at, j], look)
-                        marks(axes, lines[at], self.value[at, j], look, text)
+                self._draw(axes, j)
                 axes.set_xlabel(self._in_words(self.measures[j]))
             if self.confidence is not None:
                 self._legend(title=f"bars: {100 * self.confidence:g} % intervals")
         return self
+
+    def _draw(self, axes: "Axes", j: int) -> None:
+        """Draw what each rule reaches by the measure j."""
+        lines = np.arange(self.rules.size, dtype=np.float64)
+        behind = self.is_behind[:, j]  # (n_rules,)
+        others = "may be the best" if self.rules.size > 1 else "the rule"
+        for look, at, text in (
+            (_TIED, ~behind, others),
+            (_BEHIND, behind, "shown to be behind it"),
+        ):
+            if at.any():
+                intervals(axes, lines[at], self.low[at, j], self.high[at, j], look)
+                marks(axes, lines[at], self.value[at, j], look, text)
 
     def _in_words(self, measure: str) -> str:
         """Return what a measure is called."""
