@@ -129,12 +129,15 @@ function percent(share) {
   return `${Number((100 * share).toPrecision(2))}\u00a0%`;
 }
 
-// A score in so many digits, without zeros at the end.
+// A threshold in so many digits, without zeros at the end; one that no score reaches never marks a row.
 function score(value, digits) {
   if (Number.isNaN(value)) {
     return NOTHING;
   }
-  return value === Infinity ? "never" : String(Number(value.toPrecision(digits)));
+  if (!Number.isFinite(value)) {
+    return value > 0 ? "never" : "always";
+  }
+  return String(Number(value.toPrecision(digits)));
 }
 
 /* ---- Which labels the table shows, and in which order ---- */
@@ -210,6 +213,12 @@ function nameOf(labels, j) {
   return labels.columns.name[j] || "(no name)";
 }
 
+// The state of a label, nothing if it is not remarkable.
+function stateOf(labels, j) {
+  const word = labels.words.state[labels.columns.state[j]];
+  return word === labels.unremarkable ? "" : word;
+}
+
 // A word with the colour and the shape of the label's group.
 function sign(labels, j, word) {
   return element("span", { class: `sign ${labels.words.trust[labels.columns.trust[j]]}` }, word);
@@ -233,7 +242,7 @@ function boundsOf(labels, j) {
 const CELLS = {
   name: (labels, j) => element("bdi", {}, nameOf(labels, j)),
   verdict: (labels, j) => sign(labels, j, labels.words.verdict[labels.columns.verdict[j]]),
-  state: (labels, j) => labels.words.state[labels.columns.state[j]],
+  state: (labels, j) => stateOf(labels, j),
   positives: (labels, j) => count(labels.columns.positives[j]),
   predicted: (labels, j) => count(labels.columns.predicted[j]),
   wrong: (labels, j) => count(labels.columns.wrong[j]),
@@ -300,7 +309,8 @@ class LabelTable {
     const occurring = new Set(this.#labels.columns[column]);
     this.#labels.words[column].forEach((word, place) => {
       if (occurring.has(place)) {
-        select.append(element("option", { value: word, title: this.#labels.meanings[word] ?? "" }, word));
+        const title = this.#labels.titles[word] ?? word;
+        select.append(element("option", { value: word, title: this.#labels.meanings[word] }, title));
       }
     });
     select.addEventListener("change", () => this.#choose());
@@ -308,9 +318,9 @@ class LabelTable {
 
   // Sort by the column of a cell of the head: names and words from the first on, numbers from the largest; then turn.
   #sortBy(cell) {
-    const rises = cell.classList.contains("text");
-    const isSorted = cell.ariaSort !== null;
-    const direction = isSorted ? (cell.ariaSort === "ascending" ? -1 : 1) : rises ? 1 : -1;
+    const first = cell.classList.contains("text") ? "ascending" : "descending";
+    const sorted = cell.getAttribute("aria-sort");
+    const direction = (sorted === null ? first === "ascending" : sorted === "descending") ? 1 : -1;
     this.#order = ordered(this.#labels, cell.dataset.column, direction);
     this.#mark(cell, direction);
     this.#choose();
@@ -336,18 +346,27 @@ class LabelTable {
 
   // Have as many rows as can be seen, or as there are labels if these are fewer.
   #fit() {
-    const body = this.#table.tBodies[0];
-    if (!this.#rows.length) {
-      body.replaceChildren(this.#above, rowOf(this.#head.cells), this.#below); // to be measured
-    }
-    this.#rowHeight = body.rows[1].getBoundingClientRect().height;
+    this.#rowHeight = this.#measured();
     const seen = Math.ceil(this.#scroll.clientHeight / this.#rowHeight);
     const n = Math.min(this.#shown.length, seen + 2 * MORE_ROWS);
     if (n !== this.#rows.length) {
       this.#rows = Array.from({ length: n }, () => rowOf(this.#head.cells));
-      body.replaceChildren(this.#above, ...this.#rows, this.#below);
+      this.#table.tBodies[0].replaceChildren(this.#above, ...this.#rows, this.#below);
     }
     this.#draw();
+  }
+
+  // How high a row is, in pixels.
+  #measured() {
+    const row = this.#rows[0] ?? rowOf(this.#head.cells);
+    if (!row.isConnected) {
+      this.#table.tBodies[0].append(row);
+    }
+    const { height } = row.getBoundingClientRect();
+    if (!this.#rows.length) {
+      row.remove();
+    }
+    return height;
   }
 
   // Fill the rows with the labels that are in sight.
@@ -370,10 +389,10 @@ class LabelTable {
     row.id = `row-${place}`;
     row.setAttribute("aria-rowindex", place + 2); // The head is the first row.
     row.classList.toggle("active", place === this.#active);
-    if (row.dataset.label === String(j)) {
+    if (row.dataset.shown === String(j)) {
       return;
     }
-    row.dataset.label = j;
+    row.dataset.shown = j;
     row.title = nameOf(this.#labels, j);
     for (const cell of row.cells) {
       cell.replaceChildren(CELLS[cell.dataset.column](this.#labels, j));
@@ -507,6 +526,7 @@ class LabelView {
     const labels = this.#labels;
     this.#label = j;
     this.#place = place;
+    delete this.#dialog.dataset.shown;
     byId("previous").disabled = place <= 0;
     byId("next").disabled = place < 0 || place === this.table.shown.length - 1;
     byId("label-name").firstElementChild.textContent = nameOf(labels, j);
@@ -519,6 +539,7 @@ class LabelView {
     );
     if (!this.#dialog.open) {
       this.#dialog.showModal();
+      byId("close").focus();
     }
     this.#dialog.scrollTop = 0;
 
@@ -536,6 +557,7 @@ class LabelView {
       this.#chart.draw();
       this.#dialog.querySelector("output").value = this.#chart.ofRule();
     }
+    this.#dialog.dataset.shown = "";
   }
 
   #choosePoint() {
@@ -550,12 +572,13 @@ class LabelView {
 
 // The words on a label, with what they mean.
 function signsOf(labels, j) {
-  return ["verdict", "state"].map((column) => {
-    const word = labels.words[column][labels.columns[column][j]];
-    const line = column === "verdict" ? sign(labels, j, word) : element("span", {}, word);
-    const meaning = labels.meanings[word];
-    return element("span", { class: "meaning" }, line, meaning ? `: ${meaning}` : "");
-  });
+  const verdict = labels.words.verdict[labels.columns.verdict[j]];
+  const state = stateOf(labels, j);
+  const lines = [[sign(labels, j, verdict), `: ${labels.meanings[verdict]}`]];
+  if (state) {
+    lines.push([`${state}: ${labels.meanings[state]}`]);
+  }
+  return lines.map((line) => element("span", { class: "meaning" }, ...line));
 }
 
 // Terms and values of one label.
@@ -574,7 +597,7 @@ function figuresOf(labels, j) {
     [`${f} (${percent(labels.confidence)} bounds)`, `${figure(at("f"))}${bounds}`],
     [`${f} from which a label is good enough`, figure(at("bar"))],
     [`${f} of decisions out of fold`, figure(at("f_out_of_fold"))],
-    ["Highest F1 of any threshold on these rows", figure(at("best_f"))],
+    ["Highest F1 of any threshold here", figure(at("best_f"))],
     ["AUROC", figure(at("auroc"))],
     ["Threshold", score(at("threshold"), 4)],
   ];
@@ -638,7 +661,6 @@ class Chart {
 
   #axes(x, y) {
     const nSamples = this.#labels.n_samples;
-    const { predicted, threshold } = this.#curve;
     const parts = [];
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       parts.push(
@@ -646,19 +668,30 @@ class Chart {
         drawn("text", { x: MARGIN.left - 6, y: y(share) + 4, "text-anchor": "end" }, String(share)),
       );
     }
-    // Below each power of ten, the score from which on so many rows are marked.
+    // Below each power of ten, about the score from which on so many rows are marked.
     for (let marked = 1; marked <= nSamples; marked *= 10) {
-      const k = predicted.findIndex((number) => number >= marked);
-      const isOnCurve = k > 0 || predicted[0] === marked;
       const at = x(marked);
       const anchor = { x: at, "text-anchor": at < x(1) + 20 ? "start" : at > x(nSamples) - 20 ? "end" : "middle" };
+      const from = score(this.#scoreAt(marked), 2);
       parts.push(
         drawn("path", { class: "grid", d: `M${at} ${y(0)}V${y(1)}` }),
         drawn("text", { ...anchor, y: y(0) + 16 }, count(marked)),
-        drawn("text", { ...anchor, y: y(0) + 31 }, isOnCurve ? `≥ ${score(threshold[k], 3)}` : ""),
+        drawn("text", { ...anchor, y: y(0) + 31 }, from === NOTHING ? "" : `≈ ${from}`),
       );
     }
     return parts;
+  }
+
+  // The score from which on so many rows are marked, by a line between two points of the curve; NaN beyond its ends.
+  #scoreAt(marked) {
+    const { predicted, threshold } = this.#curve;
+    const k = predicted.findIndex((number) => number >= marked);
+    if (k < 0 || (k === 0 && predicted[0] > marked)) {
+      return NaN;
+    }
+    const [left, right] = [Math.max(k - 1, 0), k];
+    const part = k === 0 ? 0 : Math.log(marked / predicted[left]) / Math.log(predicted[right] / predicted[left]);
+    return threshold[left] + part * (threshold[right] - threshold[left]);
   }
 
   #lines(x, y) {
@@ -704,14 +737,14 @@ class Chart {
 
 async function start() {
   if (!("DecompressionStream" in window)) {
-    byId("without-table").hidden = false;
-    return;
+    return; // The page says already which browsers show the table.
   }
   const labels = labelsOf(await unpacked("packed-labels"));
   const view = new LabelView(labels);
+  byId("without-table").hidden = true;
   byId("browser").hidden = false;
   view.table = new LabelTable(labels, (place) => view.openPlace(place));
-  for (const name of document.querySelectorAll("[data-label]:not(tr)")) {
+  for (const name of document.querySelectorAll("bdi[data-label]")) {
     const button = element("button", { type: "button", class: "opens" });
     button.append(...name.childNodes);
     button.addEventListener("click", () => view.openLabel(Number(name.dataset.label)));
