@@ -360,7 +360,7 @@ def test_rows_without_marks_and_without_truth_are_reported() -> None:
     said = make_report(np.zeros((5, 2)), np.zeros((5, 2)), FixedRule(0.5, 2)).content
     assert said.summary.headline == "Of 2 labels none is shown to be bad; of 2 it is too early to say."
     assert said.summary.how_good == ()
-    assert {(figure.lower, figure.upper) for figure in said.summary.figures} == {(0, 1)}  # Nothing is known.
+    assert all(figure.lower == 0 and figure.upper > 0.5 for figure in said.summary.figures)  # Little is known.
     assert said.worst.size == said.false_positives.size == len(said.curves) == 0
 
 
