@@ -93,6 +93,11 @@ def _difference() -> Any:
     return thresholds.diff_rules(_rule(), changed, _data()[1])
 
 
+def _report() -> Any:
+    never_right = thresholds.ThresholdRule(np.zeros(N_LABELS), label_names=NAMES)
+    return thresholds.make_report(*_data(), never_right)
+
+
 def _averages() -> Any:
     return thresholds.metrics.averages_report(
         _data()[0], _rule().predict(_data()[1]), label_names=NAMES, zero_division=np.nan
@@ -112,6 +117,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "MostPredicted": lambda: _diagnosis().most_predicted(N_LABELS),
     "OutOfFold": lambda: thresholds.cross_fit(*_data(), cv=2, random_state=0).rule.out_of_fold,
     "Repair": lambda: _diagnosis().repair(_rule().replace(dict.fromkeys(NAMES, 0.0)), "cap"),
+    "Report": _report,
     "RuleDifference": _difference,
     "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_other_rows(), cv=2),
     "RuleSelection": lambda: thresholds.select_rule(*_data(), rules=("macro", "top-k", "instance, platt"), cv=2),

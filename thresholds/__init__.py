@@ -10,6 +10,7 @@ from thresholds._version import __version__ as __version__
 
 _HOME = {
     "Accumulator": "fitting.accumulator",
+    "Agreement": "comparison.agreement",
     "BatchEffect": "fitting.batches",
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from thresholds.calibration import Calibrator as Calibrator
     from thresholds.calibration import calibrate as calibrate
     from thresholds.calibration import measure_calibration as measure_calibration
+    from thresholds.comparison.agreement import Agreement as Agreement
     from thresholds.comparison.compare import compare as compare
     from thresholds.comparison.differences import RuleDifference as RuleDifference
     from thresholds.comparison.differences import diff_rules as diff_rules

@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +194,19 @@ def batch_effect(probabilities: object = S, row: object = 0, **given: object) ->
 def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **given: object) -> object:
     """Rules side by side."""
     return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
+
+
+@cache
+def compared() -> thresholds.Comparison:
+    """Two rules side by side."""
+    return thresholds.compare({"instance": INSTANCE, "top": TOP}, Y, S)
+
+
+def between(rule: object = "instance", other: object = "top") -> object:
+    """How far two rules decide alike on each label."""
+    agreement = compared().agreement
+    assert agreement is not None
+    return agreement.between(rule, other)
 
 
 def warmup(purposes: object) -> object:
@@ -793,6 +806,22 @@ LABEL_FREE_ARGUMENTS = [
     BadInput(
         "compare: baseline", lambda: thresholds.compare(None, Y, S, baseline="a"), "baseline is 'a' without rules"
     ),
+    *each(
+        {"Comparison.best": lambda measure: compared().best(measure)},
+        "measure",
+        ["f1", "micro ", None, True, TWO],
+        "measure is .*, expected 'micro', 'macro_supported', 'macro', 'weighted' or 'samples'$",
+    ),
+    *(
+        row
+        for name in ("rule", "other")
+        for row in each(
+            {"Agreement.between": between},
+            name,
+            ["macro", 0, None, TWO],
+            f"{name} is .*, expected 'instance' or 'top'$",
+        )
+    ),
     *each({"update_rule": update_rule}, "old", [None, TOP, RULE, INSTANCE, CALIBRATED], "old is .*, expected (a|one)"),
     *each({"warmup": warmup}, "purposes", [None, 3, (), ["fit", "serve"], "all", [None]], "purposes is .*, expected"),
     *each({"diff_rules": diff_rules}, "old", [None, [0.5], "rule.json"], "old is of type .*, expected a rule"),
@@ -818,7 +847,7 @@ NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
 DIAGNOSES = [
     *every({"diagnose": diagnose, "diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
     *each(
-        {"compare": compare, "make_report": make_report},
+        {"compare": compare, "compare, fitted here": partial(compare, None), "make_report": make_report},
         "confidence",
         [0, 1, -0.1, nan, "0.95", [0.9], True],
         "confidence is .*, expected a num",

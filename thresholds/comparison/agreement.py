@@ -58,7 +58,7 @@ class Agreement(Result):
     >>> print(agreement.to_text(1))
     half and low decide 2 of 6 cells differently; F1 between their decisions is 0.75
     <BLANKLINE>
-    labels on which two rules differ on most rows, and which two they are:
+    labels on which they differ on most rows:
            rows decided        predicts         predicts       F1
     label   differently  rule      rows  other      rows  between
     -----  ------------  ----  --------  -----  --------  -------
@@ -181,6 +181,8 @@ class Agreement(Result):
             for row in self.by_label[order[:k]]
         ]
         title = "labels on which two rules differ on most rows, and which two they are:"
+        if len(self.rules) == 2:
+            title = "labels on which they differ on most rows:"
         return Table(head, body, left=(0, 2, 4), title=title, note=n_more(self.n_labels, k))
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.blocks import ceil_div
 from thresholds.comparison.agreement import Agreement
 from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.result import backwards_in_brief
@@ -29,6 +30,7 @@ MEASURED = tuple(_CALLED)
 _NOISE = 0.002  # an interval that reaches further: a fourth digit would be noise
 
 _MARK = "*"  # on what cannot be told apart from the best
+_LINES_OF_A_RULE = 4  # in a table of differences
 _NAMES_SHOWN = 3  # of labels that rank backwards, in the text
 
 
@@ -135,6 +137,8 @@ class Comparison(Result):
     agreement : Agreement, how far the rules decide alike; None for a single rule
     """
 
+    _shown = 30  # all rules of the list of rules
+
     measures: tuple[Measures, ...]
     beta: float
     n_samples: int
@@ -216,7 +220,7 @@ class Comparison(Result):
         yield self._measures_of_rules(k)
         yield "\n".join(self._about_the_table())
         if self.differences:
-            yield self._differences_of_rules(k)
+            yield self._differences_of_rules(ceil_div(k, _LINES_OF_A_RULE))
         if self.zero_division:
             yield ABOUT_ZERO_DIVISION
         if self.left_out:
@@ -279,7 +283,7 @@ class Comparison(Result):
         written = [["" if np.isnan(x) else f"{x:.2f}" for x in column] for column in figures.T]
         return [
             _Column(("sum of p", "/ true", "ideal 1"), written[0]),
-            _Column(("slope", "of p", "ideal 1"), written[1]),
+            _Column(("calib.", "slope", "ideal 1"), written[1]),
         ]
 
     @property

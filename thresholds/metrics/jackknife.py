@@ -1,4 +1,4 @@
-"""How far the difference of two rules' F-measures may be chance: rows are paired, and each is left out once.
+"""How far F-measures of rules, and their differences on the same rows, may be chance: each row is left out once.
 
 Each average of F over labels is a ratio of two sums over labels of what their counts give,
 
@@ -26,12 +26,27 @@ Rules that decide few rows differently, or none, may differ on others. So two ro
 rule, each as large as a row is on average in one rule alone (root mean square): the idea of Agresti and Coull 1998 for
 proportions.
 
+The variance of an average F of one rule is the same sum, with F in the place of d. A rule that is all right, or all
+wrong, on these rows need not be so on others: again two rows are added, one all right and one all wrong, which change F
+by (1 - F) / n and F / n, n the rows with something true or predicted (for "samples" all rows).
+
 The interval is d -+ t sqrt(V). If few rows make up V, V itself is uncertain: t is Student's, its degrees of freedom
 2 S2^2 / (S4 - S2^2 / n) with S2 and S4 the sums of the squares and fourth powers in V (Satterthwaite 1946: a
-chi-square whose variance is that of V), at most one less than there are squares.
+chi-square whose variance is that of V), at most one less than there are squares. That of F ends at 0 and 1. Labels of a
+row may depend on each other as they like: rows (or groups) are what must be independent.
+
+An interval is for the mean of F over samples of as many rows. For micro and samples F, and for labels with some
+positives, that is F of the population. The mean F of a label with one or two positives is not, as a cut that is met by
+few positives is mostly met by none or by one.
+
+Of k rules one is best on these rows, by luck as well. Whichever is truly best, it is k - 1 others that may be ahead of
+it by luck: so intervals of what rules are behind the best have a confidence of 1 - (1 - confidence) / (k - 1) each
+(Bonferroni; "multiple comparisons with the best", Hsu 1981). They are two-sided, so that two equally good rules are
+told apart no more often than 1 - confidence. Drawing the largest of the k - 1 differences instead, by their
+correlations, made the intervals of 25 rules 5 to 20 % narrower (`experiments/intervals/coverages.txt`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -94,16 +109,23 @@ class _Units(NamedTuple):
 
     order: Ints | None  # (n_samples,) rows by unit; None where they come so
     unit: Ints  # (n_samples,) of these rows: rises
-    weights: Floats  # (n_samples,) of these rows
+    weights: Floats | None  # (n_samples,) of these rows; None where each weighs 1
     n_units: int
-    are_rows: bool  # each row is a unit, of weight 1
+    are_rows: bool  # each row is a unit
 
-    def added_up(self, of_rows: Sequence[Numbers]) -> list[Numbers]:
-        """Add up numbers of rows, times their weights, for each unit."""
+    @property
+    def weigh_one(self) -> bool:
+        """Whether each unit is a row of weight 1."""
+        return self.are_rows and self.weights is None
+
+    def added_up(self, *of_rows: Floats) -> Floats:
+        """Add up numbers of rows, as these weigh, for each unit, and the weights: (n_numbers + 1, n_units)."""
+        numbers = np.stack([*of_rows, np.ones(self.unit.size)])
+        if self.weights is not None:
+            numbers *= self.weights
         if self.are_rows:
-            return list(of_rows)
-        weighted = (numbers * self.weights for numbers in of_rows)
-        return [np.bincount(self.unit, numbers, self.n_units) for numbers in weighted]
+            return numbers
+        return np.stack([np.bincount(self.unit, row, self.n_units) for row in numbers])
 
 
 def leave_out(
@@ -125,12 +147,13 @@ def leave_out_of(
     beta: float,
     groups: Ints | None,
     zero_division: float = 0.0,
-    averages: Sequence[str] = AVERAGES,
 ) -> LeftOut:
-    """Return averages of decisions without each row, or each of the `groups`, numbered from 0.
+    """Return the averages of decisions without each row, or each of the `groups`, numbered from 0.
 
     `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0 are no units.
     """
+    from thresholds._kernels.leaving_out import averages_without
+
     units = _units_of(problem, groups)
     # (3, n_labels)
     all_counts = np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
@@ -139,35 +162,43 @@ def leave_out_of(
     losses, by_row = _losses(decided, problem, units, all_counts, beta, zero_division)
     tp, predicted, positives = by_row  # (n_samples,) each
     f = f_of_counts(tp, predicted, positives, beta, zero_division)  # (n_samples,)
-    of_rows = [tp, predicted, positives, f, np.ones(problem.n_samples)]
-    # The same of each unit, (n_units,) each, as rows weigh.
-    tp, predicted, positives, f_of_units, weight_of_units = units.added_up(of_rows)
+    of_units = units.added_up(tp, predicted, positives, f)  # (5, n_units), the weights last
+    *_, predicted, positives, f, weight = of_units  # (n_units,) each
 
-    # Numerator and denominator of each average, and what they lose.
-    beta2 = beta * beta
-    macro, supported, supported_labels, weighted = losses  # (n_units,) each
-    lost = {
-        "micro": ((1 + beta2) * tp, beta2 * positives + predicted),
-        "macro": (macro, 0.0),
-        "macro_supported": (supported, supported_labels),
-        "weighted": (weighted, positives),
-        "samples": (f_of_units, weight_of_units),
+    # Numerators and denominators of all averages.
+    sums = {
+        average: [part.sum() for part in _terms(average, all_counts, beta, zero_division)]
+        for average in AVERAGES[:-1]
     }
-    present = weight_of_units > 0  # (n_units,)
-    on_all = {}
-    changes = {}
-    for average in averages:
-        if average == "samples":
-            top, bottom = f_of_units.sum(), weight_of_units.sum()
-        else:
-            terms = _terms(average, all_counts, beta, zero_division)
-            top, bottom = (part.sum() for part in terms)
-        lost_top, lost_bottom = lost[average]
-        on_all[average] = float(_ratio(top, bottom))
-        without = _ratio(top - lost_top, bottom - lost_bottom)[present]  # (n_present,)
-        changes[average] = without - without.mean()
-    n_active = int(np.count_nonzero(predicted + positives))
-    return LeftOut(on_all, changes, n_active)
+    sums["samples"] = [f.sum(), weight.sum()]
+    tops, bottoms = np.array([sums[average] for average in AVERAGES]).T.copy()  # (5,) each
+
+    # The averages without each unit, less their means.
+    changes = np.empty((len(AVERAGES), units.n_units))
+    averages_without(tops, bottoms, losses, of_units, float(beta), changes)
+    if not weight.all():
+        changes = changes[:, weight > 0]
+    changes -= changes.mean(axis=1, keepdims=True)
+
+    on_all = _ratio(tops, bottoms).tolist()
+    return LeftOut(
+        on_all=dict(zip(AVERAGES, on_all, strict=True)),
+        changes=dict(zip(AVERAGES, changes, strict=True)),
+        n_active=int(np.count_nonzero(predicted + positives)),
+    )
+
+
+def interval_of(rule: LeftOut, average: str, confidence: float) -> Interval:
+    """Return an average of one rule, with its interval within [0, 1]."""
+    value = rule.on_all[average]
+    changes = rule.changes[average]  # (n_units,)
+    if changes.size < 2:
+        return Interval(value, np.nan, np.nan)
+    # What the two units that are added change, squared: one that is all wrong, one that is all right.
+    n = changes.size if average == "samples" else max(rule.n_active, 1)
+    added = ((value / n) ** 2, ((1 - value) / n) ** 2)
+    half = _standard_error(changes, added).times((1 + confidence) / 2)
+    return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
 def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: float) -> Interval:
@@ -175,6 +206,28 @@ def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: fl
     value = rule.on_all[average] - baseline.on_all[average]
     half = standard_error_of(rule, baseline, average).times((1 + confidence) / 2)
     return Interval(value, value - half, value + half)
+
+
+def behind_best(
+    rules: Mapping[str, LeftOut], average: str, confidence: float
+) -> dict[str, tuple[Interval, bool]]:
+    """Return how far each rule is behind the best on these rows, and whether the two cannot be told apart.
+
+    They cannot where the interval holds 0. It is wider than that of `difference_of`, as the best is the best of many.
+    The rule that is truly best is among those that cannot be told apart from the best with a probability of at least
+    `confidence`, and so are two that are equally good and better than the others. The first of equal bests is the best;
+    it is behind itself by 0 to 0.
+    """
+    best = max(rules, key=lambda name: rules[name].on_all[average])
+    n_others = max(len(rules) - 1, 1)
+    of_each = 1 - (1 - confidence) / n_others
+    found = {}
+    for name, rule in rules.items():
+        behind = Interval(0.0, 0.0, 0.0)
+        if name != best:
+            behind = difference_of(rules[best], rule, average, of_each)
+        found[name] = (behind, not behind.lower > 0)
+    return found
 
 
 def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> StandardError:
@@ -207,14 +260,16 @@ def _standard_error(changes: Floats, added: Sequence[float]) -> StandardError:
 def _units_of(problem: Problem, groups: Ints | None) -> _Units:
     """Put rows in the order of their units."""
     n = problem.n_samples
-    weights = np.ones(n) if problem.sample_weight is None else problem.sample_weight.astype(float)
+    given = problem.sample_weight
+    weights = None if given is None else np.asarray(given, np.float64)  # (n_samples,)
     if groups is None:
-        return _Units(None, np.arange(n), weights, n, problem.sample_weight is None)
+        return _Units(None, np.arange(n), weights, n, are_rows=True)
     n_units = int(groups.max()) + 1
     if (np.diff(groups) >= 0).all():
-        return _Units(None, groups, weights, n_units, False)
+        return _Units(None, groups, weights, n_units, are_rows=False)
     order = np.argsort(groups, kind="stable")  # (n_samples,)
-    return _Units(order, groups[order], weights[order], n_units, False)
+    weights = None if weights is None else weights[order]
+    return _Units(order, groups[order], weights, n_units, are_rows=False)
 
 
 def _losses(
@@ -224,49 +279,90 @@ def _losses(
     all_counts: Floats,
     beta: float,
     zero_division: float,
-) -> tuple[Floats, Ints]:
+) -> tuple[Floats, Floats]:
     """Return what the labels lose without each unit, (N_TERMS, n_units), and the counts of each row, (3, n_samples)."""
-    from thresholds._kernels import leaving_out
-
-    n_labels = problem.n_labels
-    losses = np.zeros((leaving_out.N_TERMS, units.n_units))
-    by_row = np.empty((3, problem.n_samples), np.int64)
-    cells = _Cells(n_labels)
-    if units.are_rows:
-        table = _losses_of_a_row(all_counts, beta, zero_division)  # (4 n_labels, N_TERMS)
-    else:
-        of_unit = np.zeros((3, n_labels))
-        seen = np.empty(n_labels, np.int64)
-        so_far = np.array([-1, 0])  # no unit, which has seen no labels
-
-    def add_up(starts: Ints, listed: SmallInts, rows: slice) -> None:
-        leaving_out.add_up_units(
-            starts,
-            listed,
-            units.unit[rows],
-            units.weights[rows],
-            all_counts,
-            beta,
-            zero_division,
-            of_unit,
-            seen,
-            so_far,
-            losses,
-        )
-
+    by_row = np.empty((3, problem.n_samples))
+    kind = _LossesOfRows if units.weigh_one else _LossesOfUnits
+    losses = kind(units, all_counts, beta, zero_division)
+    cells = _Cells(problem.n_labels)
     for rows in problem.row_blocks():
         chosen = rows if units.order is None else units.order[rows]
-        starts, listed, counts = cells.of(problem.truth[chosen], decided.about(chosen))
-        by_row[:, rows] = counts
-        if units.are_rows:
-            of_rows = np.empty((leaving_out.N_TERMS, starts.size - 1))
-            leaving_out.add_up_rows(starts, listed, table, of_rows)
-            losses[:, rows] = of_rows
-        else:
-            add_up(starts, listed, rows)
-    if not units.are_rows:
-        add_up(np.zeros(1, np.int64), listed, slice(0, 0))  # ends the last unit
-    return losses, by_row
+        truth = _truth(problem, chosen)  # (n_rows, n_labels)
+        n_rows = rows.stop - rows.start
+        starts, listed, by_row[:, rows] = cells.of(n_rows, truth, decided.about(chosen))
+        losses.add(rows, starts, listed)
+    return losses.losses, by_row
+
+
+def _truth(problem: Problem, rows: slice | Ints) -> Matrix:
+    """Return the truth of some rows, in bits where it is dense."""
+    return problem.truth[rows] if is_sparse(problem.truth) else problem.bits_of_truth.at(rows)
+
+
+class _LossesOfRows:
+    """Adds up what labels lose without each row, all of weight 1."""
+
+    def __init__(
+        self, units: _Units, all_counts: Floats, beta: float, zero_division: float
+    ) -> None:
+        from thresholds._kernels.leaving_out import N_TERMS
+
+        self.losses = np.empty((N_TERMS, units.n_units))
+        # (4 n_labels, N_TERMS)
+        self._table = _losses_of_a_row(all_counts, beta, zero_division)
+
+    def add(self, rows: slice, starts: Ints, listed: SmallInts) -> None:
+        """Add up the next rows."""
+        from thresholds._kernels.leaving_out import add_up_rows
+
+        sums = np.empty((self.losses.shape[0], starts.size - 1))
+        add_up_rows(starts, listed, self._table, sums)
+        self.losses[:, rows] = sums
+
+
+class _LossesOfUnits:
+    """Adds up what labels lose without each unit, its rows having weights."""
+
+    def __init__(
+        self, units: _Units, all_counts: Floats, beta: float, zero_division: float
+    ) -> None:
+        from thresholds._kernels.leaving_out import N_TERMS
+
+        n_labels = all_counts.shape[1]
+        self._units = units
+        self._all_counts = np.ascontiguousarray(all_counts.T)  # (n_labels, 3)
+        tp, predicted, positives = all_counts  # (n_labels,) each
+        self._f = f_of_counts(tp, predicted, positives, beta, zero_division)  # (n_labels,)
+        self._beta = float(beta)
+        self._zero_division = float(zero_division)
+        self.losses = np.zeros((N_TERMS, units.n_units))
+        # Whether a row is the last of its unit, (n_samples,).
+        self._ends = np.append(np.diff(units.unit) > 0, True).view(np.uint8)
+        # The unit that is being added up: its counts, the labels that it has, and their number.
+        self._of_unit = np.zeros((n_labels, 3))
+        self._seen = np.empty(n_labels + 1, np.int64)
+        self._n_seen = 0
+
+    def add(self, rows: slice, starts: Ints, listed: SmallInts) -> None:
+        """Add up the next rows."""
+        from thresholds._kernels.leaving_out import add_up_units
+
+        weights = self._units.weights
+        self._n_seen = add_up_units(
+            starts,
+            listed,
+            self._units.unit[rows],
+            self._ends[rows],
+            np.ones(starts.size - 1) if weights is None else weights[rows],
+            self._all_counts,
+            self._f,
+            self._beta,
+            self._zero_division,
+            self._of_unit,
+            self._seen,
+            self._n_seen,
+            self.losses,
+        )
 
 
 class _Cells:
@@ -276,13 +372,12 @@ class _Cells:
         self._place = np.full(n_labels, -1)  # (n_labels,)
         self._listed = np.empty(0, np.int32)
 
-    def of(self, truth: Matrix, predicted: Matrix) -> tuple[Ints, SmallInts, Ints]:
+    def of(self, n_rows: int, truth: Matrix, predicted: Matrix) -> tuple[Ints, SmallInts, Floats]:
         """Return where each row's cells start, (n_rows + 1,), the cells, and counts, (3, n_rows)."""
         from thresholds._kernels import leaving_out
 
-        n_rows = truth.shape[0]
         starts = np.empty(n_rows + 1, np.int64)
-        counts = np.empty((3, n_rows), np.int64)
+        counts = np.empty((3, n_rows))
         if is_sparse(truth) and is_sparse(predicted):
             listed = self._room(truth.nnz + predicted.nnz)
             leaving_out.list_sparse_cells(

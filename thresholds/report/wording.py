@@ -149,7 +149,8 @@ def to_do(
         )
     unknown = ((labels["verdict"] == "useless") | (labels["state"] == "platypus")) & ~backwards
     if unknown.any():
-        steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of them.")
+        them = "it" if np.count_nonzero(unknown) == 1 else "them"
+        steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of {them}.")
 
     # Labels that are not to be trusted, whatever the reason, and those with a better threshold.
     group = _group(groups, DISTRUSTED)
