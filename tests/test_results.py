@@ -121,6 +121,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "RuleDifference": _difference,
     "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_other_rows(), cv=2),
     "RuleSelection": lambda: thresholds.select_rule(*_data(), rules=("macro", "top-k", "instance, platt"), cv=2),
+    "ThresholdBootstrap": lambda: thresholds.bootstrap_thresholds(*_data(), n_bootstraps=9, label_names=NAMES),
     "Verdicts": lambda: _diagnosis().verdicts,
     "ScoreCheck": lambda: _rule().check(3 * _data()[1]),
 }
@@ -133,6 +134,7 @@ OF_LABELS = (
     "Repair",
     "RuleDifference",
     "ScoreCheck",
+    "ThresholdBootstrap",
     "Verdicts",
 )
 FRAME_ROWS = {
@@ -212,6 +214,7 @@ def test_a_text_has_at_most_k_rows_of_labels(name: str) -> None:
         ("MostPredicted", "... 38 more"),
         ("Repair", "the 2 largest changes"),
         ("RuleDifference", "the 2 largest of 3 changes"),
+        ("ThresholdBootstrap", "... 38 more"),
         ("Verdicts", "... 38 more"),
         ("ScoreCheck", "... 38 more"),
     ],

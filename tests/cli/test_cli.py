@@ -69,7 +69,7 @@ def test_compare_prints_every_rule_once(csr: bool, tmp_path: Path, capsys: pytes
     flagged = 0 if "labels, whatever the rule" in out else 2
     of_probabilities = [rule.endswith(("label-free", "platt")) for rule in rules]
     assert figures == [8 + flagged + 2 * known for known in of_probabilities], "they say how good probabilities are"
-    assert "means over all 4 labels" in out
+    assert "means over 4 labels; macro AUROC" in out
     assert "fitted on 30 rows, judged on 30 others: calib_idx and test_idx" in out
 
 

@@ -332,7 +332,7 @@ def test_macro_skill_and_auroc_are_those_of_the_metrics(weights: Any) -> None:
     assert found.macro_auroc == pytest.approx(auroc, abs=1e-14)
     assert found.n_with_both_classes == 2
     assert (
-        f"macro F1: mean over the 3 labels with positives, skill over the 2 with negatives, too; macro AUROC of the"
+        f"macro F1: mean over 3 labels with positives, skill over 2 with negatives, too; macro AUROC of the"
         f" scores: {auroc:.3f}"
     ) in str(found)
 
@@ -349,13 +349,19 @@ def test_both_denominators_of_macro_are_shown_where_they_differ() -> None:
         f"{row.reach('macro_supported'):.3f}",
         f"{row.macro:.3f}",
     ]
-    assert "means over the 3 labels with positives; macro AUROC" in str(found)
+    assert "means over 3 labels with positives; macro AUROC" in str(found)
 
 
 def test_labels_of_one_class_have_no_skill() -> None:
     found = thresholds.compare(THREE, np.ones((20, 4), int), SCORES[:20])
     assert np.isnan(found.macro_auroc)
-    assert "no label has positives and negatives: no skill" in str(found)
+    assert "macro F1: mean over 4 labels with positives; none has negatives, too: no skill, no AUROC" in str(found)
+
+
+def test_without_positives_there_is_no_macro_of_labels_that_have_some() -> None:
+    found = thresholds.compare(THREE, np.zeros((20, 4), int), SCORES[:20])
+    assert np.isnan([found.measures[0].macro_supported, *found.measures[0].intervals["macro_supported"]]).all()
+    assert str(found).splitlines()[1].split()[:7] == ["micro", "of", "all", "samples", "macro", "per", "row"]
 
 
 def test_a_rule_of_another_number_of_labels_is_named() -> None:

@@ -23,7 +23,15 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.fitting.odds import OddsChange, change_of_odds
-from thresholds.results import Result, Table, as_plain_values, counted, on_one_line, rows_of
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    as_plain_values,
+    counted,
+    on_one_line,
+    rows_of,
+)
 from thresholds.rule import RegionRule, Rule, ThresholdRule
 from thresholds.significance import rejected
 
@@ -36,7 +44,7 @@ _NAMES_SHOWN = 5  # of new labels, and of lost ones
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RuleDifference(Result):
+class RuleDifference(Result, Drawable):
     """What changed between two rules; `str` gives a summary and a table of the largest changes.
 
     Attributes
@@ -64,6 +72,7 @@ class RuleDifference(Result):
     """
 
     _shown = 20
+    _display = "DifferenceDisplay.from_difference"
 
     table: npt.NDArray[Any]
     new: tuple[str, ...]
