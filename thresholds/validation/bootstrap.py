@@ -126,18 +126,8 @@ class ThresholdBootstrap(Result, Drawable):
         if not k:
             return
         head = [
-            ("least certain", "", "", "", "share of rows", "", f"F{self.beta:g}", "", ""),
-            (
-                "",
-                "positives",
-                "threshold",
-                interval,
-                "predicted",
-                interval,
-                "here",
-                "corrected",
-                interval,
-            ),
+            ("least certain", "", "", "", "rows predicted", f"F{self.beta:g}", "", ""),
+            ("", "positives", "threshold", interval, interval, "here", "corrected", interval),
         ]
         body = [
             (
@@ -145,7 +135,6 @@ class ThresholdBootstrap(Result, Drawable):
                 f"{row['n_positives']:,}",
                 _in_words(row["threshold"]),
                 f"{_in_words(row['threshold_low'])} to {_in_words(row['threshold_high'])}",
-                f"{row['predicted']:.2%}",
                 f"{row['predicted_low']:.2%} to {row['predicted_high']:.2%}",
                 f"{row['f']:.3f}",
                 f"{row['f_corrected']:.3f}",
