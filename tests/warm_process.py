@@ -116,6 +116,7 @@ def calls(data: Data) -> Iterator[Call]:
                 yield "judge", partial(thresholds.expected_f, scores, decided, average, **own)
     yield "judge", partial(thresholds.diagnose, truth, scores, rule)
     yield "judge", partial(thresholds.make_report, truth, scores, rule, groups=np.arange(n_rows) // 2)
+    yield "judge", partial(thresholds.bootstrap_thresholds, truth, scores, n_bootstraps=2)
     yield (
         "judge",
         partial(thresholds.diff_rules, rule, thresholds.FixedRule(0.5, rule.n_labels, label_names=rule.label_names)),

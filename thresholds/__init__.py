@@ -38,12 +38,14 @@ _HOME = {
     "ScoreCheck": "rule.watching.check",
     "ScoreProfile": "rule.watching.profile",
     "Shrink": "guards.shrink",
+    "ThresholdBootstrap": "validation.bootstrap",
     "ThresholdRule": "rule",
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
     "Verdicts": "diagnosis",
     "WarmUp": "warming",
     "batch_effect": "fitting.batches",
+    "bootstrap_thresholds": "validation.bootstrap",
     "calibrate": "calibration",
     "compare": "comparison.compare",
     "cross_fit": "validation.cross_fit",
@@ -126,6 +128,8 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
+    from thresholds.validation.bootstrap import ThresholdBootstrap as ThresholdBootstrap
+    from thresholds.validation.bootstrap import bootstrap_thresholds as bootstrap_thresholds
     from thresholds.validation.cross_fit import CrossFit as CrossFit
     from thresholds.validation.cross_fit import cross_fit as cross_fit
     from thresholds.validation.selection import RuleSelection as RuleSelection

@@ -257,6 +257,11 @@ def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> objec
     return thresholds.cross_fit(y_true, y_score, **({"cv": 2, "random_state": 0} | given))
 
 
+def bootstrap(y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """How far thresholds would move."""
+    return thresholds.bootstrap_thresholds(y_true, y_score, **given)
+
+
 def fit_by_name(rule: object = "macro", y_true: object = Y, y_score: object = S, **given: object) -> object:
     """A rule of the list."""
     return thresholds.fit(y_true, y_score, rule, **given)
@@ -296,6 +301,7 @@ SCORES = {
     "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
     "make_report": lambda y_score: make_report(y_score=y_score),
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
+    "bootstrap_thresholds": lambda y_score: bootstrap(y_score=y_score, label_names=NAMES),
     "update_rule": lambda y_score: update_rule(y_score=y_score, label_names=NAMES),
 }
 CHANCES = {
@@ -328,6 +334,7 @@ TRUTH = {
     "make_report": lambda y_true: make_report(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
+    "bootstrap_thresholds": lambda y_true: bootstrap(y_true, label_names=NAMES),
     "update_rule": lambda y_true: update_rule(y_true, label_names=NAMES),
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
@@ -930,6 +937,20 @@ BAD_FOLDS: Values = [
     ([np.zeros(4, int)], "has 1 fold, expected one to judge"),
     ([np.arange(3), np.arange(5)], "has . fold numbers, expected 4, one for each row"),
 ]
+BOOTSTRAP = {"bootstrap_thresholds": bootstrap}
+BOOTSTRAPS = [
+    *each(BOOTSTRAP, "n_bootstraps", [1, 0, -1, *WHOLE], "n_bootstraps is .*, expected a whole number of at least 2"),
+    *every(BOOTSTRAP, "random_state", [([-1, 0.5, "0", True, [0], nan], "is .*, expected a whole number of at least")]),
+    *each(BOOTSTRAP, "confidence", [0, 1, -0.1, nan, "0.95", [0.9], True], "confidence is .*, expected a num"),
+    *every(BOOTSTRAP, "beta", BAD_BETAS),
+    *every(BOOTSTRAP, "missing", BAD_MISSING),
+    *every(BOOTSTRAP, "n_jobs", BAD_JOBS),
+    *every(BOOTSTRAP, "label_names", BAD_TWO_NAMES),
+    *each(BOOTSTRAP, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
+    *each(BOOTSTRAP, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
+    *every(BOOTSTRAP, "keep_sparse", BAD_FLAGS),
+    BadInput("bootstrap_thresholds: swapped", lambda: bootstrap(S, Y), SWAPPED),
+]
 CROSS_FITS = [
     *each({"multilabel_folds": multilabel_folds}, "n_splits", [0, 1, *WHOLE], "n_splits is .*, expected a whole"),
     *each({"multilabel_folds": multilabel_folds}, "n_splits", [5, 10**30], "y_true has 4 rows, expected at least n_s"),
@@ -1228,6 +1249,7 @@ BAD_INPUTS = [
     *LABEL_FREE_SHAPES,
     *LABEL_FREE_ARGUMENTS,
     *DIAGNOSES,
+    *BOOTSTRAPS,
     *CROSS_FITS,
     *SELECTIONS,
     *MADE_RULES,

@@ -1,11 +1,9 @@
 """Every display takes or makes axes in one style, and shows names as they can be drawn."""
 
-import io
+import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import matplotlib
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -27,16 +25,6 @@ HOSTILE = [
     "_under_^",
     "",
 ]
-
-
-@pytest.fixture(autouse=True)
-def off_screen() -> Iterator[None]:
-    """Draw in memory; every figure is closed, and no setting is left changed."""
-    matplotlib.use("Agg")
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before
-    pyplot.close("all")
 
 
 @dataclass(eq=False, repr=False)
@@ -111,6 +99,13 @@ def test_other_axes_are_refused(ax: object, message: str) -> None:
     assert str(refused.value) == message
 
 
+def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError) as refused:
+        Dots().plot()
+    assert str(refused.value) == "Dots.plot() needs matplotlib: pip install 'f1-thresholds[plot]'"
+
+
 def test_a_result_is_drawn_by_its_display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresholds.plots.Dots", Dots, raising=False)
     display = Number(2).plot(n=3, width=7, text="of the display")
@@ -127,7 +122,7 @@ def test_names_are_drawn_as_text(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         display.ax_.set_title(shown_name(name))
-        display.figure_.savefig(io.BytesIO(), dpi=20)
+        display.figure_.draw_without_rendering()
 
 
 def test_names_are_shortened_in_the_middle() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST_POINTS = 2000  # of one look; more are drawn as a density
 
 _CELLS = (40, 28)  # of a density, across and up
-_GAP = 3.0  # points: between a mark and its name
+_GAPS = (3.0, 9.0, 18.0)  # points: between a mark and its name, from near to far
 _MARK = 1.5  # points: from the middle of a mark to where a name may begin
 
 
@@ -28,9 +28,11 @@ def points(axes: "Axes", x: Floats, y: Floats, look: Look, label: str, **options
     x = x[is_shown]
     y = y[is_shown]
     if x.size > MOST_POINTS:
-        density(axes, x, y, label)
+        density(axes, x, y, look, label, zorder=options.get("zorder", 1.5))
         return
     size = 16.0 if x.size <= 100 else 9.0 if x.size <= 500 else 5.0
+    if look.marker == ".":
+        size *= 2  # It is drawn half as large.
     axes.scatter(
         x,
         y,
@@ -43,21 +45,33 @@ def points(axes: "Axes", x: Floats, y: Floats, look: Look, label: str, **options
     )
 
 
-def density(axes: "Axes", x: Floats, y: Floats, label: str) -> None:
+def density(
+    axes: "Axes", x: Floats, y: Floats, look: Look, label: str, *, zorder: float = 1.5
+) -> None:
     """Shade the plane by how many points (x, y) there are, in cells that are equal on the scales of the axes."""
+    from matplotlib.colors import LinearSegmentedColormap
+
     places = axes.transScale.transform(np.column_stack([x, y]))  # (n, 2)
     number, across, up = np.histogram2d(places[:, 0], places[:, 1], bins=_CELLS)
     across = axes.xaxis.get_transform().inverted().transform(across)
     up = axes.yaxis.get_transform().inverted().transform(up)
-    shade = np.log2(1 + np.ma.masked_equal(number.T, 0))
     axes.pcolormesh(
-        across, up, shade, cmap="Greys", vmin=-1, rasterized=True, linewidth=0, zorder=1.5
+        across,
+        up,
+        np.log2(1 + np.ma.masked_equal(number.T, 0)),
+        cmap=LinearSegmentedColormap.from_list("density", ["white", look.colour]),
+        vmin=-1,  # The palest cell is to be seen.
+        rasterized=True,
+        linewidth=0,
+        zorder=zorder,
     )
-    axes.scatter([], [], s=16, color=GREY, marker="s", label=f"{label}, darker where many lie")
+    axes.scatter(
+        [], [], s=16, color=look.colour, marker="s", label=f"{label}, darker where many lie"
+    )
 
 
 def at_border(
-    axes: "Axes", at: Floats, side: str, look: Look, text: str, label: str | None = None
+    axes: "Axes", at: Floats, side: str, look: Look, text: str = "", label: str | None = None
 ) -> None:
     """Mark what lies beyond an axis at its border, `side` "top", "bottom", "left" or "right", and say what that is.
 
@@ -66,7 +80,6 @@ def at_border(
     is_upright = side in ("left", "right")
     place = np.full(at.size, 0.985 if side in ("top", "right") else 0.015)
     x, y = (place, at) if is_upright else (at, place)
-    transform = axes.get_yaxis_transform() if is_upright else axes.get_xaxis_transform()
     axes.scatter(
         x,
         y,
@@ -76,20 +89,26 @@ def at_border(
         label=label,
         linewidths=0.6,
         alpha=0.7,
-        transform=transform,
+        transform=axes.get_yaxis_transform() if is_upright else axes.get_xaxis_transform(),
         zorder=2.5,
     )
     if text:
-        inner = 0.95 if side in ("top", "right") else 0.05
-        axes.text(
-            *((inner, 0.98) if is_upright else (0.98, inner)),
-            text,
-            transform=axes.transAxes,
-            color=GREY,
-            ha=side if is_upright else "right",
-            va="top" if is_upright else side,
-            rotation=90 if is_upright else 0,
-        )
+        name_border(axes, side, text)
+
+
+def name_border(axes: "Axes", side: str, text: str) -> None:
+    """Say beside a border what lies there."""
+    is_upright = side in ("left", "right")
+    inner = 0.96 if side in ("top", "right") else 0.04
+    axes.text(
+        *((inner, 0.96) if is_upright else (0.98, inner)),
+        text,
+        transform=axes.transAxes,
+        color=GREY,
+        ha=side if is_upright else "right",
+        va="top" if is_upright else side,
+        rotation=90 if is_upright else 0,
+    )
 
 
 def name_points(
@@ -97,12 +116,15 @@ def name_points(
 ) -> "list[Text]":
     """Write names beside points (x, y), those first that come first, at most k; a name without room is left out.
 
-    Names keep clear of each other and of the borders. To be called last, when limits and legends are set.
+    Names keep clear of each other, of the marks that could be named, and of the borders; a line leads to the mark. To
+    be called last, when limits and legends are set.
 
     Returns
     -------
     list of the texts that were written
     """
+    from matplotlib.patheffects import withStroke
+
     is_shown = np.isfinite(x) & np.isfinite(y)
     candidates = np.flatnonzero(is_shown)[: 3 * k]
     figure = axes.get_figure(root=True)
@@ -126,10 +148,12 @@ def name_points(
             textcoords="offset points",
             color=BLACK,
             zorder=4,
+            path_effects=[withStroke(linewidth=1.5, foreground="white", alpha=0.8)],
+            arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": GREY, "shrinkA": 0},
         )
         text.set_in_layout(False)
         size = text.get_window_extent().size  # (2,)
-        for shift in _around(size, _GAP * pixels):
+        for shift in _around(size, pixels):
             low = centre + shift
             box = np.concatenate([low, low + size])  # (4,)
             if _is_within(box, frame) and not _touches(box, taken):
@@ -142,14 +166,17 @@ def name_points(
     return written
 
 
-def _around(size: Floats, gap: float) -> Floats:
-    """Return where the lower left corner of a text may lie, seen from its mark, best first, (n, 2)."""
+def _around(size: Floats, pixels: float) -> Floats:
+    """Return where the lower left corner of a text may lie, seen from its mark, nearest first, (n, 2); in pixels."""
     width, height = size
-    right, left, middle = gap, -width - gap, -width / 2
-    above, below, beside = gap, -height - gap, -height / 2
-    corners = [(right, above), (right, below), (left, above), (left, below)]
-    sides = [(right, beside), (left, beside), (middle, above), (middle, below)]
-    return np.array(sides + corners)
+    places = []
+    for points in _GAPS:
+        gap = points * pixels
+        right, left, middle = gap, -width - gap, -width / 2
+        above, below, beside = gap, -height - gap, -height / 2
+        places += [(right, beside), (left, beside), (middle, above), (middle, below)]
+        places += [(right, above), (right, below), (left, above), (left, below)]
+    return np.array(places)
 
 
 def _is_within(box: Floats, frame: Floats) -> bool:

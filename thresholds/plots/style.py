@@ -85,6 +85,15 @@ VERDICTS = {
     "useless": Look(VERMILLION, "X"),
 }
 
+# Why a threshold moved (`RuleDifference`), the most important last; "" is one that stayed.
+REASONS = {
+    "": Look(GREY, "."),
+    "noise": Look(SKY),
+    "settings": Look(PURPLE, "s"),
+    "unknown": Look(PURPLE, "s"),
+    "news": Look(VERMILLION, "D"),
+}
+
 
 @contextmanager
 def in_force() -> Iterator[None]:

@@ -12,11 +12,10 @@ import numpy.typing as npt
 
 from thresholds.calibration import CalibratedRule
 from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, RuleDifference
-from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.sentences import between
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
-from thresholds.results import counted
+from thresholds.results import counted, first_names
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
 
 WORDS = (
