@@ -82,7 +82,7 @@ def test_thirty_thousand_labels_become_a_density() -> None:
     rule = thresholds.ThresholdRule(np.linspace(0.01, 0.9, 30_000), fitted_on=fitted_on)
     display = rule.plot()
     texts = [text.get_text() for text in display.figure_.legends[0].get_texts()]
-    assert "labels, darker where many lie" in texts
+    assert "labels" in texts
     display.figure_.draw_without_rendering()
 
 

@@ -114,6 +114,12 @@ class Display(ABC):
             if k % n_across == 0:
                 axes.set_ylabel(y)
 
+    def _at_left(self, axes: "Axes", texts: list[str]) -> list[str]:
+        """Return what stands at the left of each line: of panels in a figure of our own, at the first of a row only."""
+        spec = axes.get_subplotspec()
+        is_inner = self._is_own and spec is not None and not spec.is_first_col()
+        return [""] * len(texts) if is_inner else texts
+
     def _title(self, text: str) -> None:
         """Say something above: of the whole of a figure of our own, else of the first axes."""
         if self._is_own:

@@ -48,16 +48,22 @@ def points(axes: "Axes", x: Floats, y: Floats, look: Look, label: str, **options
 def density(
     axes: "Axes", x: Floats, y: Floats, look: Look, label: str, *, zorder: float = 1.5
 ) -> None:
-    """Shade the plane by how many points (x, y) there are, in cells that are equal on the scales of the axes."""
+    """Shade the plane by how many points (x, y) there are, in cells that are equal on the scales of the axes.
+
+    The cells divide the axes where limits have been set, else the range of the points.
+    """
     from matplotlib.colors import LinearSegmentedColormap
 
     places = axes.transScale.transform(np.column_stack([x, y]))  # (n, 2)
-    number, across, up = np.histogram2d(places[:, 0], places[:, 1], bins=_CELLS)
-    across = axes.xaxis.get_transform().inverted().transform(across)
-    up = axes.yaxis.get_transform().inverted().transform(up)
+    lowest, highest = places.min(axis=0), places.max(axis=0)  # (2,) each
+    ends = axes.transScale.transform(np.column_stack([axes.get_xlim(), axes.get_ylim()]))
+    is_set = [not axes.get_autoscalex_on(), not axes.get_autoscaley_on()]
+    lowest, highest = np.where(is_set, ends, [lowest, highest])
+    sides = np.stack([lowest, highest], axis=1)  # (2, 2)
+    number, across, up = np.histogram2d(places[:, 0], places[:, 1], bins=_CELLS, range=sides)
     axes.pcolormesh(
-        across,
-        up,
+        axes.xaxis.get_transform().inverted().transform(across),
+        axes.yaxis.get_transform().inverted().transform(up),
         np.log2(1 + np.ma.masked_equal(number.T, 0)),
         cmap=LinearSegmentedColormap.from_list("density", ["white", look.colour]),
         vmin=-1,  # The palest cell is to be seen.
@@ -65,9 +71,7 @@ def density(
         linewidth=0,
         zorder=zorder,
     )
-    axes.scatter(
-        [], [], s=16, color=look.colour, marker="s", label=f"{label}, darker where many lie"
-    )
+    axes.scatter([], [], s=16, color=look.colour, marker="s", label=label)
 
 
 def at_border(
