@@ -115,6 +115,7 @@ def calls(data: Data) -> Iterator[Call]:
                 yield "fit", partial(thresholds.fit_expected, scores, average, **own)
                 yield "judge", partial(thresholds.expected_f, scores, decided, average, **own)
     yield "judge", partial(thresholds.diagnose, truth, scores, rule)
+    yield "judge", partial(thresholds.bootstrap_thresholds, truth, scores, n_bootstraps=2)
     yield (
         "judge",
         partial(thresholds.diff_rules, rule, thresholds.FixedRule(0.5, rule.n_labels, label_names=rule.label_names)),

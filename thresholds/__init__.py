@@ -29,6 +29,7 @@ _HOME = {
     "RULES": "fitting.rules",
     "Rule": "rule",
     "RegionRule": "rule",
+    "Report": "report.report",
     "RowOrderWarning": "_checks",
     "RuleDifference": "comparison.differences",
     "RuleSelection": "validation.selection",
@@ -37,12 +38,14 @@ _HOME = {
     "ScoreCheck": "rule.watching.check",
     "ScoreProfile": "rule.watching.profile",
     "Shrink": "guards.shrink",
+    "ThresholdBootstrap": "validation.bootstrap",
     "ThresholdRule": "rule",
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
     "Verdicts": "diagnosis",
     "WarmUp": "warming",
     "batch_effect": "fitting.batches",
+    "bootstrap_thresholds": "validation.bootstrap",
     "calibrate": "calibration",
     "compare": "comparison.compare",
     "cross_fit": "validation.cross_fit",
@@ -57,6 +60,7 @@ _HOME = {
     "fit_top_k": "fitting.top_k",
     "from_label_lists": "data.label_lists",
     "load_rule": "rule",
+    "make_report": "report.report",
     "measure_calibration": "calibration",
     "multilabel_folds": "data.folds",
     "predict_by_batch": "fitting.batches",
@@ -110,6 +114,8 @@ if TYPE_CHECKING:
     from thresholds.guards.pool import Pool as Pool
     from thresholds.guards.shrink import Shrink as Shrink
     from thresholds.metrics import UndefinedMetricWarning as UndefinedMetricWarning
+    from thresholds.report.report import Report as Report
+    from thresholds.report.report import make_report as make_report
     from thresholds.rule import FixedRule as FixedRule
     from thresholds.rule import GuardReport as GuardReport
     from thresholds.rule import InstanceRule as InstanceRule
@@ -122,6 +128,8 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
+    from thresholds.validation.bootstrap import ThresholdBootstrap as ThresholdBootstrap
+    from thresholds.validation.bootstrap import bootstrap_thresholds as bootstrap_thresholds
     from thresholds.validation.cross_fit import CrossFit as CrossFit
     from thresholds.validation.cross_fit import cross_fit as cross_fit
     from thresholds.validation.selection import RuleSelection as RuleSelection

@@ -37,8 +37,9 @@ from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.rules import RULES
 from thresholds.metrics import auroc, f1_score, multilabel_accuracy
-from thresholds.results import counted
+from thresholds.results import Shown, Table, counted, records_of
 from thresholds.rule import FixedRule, InstanceRule
+from thresholds.validation.bootstrap import bootstrap_thresholds
 from thresholds.validation.cross_fit import cross_fit
 from thresholds.validation.update import update_rule
 
@@ -56,8 +57,8 @@ _OVER_LABELS = AVERAGES[:-1]
 _GUARDED: tuple[Average, ...] = ("macro", "micro")  # by guards of their own
 
 
-@dataclass(frozen=True)
-class WarmUp:
+@dataclass(frozen=True, repr=False)
+class WarmUp(Shown):
     """What `warmup` did.
 
     Attributes
@@ -75,11 +76,15 @@ class WarmUp:
     folder: str | None
     lost: str | None
 
-    def __str__(self) -> str:
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the fields, in one row."""
+        return records_of([self])
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
         """Say it in a sentence."""
         where = "not kept on disk" if self.folder is None else f"kept in {self.folder}"
         done = f"{counted(self.compiled, 'kernel')} compiled and {self.loaded:,} loaded"
-        return f"{done} in {self.seconds:.0f} s; {where}"
+        yield f"{done} in {self.seconds:.0f} s; {where}"
 
 
 def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool = False) -> WarmUp:
@@ -90,7 +95,7 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
     purposes : what the process will do, or several of
         "predict": decide by a rule that needs kernels: an `InstanceRule`, a `CalibratedRule`; thresholds need none.
         "fit": fit, calibrate and update rules, with and without labels, and judge them out of fold.
-        "judge": metrics, `expected_f`, `compare`, `diagnose`.
+        "judge": metrics, `expected_f`, `compare`, `diagnose`, `bootstrap_thresholds`.
     progress : show a progress bar on stderr
 
     Returns
@@ -283,6 +288,7 @@ def _judging() -> Iterator[Call]:
             )
             yield partial(auroc, *data, sample_weight=weights)
             yield partial(measure_calibration, *data, sample_weight=weights)
+        yield partial(bootstrap_thresholds, *data, n_bootstraps=2)
         yield partial(diagnose, *data, half)
         yield partial(diagnose_expected, data.scores, half)
         yield partial(diff_rules, half, rules["less"], data.scores)

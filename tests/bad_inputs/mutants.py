@@ -123,6 +123,7 @@ def commands(scores: str, *truth: str, names: str = "", groups: str = "", out: s
         ("compare", scores, *given, *grouped, "--json"),
         ("diagnose", scores, *given, "--rule", "rule.json", "--repair", "out.json", "--fail-on", "platypus=0"),
         ("diagnose", scores, *given, *grouped, "--json"),
+        ("report", scores, *given, "--rule", "rule.json", "--against", "other.json", "-o", "out.html"),
         ("fit", scores, *given, "-o", "out.json", "--cv", "0", "--average", "samples", "--shared", "--logits"),
         ("predict", "rule.json", scores, *named, *keyed, "-o", out),
         ("diff", "rule.json", "other.json", scores, *named),

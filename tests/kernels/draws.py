@@ -15,8 +15,8 @@ from scipy import sparse
 
 from thresholds import _kernels
 from thresholds._arrays.bits import Bits
+from thresholds._kernels import bootstrap, keys, leaving_out, sorting
 from thresholds._kernels import guards as odds
-from thresholds._kernels import keys, leaving_out, sorting
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
 from thresholds.search.counting.refine import _scales
@@ -95,6 +95,19 @@ def cells(rng: Generator, shape: Any, share: float = 0.8) -> Array:
 
 def csr(rng: Generator, shape: Any, dtype: Any) -> Any:
     return sparse.csr_array(np.where(rng.random(shape) < 0.3, probabilities(rng, shape, dtype), 0))
+
+
+# bootstrap
+
+
+def of_resampled(rng: Generator, dtype: Any) -> Arguments:
+    """Steps of few rows, and of so many that no table has their mean."""
+    offsets, tp, fp, positives = of_steps(rng, np.float32)
+    unit = 1 if dtype == np.float32 else 50
+    more = rng.integers(0, 2, positives.size)  # positives below all steps
+    key, first = np.uint64(rng.integers(2**63)), int(rng.integers(1000))
+    steps = offsets, tp * unit, fp * unit, positives * unit + more
+    return *steps, rng.choice([0.25, 1.0, 4.0]), key, first, 3, *bootstrap.tables()
 
 
 # choosing
@@ -741,6 +754,7 @@ def of_folds(rng: Generator, dtype: Any) -> Arguments:
 
 
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
+    "bootstrap.resample": of_resampled,
     "choosing.best_steps": of_best_steps,
     "choosing._upper_hulls": of_hulls,
     "counting.code_by_value": of_values_to_code,

@@ -18,6 +18,7 @@ from sklearn.metrics import f1_score, fbeta_score
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
 import thresholds
+from tests.words import flat
 from thresholds import (
     InputError,
     Shrink,
@@ -37,7 +38,10 @@ Options = dict[str, Any]
 inf = math.inf
 
 N, M = 72, 5
-COLUMNS = ("name", "n_positives", "threshold", "lowest", "median", "highest", "predicted_most", "predicted_least")
+COLUMNS = (
+    *("name", "n_positives", "threshold", "lowest", "median", "highest", "predicted_most", "predicted_least"),
+    *("f_in_sample", "f_out_of_fold"),
+)
 
 
 # Data
@@ -88,8 +92,8 @@ def held_out(
     return decided, np.array(cuts)
 
 
-def scikit_learn(y_true: Array, decided: Array, average: str, options: Options) -> float:
-    """The F-measure as scikit-learn has it."""
+def scikit_learn(y_true: Array, decided: Array, average: str | None, options: Options) -> Any:
+    """The F-measure as scikit-learn has it; that of each label without an average."""
     return fbeta_score(
         y_true,
         decided,
@@ -472,6 +476,17 @@ def test_spread(of: Options, n_folds: int, given: Options) -> None:
         np.testing.assert_allclose(table[name], w @ np.greater_equal(S, cut) / w.sum(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("given", SETTINGS, ids=named)
+def test_f_of_each_label(given: Options) -> None:
+    truth = Y * (np.arange(M) > 0)  # The first label is never true, and never predicted.
+    found = cross_fit(truth, S, cv=FOLDS, guard=None, **given)
+    decided, _ = held_out(truth, S, FOLDS, guard=None, **given)
+    for column, decisions in (("f_in_sample", found.rule.predict(S)), ("f_out_of_fold", decided)):
+        np.testing.assert_allclose(found.spread[column], scikit_learn(truth, decisions, None, given), rtol=1e-12)
+    assert found.spread["f_in_sample"].mean() == pytest.approx(found.in_sample, rel=1e-12)
+    assert found.spread["f_out_of_fold"].mean() == pytest.approx(found.out_of_fold, rel=1e-12)
+
+
 def test_labels_without_names_have_their_positions() -> None:
     found = cross_fit(Y, S, cv=FOLDS)
     assert found.spread["name"].tolist() == ["0", "1", "2", "3", "4"]
@@ -513,8 +528,7 @@ def test_what_comes_back() -> None:
 )
 def test_words(options: Options, start: str, how: str) -> None:
     found = cross_fit(Y, S, random_state=0, **options)
-    first, second, verdicts = str(found).splitlines()
-    assert first == (
+    figures = (
         f"{start}in-sample {found.in_sample:.4f}, out of fold {found.out_of_fold:.4f} ({how}), optimism"
         f" {found.optimism:.4f}"
     )
@@ -522,13 +536,11 @@ def test_words(options: Options, start: str, how: str) -> None:
         most, least = found.spread["predicted_most"], found.spread["predicted_least"]
         wide = sum(m > 3 * ls and round(m * N) >= 5 for m, ls in zip(most, least, strict=True))
         are = "is" if wide == 1 else "are"
-        assert second == (
-            f"{wide} of 5 labels {are} predicted more than 3 times as often by one fold's threshold as by another's"
-        )
+        apart = f"{wide} of 5 labels {are} predicted more than 3 times as often by one fold's threshold as by another's"
     else:
         low, high = found.fold_thresholds.min(), found.fold_thresholds.max()
-        assert second == f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
-    assert verdicts == found.verdicts.in_brief()
+        apart = f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
+    assert flat(found) == f"{figures} {apart} {found.verdicts.in_brief()}"
 
 
 # Which labels may be relied on
@@ -645,10 +657,10 @@ def test_an_alternative_that_is_better_is_named() -> None:
     (shared,) = found.alternatives
     assert found.better is shared
     assert shared.gain > norm.isf(0.05) * shared.standard_error > 0
-    assert str(found).splitlines()[2] == (
+    assert (
         f"one threshold for all labels reaches {shared.out_of_fold:.4f} out of fold, {shared.gain:.4f} more (standard"
         f" error {shared.standard_error:.4f})"
-    )
+    ) in flat(found)
     back = cross_fit(truth, scores, alternatives=False)
     assert (back.better, back.alternatives) == (None, ())
 
@@ -835,7 +847,7 @@ def test_the_rule_keeps_the_figure_out_of_fold(tmp_path: Path) -> None:
     found.rule.save(tmp_path / "rule.json")
     loaded = load_rule(tmp_path / "rule.json")
     assert loaded.out_of_fold == kept
-    assert f", out of fold {found.out_of_fold:.4f} (4 folds)" in str(loaded)
+    assert f", out of fold {found.out_of_fold:.4f} (4 folds)" in flat(loaded)
     assert cross_fit(Y, S, cv=FOLDS, random_state=3).rule.out_of_fold.random_state is None, "folds that are given"
     assert cross_fit(Y, S, random_state=np.int64(3)).rule.out_of_fold.to_dict()["random_state"] == 3
     assert fit_empirical(Y, S).out_of_fold is None

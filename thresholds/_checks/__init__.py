@@ -33,6 +33,7 @@ from thresholds._checks.labels import (
     listed,
     names_of_labels,
     one_name_each,
+    place_of,
     places,
 )
 from thresholds._checks.options import (
@@ -95,6 +96,7 @@ __all__ = [
     "one_name_each",
     "option",
     "pair",
+    "place_of",
     "places",
     "places_in_row",
     "plain",

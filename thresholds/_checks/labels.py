@@ -7,7 +7,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
-from thresholds._checks.options import is_utf8
+from thresholds._checks.options import count, is_utf8
 from thresholds.errors import InputError, shown
 
 Names = tuple[str, ...]
@@ -51,6 +51,18 @@ def one_name_each(names: Sequence[str] | None, n_labels: int) -> None:
         raise InputError(
             f"label_names has {len(names)} names, expected {n_labels}, one for each label"
         )
+
+
+def place_of(label: object, names: Sequence[str] | None, n_labels: int) -> int:
+    """Return the position of a label that is given by its name or its position."""
+    if isinstance(label, str):
+        if names is None or label not in names:
+            raise InputError(f"label {shown(label)} is unknown, expected one of {_some(names)}")
+        return names.index(label)
+    position = count(label, "label", 0)
+    if position >= n_labels:
+        raise InputError(f"label {position} is unknown, expected at most {n_labels - 1}")
+    return position
 
 
 def places(
@@ -117,3 +129,10 @@ def listed(names: Iterable[str]) -> str:
     names = list(names)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return (", ".join(map(shown, names[:_SHOWN])) or "none") + more
+
+
+def _some(names: Sequence[str] | None) -> str:
+    """List a few label names."""
+    if names is None:
+        return "the positions, as there are no label names"
+    return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")

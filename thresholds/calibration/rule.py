@@ -247,7 +247,9 @@ class CalibratedRule(Rule):
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""
-        return replace(self, rule=self.rule.with_names(label_names))
+        named = self.rule.with_names(label_names)
+        assert isinstance(named, InstanceRule | ThresholdRule), "it is of the same kind"
+        return replace(self, rule=named)
 
     def reordered(self, places: Ints) -> Self:
         """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here."""
@@ -298,7 +300,13 @@ class CalibratedRule(Rule):
         calibrator = replace(from_values(values["calibrator"]), profile=settings["profile"])
         return cls(calibrator, rule_of(values["rule"], "rule"), **settings)  # type: ignore[arg-type]
 
-    def __str__(self) -> str:
+    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Return the thresholds of the first n labels, which are those of probabilities."""
+        if isinstance(self.rule, InstanceRule):
+            return {}
+        return {"threshold_of_probability": self.rule.thresholds[:n]}
+
+    def in_words(self) -> str:
         """Say what was maximised, after which calibration, and what was reached on labels."""
         calibration = "Platt" if self.calibrator.method == "platt" else "isotonic"
         what = f"{self.rule.what()}, after {calibration} calibration"

@@ -29,7 +29,9 @@ _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sign
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status."""
     _replace_closed_streams()
-    options = parser().parse_args(arguments)
+    written = sys.argv[1:] if arguments is None else list(arguments)
+    options = parser().parse_args(written)
+    options.written = written
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

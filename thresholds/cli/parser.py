@@ -11,6 +11,7 @@ from thresholds.cli.diagnosing import diagnose
 from thresholds.cli.exporting import export
 from thresholds.cli.fitting import fit
 from thresholds.cli.listing import rules
+from thresholds.cli.reporting import report
 from thresholds.cli.updating import update
 from thresholds.cli.warming import warmup
 from thresholds.data.folds import N_SPLITS
@@ -32,6 +33,7 @@ examples:
   thresholds predict rule.json new_scores.npz -o decisions.npz
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
+  thresholds report scores.npz --rule rule.json --against old_rule.json -o report.html
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
   thresholds export rule.json -o rule.onnx --dtype float16
   thresholds diff rule.json new_rule.json new_scores.npz --fail-on news=0,changed=0.05
@@ -46,7 +48,8 @@ files of scores:
                   truth as lists of label names, of positions, or of 0 and 1
   a folder, or a quoted pattern, of such shards; a Hugging Face dataset folder (save_to_disk)
 predict, monitor, diff, fit --expected and fit --rule '..., label-free' need no truth. Parquet, csv and datasets need
-pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'.
+pyarrow: pip install 'f1-thresholds[arrow]'. export needs onnx: pip install 'f1-thresholds[onnx]'. report needs Jinja2:
+pip install 'f1-thresholds[report]'.
 """
 
 
@@ -336,6 +339,23 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     _add_file(command)
 
 
+def _report(command: argparse.ArgumentParser) -> None:
+    """Describe `report`."""
+    command.add_argument(
+        "--rule", metavar="RULE.json", help="a rule that fit saved (default: one is fitted)"
+    )
+    command.add_argument(
+        "--against", metavar="OLD.json", help="the rule that was used before: say what moved"
+    )
+    _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="REPORT.html", help="where to write the page"
+    )
+    command.add_argument("--title", metavar="TEXT", help="title of the page")
+    fit_options.add(command, [name for name in fit_options.OFFERED if name != "rule"])
+    _add_file(command)
+
+
 def _warmup(command: argparse.ArgumentParser) -> None:
     """Describe `warmup`."""
     command.add_argument(
@@ -452,6 +472,11 @@ _COMMANDS = {
         _diagnose,
         diagnose,
         "say which labels may be relied on, and which a rule predicts far too often",
+    ),
+    "report": (
+        _report,
+        report,
+        "write a page that says which labels may be relied on, for people who know no statistics",
     ),
     "export": (_export, export, "write a saved rule as an ONNX model"),
     "diff": (_diff, diff, "what changed between two saved rules"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError, shown
+from thresholds.results import wrapped
 
 _NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
@@ -59,7 +60,7 @@ def _refuse_overwriting_input(values: dict[str, Any]) -> None:
         return
     inputs = [values["file"], values.get("truth"), values["label_names"]]
     if "output" in values:
-        inputs += [values.get("rule"), values.get("old")]
+        inputs += [values.get(name) for name in ("rule", "old", "against")]
     refuse_overwriting(output, *(path for path in inputs if path is not None))
 
 
@@ -224,4 +225,4 @@ def described(
         "" if truth is None else f"truth {truth!r}",
     ]
     about = ", ".join(filter(None, facts))
-    return "\n".join([f"{data.name}: {about}", *data.notes])
+    return wrapped("\n".join([f"{data.name}: {about}", *data.notes]))

@@ -26,13 +26,13 @@ from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label, f_of_counts
 from thresholds.metrics.jackknife import Decided
-from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
 
 _MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement(Result):
+class Agreement(Result, Drawable):
     """Rules by rules: how far they decide alike on the same rows, each row counting once.
 
     Attributes
@@ -67,6 +67,7 @@ class Agreement(Result):
     """
 
     _shown = 8
+    _display = "AgreementDisplay.from_agreement"
 
     rules: tuple[str, ...]
     pairs: Floats

@@ -11,32 +11,31 @@ from typing import Any
 import numpy as np
 
 from thresholds.diagnosis.bars import most_positives
-from thresholds.results import counted, on_one_line
+from thresholds.diagnosis.evidence import FEWEST
+from thresholds.results import counted, shown_name
 
 MEANINGS = {
     "usable": "shown to be good enough",
     "weak": "shown not to be good enough",
     "unproven": "too early to say",
-    "missed": "the scores know it, and the rule does not use them",
-    "useless": "the scores are shown to know little of it, or are turned round",
+    "missed": "scores know it, rule does not",
+    "useless": "scores useless, or turned round",
 }
 TO_DO = {
-    "usable": "use it, and expect the mistakes that its sentence names",
-    "weak": "have its marks checked, or look for better scores",
-    "unproven": "have its marks checked; its sentence says whether more rows would help",
-    "missed": "fit its threshold anew, or choose another rule",
-    "useless": "do not mark it; check where its scores and its truth come from",
+    "usable": "use it",
+    "weak": "have its marks checked",
+    "unproven": "have its marks checked",
+    "missed": "fit again, or another rule",
+    "useless": "do not mark it",
 }
-TO_DO_WITHOUT_THRESHOLDS = TO_DO | {
-    "missed": "choose another rule, as one with a threshold for each label"
-}
+TO_DO_WITHOUT_THRESHOLDS = TO_DO | {"missed": "choose another rule"}
 
 
 def sentence(
     row: Any, *, is_backwards: bool, on_own_rows: bool, has_thresholds: bool = True
 ) -> str:
     """Say what the verdict on a label means; `row` is one of `Verdicts.table`, `has_thresholds` is about the rule."""
-    name = on_one_line(str(row["name"]))
+    name = shown_name(row["name"])
     verdict = str(row["verdict"])
     if verdict == "usable":
         on_new_rows = "; on rows that the rule was not fitted on, fewer" if on_own_rows else ""
@@ -51,13 +50,29 @@ def sentence(
     return f"{_of_unproven(row, name)}."
 
 
+def sentence_on_flag(row: Any) -> str:
+    """Say why the marks of a label are suspect, though its verdict is "unproven"; `row` as above."""
+    name = shown_name(row["name"])
+    predicted = row["predicted_positive"]
+    positives = row["n_positives"]
+    marked = f"{counted(predicted, 'row')} {_are(predicted)} marked {name}"
+    if positives == 0:
+        return f"{marked}, and none truly is: no row here truly is {name}."
+    tp = row["tp"]
+    right = f"{marked}, of which {tp:,} truly {_are(tp)}; in all, {positives:,} {_are(positives)}"
+    often = f"marked {predicted / positives:.3g} times as often as true"
+    if positives < FEWEST:
+        return f"{right}: {often}, and too few to tell whether the scores know it."
+    return f"{right}: {often}, and nothing shows that the scores know it."
+
+
 def _of_weak(row: Any, name: str) -> str:
     """Say how few are right, and how few found."""
     if row["predicted_positive"] == 0:
         return f"No row is marked {name}, though {row['n_positives']:,} should be"
     if row["n_positives"] == 0:
         marked = f"{counted(row['predicted_positive'], 'row')} {_are(row['predicted_positive'])} marked {name}"
-        bounds = _between(row["precision_low"], row["precision_high"])
+        bounds = between(row["precision_low"], row["precision_high"])
         return f"{marked}, and none truly is; of 100 such rows, probably {bounds} truly are"
     return (
         f"{_right(row, name)}, and {_found(row, name)}: too many mistakes to rely on it unchecked"
@@ -113,13 +128,13 @@ def _of_unproven(row: Any, name: str) -> str:
 
 def _right(row: Any, name: str) -> str:
     """Say how many of those marked are right."""
-    bounds = _between(row["precision_low"], row["precision_high"])
+    bounds = between(row["precision_low"], row["precision_high"])
     return f"Of 100 rows marked {name}, probably {bounds} truly are"
 
 
 def _found(row: Any, name: str) -> str:
     """Say how many of those that are true are marked."""
-    bounds = _between(row["recall_low"], row["recall_high"])
+    bounds = between(row["recall_low"], row["recall_high"])
     return f"of 100 rows that truly are {name}, probably {bounds} are marked"
 
 
@@ -128,7 +143,7 @@ def _rows_that_are(number: int, name: str) -> str:
     return f"{counted(number, 'row')} that truly {_are(number)} {name}"
 
 
-def _between(low: float, high: float) -> str:
+def between(low: float, high: float) -> str:
     """Name two bounds as whole numbers of 100, of which the true one lies between."""
     return f"between {math.floor(100 * low)} and {math.ceil(100 * high)}"
 

@@ -12,7 +12,7 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
-from thresholds.results import counted
+from thresholds.results import Drawable, counted
 from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport, names_limits
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # Rules that are loaded and applied without them need not imp
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdRule(Rule):
+class ThresholdRule(Drawable, Rule):
     """One threshold for each label: predict iff `score >= threshold`.
 
     Attributes
@@ -92,6 +92,7 @@ class ThresholdRule(Rule):
     kind: ClassVar[str] = "thresholds"
     own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "odds")
     part: ClassVar[str] = "threshold"
+    _display: ClassVar[str] = "ThresholdsDisplay.from_rule"
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""
@@ -240,6 +241,10 @@ class ThresholdRule(Rule):
             | {"thresholds": changed, "per_label": True, "profile": profile}
         )
 
+    def with_names(self, label_names: Sequence[str]) -> "ThresholdRule":
+        """Return the same rule with names for its labels, in order."""
+        return ThresholdRule(**self._values() | {"label_names": tuple(label_names)})
+
     def reordered(self, places: Ints) -> "ThresholdRule":
         """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
         changed = {
@@ -265,16 +270,7 @@ class ThresholdRule(Rule):
 
     def index_of(self, label: str | int) -> int:
         """Return the position of a label."""
-        if isinstance(label, str):
-            if self.label_names is None or label not in self.label_names:
-                raise InputError(
-                    f"label {_checks.shown(label)} is unknown, expected one of {_some(self.label_names)}"
-                )
-            return self.label_names.index(label)
-        position = _checks.count(label, "label", 0)
-        if position >= self.n_labels:
-            raise InputError(f"label {position} is unknown, expected at most {self.n_labels - 1}")
-        return position
+        return _checks.place_of(label, self.label_names, self.n_labels)
 
     def _values(self) -> dict[str, Any]:
         """Return the arguments that make this rule again."""
@@ -310,16 +306,20 @@ class ThresholdRule(Rule):
             **read_settings(ThresholdRule, values),
         )
 
-    def __str__(self) -> str:
+    def in_words(self) -> str:
         """Say what was maximised, what was reached, and whether anything guards it."""
         if self.average is None:
             return f"{type(self).__name__}: {self.what()}, not fitted"
         return f"{self.what()}: {self._reached()}{self.source()}"
 
+    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Return the thresholds of the first n labels."""
+        return {"threshold": self.thresholds[:n]}
+
     def what(self) -> str:
         """Say what was maximised, and by how many thresholds."""
         if self.average is None:
-            return f"{self.n_labels} labels, thresholds given"
+            return f"{counted(self.n_labels, 'label')}, thresholds given"
         # Of expected counts, the best micro F is that of one threshold.
         is_one = not self.per_label or (self.average, self.expected) == ("micro", "counts")
         shape = "one threshold for all" if is_one else "one threshold for each of"
@@ -386,10 +386,3 @@ def _odds(values: Mapping[str, Any] | None) -> "OddsByScore | None":
     from thresholds.rule.odds import OddsByScore
 
     return OddsByScore.from_dict(values)
-
-
-def _some(names: tuple[str, ...] | None) -> str:
-    """List a few label names."""
-    if names is None:
-        return "the positions, as the rule has no label names"
-    return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")

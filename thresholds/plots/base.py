@@ -1,0 +1,193 @@
+"""What all displays have in common: axes that are made or taken, what is told of an axis, a legend.
+
+A display is made by a constructor `from_...`, which computes, and keeps what is drawn in public fields. `plot` draws it
+with matplotlib, on new axes or on those given, and may be called again.
+"""
+
+from abc import ABC
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import ceil
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._checks import InputError
+from thresholds.errors import need
+from thresholds.plots.style import COLUMN, PAGE, dress, in_force
+from thresholds.results import as_frame, counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+T = TypeVar("T")
+
+_LISTED = 16.0  # square points: of a mark in a legend
+
+# Inches: of one of several panels, and of what stands below all of them.
+_NARROWEST = 1.6
+_LOWEST = 1.5
+_BELOW = 0.5
+
+
+class Display(ABC):
+    """What is drawn of a result, as arrays, and how.
+
+    Attributes
+    ----------
+    ax_, axes_, figure_ : once drawn, the first axes, all of them in order, and their figure
+    """
+
+    _height: ClassVar[float] = 0.7  # of a panel, over its width
+
+    ax_: "Axes"
+    axes_: "list[Axes]"
+    figure_: "Figure"
+
+    @property
+    def _n_panels(self) -> int:
+        """How many axes are drawn on."""
+        return 1
+
+    def _panel_height(self, width: float) -> float:
+        """Return the height of a panel of that width, in inches."""
+        return width * self._height
+
+    def _records(self) -> Any:
+        """Return what is drawn, as rows of values in a form that `pandas.DataFrame` takes."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return what is drawn as a pandas DataFrame."""
+        return as_frame(self._records())
+
+    def __repr__(self) -> str:
+        """Return the name of the display, and how many panels it has."""
+        return f"<{type(self).__name__} of {counted(self._n_panels, 'panel')}>"
+
+    @contextmanager
+    def _drawing(self, ax: object, width: float | None) -> "Iterator[list[Axes]]":
+        """Hand over dressed axes, one for each panel: those given, or new ones, `width` inches together.
+
+        A new figure is a column wide if it has one panel, else a page. `ax` is one axes, or as many as panels.
+        """
+        need("matplotlib", f"{type(self).__name__}.plot()", "f1-thresholds[plot]")
+        with in_force():
+            self.axes_ = self._new_axes(width) if ax is None else _given_axes(ax, self._n_panels)
+            self.ax_ = self.axes_[0]
+            self.figure_ = self.ax_.get_figure(root=True)
+            self._is_own = ax is None
+            for axes in self.axes_:
+                dress(axes)
+            yield self.axes_
+
+    def _new_axes(self, width: float | None) -> "list[Axes]":
+        """Return axes of a new figure, in rows of about as many."""
+        from matplotlib import pyplot
+
+        n_panels = self._n_panels
+        if width is None:
+            width = COLUMN if n_panels == 1 else PAGE
+        width = _checks.positive(width, "width")
+        n_across = max(1, min(n_panels, 3, int(width / _NARROWEST)))
+        n_rows = ceil(n_panels / n_across)
+        n_columns = ceil(n_panels / n_rows)
+        height = max(self._panel_height(width / n_columns), _LOWEST)
+        size = (width, n_rows * height + _BELOW)
+        _, grid = pyplot.subplots(
+            n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
+        )
+        for axes in grid.flat[n_panels:]:
+            axes.remove()
+        return [*grid.flat[:n_panels]]
+
+    def _name_axes(self, x: str, y: str) -> None:
+        """Say what the axes show: of panels in a figure of our own, at the left and at the bottom only."""
+        n_across = self.ax_.get_gridspec().ncols if self._is_own else 1
+        n_panels = len(self.axes_)
+        for k, axes in enumerate(self.axes_):
+            if not self._is_own or k + n_across >= n_panels:
+                axes.set_xlabel(x)
+            if k % n_across == 0:
+                axes.set_ylabel(y)
+
+    def _title(self, text: str) -> None:
+        """Say something above: of the whole of a figure of our own, else of the first axes."""
+        if self._is_own:
+            self.figure_.suptitle(text)
+        else:
+            self.ax_.set_title(text)
+
+    def _legend(
+        self, *, n_columns: int | None = None, place: str = "best", title: str | None = None
+    ) -> None:
+        """Say what is what: once below the panels of a figure of our own, else within the first axes.
+
+        What occurs in several panels is listed once. The title says what the texts are.
+        """
+        from matplotlib.collections import PathCollection
+
+        listed: dict[str, Any] = {}
+        for axes in self.axes_:
+            for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):
+                listed.setdefault(text, handle)
+        if not listed:
+            return
+        handles = [*listed.values()]
+        if self._is_own:
+            if n_columns is None:
+                is_wide = self.figure_.get_size_inches()[0] >= (COLUMN + PAGE) / 2
+                n_columns = 3 if is_wide else 2
+            legend = self.figure_.legend(
+                handles,
+                [*listed],
+                loc="outside lower center",
+                ncols=n_columns,
+                columnspacing=1.2,
+                title=title,
+            )
+        else:
+            legend = self.ax_.legend(handles, [*listed], loc=place, title=title)
+
+        # Marks of many labels are too small to be told apart there.
+        for handle in legend.legend_handles:
+            if isinstance(handle, PathCollection):
+                handle.set_sizes([_LISTED])
+
+
+def of_kind(value: Any, name: str, kind: type[T]) -> T:
+    """Check that an argument is a result of some kind."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InputError(f"{name} is {_checks.shown(value)}, expected {article} {kind.__name__}")
+    return value
+
+
+def one_or_more(value: object, name: str, options: Sequence[str]) -> tuple[str, ...]:
+    """Check an argument that is one of some options, or a list of them: there is a panel for each."""
+    chosen: Sequence[object] = [value]
+    if isinstance(value, Sequence) and not isinstance(value, str) and value:
+        chosen = value
+    return tuple(_checks.option(one, name, options) for one in chosen)
+
+
+def _given_axes(ax: object, n_panels: int) -> "list[Axes]":
+    """Check axes to draw on: as many as there are panels."""
+    from matplotlib.axes import Axes
+
+    given = [ax] if isinstance(ax, Axes) else _listed(ax)
+    for axes in given:
+        if not isinstance(axes, Axes):
+            raise InputError(f"ax has {_checks.shown(axes)}, expected axes of matplotlib")
+    if len(given) != n_panels:
+        raise InputError(f"ax has {len(given)} axes, expected {n_panels}, one for each panel")
+    return given
+
+
+def _listed(ax: object) -> list[Any]:
+    """Return axes as a list: those of an array in rows, one after another."""
+    if isinstance(ax, np.ndarray):
+        return [*ax.flat]
+    return [*ax] if isinstance(ax, Sequence) else [ax]

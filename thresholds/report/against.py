@@ -1,0 +1,84 @@
+"""What changed from the rule that was used before: thresholds, decisions, and what is reached on the same rows."""
+
+from dataclasses import replace
+from typing import Any
+
+from thresholds import _checks
+from thresholds._arrays.types import Dense
+from thresholds.comparison.differences import RuleDifference, diff_rules
+from thresholds.data.problem import Problem
+from thresholds.metrics.jackknife import LeftOut
+from thresholds.report import wording
+from thresholds.report.content import MOVED, Against, Change
+from thresholds.report.figures import MEASURES, Asked, change_of, left_out_of
+from thresholds.results import rows_of
+from thresholds.rule import Rule
+
+_MOST_MOVED = 200  # labels that are listed
+
+
+def against_of(
+    old: Rule,
+    rule: Rule,
+    problem: Problem,
+    left_out: LeftOut,
+    asked: Asked,
+) -> Against:
+    """Say what changed from an old rule; `left_out` has the measures of the new one on the same rows."""
+    difference = diff_rules(old, rule, problem.scores, alpha=1 - asked.confidence)
+    return Against(
+        old=str(old),
+        sentences=wording.what_moved(difference),
+        changes=_changes(old, rule, problem, left_out, asked, difference),
+        settings=tuple(
+            (name, _word(before), _word(after))
+            for name, (before, after) in difference.settings.items()
+        ),
+        moved=_moved(difference),
+        n_moved=difference.largest.size,
+        part=difference.part,
+        new=difference.new,
+        lost=difference.lost,
+        reasons=wording.REASONS,
+    )
+
+
+def _changes(
+    old: Rule,
+    rule: Rule,
+    problem: Problem,
+    left_out: LeftOut,
+    asked: Asked,
+    difference: RuleDifference,
+) -> tuple[Change, ...]:
+    """Hold the measures of two rules against each other, over the labels that both have."""
+    table = difference.table
+    if table.size == 0:
+        return ()
+    if difference.new or difference.lost:
+        # Both rules decide about the labels that they share.
+        at_new = table["new_position"]
+        old = old.about(table["old_position"])
+        rule = rule.about(at_new)
+        problem = replace(
+            problem,
+            truth=_checks.in_order(problem.truth, at_new),
+            scores=_checks.in_order(problem.scores, at_new),
+            label_names=None,
+        )
+        _, left_out = left_out_of(rule, problem, asked)
+    _, of_old = left_out_of(old, problem, asked)
+    return tuple(change_of(measure, of_old, left_out, asked) for measure in MEASURES)
+
+
+def _moved(difference: RuleDifference) -> Dense:
+    """Lay out the labels that moved most."""
+    at = difference.largest[:_MOST_MOVED]
+    table = difference.table[at]
+    own: dict[str, Any] = {"label": table["new_position"], "reason": table["verdict"]}
+    return rows_of({name: own[name] if name in own else table[name] for name in MOVED})
+
+
+def _word(setting: Any) -> str:
+    """Write a setting; one that a kind of rule does not have is "none"."""
+    return "none" if setting is None else str(setting)

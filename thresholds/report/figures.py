@@ -1,0 +1,140 @@
+"""Measures of a rule as a whole, each with its interval: averages of F, and the shares of all marks that are right.
+
+Precision and recall of all marks are ratios of two sums over rows, as micro-F is. So they are known without each row,
+or group, and their intervals are made as those of F are (`metrics/jackknife.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Ints, Numbers
+from thresholds.data.problem import Problem
+from thresholds.metrics.averages import average_of, f_score
+from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, leave_out_of
+from thresholds.metrics.judging import Judged, judge
+from thresholds.report.content import Change, Figure
+from thresholds.report.wording import of_change
+from thresholds.rule import Rule
+
+MEASURES = {
+    "precision": "Of all marks, the share that is right.",
+    "recall": "Of all marks that should be made, the share that is made.",
+    "micro": "Precision and recall of all marks in one number; frequent labels count most.",
+    "macro": "The mean over the labels; a rare label counts as much as a frequent one.",
+    "macro_supported": "The mean over the labels that some row here truly is.",
+    "weighted": "The mean over the labels, each counted as often as it is true.",
+    "samples": "The mean over the rows, each by its own marks.",
+}
+_SHARES = ("precision", "recall")
+
+
+def name_of(measure: str, beta: float) -> str:
+    """Name a measure as an engineer does."""
+    if measure in _SHARES:
+        return f"micro {measure}"
+    if measure == "macro_supported":
+        return f"macro F{beta:g} of labels with positives"
+    return f"{measure} F{beta:g}"
+
+
+class Asked(NamedTuple):
+    """How measures are taken, of all rules alike."""
+
+    beta: float
+    zero_division: float
+    groups: Ints | None  # (n_samples,) numbers from 0; None where each row stands for itself
+    confidence: float
+
+
+def left_out_of(rule: Rule, problem: Problem, asked: Asked) -> tuple[Judged, LeftOut]:
+    """Count what a rule decides; return all measures of it, and what they change without each row, or group."""
+    judged = judge(rule, problem, keep=True)
+    assert judged.decided is not None, "decisions are kept"
+    averages = leave_out_of(
+        judged.decided, problem, judged.by_label, asked.beta, asked.groups, asked.zero_division
+    )
+    on_all = dict(averages.on_all)
+    changes = dict(averages.changes)
+    tp, predicted, positives = judged.by_sample.sums  # (n_samples,) each
+    units = np.arange(tp.size) if asked.groups is None else asked.groups  # (n_samples,)
+    right = np.bincount(units, tp)  # (n_units,)
+    for measure, of_rows in zip(_SHARES, (predicted, positives), strict=True):
+        of_units = np.bincount(units, of_rows)  # (n_units,)
+        without = _share(right.sum() - right, of_units.sum() - of_units)  # (n_units,)
+        on_all[measure] = float(_share(right.sum(), of_units.sum()))
+        changes[measure] = without - without.mean()
+    return judged, replace(averages, on_all=on_all, changes=changes)
+
+
+def interval_of(left_out: LeftOut, measure: str, confidence: float) -> Interval:
+    """Return a measure with its interval, within 0 and 1."""
+    value = left_out.on_all[measure]
+    zeros = np.zeros(left_out.changes[measure].size)
+    nothing = replace(left_out, on_all={measure: 0.0}, changes={measure: zeros})
+    _, lower, upper = difference_of(left_out, nothing, measure, confidence)
+    return Interval(value, *np.clip((lower, upper), 0.0, 1.0).tolist())
+
+
+def figures_of(left_out: LeftOut, measures: Sequence[str], asked: Asked) -> tuple[Figure, ...]:
+    """Return measures with their names and intervals."""
+    return tuple(
+        Figure(
+            measure,
+            name_of(measure, asked.beta),
+            *interval_of(left_out, measure, asked.confidence),
+            MEASURES[measure],
+        )
+        for measure in measures
+    )
+
+
+def moved_to(
+    figures: Sequence[Figure], of_folds: ConfusionCounts, asked: Asked
+) -> tuple[Figure, ...]:
+    """Give measures the values of out-of-fold decisions about the same rows; which rows these are is not known.
+
+    So "samples" is left out, and intervals are as wide as those of the rule's own decisions, which differ in few cells.
+    """
+    moved = []
+    for figure in figures:
+        if figure.measure == "samples":
+            continue
+        value = _of_counts(figure.measure, of_folds, asked)
+        shift = value - figure.value
+        lower = max(figure.lower + shift, 0.0)
+        upper = min(figure.upper + shift, 1.0)
+        moved.append(replace(figure, value=value, lower=lower, upper=upper))
+    return tuple(moved)
+
+
+def _of_counts(measure: str, counts: ConfusionCounts, asked: Asked) -> float:
+    """Return a measure of counts by label."""
+    if measure in _SHARES:
+        tp, predicted, positives = counts.pooled().sums[:, 0]
+        return float(_share(tp, predicted if measure == "precision" else positives))
+    if measure == "macro_supported":
+        return _of_counts("macro", counts.take(counts.positives > 0), asked)
+    return average_of(f_score(asked.beta), counts, measure, asked.zero_division)
+
+
+def change_of(measure: str, old: LeftOut, new: LeftOut, asked: Asked) -> Change:
+    """Hold a measure of two rules against each other, paired by rows or groups."""
+    name = name_of(measure, asked.beta)
+    difference = difference_of(new, old, measure, asked.confidence)
+    return Change(
+        measure,
+        name,
+        old.on_all[measure],
+        new.on_all[measure],
+        difference,
+        of_change(name, difference),
+    )
+
+
+def _share(part: Numbers, whole: Numbers) -> Numbers:
+    """Divide; 0 where there is nothing to divide by."""
+    return np.asarray(part / np.maximum(whole, 1))
