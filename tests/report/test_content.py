@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy import sparse, stats
 
 import thresholds
 from thresholds import CrossFit, FixedRule, Rule, ThresholdRule, TopKRule, make_report, metrics
@@ -129,6 +130,28 @@ def test_figures_are_those_of_the_metrics() -> None:
     assert found["recall"].value == pytest.approx(right / truth.sum())
     for figure in found.values():
         assert 0 <= figure.lower < figure.value < figure.upper <= 1
+
+
+def test_a_share_is_known_as_well_as_the_rows_that_it_is_about_tell() -> None:
+    # All three marks are right, of 200 rows that should be marked.
+    truth = np.ones((200, 1), int)
+    scores = np.linspace(1, 0, 200)[:, None]
+    precision, recall = make_report(truth, scores, ThresholdRule([scores[2, 0]])).content.summary.figures[:2]
+    assert (precision.value, recall.value) == (1, 3 / 200)
+    assert precision.lower < 0.5
+    assert recall.upper < 0.05
+    # Precision without each row, by the definition of the jackknife; one row that is all right and one all wrong added.
+    truth, scores = (cells[:40] for cells in rows())
+    marked = NOISY.predict(scores)
+    right = (truth & marked).sum(axis=1)
+    without = np.array([np.delete(right, i).sum() / np.delete(marked, i, axis=0).sum() for i in range(40)])
+    share, n_marked = right.sum() / marked.sum(), marked.any(axis=1).sum()
+    squares = np.append((without - without.mean()) ** 2, [(share / n_marked) ** 2, ((1 - share) / n_marked) ** 2])
+    variance, fourth = squares.sum(), (squares**2).sum()
+    freedom = min(2 * variance**2 / (fourth - variance**2 / 42), 41)
+    half = stats.t.ppf(0.975, freedom) * np.sqrt(39 / 40 * variance)
+    found = make_report(truth, scores, NOISY).content.summary.figures[0]
+    assert (found.value, found.lower, found.upper) == pytest.approx((share, share - half, share + half))
 
 
 def test_the_first_screen_says_of_100_marks_how_many_are_right() -> None:
@@ -337,6 +360,7 @@ def test_rows_without_marks_and_without_truth_are_reported() -> None:
     said = make_report(np.zeros((5, 2)), np.zeros((5, 2)), FixedRule(0.5, 2)).content
     assert said.summary.headline == "Of 2 labels none is shown to be bad; of 2 it is too early to say."
     assert said.summary.how_good == ()
+    assert all(figure.lower == 0 and figure.upper > 0.5 for figure in said.summary.figures)  # Little is known.
     assert said.worst.size == said.false_positives.size == len(said.curves) == 0
 
 
@@ -348,8 +372,6 @@ def test_rules_of_good_labels_alone_are_said_to_be_good() -> None:
 
 
 def test_sparse_scores_say_the_same() -> None:
-    from scipy import sparse
-
     truth, scores = rows()
     kept = np.where(scores > 0, scores, 0)
     rule = ThresholdRule([1.5, 1.3, 1.5, 0.1, 1.0, 2.5], label_names=NAMES)

@@ -7,10 +7,9 @@ from thresholds import _checks
 from thresholds._arrays.types import Dense
 from thresholds.comparison.differences import RuleDifference, diff_rules
 from thresholds.data.problem import Problem
-from thresholds.metrics.jackknife import LeftOut
 from thresholds.report import wording
 from thresholds.report.content import MOVED, Against, Change
-from thresholds.report.figures import MEASURES, Asked, change_of, left_out_of
+from thresholds.report.figures import MEASURES, Asked, Reached, change_of, reached_by
 from thresholds.results import rows_of
 from thresholds.rule import Rule
 
@@ -21,15 +20,15 @@ def against_of(
     old: Rule,
     rule: Rule,
     problem: Problem,
-    left_out: LeftOut,
+    reached: Reached,
     asked: Asked,
 ) -> Against:
-    """Say what changed from an old rule; `left_out` has the measures of the new one on the same rows."""
+    """Say what changed from an old rule; `reached` has the measures of the new one on the same rows."""
     difference = diff_rules(old, rule, problem.scores, alpha=1 - asked.confidence)
     return Against(
         old=str(old),
         sentences=wording.what_moved(difference),
-        changes=_changes(old, rule, problem, left_out, asked, difference),
+        changes=_changes(old, rule, problem, reached, asked, difference),
         settings=tuple(
             (name, _word(before), _word(after))
             for name, (before, after) in difference.settings.items()
@@ -47,7 +46,7 @@ def _changes(
     old: Rule,
     rule: Rule,
     problem: Problem,
-    left_out: LeftOut,
+    reached: Reached,
     asked: Asked,
     difference: RuleDifference,
 ) -> tuple[Change, ...]:
@@ -66,9 +65,9 @@ def _changes(
             scores=_checks.in_order(problem.scores, at_new),
             label_names=None,
         )
-        _, left_out = left_out_of(rule, problem, asked)
-    _, of_old = left_out_of(old, problem, asked)
-    return tuple(change_of(measure, of_old, left_out, asked) for measure in MEASURES)
+        _, reached = reached_by(rule, problem, asked)
+    _, by_old = reached_by(old, problem, asked)
+    return tuple(change_of(measure, by_old, reached, asked) for measure in MEASURES)
 
 
 def _moved(difference: RuleDifference) -> Dense:

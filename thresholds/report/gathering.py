@@ -13,12 +13,12 @@ from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import conclude_from
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Interval, LeftOut
+from thresholds.metrics.jackknife import Interval
 from thresholds.metrics.judging import Judged
 from thresholds.report import wording
 from thresholds.report.against import against_of
 from thresholds.report.content import DISTRUSTED, Content, Figure, OtherRows, PerRow, Summary
-from thresholds.report.figures import Asked, figures_of, interval_of, left_out_of, moved_to, name_of
+from thresholds.report.figures import Asked, Reached, figures_of, moved_to, name_of, reached_by
 from thresholds.report.labels import by_wrong_marks, groups_of, table_of, with_curves
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.search.curves import curves
@@ -47,7 +47,7 @@ class _Found(NamedTuple):
     counts: ConfusionCounts  # by label: of the rule, or of rules of folds, none of which had seen the row
     on_own_rows: bool
     by_folds: bool
-    left_out: LeftOut
+    reached: Reached
     figures: tuple[Figure, ...]
     labels: Dense
 
@@ -107,7 +107,7 @@ def content_of(
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         against=None
         if against is None
-        else against_of(against, rule, problem, found.left_out, asked),
+        else against_of(against, rule, problem, found.reached, asked),
     )
 
 
@@ -120,7 +120,7 @@ def _find(
 ) -> _Found:
     """Count what is decided, and judge it label by label and as a whole."""
     # On the rows of its fit a rule is flattered; what rules of the folds decided there, if it is known, tells more.
-    judged, left_out = left_out_of(rule, problem, asked)
+    judged, reached = reached_by(rule, problem, asked)
     on_own_rows = was_fitted_on(rule, problem)
     of_folds = _of_folds(rule, judged.by_label) if on_own_rows else None
     counts = judged.by_label if of_folds is None else of_folds
@@ -132,7 +132,7 @@ def _find(
     diagnosis = conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=flatters)
 
     # The rule as a whole.
-    figures = figures_of(left_out, _measures(judged), asked)
+    figures = figures_of(reached, _measures(judged), asked)
     if of_folds is not None:
         figures = moved_to(figures, of_folds, asked)
     return _Found(
@@ -142,7 +142,7 @@ def _find(
         counts,
         on_own_rows,
         of_folds is not None,
-        left_out,
+        reached,
         figures,
         table_of(diagnosis, rule),
     )
@@ -232,7 +232,7 @@ def _other_rows(found: _Found, asked: Asked) -> OtherRows:
     """Hold what a rule reached on the rows of its fit against what it reaches here."""
     rule = found.rule
     average = rule.average or "macro"
-    here = interval_of(found.left_out, average, asked.confidence)
+    here = found.reached.interval(average, asked.confidence)
     for figure in found.figures:
         if figure.measure == average:
             here = Interval(figure.value, figure.lower, figure.upper)
