@@ -207,6 +207,14 @@ def test_labels_that_add_most_wrong_marks_come_first() -> None:
     assert content().worst.tolist() == [j for j in listed if labels["trust"][j] == DISTRUSTED]
 
 
+def test_a_label_that_is_never_marked_is_among_the_worst_if_it_should_be() -> None:
+    rule = NOISY.replace({"cough": np.inf})
+    said = make_report(*rows(), rule).content
+    assert NAMES[said.worst[-1]] == "cough"
+    assert said.labels["verdict"][0] == "missed"
+    assert 0 not in said.false_positives
+
+
 def test_curves_are_counts_at_their_thresholds() -> None:
     truth, scores = rows()
     curves = content().curves

@@ -108,7 +108,7 @@ def figures_of(reached: Reached, measures: Sequence[str], asked: Asked) -> tuple
 def moved_to(
     figures: Sequence[Figure], of_folds: ConfusionCounts, asked: Asked
 ) -> tuple[Figure, ...]:
-    """Give measures the values of out-of-fold decisions about the same rows; which rows these are is not known.
+    """Give measures the values of out-of-fold decisions about the same rows, which are known by label, not by row.
 
     So "samples" is left out, and intervals are as wide as those of the rule's own decisions, which differ in few cells.
     """

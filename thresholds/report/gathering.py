@@ -17,9 +17,9 @@ from thresholds.metrics.jackknife import Interval
 from thresholds.metrics.judging import Judged
 from thresholds.report import wording
 from thresholds.report.against import against_of
-from thresholds.report.content import DISTRUSTED, Content, Figure, OtherRows, PerRow, Summary
+from thresholds.report.content import Content, Figure, OtherRows, PerRow, Summary
 from thresholds.report.figures import Asked, Reached, figures_of, moved_to, name_of, reached_by
-from thresholds.report.labels import by_wrong_marks, groups_of, table_of, with_curves
+from thresholds.report.labels import groups_of, most_wrong_marks, table_of, with_curves, worst_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.search.curves import curves
 
@@ -27,7 +27,7 @@ _WORST = 8  # labels on the first screen
 _MOST_WRONG = 50  # labels in the list of those that add most wrong marks
 _POINTS = 80  # of a curve
 _BINS = 30  # of a histogram, at most
-_USUAL = 0.995  # of all rows have no more labels than the last bin of a histogram begins with
+_USUAL = 0.995  # of all rows have too few labels for the last bin of a histogram, or just enough
 
 
 class Source(NamedTuple):
@@ -43,9 +43,8 @@ class _Found(NamedTuple):
 
     problem: Problem
     rule: Rule
-    judged: Judged  # what the rule decides
-    counts: ConfusionCounts  # by label: of the rule, or of rules of folds, none of which had seen the row
-    on_own_rows: bool
+    judged: Judged  # what the rule itself decides
+    on_own_rows: bool  # as in `Content`
     by_folds: bool
     reached: Reached
     figures: tuple[Figure, ...]
@@ -80,8 +79,8 @@ def content_of(
     """
     found = _find(problem, rule, asked, n_jobs, progress)
     labels = found.labels
-    worst = by_wrong_marks(labels, _WORST, DISTRUSTED)
-    most_wrong = by_wrong_marks(labels, _MOST_WRONG)
+    worst = worst_of(labels, _WORST)
+    most_wrong = most_wrong_marks(labels, _MOST_WRONG)
     drawn = with_curves(labels, np.append(worst, most_wrong)).tolist()
     has_thresholds = isinstance(rule, ThresholdRule)
     return Content(
@@ -136,15 +135,14 @@ def _find(
     if of_folds is not None:
         figures = moved_to(figures, of_folds, asked)
     return _Found(
-        problem,
-        rule,
-        judged,
-        counts,
-        on_own_rows,
-        of_folds is not None,
-        reached,
-        figures,
-        table_of(diagnosis, rule),
+        problem=problem,
+        rule=rule,
+        judged=judged,
+        on_own_rows=on_own_rows,
+        by_folds=of_folds is not None,
+        reached=reached,
+        figures=figures,
+        labels=table_of(diagnosis, rule),
     )
 
 

@@ -242,6 +242,10 @@ def on_other_rows(
         )
     else:
         sentences.append(on_these_rows)
+        sentences.append(
+            "If some of these rows were among those of the fit, that is too good; only a fit on exactly these rows is"
+            " noticed."
+        )
     return tuple(sentences)
 
 
