@@ -44,9 +44,7 @@ class Group:
 class Figure:
     """One measure of the whole rule on the judged rows, with its interval."""
 
-    measure: (
-        str  # "precision", "recall", "micro", "macro", "macro_supported", "weighted" or "samples"
-    )
+    measure: str  # a key of `figures.MEASURES`: "precision", "recall", "micro", "macro", ...
     name: str  # as an engineer calls it: "macro F1", "micro precision"
     value: float
     lower: float  # NaN, as is `upper`, where a single row or group tells nothing of others
