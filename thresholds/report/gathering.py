@@ -18,7 +18,15 @@ from thresholds.metrics.judging import Judged
 from thresholds.report import wording
 from thresholds.report.against import against_of
 from thresholds.report.content import Content, Figure, OtherRows, PerRow, Summary
-from thresholds.report.figures import Asked, Reached, figures_of, moved_to, name_of, reached_by
+from thresholds.report.figures import (
+    Asked,
+    Reached,
+    figures_of,
+    measures_of,
+    moved_to,
+    name_of,
+    reached_by,
+)
 from thresholds.report.labels import groups_of, most_wrong_marks, table_of, with_curves, worst_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.search.curves import curves
@@ -131,7 +139,7 @@ def _find(
     diagnosis = conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=flatters)
 
     # The rule as a whole.
-    figures = figures_of(reached, _measures(judged), asked)
+    figures = figures_of(reached, measures_of(judged), asked)
     if of_folds is not None:
         figures = moved_to(figures, of_folds, asked)
     return _Found(
@@ -153,14 +161,6 @@ def _of_folds(rule: Rule, decided: ConfusionCounts) -> ConfusionCounts | None:
         return None
     sums = np.array([kept.tp, kept.predicted, kept.positives]).astype(np.int64)
     return replace(decided, sums=sums)
-
-
-def _measures(judged: Judged) -> tuple[str, ...]:
-    """Return which measures are shown: F of labels with positives where it is another than F of all."""
-    measures = ["precision", "recall", "micro", "macro", "macro_supported", "weighted", "samples"]
-    if judged.by_label.positives.all():
-        measures.remove("macro_supported")
-    return tuple(measures)
 
 
 def _summary(found: _Found, confidence: float) -> Summary:
