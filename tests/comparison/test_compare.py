@@ -14,7 +14,7 @@ from thresholds import InputError, cli
 from thresholds.calibration.calibrator import calibrate_problem
 from thresholds.cli import failing
 from thresholds.comparison.fitted_rules import fit_rules
-from thresholds.comparison.result import MEASURED
+from thresholds.comparison.result import MEASURED, Behind
 from thresholds.data.problem import Problem
 from thresholds.fitting import by_name
 from thresholds.metrics.jackknife import Interval
@@ -286,6 +286,15 @@ def test_a_row_of_the_table_has_marks_and_no_digits_that_are_noise() -> None:
     narrow = {name: Interval(x, x - 0.0015, x + 0.0012) for name, (x, _, _) in found.measures[0].intervals.items()}
     one = replace(found, measures=(replace(found.measures[0], intervals=narrow),))
     assert f" {one.measures[0].micro:.4f}  0.0015  " in str(one)
+
+
+def test_a_rule_without_a_star_may_stand_above_one_with_it() -> None:
+    found = thresholds.compare(THREE, TRUTH, SCORES)
+    said = "a rule without * may stand above one with it"
+    assert said not in str(found)
+    tied = {"half": Behind(0, 0, 0, True), "near": Behind(0.01, 0.005, 0.015, False), "far": Behind(1, -1, 3, True)}
+    assert said in str(replace(found, behind_best=found.behind_best | {"samples": tied}))
+    assert said not in str(replace(found, behind_best=found.behind_best | {"weighted": tied})), "it is not shown"
 
 
 def test_the_frame_has_flat_names() -> None:

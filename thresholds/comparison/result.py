@@ -34,6 +34,13 @@ CALLED = {
 }
 MEASURED = tuple(CALLED)
 
+_SHOWN = (
+    "micro",
+    "macro_supported",
+    "macro",
+    "samples",
+)  # in the table, but for a second macro that is the same
+
 _NOISE = 0.002  # an interval that reaches further: a fourth digit would be noise
 
 _MARK = "*"  # on what cannot be told apart from the best
@@ -307,6 +314,11 @@ class Comparison(Result, Drawable):
                 f"{_MARK} the highest, and what cannot be told apart from it on the same {self.paired_by}s"
                 f" ({self._in_percent} confidence for each column)"
             )
+            if self._any_above_a_mark:
+                yield (
+                    f"a rule without {_MARK} may stand above one with it, if it decides more like the highest:"
+                    " less of the difference is chance"
+                )
         if self.confidence is not None:
             yield (
                 f"+- {self._in_percent} interval, over other samples of as many {self.paired_by}s; how well a rule was"
@@ -317,6 +329,17 @@ class Comparison(Result, Drawable):
             row = self.measures[0]
             flagged = f"{row.platypus or 'no'} platypus and {row.suspect or 'no'} suspect labels"
             yield f"{flagged}{', whatever the rule' if len(self.measures) > 1 else ''}"
+
+    @property
+    def _any_above_a_mark(self) -> bool:
+        """Whether a figure that is shown without a mark is above one that has it."""
+        for measure in _SHOWN:
+            marked = self.best(measure)
+            with_mark = [getattr(row, measure) for row in self.measures if row.rule in marked]
+            others = [getattr(row, measure) for row in self.measures if row.rule not in marked]
+            if others and max(others) > min(with_mark):
+                return True
+        return False
 
     def _about_means(self) -> str:
         """Say over which labels macro figures are means, and what the macro AUROC of the scores is."""

@@ -48,6 +48,7 @@ correlations, made the intervals of 25 rules 5 to 20 % narrower (`experiments/in
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -74,6 +75,13 @@ class LeftOut:
         str, Floats
     ]  # (n_units,) each: the average without the unit, less the mean of these
     n_active: int  # units with something true or predicted
+
+    @cached_property
+    def mean_squares(self) -> dict[str, float]:
+        """The mean of the squared changes of each average."""
+        return {
+            name: float(changes @ changes) / changes.size for name, changes in self.changes.items()
+        }
 
 
 class Interval(NamedTuple):
@@ -234,11 +242,10 @@ def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> Standar
     """Return the standard error of the difference of two rules, on the same rows."""
     ours = rule.changes[average]  # (n_units,)
     theirs = baseline.changes[average]  # (n_units,)
-    n = ours.size
-    if n < 2:
+    if ours.size < 2:
         return StandardError(np.nan, np.nan)
     # What the two units that are added change, each.
-    added = (float(ours @ ours) + float(theirs @ theirs)) / (2 * n)
+    added = (rule.mean_squares[average] + baseline.mean_squares[average]) / 2
     return _standard_error(ours - theirs, (added, added))
 
 
@@ -248,7 +255,7 @@ def _standard_error(changes: Floats, added: Sequence[float]) -> StandardError:
     squares = changes * changes  # (n_units,)
 
     # Their sum is the variance; how uncertain it is itself, their squares tell.
-    total = float(squares.sum()) + sum(added)
+    total = float(changes @ changes) + sum(added)
     fourth = float(squares @ squares) + sum(square * square for square in added)
     size = n + len(added)
     spread = fourth - total**2 / size
@@ -259,6 +266,8 @@ def _standard_error(changes: Floats, added: Sequence[float]) -> StandardError:
 
 def _units_of(problem: Problem, groups: Ints | None) -> _Units:
     """Put rows in the order of their units."""
+    from thresholds._kernels.leaving_out import sort_by_unit
+
     n = problem.n_samples
     given = problem.sample_weight
     weights = None if given is None else np.asarray(given, np.float64)  # (n_samples,)
@@ -267,7 +276,8 @@ def _units_of(problem: Problem, groups: Ints | None) -> _Units:
     n_units = int(groups.max()) + 1
     if (np.diff(groups) >= 0).all():
         return _Units(None, groups, weights, n_units, are_rows=False)
-    order = np.argsort(groups, kind="stable")  # (n_samples,)
+    order = np.empty(n, np.int64)
+    sort_by_unit(groups, np.zeros(n_units + 1, np.int64), order)
     weights = None if weights is None else weights[order]
     return _Units(order, groups[order], weights, n_units, are_rows=False)
 

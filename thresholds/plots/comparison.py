@@ -139,11 +139,12 @@ class ComparisonDisplay(Display):
         """
         with self._drawing(ax, width) as all_axes:
             lines = np.arange(self.rules.size, dtype=np.float64)
+            names = style.shown_names(self.rules.tolist(), _NAME)
             for j, axes in enumerate(all_axes):
-                name_lines(axes, style.shown_names(self.rules.tolist(), _NAME))
+                name_lines(axes, self._at_left(axes, names))
                 behind = self.is_behind[:, j]
                 for look, at, text in (
-                    (_TIED, ~behind, "may be the best"),
+                    (_TIED, ~behind, "may be the best" if lines.size > 1 else "the rule"),
                     (_BEHIND, behind, "shown to be behind it"),
                 ):
                     if at.any():
