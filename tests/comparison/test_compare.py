@@ -227,7 +227,7 @@ def test_rules_that_are_fitted_here_have_the_intervals_of_rules_that_are_given()
     assert fitted.measures == given.measures
     assert fitted.behind_best == given.behind_best
     assert (fitted.paired_by, fitted.confidence) == ("group", 0.8)
-    assert "over other samples of as many groups; how well a rule was fitted is not in it" in str(fitted)
+    assert "for other samples of as many groups; how well a rule was fitted is not in it" in str(fitted)
 
 
 def test_intervals_over_groups_are_those_of_other_groups() -> None:
@@ -489,7 +489,7 @@ def test_the_command_line_has_intervals_of_a_confidence_or_none(
 ) -> None:
     scores, *_ = saved(tmp_path)
     assert cli.main(["compare", scores]) == 0
-    assert "+- 95 % interval" in capsys.readouterr().out
+    assert "+- how far the 95 % interval reaches" in capsys.readouterr().out
     assert cli.main(["compare", scores, "--confidence", "0.8", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["confidence"] == 0.8

@@ -108,3 +108,11 @@ def test_up_to_25_rules_have_room(n_rules: int) -> None:
     cell = display.ax_.get_window_extent().width / (n_rules - 1)
     assert all(text.get_window_extent().width < cell for text in display.ax_.texts)
     assert all(text.get_fontsize() >= 5 for text in display.ax_.texts)
+
+
+def test_figures_too_small_to_be_read_become_a_scale_of_colours() -> None:
+    n_rules = 25
+    names = np.array([f"rule {k}" for k in range(n_rules)])
+    display = AgreementDisplay(names, np.full((n_rules, n_rules), 0.5)).plot(width=2.5)
+    assert len(display.ax_.texts) == 0
+    assert len(display.figure_.axes) == 2

@@ -207,6 +207,14 @@ def test_labels_that_add_most_wrong_marks_come_first() -> None:
     assert content().worst.tolist() == [j for j in listed if labels["trust"][j] == DISTRUSTED]
 
 
+def test_a_label_that_is_never_marked_is_among_the_worst_if_it_should_be() -> None:
+    rule = NOISY.replace({"cough": np.inf})
+    said = make_report(*rows(), rule).content
+    assert NAMES[said.worst[-1]] == "cough"
+    assert said.labels["verdict"][0] == "missed"
+    assert 0 not in said.false_positives
+
+
 def test_curves_are_counts_at_their_thresholds() -> None:
     truth, scores = rows()
     curves = content().curves
@@ -294,10 +302,21 @@ def test_new_and_lost_labels_are_named_and_the_others_compared() -> None:
     assert said is not None
     assert (said.new, said.lost) == (("fever", "noise", "rare", "absent"), ("gone",))
     assert said.sentences[-2:] == ("4 labels are new: fever, noise, rare and 1 other.", "1 label is lost: gone.")
-    assert [change.sentence for change in said.changes][:2] == [
-        "micro precision: no difference.",
-        "micro recall: no difference.",
-    ]
+    assert [change.sentence for change in said.changes][:2] == ["No difference.", "No difference."]
+    truth, scores = rows(1)
+    fitted_old = thresholds.fit(truth[:, 1:], scores[:, 1:], label_names=NAMES[1:])
+    said = make_report(*rows(), fitted().rule, against=fitted_old).content.against
+    assert said is not None
+    assert said.new == ("cough",)
+    assert said.changes[0].old != said.changes[0].new
+
+
+def test_an_old_rule_that_was_fitted_on_these_rows_is_said_to_be_flattered() -> None:
+    old = thresholds.fit(*rows(), label_names=NAMES)
+    for rows_of_report, flattered in ((rows(), True), (rows(2), False)):
+        said = make_report(*rows_of_report, NOISY, against=old).content.against
+        assert said is not None
+        assert (said.sentences[-1] == "The old rule was fitted on these rows, which flatters it.") == flattered
 
 
 def test_a_difference_beyond_chance_is_said_with_its_bounds() -> None:
@@ -306,7 +325,7 @@ def test_a_difference_beyond_chance_is_said_with_its_bounds() -> None:
     change = next(change for change in said.changes if change.measure == "micro")
     value, lower, upper = change.difference
     assert lower > 0
-    assert change.sentence == f"micro F1: higher by {value:.3f}, probably between {lower:.3f} and {upper:.3f}."
+    assert change.sentence == f"Higher by {value:.3f}, probably between {lower:.3f} and {upper:.3f}."
 
 
 MARKS = "The rule marks the row with the label if the score"
@@ -335,7 +354,7 @@ def test_every_kind_of_rule_is_described_and_compared(name: str) -> None:
     )
     assert found.has_thresholds == isinstance(rule, ThresholdRule)
     assert found.against is not None
-    assert {change.sentence.partition(": ")[2] for change in found.against.changes} == {"no difference."}
+    assert {change.sentence for change in found.against.changes} == {"No difference."}
     assert found.against.n_moved == 0
 
 

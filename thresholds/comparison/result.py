@@ -321,8 +321,8 @@ class Comparison(Result, Drawable):
                 )
         if self.confidence is not None:
             yield (
-                f"+- {self._in_percent} interval, over other samples of as many {self.paired_by}s; how well a rule was"
-                " fitted is not in it"
+                f"+- how far the {self._in_percent} interval reaches, for other samples of as many {self.paired_by}s;"
+                " how well a rule was fitted is not in it"
             )
         yield self._about_means()
         if self._flagged_alike:

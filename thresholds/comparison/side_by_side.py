@@ -104,7 +104,7 @@ def judge_side_by_side(
             )
             for name, decisions in decided.items()
         }
-    agreement = agreement_of(decided, problem) if len(rules) > 1 else None
+    agreement = agreement_of(rules, decided, problem) if len(rules) > 1 else None
 
     # What is known of the labels themselves; absent entries score as they do for the first rule.
     scores = _Scores(problem)

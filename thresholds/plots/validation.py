@@ -192,7 +192,7 @@ class OptimismDisplay(Display):
         """Draw the difference of both figures, and its median among labels with about as many positives."""
         logarithmic(axes, "x")
         axes.axhline(0, color=style.BLACK, linewidth=0.8, zorder=2)
-        points(axes, self.n_positives, self.optimism, style.STATES["restrained"], "a label")
+        points(axes, self.n_positives, self.optimism, style.LABEL, "a label")
         middle, (low, median, high) = self._in_classes()
         axes.fill_between(
             middle,

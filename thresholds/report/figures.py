@@ -41,6 +41,14 @@ def name_of(measure: str, beta: float) -> str:
     return f"{measure} F{beta:g}"
 
 
+def measures_of(judged: Judged) -> tuple[str, ...]:
+    """Return which measures are shown: F of labels with positives where it is another than F of all."""
+    measures = dict(MEASURES)
+    if judged.by_label.positives.all():
+        del measures["macro_supported"]
+    return tuple(measures)
+
+
 class Asked(NamedTuple):
     """How measures are taken, of all rules alike."""
 
@@ -108,7 +116,7 @@ def figures_of(reached: Reached, measures: Sequence[str], asked: Asked) -> tuple
 def moved_to(
     figures: Sequence[Figure], of_folds: ConfusionCounts, asked: Asked
 ) -> tuple[Figure, ...]:
-    """Give measures the values of out-of-fold decisions about the same rows; which rows these are is not known.
+    """Give measures the values of out-of-fold decisions about the same rows, which are known by label, not by row.
 
     So "samples" is left out, and intervals are as wide as those of the rule's own decisions, which differ in few cells.
     """
@@ -146,7 +154,7 @@ def change_of(measure: str, old: Reached, new: Reached, asked: Asked) -> Change:
         before.on_all[measure],
         after.on_all[measure],
         difference,
-        of_change(name, difference),
+        of_change(difference),
     )
 
 

@@ -17,9 +17,17 @@ from thresholds.metrics.jackknife import Interval
 from thresholds.metrics.judging import Judged
 from thresholds.report import wording
 from thresholds.report.against import against_of
-from thresholds.report.content import DISTRUSTED, Content, Figure, OtherRows, PerRow, Summary
-from thresholds.report.figures import Asked, Reached, figures_of, moved_to, name_of, reached_by
-from thresholds.report.labels import by_wrong_marks, groups_of, table_of, with_curves
+from thresholds.report.content import Content, Figure, OtherRows, PerRow, Summary
+from thresholds.report.figures import (
+    Asked,
+    Reached,
+    figures_of,
+    measures_of,
+    moved_to,
+    name_of,
+    reached_by,
+)
+from thresholds.report.labels import groups_of, most_wrong_marks, table_of, with_curves, worst_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.search.curves import curves
 
@@ -27,7 +35,7 @@ _WORST = 8  # labels on the first screen
 _MOST_WRONG = 50  # labels in the list of those that add most wrong marks
 _POINTS = 80  # of a curve
 _BINS = 30  # of a histogram, at most
-_USUAL = 0.995  # of all rows have no more labels than the last bin of a histogram begins with
+_USUAL = 0.995  # of all rows have too few labels for the last bin of a histogram, or just enough
 
 
 class Source(NamedTuple):
@@ -43,9 +51,8 @@ class _Found(NamedTuple):
 
     problem: Problem
     rule: Rule
-    judged: Judged  # what the rule decides
-    counts: ConfusionCounts  # by label: of the rule, or of rules of folds, none of which had seen the row
-    on_own_rows: bool
+    judged: Judged  # what the rule itself decides
+    on_own_rows: bool  # as in `Content`
     by_folds: bool
     reached: Reached
     figures: tuple[Figure, ...]
@@ -80,8 +87,8 @@ def content_of(
     """
     found = _find(problem, rule, asked, n_jobs, progress)
     labels = found.labels
-    worst = by_wrong_marks(labels, _WORST, DISTRUSTED)
-    most_wrong = by_wrong_marks(labels, _MOST_WRONG)
+    worst = worst_of(labels, _WORST)
+    most_wrong = most_wrong_marks(labels, _MOST_WRONG)
     drawn = with_curves(labels, np.append(worst, most_wrong)).tolist()
     has_thresholds = isinstance(rule, ThresholdRule)
     return Content(
@@ -132,19 +139,18 @@ def _find(
     diagnosis = conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=flatters)
 
     # The rule as a whole.
-    figures = figures_of(reached, _measures(judged), asked)
+    figures = figures_of(reached, measures_of(judged), asked)
     if of_folds is not None:
         figures = moved_to(figures, of_folds, asked)
     return _Found(
-        problem,
-        rule,
-        judged,
-        counts,
-        on_own_rows,
-        of_folds is not None,
-        reached,
-        figures,
-        table_of(diagnosis, rule),
+        problem=problem,
+        rule=rule,
+        judged=judged,
+        on_own_rows=on_own_rows,
+        by_folds=of_folds is not None,
+        reached=reached,
+        figures=figures,
+        labels=table_of(diagnosis, rule),
     )
 
 
@@ -155,14 +161,6 @@ def _of_folds(rule: Rule, decided: ConfusionCounts) -> ConfusionCounts | None:
         return None
     sums = np.array([kept.tp, kept.predicted, kept.positives]).astype(np.int64)
     return replace(decided, sums=sums)
-
-
-def _measures(judged: Judged) -> tuple[str, ...]:
-    """Return which measures are shown: F of labels with positives where it is another than F of all."""
-    measures = ["precision", "recall", "micro", "macro", "macro_supported", "weighted", "samples"]
-    if judged.by_label.positives.all():
-        measures.remove("macro_supported")
-    return tuple(measures)
 
 
 def _summary(found: _Found, confidence: float) -> Summary:
