@@ -44,8 +44,8 @@ it by luck: so intervals of what rules are behind the best have a confidence of 
 (Bonferroni; "multiple comparisons with the best", Hsu 1981). They are two-sided, so that two equally good rules are
 told apart no more often than 1 - confidence. That each of many equally good rules stays is not promised: of 25, one or
 another was told apart in 14 to 23 % of the samples, a given one in 1 to 2 %. Drawing the largest of the k - 1
-differences by their correlations would make the intervals of 25 rules 4 to 20 % narrower, and hardly ever tells one
-more rule apart (`experiments/intervals/coverages.txt`, for all of this).
+differences by their correlations would make the intervals of 25 rules 4 to 20 % narrower, and would tell two more of
+them apart at most (`experiments/intervals/coverages.txt`, for all of this).
 """
 
 from collections.abc import Mapping, Sequence
