@@ -51,18 +51,15 @@ them apart at most (`experiments/intervals/coverages.txt`, for all of this).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
-from thresholds.metrics.judging import Decided, Decisions
+from thresholds.metrics.judging import Decided
 from thresholds.metrics.leaving_out import losses_of, terms_of, units_of
-
-if TYPE_CHECKING:
-    from thresholds.rule import Rule
 
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 
@@ -101,18 +98,6 @@ class StandardError(NamedTuple):
         from scipy.special import stdtrit
 
         return float(stdtrit(self.freedom, level) * self.value)
-
-
-def leave_out(
-    rule: "Rule",
-    problem: Problem,
-    counts: ConfusionCounts,
-    beta: float,
-    groups: Ints | None,
-    zero_division: float = 0.0,
-) -> LeftOut:
-    """Return the averages of a rule without each row, or each of the `groups`."""
-    return leave_out_of(Decisions(rule, problem), problem, counts, beta, groups, zero_division)
 
 
 def leave_out_of(
