@@ -1,17 +1,22 @@
 """Results: all that users get back and look at, in one way; tables as text, HTML, rows and data frames.
 
 Every result is a `Result`. A new one says in `_tables` what is shown of it and in `_records` what its data frame
-holds; all else follows.
+holds; all else follows. What is shown for itself and is more than a result, such as a rule, is a `Shown`.
+
+Text is `WIDTH` columns wide, whatever the terminal, so that it is the same everywhere. Sentences are broken at spaces;
+a table that would be wider has sentences broken within their columns, and names shortened. So any result fits on a
+screen, however many labels there are, and however long their names.
 """
 
 import math
-import sys
+import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from importlib import import_module
 from inspect import signature
+from itertools import chain, islice, zip_longest
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,14 +25,26 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds.errors import need
 
+WIDTH = 100  # columns of text
+LONGEST_NAME = 60  # columns of a name
+
+_NARROWEST_NAMES = 20  # columns that a table of many columns leaves to names
+_NARROWEST_SENTENCES = 16
+_HANG = "  "  # before what follows of a sentence that is broken
+
 _LONGEST = 30  # characters of a value in a `repr`
+_LONGEST_TEXT = 60  # characters of a text in a `repr` that shows the first of many values
 _VALUES_SHOWN = 4  # of an array, or of names, in a `repr`
 
 Lines = Sequence[tuple[str, ...]]
 
 
 class Table(NamedTuple):
-    """A table of text cells, line by line."""
+    """A table of text cells, line by line.
+
+    Columns of numbers are aligned to the right. Those in `left` are words: the first column has names, which are
+    shortened where they are long, and others have sentences, which are broken.
+    """
 
     head: Lines
     body: Lines
@@ -37,19 +54,20 @@ class Table(NamedTuple):
 
     def text(self) -> str:
         """Return aligned lines."""
-        return "\n".join(
-            filter(None, (self.title, as_text(self.head, self.body, self.left), self.note))
-        )
+        cells = as_text(self.head, self.body, self.left)
+        return "\n".join(filter(None, (wrapped(self.title), cells, wrapped(self.note))))
 
     def html(self) -> str:
         """Return HTML."""
         return f"{_paragraph(self.title)}{as_html(self.head, self.body, self.left)}{_paragraph(self.note)}"
 
 
-class Result(ABC):
-    """What a function found: read-only arrays, shown as text and as HTML, given as a data frame and as plain values."""
+class Shown(ABC):
+    """What is shown as text and as HTML, and given as a data frame and as plain values."""
 
-    _shown: ClassVar[int] = sys.maxsize  # rows of each table in `str` and HTML
+    __slots__ = ()
+
+    _shown: ClassVar[int] = 30  # rows of each table in `str` and HTML
 
     @abstractmethod
     def _tables(self, k: int) -> Iterable[str | Table]:
@@ -58,6 +76,40 @@ class Result(ABC):
     @abstractmethod
     def _records(self) -> Any:
         """Return rows of values in a form that `pandas.DataFrame` takes."""
+
+    def to_text(self, k: int | None = None) -> str:
+        """Return what `str` does, with at most k rows of labels (or of rows, or rules) in a table."""
+        parts = self._tables(self._shown if k is None else _checks.count(k, "k", 0))
+        return "\n\n".join(
+            part.text() if isinstance(part, Table) else wrapped(part) for part in parts
+        )
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame."""
+        return as_frame(self._records())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
+        return {name: as_plain_values(value) for name, value in _values_of(self).items()}
+
+    def __str__(self) -> str:
+        """Return `to_text()`."""
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        """Return the fields in brief: of arrays and names the first few."""
+        return in_brief(self)
+
+    def _repr_html_(self) -> str:
+        """Return as HTML what `to_text()` shows."""
+        parts = self._tables(self._shown)
+        return "".join(
+            part.html() if isinstance(part, Table) else _paragraph(part) for part in parts
+        )
+
+
+class Result(Shown):
+    """What a function found: read-only arrays, shown as text and as HTML, given as a data frame and as plain values."""
 
     def __post_init__(self) -> None:
         """Make the arrays of a new result read-only."""
@@ -74,34 +126,10 @@ class Result(ABC):
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
 
-    def to_text(self, k: int | None = None) -> str:
-        """Return what `str` does, with at most k rows of labels (or of rows, or rules) in a table."""
-        parts = self._tables(self._shown if k is None else _checks.count(k, "k", 0))
-        return "\n\n".join(part.text() if isinstance(part, Table) else part for part in parts)
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame."""
-        return as_frame(self._records())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: NaN as None, infinite numbers as "inf" and "-inf", as JSON has neither."""
-        return {name: as_plain_values(value) for name, value in _values_of(self).items()}
-
-    def __str__(self) -> str:
-        """Return `to_text()`."""
-        return self.to_text()
-
     def __repr__(self) -> str:
         """Return the values in brief, of long ones what they are."""
         values = (f"{name}={_brief(value)}" for name, value in _values_of(self).items())
         return f"{type(self).__name__}({', '.join(values)})"
-
-    def _repr_html_(self) -> str:
-        """Return as HTML what `str` shows."""
-        parts = self._tables(self._shown)
-        return "".join(
-            part.html() if isinstance(part, Table) else _paragraph(part) for part in parts
-        )
 
 
 class Drawable:
@@ -145,7 +173,7 @@ def as_plain_values(value: Any) -> Any:
         if math.isfinite(value):
             return value
         return None if math.isnan(value) else str(value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | range):
         return [as_plain_values(item) for item in value]
     if isinstance(value, Mapping):
         return {name: as_plain_values(item) for name, item in value.items()}
@@ -167,8 +195,7 @@ def _brief(value: Any) -> str:
     if isinstance(value, Collection) and not isinstance(value, str):
         return f"<{type(value).__name__} of {len(value):,}>"
     if value is None or isinstance(value, str | int | float | np.generic):
-        text = repr(value)
-        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+        return _cut(repr(value), _LONGEST)
     return f"<{type(value).__name__}>"
 
 
@@ -186,23 +213,160 @@ def n_more(n: int, k: int, thing: str = "") -> str:
 
 def as_text(head: Lines, body: Lines, left: Collection[int] = (0,)) -> str:
     """Align cells in columns: those whose numbers are in `left` to the left, the others to the right."""
-    head = [tuple(map(on_one_line, cells)) for cells in head]
-    body = [tuple(map(on_one_line, cells)) for cells in body]
-    widths = [max(len(cell) for cell in column) for column in zip(*head, *body, strict=True)]
+    head = [_shown_cells(cells, left) for cells in head]
+    body = [_shown_cells(cells, left) for cells in body]
+    natural = [max(map(columns_of, column)) for column in zip(*head, *body, strict=True)]
+    widths = _fitted(natural, left)
 
-    def line(cells: tuple[str, ...]) -> str:
-        sides = (f"{cell:{'<' if k in left else '>'}{widths[k]}}" for k, cell in enumerate(cells))
-        return "  ".join(sides).rstrip()
+    # The cells of a row may take several lines, the others being empty there.
+    def lines(cells: tuple[str, ...]) -> Iterator[str]:
+        broken = [
+            _cell_lines(cell, widths[k])
+            if _has_sentences(k, left)
+            else [shortened(cell, widths[k])]
+            for k, cell in enumerate(cells)
+        ]
+        for parts in zip_longest(*broken, fillvalue=""):
+            sides = (_aligned(part, widths[k], k in left) for k, part in enumerate(parts))
+            yield "  ".join(sides).rstrip()
 
-    return "\n".join(
-        [*map(line, head), "  ".join("-" * width for width in widths), *map(line, body)]
+    rule = "  ".join("-" * width for width in widths)
+    return "\n".join([*chain(*map(lines, head)), rule, *chain(*map(lines, body))])
+
+
+def _has_sentences(column: int, left: Collection[int]) -> bool:
+    """Whether the cells of a column are broken where they are long; those of others are shortened."""
+    return column in left and column > 0
+
+
+def _shown_cells(cells: tuple[str, ...], left: Collection[int]) -> tuple[str, ...]:
+    """Return cells as they are shown where there is room enough."""
+    shown = map(on_one_line, cells)
+    return tuple(
+        cell if _has_sentences(k, left) else shortened(cell) for k, cell in enumerate(shown)
     )
+
+
+def _fitted(widths: Sequence[int], left: Collection[int]) -> list[int]:
+    """Return widths of columns that are no more than `WIDTH` in all, as far as words can be narrowed."""
+    fitted = list(widths)
+    excess = sum(fitted) + 2 * (len(fitted) - 1) - WIDTH
+
+    # Sentences first, the widest before others; then names.
+    of_sentences = [k for k in range(len(fitted)) if _has_sentences(k, left)]
+    of_names = [0] if 0 in left else []
+    for narrowest, columns in (
+        (_NARROWEST_SENTENCES, of_sentences),
+        (_NARROWEST_NAMES, of_names),
+    ):
+        while excess > 0 and columns:
+            widest = max(columns, key=fitted.__getitem__)
+            if fitted[widest] <= narrowest:
+                break
+            fitted[widest] -= 1
+            excess -= 1
+    return fitted
+
+
+def _aligned(text: str, width: int, to_left: bool) -> str:
+    """Fill a cell up to a width."""
+    space = " " * (width - columns_of(text))
+    return f"{text}{space}" if to_left else f"{space}{text}"
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes: wide characters take two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_columns_of_one, text))
+
+
+def _columns_of_one(character: str) -> int:
+    """Return how many columns a character takes."""
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def wrapped(text: str) -> str:
+    """Break lines that are wider than `WIDTH` at spaces; what follows of a line is indented.
+
+    A word that is wider, such as a path, stays whole.
+    """
+    return "\n".join("\n".join(_lines_of(line)) for line in text.split("\n"))
+
+
+def _lines_of(line: str) -> Iterator[str]:
+    """Break a line at spaces."""
+    while columns_of(line) > WIDTH:
+        n_indent = len(line) - len(line.lstrip())
+        end = len(_start_of(line, WIDTH))
+        at = line.rfind(" ", n_indent, end + 1)
+        if at < 0:
+            at = line.find(" ", end)
+        if at < 0:
+            break
+        yield line[:at].rstrip()
+        line = _HANG + line[at:].lstrip()
+    yield line
+
+
+def _cell_lines(cell: str, width: int) -> Iterator[str]:
+    """Break a cell at spaces, and words that are too long anywhere."""
+    while columns_of(cell) > width:
+        end = len(_start_of(cell, width))
+        at = cell.rfind(" ", 0, end + 1)
+        if at < 0:
+            at = end
+        yield cell[:at].rstrip()
+        cell = cell[at:].lstrip()
+    yield cell
+
+
+def _start_of(text: str, width: int) -> str:
+    """Return as much of a text as `width` columns hold, and no more characters than columns."""
+    end = taken = 0
+    for character in text:
+        taken += max(_columns_of_one(character), 1)
+        if taken > width:
+            break
+        end += 1
+    return text[:end]
+
+
+def shortened(text: str, width: int = LONGEST_NAME) -> str:
+    """Return a name as it is, or what it begins and ends with if it takes more than `width` columns."""
+    if max(len(text), columns_of(text)) <= width:
+        return text
+    n_last = (width - 3) // 3
+    first = _start_of(text, width - 3 - n_last)
+    last = _start_of(text[::-1], n_last)[::-1]
+    return f"{first}...{last}"
 
 
 def on_one_line(cell: str) -> str:
     """Turn white space into spaces, and what a terminal would obey into escapes."""
     text = " ".join(cell.split())
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shown_name(name: object) -> str:
+    """Return a name on one line, shortened, as sentences have it."""
+    return shortened(on_one_line(str(name)))
+
+
+def first_names(names: Collection[object], k: int) -> str:
+    """List the first k names, and say how many more there are."""
+    return and_others([shown_name(name) for name in islice(names, k)], len(names))
+
+
+def and_others(shown: Sequence[str], n: int) -> str:
+    """List those of n things that are shown, and say how many more there are."""
+    n_others = n - len(shown)
+    return ", ".join(shown) + (f" and {counted(n_others, 'other')}" if n_others else "")
+
+
+def figure(value: float) -> str:
+    """Return a share, or an F, to four digits; nothing for NaN."""
+    return "" if math.isnan(value) else f"{value:.4f}"
 
 
 def counted(number: int, thing: str) -> str:
@@ -255,31 +419,52 @@ def as_frame(rows: Any) -> Any:
 def _row(cells: tuple[str, ...], tag: str, left: Collection[int]) -> str:
     """Return one row, escaped as text and as HTML."""
     shown = []
-    for k, cell in enumerate(cells):
+    for k, cell in enumerate(_shown_cells(cells, left)):
         style = ' style="text-align: left"' if k in left else ""
-        shown.append(f"<{tag}{style}>{escape(on_one_line(cell))}</{tag}>")
+        shown.append(f"<{tag}{style}>{escape(cell)}</{tag}>")
     return f"<tr>{''.join(shown)}</tr>"
 
 
 def in_brief(value: object) -> str:
-    """Return the `repr` of a value, the first few items of arrays and tuples, and their number."""
+    """Return the `repr` of a value without defaults: of arrays and tuples the first few items, and their number."""
     if is_dataclass(value) and not isinstance(value, type):
+        values = ((item, getattr(value, item.name)) for item in fields(value) if item.repr)
         shown = [
-            f"{item.name}={in_brief(getattr(value, item.name))}"
-            for item in fields(value)
-            if item.repr
+            f"{item.name}={in_brief(field_value)}"
+            for item, field_value in values
+            if not _is_usual(field_value, item.default)
         ]
         return f"{type(value).__name__}({', '.join(shown)})"
     if isinstance(value, np.ndarray):
         return _some_of(value.tolist(), "[", "]")
     if isinstance(value, tuple):
         return _some_of(value, "(", ",)" if len(value) == 1 else ")")
-    return repr(value)
+    if isinstance(value, Mapping):
+        items = islice(value.items(), 2 * _VALUES_SHOWN)
+        shown = [f"{in_brief(name)}: {in_brief(item)}" for name, item in items]
+        return f"{{{_listed(shown, len(value))}}}"
+    return _cut(repr(value), _LONGEST_TEXT)
+
+
+def _is_usual(value: object, default: object) -> bool:
+    """Whether a field has its default."""
+    is_plain = value is None or isinstance(value, bool | int | float | str)
+    return is_plain and type(value) is type(default) and value == default
 
 
 def _some_of(values: Sequence[object], start: str, end: str) -> str:
     """Return the first few of some values, and their number if there are more."""
-    shown = [in_brief(value) for value in values[:_VALUES_SHOWN]]
-    if len(values) > _VALUES_SHOWN:
-        shown.append(f"... {len(values):,} in all")
-    return f"{start}{', '.join(shown)}{end}"
+    return (
+        f"{start}{_listed([in_brief(value) for value in values[:_VALUES_SHOWN]], len(values))}{end}"
+    )
+
+
+def _listed(shown: Sequence[str], n_values: int) -> str:
+    """List values that are shown, and say how many they are if there are more."""
+    more = [f"... {n_values:,} in all"] if n_values > len(shown) else []
+    return ", ".join([*shown, *more])
+
+
+def _cut(text: str, length: int) -> str:
+    """Return a text, of a long one the beginning."""
+    return text if len(text) <= length else f"{text[:length]}..."

@@ -26,7 +26,7 @@ from thresholds import cli
 
 NAMES = ("cat", "dog", "emu")
 N_ROWS = 24
-OUTPUTS = ("out.json", "out.npz", "out.jsonl")
+OUTPUTS = ("out.html", "out.json", "out.npz", "out.jsonl")
 
 Files = dict[str, bytes]  # by their path in a folder
 Command = tuple[str, ...]

@@ -107,6 +107,11 @@ CURVES = {"FCurveDisplay": f_curve, "PrecisionRecallDisplay": precision_recall}
 RELIABILITY = {"ReliabilityDisplay": reliability, "ReliabilityDisplay, calibrator": calibrated}
 OF_LABELS = CURVES | RELIABILITY
 PLOT = {"plot, curves": lambda **given: f_curve().plot(**given), "plot, rule": lambda **given: of_rule().plot(**given)}
+NAMED = {
+    "plot, rule": PLOT["plot, rule"],
+    "plot, diagnosis": OTHERS.plot,
+    "plot, difference": diff_rules(RULE, RULE).plot,
+}
 COUNTS = [-1, 1.5, "8", None, True]
 
 BAD_PLOTS = [
@@ -129,7 +134,7 @@ BAD_PLOTS = [
     *each(
         {"ThresholdsDisplay": of_rule}, "diagnosis", [OTHERS], "diagnosis has the labels 'owl', 'emu', expected those"
     ),
-    *each({"plot, rule": PLOT["plot, rule"]}, "k", COUNTS, "k is .*, expected a whole number of at least 0"),
+    *each(NAMED, "k", COUNTS, "k is .*, expected a whole number of at least 0"),
     *each(OF_COMPARISONS, "comparison", [None, RULE, "macro"], "comparison is .*, expected a Comparison"),
     *each({"ComparisonDisplay": compared}, "measure", ["f1", None, 1, [], ["macro", "F1"]], MEASURES),
     BadInput(

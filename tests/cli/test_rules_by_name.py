@@ -12,7 +12,7 @@ from tests.cli.test_cli import make, run, strict_json
 def test_rules_lists_all_of_them_and_how_to_fit_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("rules") == 0
     lines = capsys.readouterr().out.splitlines()
-    names = [line.split("  ")[0] for line in lines[2:]]
+    names = [line.split("  ")[0] for line in lines[2:] if not line.startswith(" ")]
     assert names[: len(thresholds.RULES)] == list(thresholds.RULES)
     assert "thresholds fit SCORES --rule NAME -o RULE.json fits one" in lines
     assert run("rules", "--json") == 0

@@ -9,6 +9,7 @@ from scipy import sparse
 
 import thresholds
 from tests.rules import AWKWARD, fitted
+from tests.words import flat
 from thresholds import ThresholdRule, cli, diff_rules
 
 inf = float("inf")
@@ -64,12 +65,13 @@ def test_decisions_of_the_old_rule_are_made_on_its_own_columns() -> None:
 
 
 def test_the_text_has_a_summary_and_what_changed() -> None:
-    lines = str(diff_rules(OLD, NEW, SCORES)).splitlines()
-    assert lines[0] == (
+    text = str(diff_rules(OLD, NEW, SCORES))
+    assert flat(text).startswith(
         "2 labels in both rules: 1 threshold moved, 2 labels new, 1 lost; on 4 rows 5 -> 4 predictions (-20.0 %),"
         " and 3 of new labels, 1 row decided differently"
     )
-    assert lines[1:3] == ["new labels: emu, fox", "lost labels: yak"]
+    lines = text.splitlines()
+    assert lines[2:4] == ["new labels: emu, fox", "lost labels: yak"]
     assert lines[-1].split() == ["dog", "0.2", "0.4", "3", "2", "1", "-33.3", "%"]
     assert [line for line in lines if line.startswith("cat")] == []
 
@@ -115,8 +117,8 @@ def test_the_largest_changes_come_first() -> None:
 def test_the_table_is_cut_at_top() -> None:
     old, new = ThresholdRule(np.linspace(0, 0.5, 30)), ThresholdRule(np.full(30, 0.5))
     assert "the 20 largest of 29 changes:" in str(diff_rules(old, new))
-    assert len(diff_rules(old, new).to_text(3).splitlines()) == 10
-    assert len(diff_rules(old, new).to_text(0).splitlines()) == 2
+    assert len(diff_rules(old, new).to_text(3).split("changes:")[1].splitlines()) == 3 + 3 + 1
+    assert "largest" not in diff_rules(old, new).to_text(0)
     assert "what changed:" in diff_rules(old, new).to_text(29)
     with pytest.raises(thresholds.InputError, match=r"^k is -1, expected a whole number"):
         diff_rules(old, new).to_text(-1)
@@ -270,7 +272,7 @@ def test_news_is_not_known_of_rules_that_keep_no_odds_or_of_scores_of_another_ki
         found = diff_rules(rule, other)
         assert found.n_news is None
         assert set(found.table["verdict"]) == {"unknown"}
-        assert "noise or news is not known" in str(found)
+        assert "noise or news is not known" in flat(found)
         assert "noise" not in str(found).splitlines()[0]
 
 

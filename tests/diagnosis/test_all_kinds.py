@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 import thresholds
+from tests.words import flat
 from thresholds import ThresholdRule, cli
 from thresholds.rule import Rule
 
@@ -66,8 +67,8 @@ def test_what_to_do_about_a_missed_label_depends_on_the_rule() -> None:
     of_thresholds = thresholds.diagnose(truth, scores, thresholds.FixedRule(0.5, 4))
     of_rows = thresholds.diagnose(truth, scores, thresholds.TopKRule(1))
     for found, remedy, to_do in (
-        (of_thresholds, "a new threshold", "fit its threshold anew, or choose another rule"),
-        (of_rows, "a threshold of its own", "choose another rule, as one with a threshold for each label"),
+        (of_thresholds, "a new threshold", "fit again, or another rule"),
+        (of_rows, "a threshold of its own", "choose another rule"),
     ):
         assert found.verdict[3] == "missed"
         assert found.table["sentence"][3].endswith(f", so that {remedy} would do better.")
@@ -106,7 +107,7 @@ def test_commands_take_all_kinds(name: str, scores: str, tmp_path: Path, capsys:
         (["compare", scores, "--rule", path], "judged on"),
     ):
         assert cli.main(arguments) == 0, arguments
-        assert shown in capsys.readouterr().out
+        assert shown in flat(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("name", WITHOUT_THRESHOLDS)

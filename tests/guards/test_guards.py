@@ -18,6 +18,7 @@ from tests.bad_inputs.matrices import Y as SMALL_TRUTH
 from tests.cases import small_cases
 from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
+from tests.words import flat
 from thresholds import Shrink, fit_empirical
 from thresholds._kernels.guards import keys_at_ranks
 from thresholds.guards import shrink
@@ -601,9 +602,9 @@ def test_negated_scores_are_predicted_always_and_it_is_said() -> None:
     assert rule.predict(scores).all()
     fell_back = rule.guard_report.n_fell_back
     assert fell_back == 6, "also one that the guard itself predicts always"
-    assert "guard shrink, fell back on always for 6 labels)" in str(rule)
+    assert "guard shrink, fell back on always for 6 labels)" in flat(rule)
     said = "6 labels fall back on always: on these rows the guard's cuts reach less F than that"
-    assert said in str(rule.guard_report)
+    assert said in flat(rule.guard_report)
     np.testing.assert_array_equal(rule.guard_report.to_dict()["fell_back"], np.ones(6, np.bool_))
     right = fit_empirical(truth, -scores, guard="shrink")
     assert not right.guard_report.fell_back.any()

@@ -298,8 +298,17 @@ def test_a_click_shows_a_label_with_its_curve(browser: Browser, few: Content) ->
     figures = dict(zip(browser.texts("#label-figures dt"), browser.texts("#label-figures dd"), strict=True))
     assert figures["Rows marked"] == f"{row['predicted']:,}"
     assert figures["F1 (95\xa0% bounds)"] == f"{row['f']:.3f} ({row['f_low']:.3f} to {row['f_high']:.3f})"
-    curve = browser.one("#label-curve path.f").get_attribute("d")
-    assert curve.count("L") == few.curves[j].threshold.size - 1
+    assert browser.one("#label-curve path.f").get_attribute("d").count("L") >= few.curves[j].threshold.size - 1
+    assert height_of(browser, "circle.of-rule", row["predicted"]) == pytest.approx(row["f"], abs=0.01)
+
+
+def height_of(browser: Browser, selector: str, marked: float) -> float:
+    """The share from 0 to 1 at which a mark stands in the chart; it has to stand at so many rows marked."""
+    nodes = "const [svg, mark] = [document.querySelector('#label-curve svg'), document.querySelector(arguments[0])];"
+    read = "return [svg.clientWidth, svg.clientHeight, mark.cx.baseVal.value, mark.cy.baseVal.value]"
+    width, height, x, y = browser.run(f"{nodes} {read}", f"#label-curve {selector}")
+    assert (x - 32) / (width - 44) == pytest.approx(np.log(marked) / np.log(20_000), abs=0.01)
+    return (height - 48 - y) / (height - 56)
 
 
 def test_the_slider_goes_along_the_curve(browser: Browser, few: Content) -> None:

@@ -196,6 +196,11 @@ def of_ranks_of_positives(rng: Generator, dtype: Any) -> Arguments:
 # leaving_out
 
 
+def of_units_to_sort(rng: Generator, dtype: Any) -> Arguments:
+    unit = rng.integers(0, 5, rng.choice(LONG))
+    return unit, np.zeros(6, np.int64), np.zeros(unit.size, np.int64)
+
+
 def of_cells_to_list(rng: Generator, dtype: Any) -> Arguments:
     shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
     true, predicted = (Bits.of(cells(rng, shape, rng.choice([0.05, 0.9]))).words for _ in range(2))
@@ -761,6 +766,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "confusion.count_sparse": of_sparse_counts,
     "confusion.count_classes": of_classes,
     "confusion.ranks_of_positives": of_ranks_of_positives,
+    "leaving_out.sort_by_unit": of_units_to_sort,
     "leaving_out.list_cells": of_cells_to_list,
     "leaving_out.list_sparse_cells": of_sparse_cells_to_list,
     "leaving_out.add_up_rows": of_rows_to_leave_out,

@@ -8,6 +8,7 @@ import pytest
 
 import thresholds
 from tests.metrics.targets import Target, targets
+from tests.words import flat
 from thresholds.metrics import AveragesReport, averages_report, precision_recall_fscore_support
 
 TARGETS = list(targets(60, seed=11))
@@ -177,7 +178,7 @@ class Cells(HTMLParser):
 def test_text_and_html_have_every_name() -> None:
     for target in TARGETS:
         report = report_of(target, 0)
-        for text in (str(report), "\n".join(Cells(report._repr_html_()).texts)):
+        for text in (flat(report), "\n".join(Cells(report._repr_html_()).texts)):
             assert all(row.name in text for row in (*report.labels[:15], *report.labels[-15:], *report.averages))
             assert f"F{target.beta:g}" in text
             assert report.note in text

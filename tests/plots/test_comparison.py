@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.collections import LineCollection, PathCollection
 
 import thresholds
@@ -56,6 +57,13 @@ def test_rules_that_may_be_the_best_have_a_look_of_their_own(comparison: Compari
     assert display.to_frame()["is_behind"].tolist() == [False, False, True, True]
 
 
+def test_names_stand_at_each_axes_that_is_given(comparison: Comparison) -> None:
+    _, grid = pyplot.subplots(1, 2)
+    comparison.plot(grid[1])
+    assert "middle" in [text.get_text() for text in grid[1].get_yticklabels()]
+    assert grid[1].get_legend() is not None
+
+
 def test_without_intervals_nothing_is_said_of_the_best() -> None:
     rules = {name: thresholds.FixedRule(cut, 1) for name, cut in CUTS.items()}
     display = thresholds.compare(rules, [[1], [0]], [[0.6], [0.4]], confidence=None).plot()
@@ -97,7 +105,14 @@ def test_up_to_25_rules_have_room(n_rules: int) -> None:
     pairs = rng.random((n_rules, n_rules))
     pairs = np.where(np.eye(n_rules), 1, (pairs + pairs.T) / 2)
     display = AgreementDisplay(np.array([f"rule {k}, shared" for k in range(n_rules)]), pairs).plot()
-    display.figure_.draw_without_rendering()
     cell = display.ax_.get_window_extent().width / (n_rules - 1)
     assert all(text.get_window_extent().width < cell for text in display.ax_.texts)
     assert all(text.get_fontsize() >= 5 for text in display.ax_.texts)
+
+
+def test_figures_too_small_to_be_read_become_a_scale_of_colours() -> None:
+    n_rules = 25
+    names = np.array([f"rule {k}" for k in range(n_rules)])
+    display = AgreementDisplay(names, np.full((n_rules, n_rules), 0.5)).plot(width=2.5)
+    assert len(display.ax_.texts) == 0
+    assert len(display.figure_.axes) == 2

@@ -60,7 +60,8 @@ def test_what_lies_beyond_the_axes_is_on_the_border() -> None:
     assert texts == ["never predicted: 1", "always predicted: 1"]
     y_true = Y.copy()
     y_true[:, 0] = 0
-    unsupported = thresholds.fit_empirical(y_true, S).replace({0: 0.5})
+    unsupported = thresholds.fit_empirical(y_true, S)  # never predicted, as it is never true
+    assert unsupported.thresholds[0] == np.inf
     assert [text.get_text() for text in unsupported.plot(k=0).ax_.texts] == ["no positives: 1"]
     tiny = RULE.replace({"cat": 0.9, "dog": 0.02, "owl": 0.03, "emu": 1e-30})
     axes = tiny.plot(k=0).ax_
@@ -81,7 +82,7 @@ def test_thirty_thousand_labels_become_a_density() -> None:
     rule = thresholds.ThresholdRule(np.linspace(0.01, 0.9, 30_000), fitted_on=fitted_on)
     display = rule.plot()
     texts = [text.get_text() for text in display.figure_.legends[0].get_texts()]
-    assert "labels, darker where many lie" in texts
+    assert "labels" in texts
     display.figure_.draw_without_rendering()
 
 

@@ -62,16 +62,10 @@ def test_many_labels_have_the_median_of_those_with_about_as_many_positives() -> 
     assert len(named) <= 5
 
 
-def test_labels_of_one_class_have_one_median() -> None:
-    display = display_of(np.full(30, 5), np.linspace(0, 0.3, 30)).plot()
-    (median,) = (line for line in display.ax_.lines if line.get_label() == "their median")
-    assert median.get_xydata().tolist() == [[5, pytest.approx(0.15)]]
-
-
 def test_thirty_thousand_labels() -> None:
     rng = np.random.default_rng(0)
     display = display_of(rng.geometric(0.01, 30_000), rng.random(30_000)).plot()
-    display.figure_.savefig(io.BytesIO(), dpi=40)
+    assert [type(found).__name__ for found in display.ax_.collections][:1] == ["QuadMesh"]
 
 
 def test_without_any_positives_the_axes_are_empty() -> None:

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy import sparse, stats
 
 import thresholds
 from thresholds import CrossFit, FixedRule, Rule, ThresholdRule, TopKRule, make_report, metrics
@@ -131,6 +132,28 @@ def test_figures_are_those_of_the_metrics() -> None:
         assert 0 <= figure.lower < figure.value < figure.upper <= 1
 
 
+def test_a_share_is_known_as_well_as_the_rows_that_it_is_about_tell() -> None:
+    # All three marks are right, of 200 rows that should be marked.
+    truth = np.ones((200, 1), int)
+    scores = np.linspace(1, 0, 200)[:, None]
+    precision, recall = make_report(truth, scores, ThresholdRule([scores[2, 0]])).content.summary.figures[:2]
+    assert (precision.value, recall.value) == (1, 3 / 200)
+    assert precision.lower < 0.5
+    assert recall.upper < 0.05
+    # Precision without each row, by the definition of the jackknife; one row that is all right and one all wrong added.
+    truth, scores = (cells[:40] for cells in rows())
+    marked = NOISY.predict(scores)
+    right = (truth & marked).sum(axis=1)
+    without = np.array([np.delete(right, i).sum() / np.delete(marked, i, axis=0).sum() for i in range(40)])
+    share, n_marked = right.sum() / marked.sum(), marked.any(axis=1).sum()
+    squares = np.append((without - without.mean()) ** 2, [(share / n_marked) ** 2, ((1 - share) / n_marked) ** 2])
+    variance, fourth = squares.sum(), (squares**2).sum()
+    freedom = min(2 * variance**2 / (fourth - variance**2 / 42), 41)
+    half = stats.t.ppf(0.975, freedom) * np.sqrt(39 / 40 * variance)
+    found = make_report(truth, scores, NOISY).content.summary.figures[0]
+    assert (found.value, found.lower, found.upper) == pytest.approx((share, share - half, share + half))
+
+
 def test_the_first_screen_says_of_100_marks_how_many_are_right() -> None:
     precision, recall = content().summary.figures[:2]
     right, made = content().summary.how_good
@@ -182,6 +205,14 @@ def test_labels_that_add_most_wrong_marks_come_first() -> None:
     assert (np.diff(wrong[listed]) <= 0).all()
     assert sorted(listed) == np.flatnonzero(wrong > 0).tolist()
     assert content().worst.tolist() == [j for j in listed if labels["trust"][j] == DISTRUSTED]
+
+
+def test_a_label_that_is_never_marked_is_among_the_worst_if_it_should_be() -> None:
+    rule = NOISY.replace({"cough": np.inf})
+    said = make_report(*rows(), rule).content
+    assert NAMES[said.worst[-1]] == "cough"
+    assert said.labels["verdict"][0] == "missed"
+    assert 0 not in said.false_positives
 
 
 def test_curves_are_counts_at_their_thresholds() -> None:
@@ -271,10 +302,21 @@ def test_new_and_lost_labels_are_named_and_the_others_compared() -> None:
     assert said is not None
     assert (said.new, said.lost) == (("fever", "noise", "rare", "absent"), ("gone",))
     assert said.sentences[-2:] == ("4 labels are new: fever, noise, rare and 1 other.", "1 label is lost: gone.")
-    assert [change.sentence for change in said.changes][:2] == [
-        "micro precision: no difference.",
-        "micro recall: no difference.",
-    ]
+    assert [change.sentence for change in said.changes][:2] == ["No difference.", "No difference."]
+    truth, scores = rows(1)
+    fitted_old = thresholds.fit(truth[:, 1:], scores[:, 1:], label_names=NAMES[1:])
+    said = make_report(*rows(), fitted().rule, against=fitted_old).content.against
+    assert said is not None
+    assert said.new == ("cough",)
+    assert said.changes[0].old != said.changes[0].new
+
+
+def test_an_old_rule_that_was_fitted_on_these_rows_is_said_to_be_flattered() -> None:
+    old = thresholds.fit(*rows(), label_names=NAMES)
+    for rows_of_report, flattered in ((rows(), True), (rows(2), False)):
+        said = make_report(*rows_of_report, NOISY, against=old).content.against
+        assert said is not None
+        assert (said.sentences[-1] == "The old rule was fitted on these rows, which flatters it.") == flattered
 
 
 def test_a_difference_beyond_chance_is_said_with_its_bounds() -> None:
@@ -283,7 +325,7 @@ def test_a_difference_beyond_chance_is_said_with_its_bounds() -> None:
     change = next(change for change in said.changes if change.measure == "micro")
     value, lower, upper = change.difference
     assert lower > 0
-    assert change.sentence == f"micro F1: higher by {value:.3f}, probably between {lower:.3f} and {upper:.3f}."
+    assert change.sentence == f"Higher by {value:.3f}, probably between {lower:.3f} and {upper:.3f}."
 
 
 MARKS = "The rule marks the row with the label if the score"
@@ -312,7 +354,7 @@ def test_every_kind_of_rule_is_described_and_compared(name: str) -> None:
     )
     assert found.has_thresholds == isinstance(rule, ThresholdRule)
     assert found.against is not None
-    assert {change.sentence.partition(": ")[2] for change in found.against.changes} == {"no difference."}
+    assert {change.sentence for change in found.against.changes} == {"No difference."}
     assert found.against.n_moved == 0
 
 
@@ -337,6 +379,7 @@ def test_rows_without_marks_and_without_truth_are_reported() -> None:
     said = make_report(np.zeros((5, 2)), np.zeros((5, 2)), FixedRule(0.5, 2)).content
     assert said.summary.headline == "Of 2 labels none is shown to be bad; of 2 it is too early to say."
     assert said.summary.how_good == ()
+    assert all(figure.lower == 0 and figure.upper > 0.5 for figure in said.summary.figures)  # Little is known.
     assert said.worst.size == said.false_positives.size == len(said.curves) == 0
 
 
@@ -348,8 +391,6 @@ def test_rules_of_good_labels_alone_are_said_to_be_good() -> None:
 
 
 def test_sparse_scores_say_the_same() -> None:
-    from scipy import sparse
-
     truth, scores = rows()
     kept = np.where(scores > 0, scores, 0)
     rule = ThresholdRule([1.5, 1.3, 1.5, 0.1, 1.0, 2.5], label_names=NAMES)

@@ -18,6 +18,7 @@ from sklearn.metrics import f1_score, fbeta_score
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
 import thresholds
+from tests.words import flat
 from thresholds import (
     InputError,
     Shrink,
@@ -527,8 +528,7 @@ def test_what_comes_back() -> None:
 )
 def test_words(options: Options, start: str, how: str) -> None:
     found = cross_fit(Y, S, random_state=0, **options)
-    first, second, verdicts = str(found).splitlines()
-    assert first == (
+    figures = (
         f"{start}in-sample {found.in_sample:.4f}, out of fold {found.out_of_fold:.4f} ({how}), optimism"
         f" {found.optimism:.4f}"
     )
@@ -536,13 +536,11 @@ def test_words(options: Options, start: str, how: str) -> None:
         most, least = found.spread["predicted_most"], found.spread["predicted_least"]
         wide = sum(m > 3 * ls and round(m * N) >= 5 for m, ls in zip(most, least, strict=True))
         are = "is" if wide == 1 else "are"
-        assert second == (
-            f"{wide} of 5 labels {are} predicted more than 3 times as often by one fold's threshold as by another's"
-        )
+        apart = f"{wide} of 5 labels {are} predicted more than 3 times as often by one fold's threshold as by another's"
     else:
         low, high = found.fold_thresholds.min(), found.fold_thresholds.max()
-        assert second == f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
-    assert verdicts == found.verdicts.in_brief()
+        apart = f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
+    assert flat(found) == f"{figures} {apart} {found.verdicts.in_brief()}"
 
 
 # Which labels may be relied on
@@ -659,10 +657,10 @@ def test_an_alternative_that_is_better_is_named() -> None:
     (shared,) = found.alternatives
     assert found.better is shared
     assert shared.gain > norm.isf(0.05) * shared.standard_error > 0
-    assert str(found).splitlines()[2] == (
+    assert (
         f"one threshold for all labels reaches {shared.out_of_fold:.4f} out of fold, {shared.gain:.4f} more (standard"
         f" error {shared.standard_error:.4f})"
-    )
+    ) in flat(found)
     back = cross_fit(truth, scores, alternatives=False)
     assert (back.better, back.alternatives) == (None, ())
 
@@ -849,7 +847,7 @@ def test_the_rule_keeps_the_figure_out_of_fold(tmp_path: Path) -> None:
     found.rule.save(tmp_path / "rule.json")
     loaded = load_rule(tmp_path / "rule.json")
     assert loaded.out_of_fold == kept
-    assert f", out of fold {found.out_of_fold:.4f} (4 folds)" in str(loaded)
+    assert f", out of fold {found.out_of_fold:.4f} (4 folds)" in flat(loaded)
     assert cross_fit(Y, S, cv=FOLDS, random_state=3).rule.out_of_fold.random_state is None, "folds that are given"
     assert cross_fit(Y, S, random_state=np.int64(3)).rule.out_of_fold.to_dict()["random_state"] == 3
     assert fit_empirical(Y, S).out_of_fold is None

@@ -12,6 +12,7 @@ from scipy import sparse
 
 import thresholds
 from tests.naive.gain import upper_tail
+from tests.words import flat
 from thresholds import InputError, ThresholdRule, cli, cross_fit, update_rule
 from thresholds.validation import gain
 
@@ -133,7 +134,7 @@ def test_an_update_can_be_updated_and_saved(tmp_path: Path) -> None:
 def test_kept_thresholds_are_no_in_sample_optimum() -> None:
     old = cross_fit(*week(0), guard=None).rule
     found = update_rule(old, *week(1))
-    assert "guard kept thresholds" in str(found.rule)
+    assert "guard kept thresholds" in flat(found.rule)
     assert update_rule(found.rule, *week(2)).rule.guard == "kept thresholds"
     assert update_rule(old, *week(1, n=1600)).rule.guard is None
 
@@ -255,15 +256,15 @@ def test_a_guard_whose_options_are_not_kept_can_be_given() -> None:
 
 def test_the_text_says_what_moved_and_what_it_reaches() -> None:
     found = update_rule(OLD, *week(1, shift=2.0))
-    lines = str(found).splitlines()
-    assert lines[0].startswith(f"{found.n_moved} thresholds moved (")
-    assert lines[0].endswith(f"{N_LABELS - found.n_moved} kept, 0 labels new, 0 lost")
-    assert lines[1] == (
-        f"macro F1 on the new rows: old thresholds {found.old:.4f}; out of fold, fresh ones {found.fresh:.4f},"
+    said = flat(str(found).split("\n\n")[0])
+    assert said.startswith(f"{found.n_moved} thresholds moved (")
+    assert said.endswith(
+        f"{N_LABELS - found.n_moved} kept, 0 labels new, 0 lost"
+        f" macro F1 on the new rows: old thresholds {found.old:.4f}; out of fold, fresh ones {found.fresh:.4f},"
         f" updated {found.updated:.4f}"
     )
-    assert len(lines) == 5 + found.n_moved
-    assert len(found.to_text(0).splitlines()) == 2
+    assert len(str(found).split("\n\n")[1].splitlines()) == 2 + found.n_moved
+    assert flat(found.to_text(0)) == said
     values = json.loads(json.dumps(found.to_dict()))
     assert values["lost"] == []
     assert len(values["table"]) == N_LABELS

@@ -1,6 +1,6 @@
 """Calibration: from scores and truth to a map that turns scores into probabilities."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, we
 from thresholds.calibration.stretched import StretchedCurves, fit_stretched
 from thresholds.data.problem import Problem
 from thresholds.errors import need
-from thresholds.results import in_brief
+from thresholds.results import Shown, Table, names_of
 from thresholds.rule.base import as_row, in_kind, like_row
 from thresholds.rule.watching.profile import ScoreProfile
 
@@ -39,7 +39,7 @@ _CURVES: dict[By, str] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibrator:
+class Calibrator(Shown):
     """A map from scores to probabilities, made by `calibrate`.
 
     Attributes
@@ -206,7 +206,17 @@ class Calibrator:
         sums[is_full] = 0.0
         return sums
 
-    def __str__(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, in the form of `rule.schema.json`."""
+        from thresholds.calibration.saving import to_values
+
+        return to_values(self)
+
+    def _records(self) -> dict[str, Any]:
+        """Return columns, one row a label: `absent` is the probability of an entry that is left out."""
+        return {"name": names_of(self.label_names, self.n_labels), "absent": self.absent}
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
         """Say what was fitted, and what it did to log-loss and reliability."""
         lines = [f"{self.method} calibration, {_CURVES[self.by].format(self.n_labels)}"]
         for name, word in (("log_loss", "log-loss"), ("reliability", "reliability")):
@@ -214,11 +224,7 @@ class Calibrator:
             after = getattr(self.after, name)
             known = "unknown" if np.isnan(before) else f"{before:.4g}"
             lines.append(f"{word:<12}{known} before, {after:.4g} after, on the data of the fit")
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        """Return what is shown of it in brief: of arrays and names the first few."""
-        return in_brief(self)
+        yield "\n".join(lines)
 
     def reordered(self, places: Ints) -> "Calibrator":
         """Return the same map with its labels in another order: label j is the one that is at `places[j]` here."""

@@ -300,7 +300,13 @@ class CalibratedRule(Rule):
         calibrator = replace(from_values(values["calibrator"]), profile=settings["profile"])
         return cls(calibrator, rule_of(values["rule"], "rule"), **settings)  # type: ignore[arg-type]
 
-    def __str__(self) -> str:
+    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Return the thresholds of the first n labels, which are those of probabilities."""
+        if isinstance(self.rule, InstanceRule):
+            return {}
+        return {"threshold_of_probability": self.rule.thresholds[:n]}
+
+    def in_words(self) -> str:
         """Say what was maximised, after which calibration, and what was reached on labels."""
         calibration = "Platt" if self.calibrator.method == "platt" else "isotonic"
         what = f"{self.rule.what()}, after {calibration} calibration"

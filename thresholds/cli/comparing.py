@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from thresholds._arrays.sparse import is_sparse
 from thresholds._checks import InputError
 from thresholds.cli import failing, fit_options, printing, reading
-from thresholds.results import counted
+from thresholds.results import counted, wrapped
 
 if TYPE_CHECKING:
     from thresholds.comparison.result import Comparison
@@ -54,7 +54,7 @@ def compare(options: argparse.Namespace) -> None:
         print(printing.as_json(values))
         failing.report(lost.broken)
         return
-    print(f"{reading.title(data)}\n{result.rows}")
+    print(wrapped(f"{reading.title(data)}\n{result.rows}"))
     if is_sparse(data.y_score):
         print("label-free rules take absent entries for 0, and so does their sum of p")
     print()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds.cli import failing, fit_options, printing, reading
-from thresholds.results import objects_of
+from thresholds.results import objects_of, wrapped
 
 if TYPE_CHECKING:
     from thresholds.diagnosis import Diagnosis, Repair
@@ -119,7 +119,7 @@ def _as_text(
 ) -> str:
     """Say what was diagnosed, with as many labels as wanted, and what a repair changes."""
     parts = [
-        f"{reading.title(case.data)}\n{case.about}\n{case.rule}",
+        wrapped(f"{reading.title(case.data)}\n{case.about}\n{case.rule}"),
         diagnosis.to_text(options.top),
     ]
     if options.top:

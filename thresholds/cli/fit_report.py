@@ -8,9 +8,8 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds.cli import fit_options, printing, reading
-from thresholds.diagnosis.by_state import first_names
 from thresholds.fitting.options import DEFAULTS_FOR_NEW_ROWS
-from thresholds.results import counted, names_of, objects_of
+from thresholds.results import counted, first_names, names_of, objects_of, wrapped
 
 if TYPE_CHECKING:
     from thresholds.calibration import CalibrationMeasures
@@ -89,11 +88,12 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
     warning = "" if fitted.diagnosis is None else fitted.diagnosis.in_brief()
     if warning:
         lines.append(warning)
+    text = wrapped("\n".join(lines))
+
+    # A command is to be copied, and so on a line of its own.
     if verdicts is not None:
-        lines.append(f"for a sentence on each label: {_more(fitted, options)}")
-    elif warning:
-        lines.append(f"for more: {_more(fitted, options)}")
-    return "\n".join(lines)
+        return f"{text}\nfor a sentence on each label:\n  {_more(fitted, options)}"
+    return f"{text}\nfor more: {_more(fitted, options)}" if warning else text
 
 
 def as_json(fitted: Fitted, options: argparse.Namespace) -> str:

@@ -1,8 +1,6 @@
 """The command `rules`: every rule that can be had by its name."""
 
 import argparse
-from dataclasses import asdict
-from typing import Any
 
 from thresholds.cli import printing
 from thresholds.fitting.rules import OF_ALL, RULES, NamedRule
@@ -17,20 +15,12 @@ thresholds compare SCORES --all shows all of them side by side
 def rules(options: argparse.Namespace) -> None:
     """Print the list of rules."""
     if options.json:
-        print(printing.as_json({"rules": [_values(rule) for rule in RULES.values()]}))
+        print(printing.as_json({"rules": [rule.to_dict() for rule in RULES.values()]}))
         return
     head = [("rule", "maximises", "needs", "decides by")]
     body = [(rule.name, maximised(rule), needed(rule), rule.about) for rule in RULES.values()]
     print(Table(head, body, left=(0, 1, 2, 3)).text())
     print(_HOW)
-
-
-def _values(rule: NamedRule) -> dict[str, Any]:
-    """Return all that is known of a rule."""
-    return asdict(rule) | {
-        "needs_labels": rule.needs_labels,
-        "needs_probabilities": rule.needs_probabilities,
-    }
 
 
 def maximised(rule: NamedRule) -> str:

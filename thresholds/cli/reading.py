@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError, shown
+from thresholds.results import wrapped
 
 _NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
@@ -224,4 +225,4 @@ def described(
         "" if truth is None else f"truth {truth!r}",
     ]
     about = ", ".join(filter(None, facts))
-    return "\n".join([f"{data.name}: {about}", *data.notes])
+    return wrapped("\n".join([f"{data.name}: {about}", *data.notes]))

@@ -28,7 +28,7 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label, f_of_counts
-from thresholds.metrics.jackknife import Decided
+from thresholds.metrics.judging import Decided
 from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
 

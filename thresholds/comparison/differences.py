@@ -29,10 +29,11 @@ from thresholds.results import (
     Table,
     as_plain_values,
     counted,
-    on_one_line,
+    first_names,
     rows_of,
 )
 from thresholds.rule import RegionRule, Rule, ThresholdRule
+from thresholds.rule.region import region_in_words
 from thresholds.significance import rejected
 
 NEWS = "news"
@@ -141,10 +142,7 @@ class RuleDifference(Result, Drawable):
         ]
         for word, names in (("new", self.new), ("lost", self.lost)):
             if names:
-                shown = [on_one_line(name) for name in names[:_NAMES_SHOWN]]
-                n_more = len(names) - len(shown)
-                more = f" and {n_more} more" if n_more else ""
-                lines.append(f"{word} labels: {', '.join(shown)}{more}")
+                lines.append(f"{word} labels: {first_names(names, _NAMES_SHOWN)}")
         lines += self._about_news()
         yield "\n".join(lines)
         if k and self.largest.size:
@@ -399,20 +397,11 @@ def _regions(old: Rule, new: Rule, at_old: Ints, at_new: Ints) -> dict[str, npt.
     """Return the region of each label in words, for both rules, if they can be compared by that."""
     if _common_part(old, new) != RegionRule.part:
         return {}
-    sides = (("old_region", old, at_old), ("new_region", new, at_new))
+    sides: Any = (("old_region", old.parts(), at_old), ("new_region", new.parts(), at_new))
     return {
-        name: np.array([_in_words(rule.parts()[j]) for j in places.tolist()], str)
-        for name, rule, places in sides
+        name: np.array([region_in_words(parts[j]) for j in places.tolist()], str)
+        for name, parts, places in sides
     }
-
-
-def _in_words(switches: Any) -> str:
-    """Say where a label is predicted: "0.2 to 0.4, 0.8 up"."""
-    starts, ends = switches[::2], switches[1::2]
-    intervals = [f"{start:.6g} to {end:.6g}" for start, end in zip(starts, ends, strict=False)]
-    if len(starts) > len(ends):
-        intervals.append(f"{starts[-1]:.6g} up")
-    return ", ".join(intervals) or "never"
 
 
 def _news(

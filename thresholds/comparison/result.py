@@ -9,11 +9,18 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.blocks import ceil_div
 from thresholds.comparison.agreement import Agreement
-from thresholds.diagnosis.by_state import first_names
 from thresholds.diagnosis.result import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
 from thresholds.metrics.jackknife import Interval
-from thresholds.results import Drawable, Result, Table, as_plain_values, counted, n_more
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    as_plain_values,
+    counted,
+    first_names,
+    n_more,
+)
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 

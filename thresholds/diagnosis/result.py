@@ -9,11 +9,19 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Dense, Floats, Ints
-from thresholds.diagnosis.by_state import NOT_OVER, by_state, first_names, platypuses_in_brief
+from thresholds.diagnosis.by_state import NOT_OVER, by_state, platypuses_in_brief
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
 from thresholds.diagnosis.verdicts import Verdicts
-from thresholds.results import Drawable, Result, Table, as_plain_values, counted, n_more
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    as_plain_values,
+    counted,
+    first_names,
+    n_more,
+)
 from thresholds.rule import ThresholdRule
 
 COLUMNS = (
@@ -24,12 +32,12 @@ COLUMNS = (
 )  # fmt: skip
 
 _MEANINGS = {
-    "backwards": "positives score lower: negated scores would rank better",
-    "platypus": "over-predicted, and the scores know little or nothing of it",
-    "suspect": "over-predicted; undetermined here, or fewer than 5 positives",
+    "backwards": "positives score lower; negated scores rank better",
+    "platypus": "over-predicted; the scores know little or nothing",
+    "suspect": "over-predicted; undetermined, or under 5 positives",
     "unsupported": "no positives here, and not predicted",
-    "overpredicted": "over-predicted, though the scores know something of it",
-    NOT_OVER: "not over-predicted, which says nothing of how good it is",
+    "overpredicted": "over-predicted; the scores know something of it",
+    NOT_OVER: "not over-predicted: it may still be bad",
 }
 FLAGGED = ("backwards", "platypus", "suspect")
 STATES = tuple(_MEANINGS)  # in the order in which they apply
@@ -56,7 +64,7 @@ class Diagnosis(Result, Drawable):
         positives, and what they predict: what `repair(rule, "cap")` raises thresholds to
     """
 
-    _shown = 8
+    _shown = 5
     _display = "OverpredictionDisplay.from_diagnosis"
 
     table: Dense
@@ -196,14 +204,10 @@ class Diagnosis(Result, Drawable):
         if are_many(int(self.backwards.sum()), self._n_tested):
             yield backwards_in_brief(int(self.backwards.sum()), self._n_tested)
         yield from self.verdicts.parts(k)
-        yield (
-            "Another question, whatever the verdicts: which labels are predicted too often? Over-predicted is more than"
-            f" {self.overprediction:g} times as often as true"
-        )
-        # A line for labels that rank backwards only if there are any.
-        absent = () if self.backwards.any() else ("backwards",)
         yield by_state(
-            self.table, {state: text for state, text in _MEANINGS.items() if state not in absent}
+            self.table,
+            _MEANINGS,
+            f"Whatever the verdicts, over-predicted is more than {self.overprediction:g} times as often as true:",
         )
         if k and self._is_flagged.any():
             yield self._most_predicted_flagged(k)

@@ -12,32 +12,30 @@ import numpy as np
 
 from thresholds.diagnosis.bars import most_positives
 from thresholds.diagnosis.evidence import FEWEST
-from thresholds.results import counted, on_one_line
+from thresholds.results import counted, shown_name
 
 MEANINGS = {
     "usable": "shown to be good enough",
     "weak": "shown not to be good enough",
     "unproven": "too early to say",
-    "missed": "the scores know it, and the rule does not use them",
-    "useless": "the scores are shown to know little of it, or are turned round",
+    "missed": "scores know it, rule does not",
+    "useless": "scores useless, or turned round",
 }
 TO_DO = {
-    "usable": "use it, and expect the mistakes that its sentence names",
-    "weak": "have its marks checked, or look for better scores",
-    "unproven": "have its marks checked; its sentence says whether more rows would help",
-    "missed": "fit its threshold anew, or choose another rule",
-    "useless": "do not mark it; check where its scores and its truth come from",
+    "usable": "use it",
+    "weak": "have its marks checked",
+    "unproven": "have its marks checked",
+    "missed": "fit again, or another rule",
+    "useless": "do not mark it",
 }
-TO_DO_WITHOUT_THRESHOLDS = TO_DO | {
-    "missed": "choose another rule, as one with a threshold for each label"
-}
+TO_DO_WITHOUT_THRESHOLDS = TO_DO | {"missed": "choose another rule"}
 
 
 def sentence(
     row: Any, *, is_backwards: bool, on_own_rows: bool, has_thresholds: bool = True
 ) -> str:
     """Say what the verdict on a label means; `row` is one of `Verdicts.table`, `has_thresholds` is about the rule."""
-    name = on_one_line(str(row["name"]))
+    name = shown_name(row["name"])
     verdict = str(row["verdict"])
     if verdict == "usable":
         on_new_rows = "; on rows that the rule was not fitted on, fewer" if on_own_rows else ""
@@ -54,7 +52,7 @@ def sentence(
 
 def sentence_on_flag(row: Any) -> str:
     """Say why the marks of a label are suspect, though its verdict is "unproven"; `row` as above."""
-    name = on_one_line(str(row["name"]))
+    name = shown_name(row["name"])
     predicted = row["predicted_positive"]
     positives = row["n_positives"]
     marked = f"{counted(predicted, 'row')} {_are(predicted)} marked {name}"

@@ -105,9 +105,9 @@ class Verdicts(Result):
         f = f"F{self.beta:g}"
         return (
             f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}."
-            f" Good enough is an {f} of at least {self.min_f:g} that is also, of the way from the {f} of"
-            f" marking every row up to 1, at least {self.min_skill:.0%}; of labels called usable, at"
-            f" most {self.alpha:.0%} are expected to fall short"
+            f" Good enough is an {f} of at least {self.min_f:g}, and at least {self.min_skill:.0%} of"
+            f" the way from marking every row up to 1; of labels called usable, at most"
+            f" {self.alpha:.0%} are expected to fall short"
         )
 
     def _by_verdict(self) -> Table:

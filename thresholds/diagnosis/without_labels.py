@@ -17,7 +17,7 @@ from thresholds.results import Result, Table, as_plain_values, names_of, rows_of
 from thresholds.rule import Rule
 
 _MEANINGS = {
-    "platypus": "over-predicted, and hardly better than predicting it everywhere",
+    "platypus": "over-predicted; hardly better than always",
     "unsupported": "impossible here",
     "overpredicted": "over-predicted",
     NOT_OVER: "",
@@ -74,7 +74,11 @@ class ExpectedDiagnosis(Result):
     def _tables(self, _: int) -> Iterator[str | Table]:
         """Sum up by state."""
         yield self._about()
-        yield by_state(self.table, _MEANINGS)
+        yield by_state(
+            self.table,
+            _MEANINGS,
+            f"Over-predicted is more than {self.overprediction:g} times as often as the model expects:",
+        )
 
     def _about(self) -> str:
         """Say what was judged, and how little that proves."""

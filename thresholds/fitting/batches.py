@@ -20,7 +20,7 @@ from thresholds._checks import Average, InputError
 from thresholds.expectation.counts import Probabilities, best_cuts
 from thresholds.expectation.outcomes import best_thresholds
 from thresholds.fitting.expected import fit_expected
-from thresholds.results import Result, Table, names_of
+from thresholds.results import WIDTH, Result, Table, names_of, on_one_line, shortened
 from thresholds.rule import InstanceRule
 from thresholds.rule.base import in_kind
 
@@ -74,7 +74,9 @@ class BatchEffect(Result):
         shown = np.argsort(~changes, kind="stable")[:k]  # (k,)
 
         names = names_of(self.label_names, changes.size)
-        head = [("rows in the batch", *names[shown].tolist())]
+        rows_head = "rows in the batch"
+        room = (WIDTH - len(rows_head)) // max(shown.size, 1) - 2  # columns for each label
+        head = [(rows_head, *(shortened(on_one_line(name), max(room, 9)) for name in names[shown]))]
         body = [("its probability", *(f"{p:.4g}" for p in self.probability[shown]))]
         marks = np.where(self.predicted, "+", "-")  # (n_sizes, n_labels)
         for size, cuts, signs in zip(self.sizes, self.break_even, marks, strict=True):

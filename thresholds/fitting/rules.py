@@ -6,12 +6,13 @@ to `fitting/by_name.py` if that is new.
 """
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError
+from thresholds.results import Shown, Table
 
 Method = Literal["thresholds", "top_k", "fixed", "regions", "expected", "calibrated"]
 Calibration = Literal["platt", "isotonic"]
@@ -38,8 +39,8 @@ _TWICE = "twice that of the rule without a guard"
 _COUNTED = "n m"
 
 
-@dataclass(frozen=True)
-class NamedRule:
+@dataclass(frozen=True, repr=False)
+class NamedRule(Shown):
     """A rule that can be had by its name.
 
     Attributes
@@ -88,6 +89,28 @@ class NamedRule:
         """Whether the best set of labels is found for each row by itself."""
         of_probabilities = self.method in ("expected", "calibrated")
         return of_probabilities and self.average == "samples" and self.per_label
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: the attributes, and what it needs."""
+        needs = {
+            "needs_labels": self.needs_labels,
+            "needs_probabilities": self.needs_probabilities,
+        }
+        return super().to_dict() | needs
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return what is known of it, in one row."""
+        return [self.to_dict()]
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Say what it decides by, in what sense it is best, what it is indifferent to, and what it costs."""
+        lines = [
+            f"{self.name}: {self.about}",
+            f"exactness: {self.exactness}",
+            f"the same for: {self.invariance}",
+            f"cost: {self.cost}",
+        ]
+        yield "\n".join(lines)
 
 
 def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:

@@ -15,14 +15,15 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Bytes, Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
+from thresholds.results import Shown, Table, figure, n_more
 
 Labels: TypeAlias = range | list[int] | list[str]
 
 _MOST = 2**62  # that sums of int64 may reach
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ConfusionCounts:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ConfusionCounts(Shown):
     """True and false positives and negatives of each group: of each label or class, or of each row.
 
     Counts by label of chunks of rows add up, with `+` or `sum`, to what the rows together give. The ratios are arrays
@@ -102,6 +103,33 @@ class ConfusionCounts:
         total = self.total * self.sums.shape[1]
         sums = self.sums if total < _MOST else self.sums.astype(np.float64)
         return replace(self, sums=sums.sum(axis=1, keepdims=True), total=total, labels=None)
+
+    def _records(self) -> dict[str, Any]:
+        """Return columns, one row a group."""
+        return self._columns(self.sums.shape[1])
+
+    def _columns(self, n: int) -> dict[str, Any]:
+        """Return columns (n,) about the first n groups: counts, and the ratios that are read most."""
+        first = replace(self, sums=self.sums[:, :n], labels=None)
+        names = range(n) if self.labels is None else self.labels[:n]
+        counts = {"tp": first.tp, "fp": first.fp, "fn": first.fn, "tn": first.tn}
+        ratios = {"precision": first.precision(), "recall": first.recall(), "f1": first.f_score()}
+        return {"label": list(names), **counts, **ratios}
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Lay the first k groups out."""
+        n_groups = self.sums.shape[1]
+        columns = self._columns(min(k, n_groups))
+        names = [str(label) for label in columns.pop("label")]
+        cells = [
+            [
+                f"{value:,.10g}" if name in ("tp", "fp", "fn", "tn") else figure(value)
+                for value in column
+            ]
+            for name, column in columns.items()
+        ]
+        head = [("label", *columns)]
+        yield Table(head, [*zip(names, *cells, strict=True)], note=n_more(n_groups, k))
 
     def precision(self) -> Floats:
         """Return tp / (tp + fp), the share of predictions that are right, in [0, 1]; 0/0 without predictions."""

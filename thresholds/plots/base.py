@@ -30,6 +30,7 @@ _LISTED = 16.0  # square points: of a mark in a legend
 _NARROWEST = 1.6
 _LOWEST = 1.5
 _BELOW = 0.5
+_UNDER = 0.36  # inches: from an axis to what stands under its label
 
 
 class Display(ABC):
@@ -77,7 +78,7 @@ class Display(ABC):
         with in_force():
             self.axes_ = self._new_axes(width) if ax is None else _given_axes(ax, self._n_panels)
             self.ax_ = self.axes_[0]
-            self.figure_ = self.ax_.get_figure(root=True)
+            self.figure_ = self.ax_.figure.figure
             self._is_own = ax is None
             for axes in self.axes_:
                 dress(axes)
@@ -113,6 +114,12 @@ class Display(ABC):
             if k % n_across == 0:
                 axes.set_ylabel(y)
 
+    def _at_left(self, axes: "Axes", texts: list[str]) -> list[str]:
+        """Return what stands at the left of each line: of panels in a figure of our own, at the first of a row only."""
+        spec = axes.get_subplotspec()
+        is_inner = self._is_own and spec is not None and not spec.is_first_col()
+        return [""] * len(texts) if is_inner else texts
+
     def _title(self, text: str) -> None:
         """Say something above: of the whole of a figure of our own, else of the first axes."""
         if self._is_own:
@@ -120,10 +127,8 @@ class Display(ABC):
         else:
             self.ax_.set_title(text)
 
-    def _legend(
-        self, *, n_columns: int | None = None, place: str = "best", title: str | None = None
-    ) -> None:
-        """Say what is what: once below the panels of a figure of our own, else within the first axes.
+    def _legend(self, *, n_columns: int | None = None, title: str | None = None) -> None:
+        """Say what is what: once below the panels of a figure of our own, else below the first axes.
 
         What occurs in several panels is listed once. The title says what the texts are.
         """
@@ -135,26 +140,30 @@ class Display(ABC):
                 listed.setdefault(text, handle)
         if not listed:
             return
-        handles = [*listed.values()]
+        if n_columns is None:
+            is_wide = self._is_own and self.figure_.get_size_inches()[0] >= (COLUMN + PAGE) / 2
+            n_columns = 3 if is_wide else 2
+        options = {"ncols": n_columns, "columnspacing": 1.2, "title": title}
         if self._is_own:
-            if n_columns is None:
-                is_wide = self.figure_.get_size_inches()[0] >= (COLUMN + PAGE) / 2
-                n_columns = 3 if is_wide else 2
-            legend = self.figure_.legend(
-                handles,
-                [*listed],
-                loc="outside lower center",
-                ncols=n_columns,
-                columnspacing=1.2,
-                title=title,
-            )
+            options["loc"] = "outside lower center"
         else:
-            legend = self.ax_.legend(handles, [*listed], loc=place, title=title)
+            options |= {"loc": "upper center"} | _below(self.ax_)
+        owner = self.figure_ if self._is_own else self.ax_
+        legend = owner.legend([*listed.values()], [*listed], **options)
 
         # Marks of many labels are too small to be told apart there.
         for handle in legend.legend_handles:
             if isinstance(handle, PathCollection):
                 handle.set_sizes([_LISTED])
+
+
+def _below(axes: "Axes") -> dict[str, Any]:
+    """Return where a legend stands below an axes: in its middle, under the label of its axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.figure.figure
+    down = ScaledTranslation(0, -_UNDER, figure.dpi_scale_trans)
+    return {"bbox_to_anchor": (0.5, 0), "bbox_transform": axes.transAxes + down}
 
 
 def of_kind(value: Any, name: str, kind: type[T]) -> T:

@@ -22,7 +22,7 @@ _NAME = 24  # characters of a rule's name
 _MANY = 9  # pairs in a row, which take the width of a page
 _CELL = 0.19  # inches: height of a pair
 _OF_NAMES = 1.1  # inches: of the names below the pairs
-_LARGEST = 7.0  # points: of the figure of a pair
+_SMALLEST, _LARGEST = 4.0, 7.0  # points: of the figure of a pair
 _OF_CELL = 0.38  # of the width of a cell: how large its figure is written
 _DARK = 0.55  # of the way from the lowest figure to 1: where white can be read, and black no more
 _PALEST, _DARKEST = 0.05, 0.9  # of the colour map: a figure can be read on either
@@ -138,21 +138,27 @@ class ComparisonDisplay(Display):
         the display itself
         """
         with self._drawing(ax, width) as all_axes:
-            lines = np.arange(self.rules.size, dtype=np.float64)
+            names = style.shown_names(self.rules.tolist(), _NAME)
             for j, axes in enumerate(all_axes):
-                name_lines(axes, style.shown_names(self.rules.tolist(), _NAME))
-                behind = self.is_behind[:, j]
-                for look, at, text in (
-                    (_TIED, ~behind, "may be the best"),
-                    (_BEHIND, behind, "shown to be behind it"),
-                ):
-                    if at.any():
-                        intervals(axes, lines[at], self.low[at, j], self.high[at, j], look)
-                        marks(axes, lines[at], self.value[at, j], look, text)
+                name_lines(axes, self._at_left(axes, names))
+                self._draw(axes, j)
                 axes.set_xlabel(self._in_words(self.measures[j]))
             if self.confidence is not None:
                 self._legend(title=f"bars: {100 * self.confidence:g} % intervals")
         return self
+
+    def _draw(self, axes: "Axes", j: int) -> None:
+        """Draw what each rule reaches by the measure j."""
+        lines = np.arange(self.rules.size, dtype=np.float64)
+        behind = self.is_behind[:, j]  # (n_rules,)
+        others = "may be the best" if self.rules.size > 1 else "the rule"
+        for look, at, text in (
+            (_TIED, ~behind, others),
+            (_BEHIND, behind, "shown to be behind it"),
+        ):
+            if at.any():
+                intervals(axes, lines[at], self.low[at, j], self.high[at, j], look)
+                marks(axes, lines[at], self.value[at, j], look, text)
 
     def _in_words(self, measure: str) -> str:
         """Return what a measure is called."""
@@ -265,7 +271,7 @@ class AgreementDisplay(Display):
         with self._drawing(ax, width) as (axes,):
             is_again = np.triu(np.ones((n, n), np.bool_), 1)
             shown = np.ma.masked_array(self.pairs[1:, :-1], is_again)  # (n, n)
-            axes.imshow(shown, cmap=_colours(), vmin=shown.min(), vmax=1.0, aspect="auto")
+            image = axes.imshow(shown, cmap=_colours(), vmin=shown.min(), vmax=1.0, aspect="auto")
             names = style.shown_names(self.rules.tolist(), _NAME)
             axes.set_yticks(np.arange(n), names[1:])
             axes.set_xticks(np.arange(n), names[:-1], rotation=90)
@@ -274,14 +280,24 @@ class AgreementDisplay(Display):
             for spine in axes.spines.values():
                 spine.set_visible(False)
             self._title("F1 between the decisions of two rules: 1 if the same")
-            self._write_pairs(axes, shown)
+
+            # Figures too small to be read are left to a scale of colours.
+            size = self._size_of_figures(axes)
+            if size >= _SMALLEST:
+                self._write_pairs(axes, shown, size)
+            else:
+                self.figure_.colorbar(image, ax=axes, shrink=0.6)
         return self
 
-    def _write_pairs(self, axes: "Axes", shown: Any) -> None:
-        """Write each figure into its cell, as large as there is room for."""
+    def _size_of_figures(self, axes: "Axes") -> float:
+        """Return how large figures are written that have room in their cells, in points."""
         self.figure_.draw_without_rendering()  # How large cells are is known only then.
-        cell = 72 / self.figure_.dpi * axes.get_window_extent().width / self._n_shown  # points
-        size = min(_LARGEST, _OF_CELL * cell)
+        pixels = self.figure_.dpi / 72  # of a point
+        cell = axes.get_window_extent().width / pixels / self._n_shown
+        return float(min(_LARGEST, _OF_CELL * cell))
+
+    def _write_pairs(self, axes: "Axes", shown: Any, size: float) -> None:
+        """Write each figure into its cell."""
         lowest = float(shown.min())
         for (row, column), value in np.ndenumerate(shown.filled(np.nan)):
             if not np.isnan(value):

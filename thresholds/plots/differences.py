@@ -158,7 +158,7 @@ class DifferenceDisplay(Display):
             limits = shown.min() - room, shown.max() + room
         axes.set(xlim=limits, ylim=limits)
         ends = [(limit, limit) for limit in limits]
-        axes.axline(*ends, color=style.BLACK, linewidth=0.8, zorder=1)
+        axes.axline(*ends, color=style.BLACK, linewidth=0.6, zorder=2.8)
         self._name_borders(axes, *limits)
 
     def _name_borders(self, axes: "Axes", low: float, high: float) -> None:

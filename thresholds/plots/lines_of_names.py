@@ -23,13 +23,8 @@ def height_of(n_lines: int) -> float:
 
 
 def name_lines(axes: "Axes", texts: Sequence[str]) -> None:
-    """Give the axes one line for each text, which can be drawn, the first at the top.
-
-    In a row of panels the texts stand at the first.
-    """
-    spec = axes.get_subplotspec()
-    is_first = spec is None or spec.is_first_col()
-    axes.set_yticks(np.arange(len(texts)), texts if is_first else [""] * len(texts))
+    """Give the axes one line for each text, which can be drawn, the first at the top."""
+    axes.set_yticks(np.arange(len(texts)), texts)
     axes.set_ylim(len(texts) - 0.4, -0.6)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)

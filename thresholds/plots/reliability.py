@@ -15,14 +15,13 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Booleans, Floats
-from thresholds._checks import InputError
 from thresholds._kernels.calibration import tally
 from thresholds.calibration import Calibrator
 from thresholds.calibration.cells import Cells, cells_of
 from thresholds.calibration.measures import problem_of
 from thresholds.data.problem import Problem
 from thresholds.metrics.intervals import wilson
-from thresholds.plots.base import Display
+from thresholds.plots.base import Display, of_kind
 from thresholds.plots.curves import chosen_labels
 from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, shown_name
 from thresholds.results import names_of, rows_of
@@ -158,8 +157,7 @@ class ReliabilityDisplay(Display):
         InputError
             For bad arrays and options, an unknown label, and labels that are not those of the calibrator.
         """
-        if not isinstance(calibrator, Calibrator):
-            raise InputError(f"calibrator is {_checks.shown(calibrator)}, expected a Calibrator")
+        calibrator = of_kind(calibrator, "calibrator", Calibrator)
         beside = {"y_score": y_score, "y_true": y_true}
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
         y_true, y_score, names = _checks.aligned(

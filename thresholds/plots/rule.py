@@ -19,7 +19,7 @@ from thresholds._checks import InputError
 from thresholds.diagnosis import Diagnosis
 from thresholds.diagnosis.result import FLAGGED
 from thresholds.diagnosis.result import STATES as STATE_NAMES
-from thresholds.plots.base import Display
+from thresholds.plots.base import Display, of_kind
 from thresholds.plots.crowds import at_border, name_border, name_points, points
 from thresholds.plots.scales import logarithmic, per_cent
 from thresholds.plots.style import CURVE, GREY, REFERENCE, SKY, STATES, Look
@@ -96,8 +96,7 @@ class ThresholdsDisplay(Display):
         InputError
             For another kind of rule, a diagnosis of other labels, and without one a rule that was not fitted.
         """
-        if not isinstance(rule, ThresholdRule):
-            raise InputError(f"rule is {_checks.shown(rule)}, expected a ThresholdRule")
+        rule = of_kind(rule, "rule", ThresholdRule)
         names = names_of(rule.label_names, rule.n_labels)
         within = rule.thresholds[np.isfinite(rule.thresholds)]
         seen = np.array(() if rule.fitted_on is None else rule.fitted_on.quantiles)
@@ -106,9 +105,7 @@ class ThresholdsDisplay(Display):
             base_rate = _base_rate_of_fit(rule)
             order = np.argsort(-base_rate, kind="stable")
             return cls(names, rule.thresholds, base_rate, None, None, order, rule.beta, are_shares)
-        if not isinstance(diagnosis, Diagnosis):
-            raise InputError(f"diagnosis is {_checks.shown(diagnosis)}, expected a Diagnosis")
-        table = diagnosis.table
+        table = of_kind(diagnosis, "diagnosis", Diagnosis).table
         if table["name"].tolist() != names.tolist():
             raise InputError(
                 f"diagnosis has the labels {_checks.listed(table['name'].tolist())}, expected those of the rule,"
@@ -184,7 +181,8 @@ class ThresholdsDisplay(Display):
         per_cent(axes, "x")
         known_x = x[~np.isnan(x)]
         if known_x.size:
-            axes.set_xlim(known_x.min() / 1.6, min(known_x.max() * 1.6, 1))
+            highest = known_x.max()  # above 1 where weights are
+            axes.set_xlim(known_x.min() / 1.6, max(min(highest * 1.6, 1), highest))
         known = y[~np.isnan(y)]
         low = np.quantile(known[known > 0], 0.05) if (known > 0).any() else np.inf
         if known.size and known.min() >= 0 and known.max() > _FAR * low:
@@ -227,18 +225,17 @@ class ThresholdsDisplay(Display):
         has_positives = self.base_rate > 0
         is_always = self.threshold == -np.inf
         is_below = (self.threshold < lowest) & ~is_always
-        is_within = (self.threshold >= lowest) & (self.threshold < np.inf)
         return [
             ("top", "never predicted", has_positives & (self.threshold == np.inf)),
             ("bottom", "always predicted", has_positives & is_always),
             ("bottom", f"below {lowest:.1g}", has_positives & is_below),
-            ("left", "no positives", ~has_positives & is_within),
+            ("left", "no positives", ~has_positives),
         ]
 
     def _draw_borders(self, axes: "Axes", is_of_look: Booleans, look: Look) -> None:
         """Mark labels that lie beyond the axes."""
         for side, _, is_there in self._borders(axes):
-            along = self.threshold if side == "left" else self.base_rate
+            along = self.threshold.clip(*axes.get_ylim()) if side == "left" else self.base_rate
             at_border(axes, along[is_there & is_of_look], side, look)
 
     def _say_borders(self, axes: "Axes") -> None:

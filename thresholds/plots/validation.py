@@ -192,10 +192,17 @@ class OptimismDisplay(Display):
         """Draw the difference of both figures, and its median among labels with about as many positives."""
         logarithmic(axes, "x")
         axes.axhline(0, color=style.BLACK, linewidth=0.8, zorder=2)
-        points(axes, self.n_positives, self.optimism, style.STATES["restrained"], "a label")
+        points(axes, self.n_positives, self.optimism, style.LABEL, "a label")
         middle, (low, median, high) = self._in_classes()
         axes.fill_between(
-            middle, low, high, color=style.SKY, alpha=0.35, linewidth=0, label="the middle 80 %"
+            middle,
+            low,
+            high,
+            color=style.SKY,
+            alpha=0.35,
+            linewidth=0,
+            label="the middle 80 %",
+            zorder=2.2,
         )
         axes.plot(middle, median, color=style.BLUE, label="their median", zorder=3)
         self._name_axes(
@@ -344,7 +351,7 @@ class BootstrapDisplay(Display):
                     self._draw_thresholds(axes)
                 else:
                     self._draw_f(axes)
-                name_lines(axes, texts)
+                name_lines(axes, self._at_left(axes, texts))
             self._title(self._about_labels())
             self._legend(
                 n_columns=2, title=f"bars: {100 * self.confidence:g} % intervals; {_IN_BRACKETS}"

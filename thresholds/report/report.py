@@ -37,7 +37,7 @@ class Report(Result):
     content : Content, all that the page shows
     """
 
-    _shown = 8
+    _shown = 3
 
     content: Content
 

@@ -3,8 +3,8 @@
 import copy
 import json
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
@@ -17,7 +17,7 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 from thresholds.errors import need
-from thresholds.results import counted, in_brief
+from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
 
 if TYPE_CHECKING:
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
@@ -32,8 +32,13 @@ class ScoreChangeWarning(UserWarning):
     """Issued when scores differ gravely from those a rule was fitted on: `rule.check(y_score)` says more."""
 
 
-class Rule(ABC):
+class Rule(Shown):
     """What turns the scores of labels into decisions about them, and is saved as JSON.
+
+    `str` is a sentence; `to_text` and HTML add a table of some labels, and `to_frame` has a row for each: name, what
+    decides about it by its score alone (such as `threshold`, if anything does), and of the fit n_positives (or their
+    weight) and n_predicted, rows on which it was predicted. NaN is not known. A rule that takes any number of labels
+    has one row, its settings.
 
     `predict` takes scores as users have them. Other modules, which have checked scores already, ask `validate` once
     and then `decide`, a block of rows at a time.
@@ -55,6 +60,8 @@ class Rule(ABC):
     kind: ClassVar[str]  # its name in JSON
     own_fields: ClassVar[tuple[str, ...]] = ()  # that no other kind of rule has in its JSON
     part: ClassVar[str] = ""  # what decides about a label by its score alone; "" where the row does
+
+    _shown: ClassVar[int] = 10
 
     objective: float | None = None
     fitted_on: "FittedOn | None" = None
@@ -472,12 +479,52 @@ class Rule(ABC):
 
     def source(self) -> str:
         """Return what `str` adds about the file of the fit, if there was one."""
-        text = "" if self.made_by is None else str(self.made_by)
+        text = "" if self.made_by is None else self.made_by.source()
         return f"; {text}" if text else ""
 
-    def __repr__(self) -> str:
-        """Return the fields in brief: of arrays and names the first few."""
-        return in_brief(self)
+    @abstractmethod
+    def in_words(self) -> str:
+        """Say what the rule does and what it reached, in a sentence."""
+
+    def __str__(self) -> str:
+        """Return `in_words()`, of several lines where it is long."""
+        return wrapped(self.in_words())
+
+    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Return, by its name, what decides about each of the first n labels alone; nothing where the row does."""
+        return {}
+
+    def _tables(self, k: int) -> Iterator[str | Table]:
+        """Show the sentence, and the first k labels."""
+        yield self.in_words()
+        n_labels = self.n_labels
+        if not k or n_labels is None:
+            return
+        columns = self._of_labels_shown(min(k, n_labels))
+        known = {
+            name: column
+            for name, column in columns.items()
+            if column.dtype.kind != "f" or not np.isnan(column).all()
+        }
+        if len(known) > 1:  # more than names
+            head = [tuple(_HEADS.get(name, name) for name in known)]
+            cells = [map(_cell, column.tolist()) for column in known.values()]
+            yield Table(head, [*zip(*cells, strict=True)], note=n_more(n_labels, k, "label"))
+
+    def _records(self) -> Any:
+        """Return columns, one row a label; of a rule for any number of labels one row, its settings."""
+        return [self.settings()] if self.n_labels is None else self._of_labels_shown(self.n_labels)
+
+    def _of_labels_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Return columns (n,) about the first n labels, by name."""
+        names, fitted, profile = self.label_names, self.fitted_on, self.profile
+        unknown = np.full(n, np.nan)
+        return {
+            "name": names_of(None if names is None else names[:n], n),
+            **self.parts_shown(n),
+            "n_positives": unknown if fitted is None else np.array(fitted.positives[:n]),
+            "n_predicted": unknown if profile is None else profile.predicted[:n],
+        }
 
     def _predict_on_device(self, y_score: Any) -> Any:
         """Decide about an array that is not in host memory, on its device; one dimension for one."""
@@ -520,6 +567,23 @@ class Rule(ABC):
         decided = np.tile(absent, (scores.shape[0], 1))  # (n_samples, n_labels)
         decided[row_of_entries(scores), scores.indices] = predicted
         return decided
+
+
+_HEADS = {  # of columns, where text has other words
+    "name": "label",
+    "threshold_of_probability": "threshold of probability",
+    "n_positives": "positives",
+    "n_predicted": "predicted",
+}
+
+
+def _cell(value: float | str) -> str:
+    """Return a cell of the table of labels, nothing for NaN."""
+    if isinstance(value, str):
+        return value
+    if np.isnan(value):
+        return ""
+    return f"{value:,.0f}" if np.isfinite(value) and value.is_integer() else f"{value:.6g}"
 
 
 def positives_only(scores: Any, predicted: npt.NDArray[np.bool_]) -> Any:

@@ -12,7 +12,7 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds._version import __version__
-from thresholds.results import Result, Table, counted, in_brief, records_of
+from thresholds.results import Result, Shown, Table, counted, records_of
 from thresholds.rule.saving import refuse_unknown
 
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
@@ -25,7 +25,7 @@ _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class FittedOn:
+class FittedOn(Shown):
     """The data of a fit, in brief."""
 
     n_samples: int
@@ -74,9 +74,19 @@ class FittedOn:
             version=values["version"],
         )
 
-    def __repr__(self) -> str:
-        """Return the fields in brief: of positives and quantiles the first few."""
-        return in_brief(self)
+    def _records(self) -> dict[str, Any]:
+        """Return the positives, one row a label."""
+        return {"n_positives": self.positives}
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Sum up."""
+        figures = f"{self.n_samples:,} rows, {counted(len(self.positives), 'label')}"
+        scores = f"{self.dtype} scores"
+        if self.quantiles:
+            low, high = self.quantiles[0], self.quantiles[-1]
+            median = self.quantiles[QUANTILES.index(0.5)]
+            scores += f" from {low:.4g} to {high:.4g}, median {median:.4g}"
+        yield f"{figures}, {scores}; by version {self.version}"
 
     def share_outside(self, scores: Any, missing: float) -> float:
         """Return the share of scores, wherever they are, outside the range of the fit; 0 where too few tell."""
@@ -100,7 +110,7 @@ class FittedOn:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class LabelCounts:
+class LabelCounts(Shown):
     """Decisions about rows, counted label by label: numbers of rows, or sums of their weights."""
 
     n_samples: float  # rows that were decided about
@@ -148,9 +158,19 @@ class LabelCounts:
             positives=tuple(self.positives[k] for k in at),
         )
 
-    def __repr__(self) -> str:
-        """Return the fields in brief: of each the first few."""
-        return in_brief(self)
+    def _records(self) -> dict[str, Any]:
+        """Return the counts, one row a label."""
+        return {"tp": self.tp, "predicted": self.predicted, "positives": self.positives}
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Sum up over the labels."""
+        tp, predicted, positives = (
+            sum(counts) for counts in (self.tp, self.predicted, self.positives)
+        )
+        yield (
+            f"decisions about {self.n_samples:,g} rows, {counted(len(self.tp), 'label')}:"
+            f" {tp:,.10g} true positives, {predicted:,.10g} predicted, {positives:,.10g} positives"
+        )
 
 
 @dataclass(frozen=True, repr=False)

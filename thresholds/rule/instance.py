@@ -296,7 +296,7 @@ class InstanceRule(Rule):
         """Build a rule of this kind."""
         return cls(**read_settings(cls, values))
 
-    def __str__(self) -> str:
+    def in_words(self) -> str:
         """Say what is maximised, and what was expected."""
         reached = "not fitted" if self.objective is None else f"expected {self.objective:.4f}"
         return f"{self.what()}: {reached}{self.on_other_rows()}{self.source()}"

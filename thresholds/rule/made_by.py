@@ -3,13 +3,13 @@
 import datetime
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import InputError, shown
-from thresholds.results import in_brief
+from thresholds.results import Shown, Table
 from thresholds.rule.saving import refuse_unknown
 
 _WITHOUT_EFFECT = {"n_jobs", "progress"}  # on what is fitted
@@ -17,7 +17,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MadeBy:
+class MadeBy(Shown):
     """What made a rule. Which version of the library it was is in `fitted_on`, as are number and kind of the scores.
 
     There is no checksum of the file. Scores may be a folder of shards, and truth another file; to read all of it once
@@ -70,7 +70,7 @@ class MadeBy:
         refuse_unknown(values, names)
         return cls(**{name: values[name] for name in names})
 
-    def __str__(self) -> str:
+    def source(self) -> str:
         """Say which rows of which file the rule comes from, and when; "" for a rule that was fitted in Python."""
         if self.file is None:
             return ""
@@ -78,9 +78,15 @@ class MadeBy:
         which = ", ".join(filter(None, parts))
         return f"from {which}" + ("" if self.date is None else f", on {self.date}")
 
-    def __repr__(self) -> str:
-        """Return the fields in brief."""
-        return in_brief(self)
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the fields in one row, the options each in a column."""
+        values = asdict(self)
+        return [values | values.pop("options")]
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Show the call with its options, and where the data come from."""
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        yield "\n".join(filter(None, (f"{self.function}({options})", self.source())))
 
 
 def _is_day(text: str) -> bool:

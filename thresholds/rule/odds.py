@@ -1,6 +1,6 @@
 """How often labels are true by their scores, on the rows of a fit: this tells two fits what has changed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._checks import InputError
-from thresholds.results import in_brief
+from thresholds.results import Shown, Table, counted
 from thresholds.rule.saving import from_json, refuse_unknown, to_json
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class OddsByScore:
+class OddsByScore(Shown):
     """How often each label is true at a score, on the rows of a fit: a logistic curve, and how well it is known.
 
         log odds of truth at x = level + slope (x - at),    its variance = level_error^2 + slope_error^2 (x - at)^2
@@ -82,9 +82,14 @@ class OddsByScore:
         lists = (tuple(getattr(self, name)[k] for k in places.tolist()) for name in _OF_LABELS)
         return OddsByScore(self.of_shares, *lists)
 
-    def __repr__(self) -> str:
-        """Return the fields in brief: of each the first few."""
-        return in_brief(self)
+    def _records(self) -> dict[str, Any]:
+        """Return the curves, one row a label."""
+        return {name: getattr(self, name) for name in _OF_LABELS}
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Say what is known."""
+        x = "log odds of the scores" if self.of_shares else "scores"
+        yield f"how often each of {counted(len(self.at), 'label')} is true at a score: logistic curves of the {x}"
 
 
 _OF_LABELS = tuple(item.name for item in fields(OddsByScore) if item.name != "of_shares")

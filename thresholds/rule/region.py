@@ -182,7 +182,13 @@ class RegionRule(Rule):
         switches = [np.array([from_json(score) for score in scores]) for scores in lists]
         return cls(switches=switches, **read_settings(cls, values))
 
-    def __str__(self) -> str:
+    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Return the regions of the first n labels in words."""
+        return {
+            "region": np.array([region_in_words(scores.tolist()) for scores in self.switches[:n]])
+        }
+
+    def in_words(self) -> str:
         """Say what was maximised, what was reached, and how many labels have more than one interval."""
         several = sum(scores.size > 1 for scores in self.switches)
         labels = counted(self.n_labels, "label")
@@ -193,3 +199,12 @@ class RegionRule(Rule):
             f"{self.average} F{self.beta:g}, {shape}: objective {self.objective:.4f} (in-sample, unguarded)"
             f"{self.on_other_rows()}{self.source()}"
         )
+
+
+def region_in_words(switches: Sequence[float]) -> str:
+    """Say where a label is predicted: "0.2 to 0.4, 0.8 up"."""
+    starts, ends = switches[::2], switches[1::2]
+    intervals = [f"{start:.6g} to {end:.6g}" for start, end in zip(starts, ends, strict=False)]
+    if len(starts) > len(ends):
+        intervals.append(f"{starts[-1]:.6g} up")
+    return ", ".join(intervals) or "never"

@@ -306,16 +306,20 @@ class ThresholdRule(Drawable, Rule):
             **read_settings(ThresholdRule, values),
         )
 
-    def __str__(self) -> str:
+    def in_words(self) -> str:
         """Say what was maximised, what was reached, and whether anything guards it."""
         if self.average is None:
             return f"{type(self).__name__}: {self.what()}, not fitted"
         return f"{self.what()}: {self._reached()}{self.source()}"
 
+    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Return the thresholds of the first n labels."""
+        return {"threshold": self.thresholds[:n]}
+
     def what(self) -> str:
         """Say what was maximised, and by how many thresholds."""
         if self.average is None:
-            return f"{self.n_labels} labels, thresholds given"
+            return f"{counted(self.n_labels, 'label')}, thresholds given"
         # Of expected counts, the best micro F is that of one threshold.
         is_one = not self.per_label or (self.average, self.expected) == ("micro", "counts")
         shape = "one threshold for all" if is_one else "one threshold for each of"

@@ -100,7 +100,7 @@ class TopKRule(Rule):
         """Build a rule of this kind."""
         return cls(k=values["k"], **read_settings(cls, values))
 
-    def __str__(self) -> str:
+    def in_words(self) -> str:
         """Say how many labels, and what was reached."""
         reached = (
             "not fitted"

@@ -31,13 +31,14 @@ import numpy as np
 from thresholds._arrays.types import Floats
 from thresholds.data.problem import Problem
 from thresholds.fitting.options import FitOptions
+from thresholds.results import Shown, Table, records_of
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
 
 _LEVEL = 0.05  # one-sided
 
 
-@dataclass(frozen=True)
-class Alternative:
+@dataclass(frozen=True, repr=False)
+class Alternative(Shown):
     """Another rule, cross-fitted over the same folds."""
 
     name: str  # what it is, in words
@@ -47,6 +48,14 @@ class Alternative:
     gain: float  # over the out-of-fold figure of the fit
     standard_error: float  # of the gain; NaN with one fold
     is_better: bool  # whether the gain is shown to be above 0
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the fields, in one row."""
+        return records_of([self])
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Say what it reaches."""
+        yield self.in_words()
 
     def in_words(self) -> str:
         """Say what it reaches."""

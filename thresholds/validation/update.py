@@ -30,7 +30,7 @@ from thresholds.fitting.options import FitArguments
 from thresholds.fitting.rules import LIMITS
 from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
-from thresholds.results import Result, Table, counted, n_more, names_of, on_one_line, rows_of
+from thresholds.results import Result, Table, counted, first_names, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, ThresholdRule
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.significance import rejected
@@ -106,13 +106,7 @@ class RuleUpdate(Result):
         names = {"new": tuple(self.table["name"][is_new].tolist()), "lost": self.lost}
         for word, labels in names.items():
             if labels:
-                more = (
-                    f" and {len(labels) - _NAMES_SHOWN:,} more"
-                    if len(labels) > _NAMES_SHOWN
-                    else ""
-                )
-                shown = ", ".join(on_one_line(label) for label in labels[:_NAMES_SHOWN])
-                lines.append(f"{word} labels: {shown}{more}")
+                lines.append(f"{word} labels: {first_names(labels, _NAMES_SHOWN)}")
         yield "\n".join(lines)
         if k and self.n_moved:
             yield self._moved_labels(k)

@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 
 import thresholds
 from tests.naive import profiles
+from tests.words import flat
 from thresholds import ScoreChangeWarning, fit_empirical
 from thresholds.rule.watching import check as watching
 
@@ -272,7 +273,7 @@ def test_rates_that_rose_and_fell_are_counted_apart() -> None:
 def test_a_likely_cause_is_told_from_what_follows() -> None:
     rule = rule_of_logits()
     likely = "3 things have changed. The first may be the cause of the rest."
-    assert likely in str(rule.check(expit(draw()[1])))
+    assert likely in flat(rule.check(expit(draw()[1])))
     unexplained = rule.check(draw()[1] * np.linspace(-2, 3, 20) + np.linspace(2, -3, 20) ** 2)
     assert first(unexplained)[0] == "scores"
     assert "may be the cause" not in str(unexplained)

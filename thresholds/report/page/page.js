@@ -347,6 +347,9 @@ class LabelTable {
   // Have as many rows as can be seen, or as there are labels if these are fewer.
   #fit() {
     this.#rowHeight = this.#measured();
+    // Fewer labels than would fit make the table lower; a search does not, so that what is below stays where it is.
+    const whole = this.#head.getBoundingClientRect().height + this.#labels.size * this.#rowHeight + 2;
+    this.#scroll.style.setProperty("--whole", `${whole}px`);
     const seen = Math.ceil(this.#scroll.clientHeight / this.#rowHeight);
     const n = Math.min(this.#shown.length, seen + 2 * MORE_ROWS);
     if (n !== this.#rows.length) {
@@ -606,6 +609,7 @@ function figuresOf(labels, j) {
 
 /* ---- The curve of a label: F, precision and recall against how many rows are marked ---- */
 
+const NEAR = 1.05; // the lines are drawn at numbers of marks of which none is larger than this times the one before
 const MARGIN = { left: 32, right: 12, top: 8, bottom: 48 };
 
 class Chart {
@@ -614,6 +618,7 @@ class Chart {
   #j;
   #curve;
   #f;
+  #line;
   point = null; // the point that was chosen, if any
 
   constructor(svg, labels, j, curve) {
@@ -623,6 +628,7 @@ class Chart {
     this.#curve = curve;
     const positives = labels.columns.positives[j];
     this.#f = curve.tp.map((tp, k) => fOf(tp, curve.predicted[k], positives, labels.beta));
+    this.#line = lineOf(curve);
   }
 
   // The point at which most nearly so many rows are marked.
@@ -695,18 +701,17 @@ class Chart {
   }
 
   #lines(x, y) {
-    const { predicted, tp } = this.#curve;
     const positives = this.#labels.columns.positives[this.#j];
     const bar = this.#labels.columns.bar[this.#j];
-    const line = (kind, shares) => {
-      const points = Array.from(predicted, (marked, k) => `${x(marked).toFixed(1)} ${y(shares[k]).toFixed(1)}`);
+    const line = (kind, shareOf) => {
+      const points = this.#line.map(([marked, right]) => `${x(marked).toFixed(1)} ${y(shareOf(marked, right)).toFixed(1)}`);
       return drawn("path", { class: kind, d: `M${points.join("L")}` });
     };
-    const parts = [line("precision", tp.map((right, k) => right / predicted[k]))];
+    const parts = [line("precision", (marked, right) => right / marked)];
     if (positives) {
-      parts.push(line("recall", tp.map((right) => right / positives)));
+      parts.push(line("recall", (marked, right) => right / positives));
     }
-    parts.push(line("f", this.#f));
+    parts.push(line("f", (marked, right) => fOf(right, marked, positives, this.#labels.beta)));
     if (!Number.isNaN(bar)) {
       parts.push(drawn("path", { class: "bar-of-f", d: `M${x(1)} ${y(bar)}H${x(this.#labels.n_samples)}` }));
     }
@@ -731,6 +736,20 @@ class Chart {
     }
     return parts;
   }
+}
+
+// Where lines go: the marks and true positives of each point of a curve and, between two points that are far apart, of
+// numbers of marks in between. There, true positives are taken to grow evenly; below the last of them that is exact.
+function lineOf({ predicted, tp }) {
+  const line = [[predicted[0], tp[0]]];
+  for (let k = 1; k < predicted.length; k += 1) {
+    const [from, to] = [predicted[k - 1], predicted[k]];
+    for (let marked = from * NEAR; marked * NEAR < to; marked *= NEAR) {
+      line.push([marked, tp[k - 1] + ((tp[k] - tp[k - 1]) * (marked - from)) / (to - from)]);
+    }
+    line.push([to, tp[k]]);
+  }
+  return line;
 }
 
 /* ---- Start ---- */

@@ -6,13 +6,13 @@ caused it is `rule/watching/causes.py`'s question.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Ints, Texts
-from thresholds.results import counted
+from thresholds.results import Shown, Table, counted, records_of
 from thresholds.rule.watching.causes import WHAT_TO_DO, Cause, Difference, cause_of
 
 GRAVE = "grave"
@@ -30,8 +30,8 @@ _SHOWN = 3  # labels named in a sentence
 CONSEQUENCES = ("labels_per_row", "rates")  # kinds of what other scores lead to
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding(Shown):
     """One thing that has changed.
 
     Attributes
@@ -46,6 +46,15 @@ class Finding:
     severity: str
     sentence: str
     labels: tuple[str, ...] = ()
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return the finding in one row, with the number of its labels."""
+        (values,) = records_of([self])
+        return [values | {"labels": len(self.labels)}]
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Show how grave it is, and the sentence."""
+        yield f"{self.severity}: {self.sentence}"
 
 
 class Labels(NamedTuple):

@@ -12,7 +12,7 @@ is known.
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +23,7 @@ from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix, Numbers, Places
 from thresholds._checks import InputError
-from thresholds.results import in_brief
+from thresholds.results import Shown, Table, counted
 from thresholds.rule.saving import refuse_unknown
 from thresholds.significance import effective_rows
 
@@ -186,7 +186,7 @@ class Columns(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreProfile:
+class ScoreProfile(Shown):
     """The scores of a fit, in brief, and what the rule decided about them.
 
     Attributes
@@ -362,9 +362,18 @@ class ScoreProfile:
             rows={name: _as_figure(rows[name], name) for name in _NAMES},
         )
 
-    def __repr__(self) -> str:
-        """Return the fields in brief: of arrays the first few values."""
-        return in_brief(self)
+    def _records(self) -> dict[str, Any]:
+        """Return columns, one row a label: `n_predicted`, `n_scores` and the quantiles."""
+        quantiles = {f"q{level:g}": self.quantiles[:, k] for k, level in enumerate(LEVELS)}
+        return {"n_predicted": self.predicted, "n_scores": self.n_scores, **quantiles}
+
+    def _tables(self, _: int) -> Iterator[str | Table]:
+        """Say what is known of the scores."""
+        labels = self.rows["labels"]
+        predicted = "" if labels is None else f"; a row got {labels.mean:.3g} labels on average"
+        sample = f"{counted(self.n_sampled, 'row')} of the fit"
+        kind = "lists of scores" if self.sparse else "scores"
+        yield f"quantiles of the {kind} of {counted(self.n_labels, 'label')}, on {sample}{predicted}"
 
 
 def evenly_spaced(n: int, at_most: int) -> Places:
