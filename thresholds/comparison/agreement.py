@@ -15,7 +15,7 @@ Two rules that cut the same scores are nested: of a label, the one with the high
 predicts. So both predict as much as the one that predicts less, and no cell needs to be looked at.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -192,25 +192,32 @@ class Agreement(Result, Drawable):
 
 
 def agreement_of(
-    rules: Mapping[str, Rule], decided: Mapping[str, Decided], problem: Problem
+    rules: Mapping[str, Rule],
+    decided: Mapping[str, Decided],
+    predicted: Sequence[Ints],
+    problem: Problem,
 ) -> Agreement:
-    """Count what two rules or more decide alike; each decides a block of rows at a time."""
+    """Count what two rules or more decide alike, given how many rows each predicts of each label, (n_labels,) each."""
     n_rules = len(rules)
-    pairs = [
-        (a, b, _are_nested(one, other, problem))
-        for (a, one), (b, other) in combinations(enumerate(rules.values()), 2)
-    ]
     both = np.zeros((n_rules, n_rules, problem.n_labels), np.int64)
-    for rows in problem.row_blocks():
-        blocks = _of_one_kind([decisions.about(rows) for decisions in decided.values()])
-        for a, block in enumerate(blocks):
-            both[a, a] += count_by_label(block, block, None).tp
-        for a, b, are_nested in pairs:
-            if not are_nested:
-                both[a, b] += count_by_label(blocks[a], blocks[b], None).tp
-    for a, b, are_nested in pairs:
-        if are_nested:
-            both[a, b] = np.minimum(both[a, a], both[b, b])
+    for a in range(n_rules):
+        both[a, a] = predicted[a]
+
+    # Pairs of rules whose decisions must be held against each other, a block of rows at a time.
+    apart = []
+    for (a, one), (b, other) in combinations(enumerate(rules.values()), 2):
+        if _are_nested(one, other, problem):
+            both[a, b] = np.minimum(predicted[a], predicted[b])
+        else:
+            apart.append((a, b))
+    held = {a for pair in apart for a in pair}
+    looked_at = {a: decisions for a, decisions in enumerate(decided.values()) if a in held}
+    for rows in problem.row_blocks() if apart else ():
+        blocks = _of_one_kind({a: each.about(rows) for a, each in looked_at.items()})
+        for a, b in apart:
+            both[a, b] += count_by_label(blocks[a], blocks[b], None).tp
+
+    for a, b in combinations(range(n_rules), 2):
         both[b, a] = both[a, b]
     return _agreement(tuple(rules), both, problem)
 
@@ -221,11 +228,14 @@ def _are_nested(one: Rule, other: Rule, problem: Problem) -> bool:
     return cut_scores and (one.missing == other.missing or not is_sparse(problem.scores))
 
 
-def _of_one_kind(blocks: list[Any]) -> list[Matrix]:
+def _of_one_kind(blocks: Mapping[int, Any]) -> dict[int, Matrix]:
     """Return decisions of some rules about the same rows, `Bits` or matrices, all sparse or all dense."""
-    if all(map(is_sparse, blocks)):
-        return blocks
-    return [block.to_dense() if isinstance(block, Bits) else to_dense(block) for block in blocks]
+    if all(map(is_sparse, blocks.values())):
+        return dict(blocks)
+    return {
+        a: block.to_dense() if isinstance(block, Bits) else to_dense(block)
+        for a, block in blocks.items()
+    }
 
 
 def _agreement(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreement:

@@ -34,13 +34,6 @@ CALLED = {
 }
 MEASURED = tuple(CALLED)
 
-_SHOWN = (
-    "micro",
-    "macro_supported",
-    "macro",
-    "samples",
-)  # in the table, but for a second macro that is the same
-
 _NOISE = 0.002  # an interval that reaches further: a fourth digit would be noise
 
 _MARK = "*"  # on what cannot be told apart from the best
@@ -112,9 +105,9 @@ class Difference:
 
 
 class _Column(NamedTuple):
-    """A column of a table: three lines of head, and a cell for each rule."""
+    """A column of a table: two lines of head, and a cell for each rule."""
 
-    head: tuple[str, str, str]
+    head: tuple[str, str]
     cells: Sequence[str]
 
 
@@ -234,6 +227,9 @@ class Comparison(Result, Drawable):
             yield backwards_in_brief(self.labels_backwards, self.labels_tested, names)
         yield self._measures_of_rules(k)
         yield "\n".join(self._about_the_table())
+        calibration = self._calibration(k)
+        if calibration is not None:
+            yield calibration
         if self.differences:
             yield self._differences_of_rules(ceil_div(k, _LINES_OF_A_RULE))
         if self.zero_division:
@@ -253,54 +249,73 @@ class Comparison(Result, Drawable):
 
     def _measures_of_rules(self, k: int) -> Table:
         """Lay out the measures of k rules."""
-        columns = [_Column(("", "", "rule"), [row.rule for row in self.measures])]
         f = f"F{self.beta:g}"
-        columns += self._measured("micro", ("", "micro", f))
-        if self.n_supported:
-            columns += self._measured("macro_supported", ("", "macro", f))
-        if self.n_supported < self.n_labels:
-            head = ("macro", "of all", f"{self.n_labels:,}")
-            columns += self._measured("macro", head)[:1]
-        columns += self._measured("samples", ("", "samples", f))
+        columns = [_Column(("", "rule"), [row.rule for row in self.measures])]
+        heads_of_measures = {
+            "micro": ("micro", f),
+            "macro_supported": ("macro", f),
+            "macro": ("macro", "of all"),
+            "samples": ("samples", f),
+        }
+        for measure in self._measures_shown:
+            columns += self._measured(measure, heads_of_measures[measure])
         skill = [f"{row.macro_skill:.3f}" for row in self.measures]
-        columns.append(_Column(("", "macro", "skill"), skill))
+        columns.append(_Column(("macro", "skill"), skill))
         per_row = [f"{row.predicted_per_row:.2f}" for row in self.measures]
-        columns.append(_Column(("labels", "per row", f"gold {self.gold_per_row:.2f}"), per_row))
+        columns.append(_Column(("labels", "per row"), per_row))
         if not self._flagged_alike:
             flagged = [f"{row.platypus} + {row.suspect}" for row in self.measures]
-            columns.append(_Column(("platypus", "+ suspect", "labels"), flagged))
-        columns += self._calibration()
+            columns.append(_Column(("platypus", "+ suspect"), flagged))
         heads = [*zip(*(column.head for column in columns), strict=True)]
         body = [*zip(*(column.cells for column in columns), strict=True)]
         return Table(heads, body[:k], note=n_more(len(self.measures), k))
 
-    def _measured(self, measure: str, head: tuple[str, str, str]) -> list[_Column]:
+    def _measured(self, measure: str, head: tuple[str, str]) -> list[_Column]:
         """Lay out a measure, marked where it cannot be told apart from the best, and how far its intervals reach."""
         tied = self.best(measure) if self.behind_best else ()
         reach = np.array([row.reach(measure) for row in self.measures])  # (n_rules,)
         is_known = not np.isnan(reach).all()
-        digits = 3 if is_known and np.nanmin(reach) > _NOISE else 4
+        digits = 3 if is_known and np.nanmedian(reach) > _NOISE else 4
         figures = []
         for row in self.measures:
-            mark = f"{_MARK} " if row.rule in tied else ""
+            mark = _MARK if row.rule in tied else ""
             figures.append(f"{mark}{getattr(row, measure):.{digits}f}")
         columns = [_Column(head, figures)]
         if is_known:
-            columns.append(_Column(("", "", "+-"), [f"{each:.{digits}f}" for each in reach]))
+            columns.append(_Column(("", "+-"), [f"{each:.{digits}f}" for each in reach]))
         return columns
 
-    def _calibration(self) -> list[_Column]:
-        """Lay out how far probabilities are from it, if that is known of any rule."""
-        figures = np.array(
-            [(row.sum_over_positives, row.calibration_slope) for row in self.measures]
-        )  # (n_rules, 2)
-        if np.isnan(figures).all():
-            return []
-        written = [["" if np.isnan(x) else f"{x:.2f}" for x in column] for column in figures.T]
-        return [
-            _Column(("sum of p", "/ true", "ideal 1"), written[0]),
-            _Column(("calib.", "slope", "ideal 1"), written[1]),
+    def _calibration(self, k: int) -> Table | None:
+        """Lay out how far probabilities are from calibration, and of which rules, if it is known of any."""
+        rules: dict[tuple[str, str], list[str]] = {}
+        for row in self.measures:
+            figures = (row.sum_over_positives, row.calibration_slope)
+            if not np.isnan(figures).all():
+                total, slope = ("" if np.isnan(x) else f"{x:.2f}" for x in figures)
+                rules.setdefault((total, slope), []).append(row.rule)
+        if not rules:
+            return None
+        head = [
+            ("sum of p", "calibration", ""),
+            ("/ positives", "slope", "of the probabilities (ideal: 1 and 1) of"),
         ]
+        body = [(*figures, "; ".join(names)) for figures, names in rules.items()]
+        return Table(head, body[:k], left=(2,), note=n_more(len(body), k))
+
+    @property
+    def _measures_shown(self) -> list[str]:
+        """The measures that have columns."""
+        shown = {
+            "macro_supported": self.n_supported > 0,
+            "macro": self._macro_of_all,
+            "weighted": False,
+        }
+        return [measure for measure in MEASURED if shown.get(measure, True)]
+
+    @property
+    def _macro_of_all(self) -> bool:
+        """Whether macro F of all labels is more than that of the labels with positives times a number."""
+        return self.n_supported < self.n_labels and bool(self.zero_division or not self.n_supported)
 
     @property
     def _flagged_alike(self) -> bool:
@@ -311,20 +326,21 @@ class Comparison(Result, Drawable):
         """Say what the marks and intervals mean, over which labels means are taken, and what holds for all rules."""
         if self.behind_best:
             yield (
-                f"{_MARK} the highest, and what cannot be told apart from it on the same {self.paired_by}s"
-                f" ({self._in_percent} confidence for each column)"
+                f"{_MARK} cannot be told apart from the highest of its column, on the same {self.paired_by}s"
+                f" (with {self._in_percent} confidence)"
             )
             if self._any_above_a_mark:
                 yield (
-                    f"a rule without {_MARK} may stand above one with it, if it decides more like the highest:"
-                    " less of the difference is chance"
+                    f"a rule without {_MARK} may stand above one with it: it decides more like the highest, so less is"
+                    " chance"
                 )
         if self.confidence is not None:
             yield (
-                f"+- how far the {self._in_percent} interval reaches, for other samples of as many {self.paired_by}s;"
-                " how well a rule was fitted is not in it"
+                f"+- reach of the {self._in_percent} interval, for as many other {self.paired_by}s; how well a rule was"
+                " fitted is not in it"
             )
         yield self._about_means()
+        yield f"gold: {self.gold_per_row:.2f} labels per row"
         if self._flagged_alike:
             row = self.measures[0]
             flagged = f"{row.platypus or 'no'} platypus and {row.suspect or 'no'} suspect labels"
@@ -333,7 +349,7 @@ class Comparison(Result, Drawable):
     @property
     def _any_above_a_mark(self) -> bool:
         """Whether a figure that is shown without a mark is above one that has it."""
-        for measure in _SHOWN:
+        for measure in self._measures_shown:
             marked = self.best(measure)
             with_mark = [getattr(row, measure) for row in self.measures if row.rule in marked]
             others = [getattr(row, measure) for row in self.measures if row.rule not in marked]
@@ -345,6 +361,9 @@ class Comparison(Result, Drawable):
         """Say over which labels macro figures are means, and what the macro AUROC of the scores is."""
         f = f"macro F{self.beta:g}"
         supported = f"{counted(self.n_supported, 'label')} with positives"
+        if 0 < self.n_supported < self.n_labels and not self._macro_of_all:
+            share = self.n_supported / self.n_labels
+            supported += f" (over all {self.n_labels:,} F is {share:.4f} times that)"
         if self.n_with_both_classes == 0:
             return f"{f}: mean over {supported}; none has negatives, too: no skill, no AUROC"
         auroc = f"macro AUROC of the scores: {self.macro_auroc:.3f}"

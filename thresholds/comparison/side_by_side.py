@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evi
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
-from thresholds.metrics.counts import count_by_label
+from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.jackknife import (
     Interval,
     LeftOut,
@@ -92,36 +93,38 @@ def judge_side_by_side(
         )
         rule.warn_if_changed(problem.scores, order=order)
 
-    # What each rule decides, kept for a second look; and what changes if a row or group is left out.
+    # What each rule decides, and the same where rows count alike; decisions are kept for a second look.
     keep = confidence is not None or len(rules) > 1
     judged = {name: judge(rule, problem, keep=keep) for name, rule in rules.items()}
     decided = {name: of_rule.decided for name, of_rule in judged.items() if of_rule.decided}
+    unweighted = {name: of_rule.by_label for name, of_rule in judged.items()}
+    if problem.unit_weights is not None:
+        rows_alike = _unweighted(problem)
+        unweighted = {name: judge(rule, rows_alike).by_label for name, rule in rules.items()}
+
+    # What changes if a row or group is left out, and where two rules differ.
     left_out: dict[str, LeftOut] = {}
     if confidence is not None:
+        options = (beta, groups, zero_division)
         left_out = {
-            name: leave_out_of(
-                decisions, problem, judged[name].by_label, beta, groups, zero_division
-            )
+            name: leave_out_of(decisions, problem, judged[name].by_label, *options)
             for name, decisions in decided.items()
         }
-    agreement = agreement_of(rules, decided, problem) if len(rules) > 1 else None
+    agreement = None
+    if len(rules) > 1:
+        predicted = [counts.predicted for counts in unweighted.values()]
+        agreement = agreement_of(rules, decided, predicted, problem)
 
-    # What is known of the labels themselves; absent entries score as they do for the first rule.
+    # What the scores know of labels; absent entries score as they do for the first rule.
     scores = _Scores(problem)
     missing = next(iter(rules.values())).missing
-    evidence = scores.evidence(missing)
-    backwards = are_backwards(evidence, Criteria())  # (n_labels,)
-    names = names_of(problem.label_names, problem.n_labels)
-    gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
-    is_often = gold.positives > OFTEN * gold.total  # (n_labels,)
-    has_both = (gold.positives > 0) & (gold.positives < gold.total)  # (n_labels,)
-
     return Comparison(
         measures=tuple(
             _measures(
                 name,
                 rule,
                 judged[name],
+                unweighted[name],
                 problem,
                 scores,
                 beta,
@@ -134,13 +137,7 @@ def judge_side_by_side(
         zero_division=zero_division,
         n_samples=problem.n_samples,
         n_labels=problem.n_labels,
-        n_supported=int(np.count_nonzero(gold.positives)),
-        n_with_both_classes=int(np.count_nonzero(has_both)),
-        macro_auroc=scores.macro_auroc(missing),
-        gold_per_row=float(gold.positives.sum() / gold.total),
-        labels_gold_often=int(np.count_nonzero(is_often)),
-        labels_tested=int(np.count_nonzero(~np.isnan(evidence.p_backwards))),
-        backwards=tuple(names[backwards].tolist()),
+        **_about_labels(problem, scores, missing),
         fitted_here=tuple(
             name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
         ),
@@ -150,6 +147,25 @@ def judge_side_by_side(
         paired_by="row" if groups is None else "group",
         agreement=agreement,
     )
+
+
+def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str, Any]:
+    """Return what a comparison says of the labels, whatever the rule."""
+    evidence = scores.evidence(missing)
+    gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
+    is_often = gold.positives > OFTEN * gold.total  # (n_labels,)
+    has_both = (gold.positives > 0) & (gold.positives < gold.total)  # (n_labels,)
+    backwards = are_backwards(evidence, Criteria())  # (n_labels,)
+    names = names_of(problem.label_names, problem.n_labels)
+    return {
+        "n_supported": int(np.count_nonzero(gold.positives)),
+        "n_with_both_classes": int(np.count_nonzero(has_both)),
+        "macro_auroc": scores.macro_auroc(missing),
+        "gold_per_row": float(gold.positives.sum() / gold.total),
+        "labels_gold_often": int(np.count_nonzero(is_often)),
+        "labels_tested": int(np.count_nonzero(~np.isnan(evidence.p_backwards))),
+        "backwards": tuple(names[backwards].tolist()),
+    }
 
 
 def _intervals(left_out: LeftOut | None, confidence: float | None) -> dict[str, Interval]:
@@ -197,6 +213,7 @@ def _measures(
     name: str,
     rule: Rule,
     judged: Judged,
+    unweighted: ConfusionCounts,
     problem: Problem,
     scores: _Scores,
     beta: float,
@@ -214,10 +231,6 @@ def _measures(
     if intervals and not supported.positives.size:
         intervals = {**intervals, "macro_supported": Interval(np.nan, np.nan, np.nan)}
 
-    # Labels that it predicts too often: rows count alike.
-    unweighted = by_label
-    if problem.unit_weights is not None:
-        unweighted = judge(rule, _unweighted(problem)).by_label
     state = states_of(unweighted, scores.evidence(rule.missing), Criteria())  # (n_labels,)
 
     calibration = _calibration(rule, problem, scores)
