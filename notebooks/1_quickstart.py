@@ -78,10 +78,10 @@ _ = ax.legend(title="dot: the\nthreshold\nchosen", loc="center left", bbox_to_an
 # %% [markdown]
 # ## Judge on other rows
 #
-# Rules are compared on rows that none of them has seen. The first table has what each reaches; the second, how much
-# more that is than the first rule reaches, with an interval for the luck of these rows. `macro` beats the fixed
-# threshold in macro-F1, `micro` in both; each of the two is well behind the other in the average that the other
-# maximises.
+# Rules are compared on rows that none of them has seen. The first table has what each reaches, how far that may be
+# luck (+-), and a star on what cannot be told apart from the best of its column; the second, how much more that is than
+# the first rule reaches. `macro` beats the fixed threshold in macro-F1, `micro` in both; each of the two is well behind
+# the other in the average that the other maximises.
 
 # %%
 rules = {"fixed 0.5": thresholds.FixedRule(0.5, len(names)), "macro": macro, "micro": micro}

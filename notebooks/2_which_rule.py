@@ -20,6 +20,8 @@
 # fitted on the same rows and judged by every average, so that you can see what each choice buys and what it costs.
 
 # %%
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -70,7 +72,8 @@ rules = {
     "per instance": thresholds.InstanceRule(),
     "per instance, Platt": thresholds.CalibratedRule(platt, thresholds.InstanceRule()),
 }
-print(thresholds.compare(rules, new_true, new_score, confidence=None))  # differences: below
+judged = thresholds.compare(rules, new_true, new_score)
+print(replace(judged, differences=()))  # without the differences to the first rule
 
 # %% [markdown]
 # ## What each buys and what it costs
@@ -78,8 +81,7 @@ print(thresholds.compare(rules, new_true, new_score, confidence=None))  # differ
 # The same as a picture: points of F1 behind the best rule of each column. On the left are the rows of the fit. There
 # `macro`, `weighted` and `micro` are each the best of their column, as no thresholds can do better there.
 # `macro` and `weighted` choose the same thresholds: weights of labels do not change what is best for each. On the right
-# are other rows. There luck has a say: what is not shown to be behind the best is set in bold (the 95 % interval that
-# `compare` has for the difference holds 0).
+# are other rows. There luck has a say: what cannot be told apart from the best is set in bold (it has a star above).
 
 # %%
 AVERAGES = ("micro", "macro", "weighted", "samples")
@@ -102,12 +104,7 @@ def behind(points):
 
 
 on_fit, on_new = table(y_true, y_score), table(new_true, new_score)
-close = np.ones(on_new.shape, bool)
-for j, average in enumerate(AVERAGES):
-    best = list(rules)[on_new[:, j].argmax()]
-    for found in thresholds.compare(rules, new_true, new_score, baseline=best).differences:
-        if found.measure == average and found.upper < 0:
-            close[list(rules).index(found.rule), j] = False
+close = np.array([[rule in judged.best(average) for average in AVERAGES] for rule in rules])
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(6.5, 4.2), sharey=True)

@@ -159,6 +159,11 @@ def _difference() -> Any:
     return thresholds.diff_rules(_rule(), changed, _data()[1])
 
 
+def _report() -> Any:
+    never_right = thresholds.ThresholdRule(np.zeros(N_LABELS), label_names=NAMES)
+    return thresholds.make_report(*_data(), never_right)
+
+
 def _averages() -> Any:
     return thresholds.metrics.averages_report(
         _data()[0], _rule().predict(_data()[1]), label_names=NAMES, zero_division=np.nan
@@ -181,11 +186,12 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "GuardReport": lambda: _rule("shrink").guard_report,
     "MostPredicted": lambda: _diagnosis().most_predicted(N_LABELS),
     "OutOfFold": lambda: _cross_fit().rule.out_of_fold,
-    "Report": lambda: thresholds.make_report(*_data(), _rule()),
     "Repair": lambda: _diagnosis().repair(_rule().replace(dict.fromkeys(NAMES, 0.0)), "cap"),
+    "Report": _report,
     "RuleDifference": _difference,
     "RuleUpdate": lambda: thresholds.update_rule(_rule("shrink").replace({NAMES[0]: -np.inf}), *_other_rows(), cv=2),
     "RuleSelection": lambda: thresholds.select_rule(*_data(), rules=("macro", "top-k", "instance, platt"), cv=2),
+    "ThresholdBootstrap": lambda: thresholds.bootstrap_thresholds(*_data(), n_bootstraps=9, label_names=NAMES),
     "Verdicts": lambda: _diagnosis().verdicts,
     "ScoreCheck": _check,
 }
@@ -224,6 +230,7 @@ OF_LABELS = (
     "Repair",
     "RuleDifference",
     "ScoreCheck",
+    "ThresholdBootstrap",
     "ThresholdRule",
     "Verdicts",
 )
@@ -353,6 +360,7 @@ def _first_lines(text: str, of_labels: str) -> list[str]:
         ("MostPredicted", "... 38 more"),
         ("Repair", "the 2 largest changes"),
         ("RuleDifference", "the 2 largest of 3 changes"),
+        ("ThresholdBootstrap", "... 38 more"),
         ("ThresholdRule", "... 38 more labels"),
         ("Verdicts", "... 38 more"),
         ("ScoreCheck", "... 38 more"),

@@ -115,6 +115,8 @@ def calls(data: Data) -> Iterator[Call]:
                 yield "fit", partial(thresholds.fit_expected, scores, average, **own)
                 yield "judge", partial(thresholds.expected_f, scores, decided, average, **own)
     yield "judge", partial(thresholds.diagnose, truth, scores, rule)
+    yield "judge", partial(thresholds.make_report, truth, scores, rule, groups=np.arange(n_rows) // 2)
+    yield "judge", partial(thresholds.bootstrap_thresholds, truth, scores, n_bootstraps=2)
     yield (
         "judge",
         partial(thresholds.diff_rules, rule, thresholds.FixedRule(0.5, rule.n_labels, label_names=rule.label_names)),
@@ -164,6 +166,7 @@ def commands() -> Iterator[Call]:
             ["rules"],
             ["compare", file, "--rule", rule, "--rule", other],
             ["diagnose", file, "--rule", rule],
+            ["report", file, "--rule", rule, "--against", other, "-o", str(Path(folder, "report.html"))],
             ["diff", rule, other, file],
             ["monitor", rule, file],
             ["predict", rule, file, "-o", out],

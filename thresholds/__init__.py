@@ -10,6 +10,7 @@ from thresholds._version import __version__ as __version__
 
 _HOME = {
     "Accumulator": "fitting.accumulator",
+    "Agreement": "comparison.agreement",
     "BatchEffect": "fitting.batches",
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
@@ -37,12 +38,14 @@ _HOME = {
     "ScoreCheck": "rule.watching.check",
     "ScoreProfile": "rule.watching.profile",
     "Shrink": "guards.shrink",
+    "ThresholdBootstrap": "validation.bootstrap",
     "ThresholdRule": "rule",
     "TopKRule": "rule",
     "UndefinedMetricWarning": "metrics",
     "Verdicts": "diagnosis",
     "WarmUp": "warming",
     "batch_effect": "fitting.batches",
+    "bootstrap_thresholds": "validation.bootstrap",
     "calibrate": "calibration",
     "compare": "comparison.compare",
     "cross_fit": "validation.cross_fit",
@@ -83,6 +86,7 @@ if TYPE_CHECKING:
     from thresholds.calibration import Calibrator as Calibrator
     from thresholds.calibration import calibrate as calibrate
     from thresholds.calibration import measure_calibration as measure_calibration
+    from thresholds.comparison.agreement import Agreement as Agreement
     from thresholds.comparison.compare import compare as compare
     from thresholds.comparison.differences import RuleDifference as RuleDifference
     from thresholds.comparison.differences import diff_rules as diff_rules
@@ -124,6 +128,8 @@ if TYPE_CHECKING:
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile
+    from thresholds.validation.bootstrap import ThresholdBootstrap as ThresholdBootstrap
+    from thresholds.validation.bootstrap import bootstrap_thresholds as bootstrap_thresholds
     from thresholds.validation.cross_fit import CrossFit as CrossFit
     from thresholds.validation.cross_fit import cross_fit as cross_fit
     from thresholds.validation.selection import RuleSelection as RuleSelection

@@ -34,9 +34,8 @@ def demonstration() -> str:
     calibration, test, _ = data.halves()
     rules = fit_rules(Problem.of(data.y_true[calibration], data.y_score[calibration])).rules
     truth, scores = data.y_true[test], data.y_score[test]
-    judged = replace(
-        compare(rules, truth, scores, confidence=None), rows=""
-    )  # The line above says which.
+    # Rows are said above; of these rules none is the one that others are held against.
+    judged = replace(compare(rules, truth, scores), rows="", differences=())
     return (
         f"Handwritten digits: {scores.shape[1]} labels of an image, scored by a weak model that never saw the image.\n"
         f"Thresholds fitted on {len(calibration)} images, judged on {len(test)} others.\n\n"

@@ -39,6 +39,7 @@ from thresholds.fitting.rules import RULES
 from thresholds.metrics import auroc, f1_score, multilabel_accuracy
 from thresholds.results import Shown, Table, counted, records_of
 from thresholds.rule import FixedRule, InstanceRule
+from thresholds.validation.bootstrap import bootstrap_thresholds
 from thresholds.validation.cross_fit import cross_fit
 from thresholds.validation.update import update_rule
 
@@ -94,7 +95,7 @@ def warmup(purposes: Purpose | Collection[Purpose] = PURPOSES, *, progress: bool
     purposes : what the process will do, or several of
         "predict": decide by a rule that needs kernels: an `InstanceRule`, a `CalibratedRule`; thresholds need none.
         "fit": fit, calibrate and update rules, with and without labels, and judge them out of fold.
-        "judge": metrics, `expected_f`, `compare`, `diagnose`.
+        "judge": metrics, `expected_f`, `compare`, `diagnose`, `bootstrap_thresholds`.
     progress : show a progress bar on stderr
 
     Returns
@@ -282,9 +283,12 @@ def _judging() -> Iterator[Call]:
         rules = {"half": half, "less": FixedRule(0.4, _FEW)}
         for weights in (None, data.weights):
             yield partial(compare, rules, *data, sample_weight=weights)
-            yield partial(compare, rules, *data, sample_weight=weights, groups=np.arange(_N_ROWS))
+            yield partial(
+                compare, rules, *data, sample_weight=weights, groups=np.arange(_N_ROWS) % 7
+            )
             yield partial(auroc, *data, sample_weight=weights)
             yield partial(measure_calibration, *data, sample_weight=weights)
+        yield partial(bootstrap_thresholds, *data, n_bootstraps=2)
         yield partial(diagnose, *data, half)
         yield partial(diagnose_expected, data.scores, half)
         yield partial(diff_rules, half, rules["less"], data.scores)

@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -211,6 +211,19 @@ def compare(rules: object = ..., y_true: object = Y, y_score: object = S, **give
     return thresholds.compare({"instance": INSTANCE} if rules is ... else rules, y_true, y_score, **given)
 
 
+@cache
+def compared() -> thresholds.Comparison:
+    """Two rules side by side."""
+    return thresholds.compare({"instance": INSTANCE, "top": TOP}, Y, S)
+
+
+def between(rule: object = "instance", other: object = "top") -> object:
+    """How far two rules decide alike on each label."""
+    agreement = compared().agreement
+    assert agreement is not None
+    return agreement.between(rule, other)
+
+
 def warmup(purposes: object) -> object:
     """Kernels for some purposes."""
     return thresholds.warmup(purposes)
@@ -234,6 +247,11 @@ def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **giv
     return thresholds.diagnose(y_true, y_score, rule, **given)
 
 
+def make_report(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
+    """What a page says of a rule."""
+    return thresholds.make_report(y_true, y_score, rule, **given)
+
+
 def diagnose_expected(probabilities: object = S, rule: object = RULE, **given: object) -> object:
     """A rule judged without labels."""
     return thresholds.diagnose_expected(probabilities, rule, **given)
@@ -252,6 +270,11 @@ def multilabel_folds(y_true: object = Y, n_splits: object = 2, **given: object) 
 def cross_fit(y_true: object = Y, y_score: object = S, **given: object) -> object:
     """A rule, and what to expect of it."""
     return thresholds.cross_fit(y_true, y_score, **({"cv": 2, "random_state": 0} | given))
+
+
+def bootstrap(y_true: object = Y, y_score: object = S, **given: object) -> object:
+    """How far thresholds would move."""
+    return thresholds.bootstrap_thresholds(y_true, y_score, **given)
 
 
 def fit_by_name(rule: object = "macro", y_true: object = Y, y_score: object = S, **given: object) -> object:
@@ -291,7 +314,9 @@ SCORES = {
     "diagnose": lambda y_score: diagnose(y_score=y_score),
     "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
     "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
+    "make_report": lambda y_score: make_report(y_score=y_score),
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
+    "bootstrap_thresholds": lambda y_score: bootstrap(y_score=y_score, label_names=NAMES),
     "update_rule": lambda y_score: update_rule(y_score=y_score, label_names=NAMES),
 }
 CHANCES = {
@@ -321,8 +346,10 @@ TRUTH = {
     "measure_calibration": lambda y_true: measure_calibration(y_true),
     "compare": lambda y_true: compare(y_true=y_true),
     "diagnose": lambda y_true: diagnose(y_true),
+    "make_report": lambda y_true: make_report(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
+    "bootstrap_thresholds": lambda y_true: bootstrap(y_true, label_names=NAMES),
     "update_rule": lambda y_true: update_rule(y_true, label_names=NAMES),
 }
 NOT_OF_SCORES = ("+inf", "negative in row 5000")  # refused before, as scores or beside the truth
@@ -673,6 +700,7 @@ OTHER_ROWS = {
     "calibrate, sparse": lambda: calibrate(CSR(Y[:3]), CSR(S)),
     "compare": lambda: compare(y_true=Y[:3]),
     "diagnose": lambda: diagnose(Y[:3]),
+    "make_report": lambda: make_report(Y[:3]),
 }
 TOO_WIDE = np.full((4, 3), 0.5)
 OTHER_LABELS: list[tuple[str, Callable[[object], object], str]] = [
@@ -800,6 +828,22 @@ LABEL_FREE_ARGUMENTS = [
     BadInput(
         "compare: baseline", lambda: thresholds.compare(None, Y, S, baseline="a"), "baseline is 'a' without rules"
     ),
+    *each(
+        {"Comparison.best": lambda measure: compared().best(measure)},
+        "measure",
+        ["f1", "micro ", None, True, TWO],
+        "measure is .*, expected 'micro', 'macro_supported', 'macro', 'weighted' or 'samples'$",
+    ),
+    *(
+        row
+        for name in ("rule", "other")
+        for row in each(
+            {"Agreement.between": between},
+            name,
+            ["macro", 0, None, TWO],
+            f"{name} is .*, expected 'instance' or 'top'$",
+        )
+    ),
     *each({"update_rule": update_rule}, "old", [None, TOP, RULE, INSTANCE, CALIBRATED], "old is .*, expected (a|one)"),
     *each({"warmup": warmup}, "purposes", [None, 3, (), ["fit", "serve"], "all", [None]], "purposes is .*, expected"),
     *each({"diff_rules": diff_rules}, "old", [None, [0.5], "rule.json"], "old is of type .*, expected a rule"),
@@ -825,13 +869,16 @@ NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
 DIAGNOSES = [
     *every({"diagnose": diagnose, "diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
     *each(
-        {"compare": compare}, "confidence", [0, 1, -0.1, nan, "0.95", [0.9], True], "confidence is .*, expected a num"
+        {"compare": compare, "compare, fitted here": partial(compare, None), "make_report": make_report},
+        "confidence",
+        [0, 1, -0.1, nan, "0.95", [0.9], True],
+        "confidence is .*, expected a num",
     ),
     *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
     *every({"diagnose": diagnose}, "min_f", BAD_SHARES),
     *every({"diagnose": diagnose}, "min_skill", BAD_SKILLS),
     *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
-    *every({"diagnose": diagnose}, "n_jobs", BAD_JOBS),
+    *every({"diagnose": diagnose, "make_report": make_report}, "n_jobs", BAD_JOBS),
     *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
     *each({"diagnose_expected": diagnose_expected}, "rule", [CALIBRATED], "rule is .*, expected a rule for prob"),
     BadInput("diagnose: swapped", lambda: diagnose(S, Y, fixed()), SWAPPED),
@@ -839,6 +886,31 @@ DIAGNOSES = [
     *each({"diagnose": diagnose}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
     *each({"diagnose": diagnose}, "rule", [top(label_names=list("abc"))], "(y_score has 2 labels|label_names has 3)"),
     *each({"diagnose_expected": diagnose_expected}, "rule", [fixed(n_labels=3)], ".* has 2 labels, expected 3"),
+    *each({"make_report": make_report}, "rule", NO_RULE[1:], "rule is .*, expected a rule"),
+    *each({"make_report": make_report}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
+    *each({"make_report": make_report}, "against", NO_RULE[1:], "against is .*, expected a rule"),
+    *each(
+        {"make_report": make_report}, "against", [fixed(n_labels=3)], "against has 3 labels, expected 2 as the rule has"
+    ),
+    *each({"make_report": make_report}, "title", [None, 3, "\ud800"], "title is .*, expected text"),
+    *each({"make_report": make_report}, "command", [3, ["a"], "\ud800"], "command is .*, expected text"),
+    *each({"make_report": make_report}, "about", ["one line", [3], ["\ud800"]], "about is .*, expected (text|lines)"),
+    *each({"make_report": make_report}, "missing", [1.0, -inf, nan], "missing is .* with a rule, which has its own"),
+    *each({"make_report": make_report}, "label_names", [NAMES], "label_names is given with a rule that has names of"),
+    *each(
+        {"make_report": make_report}, "groups", [[1, 2], "abcd", 3], "groups (has 2 entries|is .*), expected (4, )?one"
+    ),
+    *each(
+        {"make_report": lambda path: make_report().save(path)},
+        "path",
+        ["report.pdf", "report", "report.html.gz"],
+        "path is a file with the ending '.*', expected .html",
+    ),
+    BadInput(
+        "make_report: one row without a rule",
+        lambda: make_report(Y[:1], S[:1], None),
+        "y_true has 1 row without a rule, expected at least 2",
+    ),
     *each({"repair": repair}, "rule", [*NO_RULE, TOP, INSTANCE, REGION, CALIBRATED], "rule is .*, expected one with a"),
     *each({"repair": repair}, "rule", [fixed(n_labels=3)], "rule has 3 labels, expected 2 as were diagnosed"),
     *each({"repair": repair}, "rule", [rule(label_names=("dog", "cow"))], "rule lacks the label 'cat' and has the"),
@@ -879,6 +951,20 @@ BAD_FOLDS: Values = [
     ([[([0], [2]), ([1], [2])]], "judges row 2 in two folds, expected each at most once"),
     ([np.zeros(4, int)], "has 1 fold, expected one to judge"),
     ([np.arange(3), np.arange(5)], "has . fold numbers, expected 4, one for each row"),
+]
+BOOTSTRAP = {"bootstrap_thresholds": bootstrap}
+BOOTSTRAPS = [
+    *each(BOOTSTRAP, "n_bootstraps", [1, 0, -1, *WHOLE], "n_bootstraps is .*, expected a whole number of at least 2"),
+    *every(BOOTSTRAP, "random_state", [([-1, 0.5, "0", True, [0], nan], "is .*, expected a whole number of at least")]),
+    *each(BOOTSTRAP, "confidence", [0, 1, -0.1, nan, "0.95", [0.9], True], "confidence is .*, expected a num"),
+    *every(BOOTSTRAP, "beta", BAD_BETAS),
+    *every(BOOTSTRAP, "missing", BAD_MISSING),
+    *every(BOOTSTRAP, "n_jobs", BAD_JOBS),
+    *every(BOOTSTRAP, "label_names", BAD_TWO_NAMES),
+    *each(BOOTSTRAP, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
+    *each(BOOTSTRAP, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
+    *every(BOOTSTRAP, "keep_sparse", BAD_FLAGS),
+    BadInput("bootstrap_thresholds: swapped", lambda: bootstrap(S, Y), SWAPPED),
 ]
 CROSS_FITS = [
     *each({"multilabel_folds": multilabel_folds}, "n_splits", [0, 1, *WHOLE], "n_splits is .*, expected a whole"),
@@ -1178,6 +1264,7 @@ BAD_INPUTS = [
     *LABEL_FREE_SHAPES,
     *LABEL_FREE_ARGUMENTS,
     *DIAGNOSES,
+    *BOOTSTRAPS,
     *CROSS_FITS,
     *SELECTIONS,
     *MADE_RULES,

@@ -26,7 +26,7 @@ from thresholds import cli
 
 NAMES = ("cat", "dog", "emu")
 N_ROWS = 24
-OUTPUTS = ("out.json", "out.npz", "out.jsonl")
+OUTPUTS = ("out.html", "out.json", "out.npz", "out.jsonl")
 
 Files = dict[str, bytes]  # by their path in a folder
 Command = tuple[str, ...]
@@ -123,6 +123,7 @@ def commands(scores: str, *truth: str, names: str = "", groups: str = "", out: s
         ("compare", scores, *given, *grouped, "--json"),
         ("diagnose", scores, *given, "--rule", "rule.json", "--repair", "out.json", "--fail-on", "platypus=0"),
         ("diagnose", scores, *given, *grouped, "--json"),
+        ("report", scores, *given, "--rule", "rule.json", "--against", "other.json", "-o", "out.html"),
         ("fit", scores, *given, "-o", "out.json", "--cv", "0", "--average", "samples", "--shared", "--logits"),
         ("predict", "rule.json", scores, *named, *keyed, "-o", out),
         ("diff", "rule.json", "other.json", scores, *named),

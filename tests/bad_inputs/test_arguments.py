@@ -1,4 +1,4 @@
-"""Every entry of `BAD_INPUTS` and `BAD_METRICS` is refused in one line that names the argument first."""
+"""Every entry of `BAD_INPUTS`, `BAD_METRICS` and `BAD_PLOTS` is refused in one line that names the argument first."""
 
 import re
 import subprocess
@@ -15,6 +15,7 @@ import thresholds
 from tests.bad_inputs.arguments import BAD_INPUTS, BadInput
 from tests.bad_inputs.matrices import BAD_ROWS, S, Y, malformed
 from tests.bad_inputs.metrics import BAD_METRICS
+from tests.bad_inputs.plots import BAD_PLOTS
 
 TRY_COO = """
 import numpy as np
@@ -52,8 +53,9 @@ COO_CALLS = {
     "probabilities": "thresholds.fit_expected(cells)",
     "y_pred": "thresholds.metrics.f1_score(np.ones((4, 2)), cells, average='macro')",
 }
+EVERY = [*BAD_INPUTS, *BAD_METRICS, *BAD_PLOTS]
 BY_CALL: dict[str, list[BadInput]] = {}  # the entries by what they call, with which their names begin
-for bad in [*BAD_INPUTS, *BAD_METRICS]:
+for bad in EVERY:
     BY_CALL.setdefault(bad.id.split(":")[0], []).append(bad)
 
 
@@ -76,7 +78,7 @@ def test_bad_input_is_refused_in_one_line(name: str) -> None:
 
 
 def test_every_entry_has_its_own_name() -> None:
-    assert [name for name, times in Counter(bad.id for bad in [*BAD_INPUTS, *BAD_METRICS]).items() if times > 1] == []
+    assert [name for name, times in Counter(bad.id for bad in EVERY).items() if times > 1] == []
 
 
 def test_an_input_error_is_a_value_error() -> None:

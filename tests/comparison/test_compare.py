@@ -1,6 +1,7 @@
 """`compare`: rules that are given, or the usual ones, and which rows its figures are of."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from thresholds import InputError, cli
 from thresholds.calibration.calibrator import calibrate_problem
 from thresholds.cli import failing
 from thresholds.comparison.fitted_rules import fit_rules
-from thresholds.comparison.result import MEASURED
+from thresholds.comparison.result import MEASURED, Behind
 from thresholds.data.problem import Problem
 from thresholds.fitting import by_name
+from thresholds.metrics.jackknife import Interval
 
 RNG = np.random.default_rng(8)
 TRUTH = (RNG.random((200, 4)) < [0.4, 0.3, 0.2, 0.1]).astype(np.uint8)
@@ -150,6 +152,15 @@ def test_macro_is_told_once_where_all_labels_have_positives() -> None:
     assert "macro, labels with positives" in str(thresholds.compare(rules, without, SCORES))
 
 
+def test_many_rules_are_a_screen() -> None:
+    many = {f"cut {k}": thresholds.FixedRule(k / 50, 4) for k in range(40)}
+    found = thresholds.compare(many, TRUTH, SCORES)
+    assert len(str(found).splitlines()) < 90
+    assert str(found).count("... 10 more") == 1
+    assert str(found).count("... 31 more") == 1
+    assert "... " not in found.to_text(1000)
+
+
 def test_rules_find_their_labels_by_name_in_differences_too() -> None:
     cuts = np.array([0.4, 0.5, 0.6, 0.7])
     old = thresholds.ThresholdRule(np.full(4, 0.5), label_names=NAMES)
@@ -179,12 +190,188 @@ def test_intervals_of_groups_are_those_of_other_groups() -> None:
         assert (other.lower, other.upper) == pytest.approx((one.lower, one.upper))
 
 
-def test_one_rule_and_the_usual_ones_have_no_differences() -> None:
+def test_one_rule_and_those_that_are_fitted_have_no_differences() -> None:
     one = {"fixed": thresholds.FixedRule(0.5, 4)}
     assert thresholds.compare(one, TRUTH, SCORES).differences == ()
     assert thresholds.compare(None, TRUTH, SCORES).differences == ()
-    two = one | {"other": thresholds.FixedRule(0.6, 4)}
-    assert thresholds.compare(two, TRUTH, SCORES, confidence=None).differences == ()
+
+
+# Intervals, and what cannot be told apart
+
+THREE = {
+    "half": thresholds.FixedRule(0.5, 4),
+    "near": thresholds.FixedRule(0.51, 4),
+    "far": thresholds.FixedRule(0.95, 4),
+}
+
+
+@pytest.mark.parametrize("rules", [THREE, ["macro", "micro", "top-k"]])
+def test_every_measure_has_an_interval_of_the_confidence(rules: Any) -> None:
+    wide, narrow = (thresholds.compare(rules, TRUTH, SCORES, confidence=c) for c in (0.99, 0.9))
+    assert narrow.confidence == 0.9
+    for one, other in zip(wide.measures, narrow.measures, strict=True):
+        assert tuple(one.intervals) == MEASURED
+        for measure in MEASURED:
+            value, lower, upper = other.intervals[measure]
+            assert value == pytest.approx(getattr(other, measure), abs=1e-14)
+            assert one.intervals[measure].lower < lower < value < upper < one.intervals[measure].upper
+            assert other.reach(measure) == max(value - lower, upper - value)
+
+
+def test_rules_that_are_fitted_here_have_the_intervals_of_rules_that_are_given() -> None:
+    groups = np.repeat(np.arange(100), 2)
+    fit, judge = halves(groups=groups)
+    rules = fit_rules(Problem.of(TRUTH[fit], SCORES[fit]), ["macro", "micro"]).rules
+    given = thresholds.compare(rules, TRUTH[judge], SCORES[judge], groups=groups[judge], confidence=0.8)
+    fitted = thresholds.compare(["macro", "micro"], TRUTH, SCORES, groups=groups, confidence=0.8)
+    assert fitted.measures == given.measures
+    assert fitted.behind_best == given.behind_best
+    assert (fitted.paired_by, fitted.confidence) == ("group", 0.8)
+    assert "for other samples of as many groups; how well a rule was fitted is not in it" in str(fitted)
+
+
+def test_intervals_over_groups_are_those_of_other_groups() -> None:
+    copies = np.repeat(np.arange(200), 5)
+    once = thresholds.compare(THREE, TRUTH, SCORES)
+    grouped = thresholds.compare(THREE, TRUTH[copies], SCORES[copies], groups=copies)
+    as_rows = thresholds.compare(THREE, TRUTH[copies], SCORES[copies])
+    for one, other, narrow in zip(once.measures, grouped.measures, as_rows.measures, strict=True):
+        for measure in MEASURED:
+            assert other.intervals[measure] == pytest.approx(one.intervals[measure])
+            assert narrow.reach(measure) < 0.6 * one.reach(measure)
+
+
+def test_the_best_are_those_that_cannot_be_told_apart() -> None:
+    found = thresholds.compare(THREE, TRUTH, SCORES)
+    measured = {row.rule: row for row in found.measures}
+    assert found.best("micro") == ("half", "near")
+    for measure in MEASURED:
+        highest = max(getattr(row, measure) for row in found.measures)
+        for name, row in found.behind_best[measure].items():
+            assert row.behind == pytest.approx(highest - getattr(measured[name], measure), abs=1e-14)
+            assert row.lower <= row.behind <= row.upper
+            assert row.tied == (name in found.best(measure)) == (not row.lower > 0)
+        assert any(row.behind == 0 and row.tied for row in found.behind_best[measure].values())
+
+
+def test_without_intervals_the_best_has_the_highest_figure() -> None:
+    found = thresholds.compare(THREE, TRUTH, SCORES, confidence=None)
+    assert (found.confidence, found.behind_best, found.differences) == (None, {}, ())
+    assert all(row.intervals == {} and np.isnan(row.reach("micro")) for row in found.measures)
+    assert found.best("micro") == ("half",)
+    assert not {"*", "+-"} & set(str(found).split())
+    assert f"  {found.measures[0].micro:.4f}  " in str(found)
+
+
+def test_a_single_rule_has_intervals_and_no_marks() -> None:
+    found = thresholds.compare({"half": THREE["half"]}, TRUTH, SCORES)
+    assert found.behind_best == {}
+    assert found.measures[0].reach("macro") > 0
+    assert "+-" in str(found)
+    assert "*" not in str(found)
+
+
+def test_a_row_of_the_table_has_marks_and_no_digits_that_are_noise() -> None:
+    found = thresholds.compare(THREE, TRUTH, SCORES)
+    table = str(found).split("\n\n")[0]
+    lines = {line.split("  ")[0]: line.split() for line in table.splitlines()}
+    for row in found.measures:
+        shown = [row.rule]
+        for measure in ("micro", "macro", "samples"):
+            shown += ["*"] * (row.rule in found.best(measure))
+            shown += [f"{getattr(row, measure):.3f}", f"{row.reach(measure):.3f}"]
+        assert lines[row.rule][: len(shown)] == shown
+        assert lines[row.rule][len(shown)] == f"{row.macro_skill:.3f}"
+    assert "* the highest, and what cannot be told apart from it on the same rows (95 % conf" in str(found)
+    narrow = {name: Interval(x, x - 0.0015, x + 0.0012) for name, (x, _, _) in found.measures[0].intervals.items()}
+    one = replace(found, measures=(replace(found.measures[0], intervals=narrow),))
+    assert f" {one.measures[0].micro:.4f}  0.0015  " in str(one)
+
+
+def test_a_rule_without_a_star_may_stand_above_one_with_it() -> None:
+    found = thresholds.compare(THREE, TRUTH, SCORES)
+    said = "a rule without * may stand above one with it"
+    assert said not in str(found)
+    tied = {"half": Behind(0, 0, 0, True), "near": Behind(0.01, 0.005, 0.015, False), "far": Behind(1, -1, 3, True)}
+    assert said in str(replace(found, behind_best=found.behind_best | {"samples": tied}))
+    assert said not in str(replace(found, behind_best=found.behind_best | {"weighted": tied})), "it is not shown"
+
+
+def test_the_frame_has_flat_names() -> None:
+    pytest.importorskip("pandas")
+    found = thresholds.compare(THREE, TRUTH, SCORES)
+    frame = found.to_frame()
+    for k, row in enumerate(found.measures):
+        behind = found.behind_best["micro"][row.rule]
+        _, low, high = row.intervals["micro"]
+        names = [
+            "micro",
+            "micro_low",
+            "micro_high",
+            "micro_behind",
+            "micro_behind_low",
+            "micro_behind_high",
+            "micro_tied",
+        ]
+        expected = [row.micro, low, high, behind.behind, behind.lower, behind.upper, behind.tied]
+        assert frame.loc[k, names].tolist() == expected
+    assert found.to_dict()["measures"] == frame.astype(object).where(frame.notna(), None).to_dict("records")
+    columns = thresholds.compare(THREE, TRUTH, SCORES, confidence=None).to_frame().columns
+    assert not [name for name in columns if name.endswith(("_low", "_high", "_behind", "_tied"))]
+
+
+def test_one_row_tells_nothing_of_others() -> None:
+    found = thresholds.compare(THREE, TRUTH[:1], SCORES[:1])
+    assert found.best("samples") == tuple(THREE)
+    assert all(np.isnan(row.reach("micro")) for row in found.measures)
+    assert "nan" not in str(found).split("macro")[0]
+
+
+# Macro skill and AUROC
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(3).integers(0, 3, 200)])
+def test_macro_skill_and_auroc_are_those_of_the_metrics(weights: Any) -> None:
+    truth = TRUTH.copy()
+    truth[:, 2], truth[:, 3] = 0, 1
+    found = thresholds.compare(THREE, truth, SCORES, sample_weight=weights)
+    for row in found.measures:
+        decided = THREE[row.rule].predict(SCORES)
+        assert row.macro_skill == thresholds.metrics.macro_skill_score(truth, decided, sample_weight=weights)
+    auroc = thresholds.metrics.macro_auroc(truth, SCORES, sample_weight=weights)
+    assert found.macro_auroc == pytest.approx(auroc, abs=1e-14)
+    assert found.n_with_both_classes == 2
+    assert (
+        f"macro F1: mean over 3 labels with positives, skill over 2 with negatives, too; macro AUROC of the"
+        f" scores: {auroc:.3f}"
+    ) in " ".join(str(found).split())
+
+
+def test_both_denominators_of_macro_are_shown_where_they_differ() -> None:
+    truth = TRUTH.copy()
+    truth[:, 3] = 0
+    found = thresholds.compare({"half": THREE["half"]}, truth, SCORES)
+    (row,) = found.measures
+    assert row.macro == pytest.approx(row.macro_supported * 3 / 4)
+    line = next(line for line in str(found).splitlines() if line.startswith("half"))
+    assert line.split()[3:6] == [
+        f"{row.macro_supported:.3f}",
+        f"{row.reach('macro_supported'):.3f}",
+        f"{row.macro:.3f}",
+    ]
+    assert "means over 3 labels with positives; macro AUROC" in str(found)
+
+
+def test_labels_of_one_class_have_no_skill() -> None:
+    found = thresholds.compare(THREE, np.ones((20, 4), int), SCORES[:20])
+    assert np.isnan(found.macro_auroc)
+    assert "macro F1: mean over 4 labels with positives; none has negatives, too: no skill, no AUROC" in str(found)
+
+
+def test_without_positives_there_is_no_macro_of_labels_that_have_some() -> None:
+    found = thresholds.compare(THREE, np.zeros((20, 4), int), SCORES[:20])
+    assert np.isnan([found.measures[0].macro_supported, *found.measures[0].intervals["macro_supported"]]).all()
+    assert str(found).splitlines()[1].split()[:7] == ["micro", "of", "all", "samples", "macro", "per", "row"]
 
 
 def test_a_rule_of_another_number_of_labels_is_named() -> None:
@@ -249,6 +436,10 @@ def test_the_command_line_judges_saved_rules(tmp_path: Path, capsys: pytest.Capt
         (["--rule", "macro.json", "--missing", "0.5"], "--missing is 0.5 with --rule"),
         (["--split", "test"], "--split is 'test' without --rule"),
         (["--rule", "none.json"], "none.json"),
+        (
+            ["--rule", "macro.json", "--rule", "micro.json", "--fail-on", "macro=0", "--confidence", "none"],
+            "--fail-on is given with --confidence none, expected a confidence: a rule fails by its interval",
+        ),
     ],
 )
 def test_the_command_line_refuses_what_does_not_go_together(
@@ -293,6 +484,34 @@ def test_the_gate_fails_on_a_loss_beyond_the_bound_and_beyond_chance(
     assert "on the same groups" in flat(capsys.readouterr().out)
 
 
+def test_the_command_line_has_intervals_of_a_confidence_or_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores, *_ = saved(tmp_path)
+    assert cli.main(["compare", scores]) == 0
+    assert "+- how far the 95 % interval reaches" in capsys.readouterr().out
+    assert cli.main(["compare", scores, "--confidence", "0.8", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["confidence"] == 0.8
+    assert printed["measures"][0]["micro_low"] < printed["measures"][0]["micro"]
+    for word in ("none", "0"):
+        assert cli.main(["compare", scores, "--confidence", word]) == 0
+        assert "+-" not in capsys.readouterr().out
+
+
+def test_the_command_line_says_on_which_labels_rules_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, macro, micro = saved(tmp_path)
+    command = ["compare", scores, "--rule", macro, "--rule", micro, "--agreement"]
+    assert cli.main(command) == 0
+    assert "labels on which they differ on most rows:" in capsys.readouterr().out
+    assert cli.main([*command, "--json"]) == 0
+    agreement = json.loads(capsys.readouterr().out)["agreement"]
+    assert agreement["rules"] == [macro, micro]
+    assert agreement["by_label"][0]["name"] == "cat"
+    assert cli.main([*command[:4], "--agreement"]) == 1
+    assert "--agreement is given with 1 --rule, expected two or more" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -306,6 +525,13 @@ def test_bounds_of_the_gate_that_cannot_be_read(given: str, said: str, capsys: p
     with pytest.raises(SystemExit, match="2"):
         cli.main(["compare", "s.npz", "--rule", "a", "--rule", "b", "--fail-on", given])
     assert f"argument --fail-on: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["1", "-0.5", "some", "nan", ""])
+def test_a_confidence_that_cannot_be_read(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["compare", "s.npz", f"--confidence={given}"])
+    assert f"argument --confidence: {given!r} is no number between 0 and 1, nor none" in capsys.readouterr().err
 
 
 def test_the_gate_needs_two_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

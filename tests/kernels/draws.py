@@ -15,8 +15,8 @@ from scipy import sparse
 
 from thresholds import _kernels
 from thresholds._arrays.bits import Bits
+from thresholds._kernels import bootstrap, keys, leaving_out, sorting
 from thresholds._kernels import guards as odds
-from thresholds._kernels import keys, leaving_out, sorting
 from thresholds._kernels import refine as refining
 from thresholds._kernels._jit import Kernel
 from thresholds.search.counting.refine import _scales
@@ -95,6 +95,19 @@ def cells(rng: Generator, shape: Any, share: float = 0.8) -> Array:
 
 def csr(rng: Generator, shape: Any, dtype: Any) -> Any:
     return sparse.csr_array(np.where(rng.random(shape) < 0.3, probabilities(rng, shape, dtype), 0))
+
+
+# bootstrap
+
+
+def of_resampled(rng: Generator, dtype: Any) -> Arguments:
+    """Steps of few rows, and of so many that no table has their mean."""
+    offsets, tp, fp, positives = of_steps(rng, np.float32)
+    unit = 1 if dtype == np.float32 else 50
+    more = rng.integers(0, 2, positives.size)  # positives below all steps
+    key, first = np.uint64(rng.integers(2**63)), int(rng.integers(1000))
+    steps = offsets, tp * unit, fp * unit, positives * unit + more
+    return *steps, rng.choice([0.25, 1.0, 4.0]), key, first, 3, *bootstrap.tables()
 
 
 # choosing
@@ -183,18 +196,23 @@ def of_ranks_of_positives(rng: Generator, dtype: Any) -> Arguments:
 # leaving_out
 
 
+def of_units_to_sort(rng: Generator, dtype: Any) -> Arguments:
+    unit = rng.integers(0, 5, rng.choice(LONG))
+    return unit, np.zeros(6, np.int64), np.zeros(unit.size, np.int64)
+
+
 def of_cells_to_list(rng: Generator, dtype: Any) -> Arguments:
     shape = int(rng.choice([1, 9])), int(rng.choice(LONG))
     true, predicted = (Bits.of(cells(rng, shape, rng.choice([0.05, 0.9]))).words for _ in range(2))
     room = np.zeros(shape[0] * shape[1], np.int32)
-    return true, predicted, np.zeros(shape[0] + 1, np.int64), room, np.zeros((3, shape[0]), np.int64)
+    return true, predicted, np.zeros(shape[0] + 1, np.int64), room, np.zeros((3, shape[0]))
 
 
 def of_sparse_cells_to_list(rng: Generator, dtype: Any) -> Arguments:
     *places, _, by_label, by_row = of_sparse_counts(rng, dtype)
     room = np.zeros(places[1].size + places[3].size, np.int32)
     n_labels, n_rows = by_label.shape[1], by_row.shape[1]
-    return *places, np.full(n_labels, -1), np.zeros(n_rows + 1, np.int64), room, by_row
+    return *places, np.full(n_labels, -1), np.zeros(n_rows + 1, np.int64), room, by_row.astype(np.float64)
 
 
 def listed_cells(rng: Generator, n_rows: int, n_labels: int) -> tuple[Array, Array]:
@@ -213,21 +231,22 @@ def of_rows_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
 def of_units_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
     n_rows, n_labels = rng.integers(1, 30, 2)
     unit = np.sort(rng.integers(0, 5, n_rows))
-    counts = np.sort(rng.random((3, n_labels)) * rng.choice([5, 100]), axis=0)
-    so_far = np.array([-1, 0])
-    sums = np.zeros((leaving_out.N_TERMS, 5))
-    seen = np.zeros(n_labels, np.int64)
-    ends = rng.random() < 0.3  # without rows, as the last call
-    starts, listed = listed_cells(rng, n_rows, n_labels)
-    starts = np.zeros(1, np.int64) if ends else starts
+    ends = np.append(np.diff(unit) > 0, rng.choice([True, False])).astype(np.uint8)
     weights = rng.choice([0.0, 0.1, 0.3, 1.0], n_rows)
-    of_unit = np.zeros((3, n_labels))
-    if ends:  # a unit that has begun
-        so_far[:] = 2, n_labels
-        seen[:] = np.arange(n_labels)
-        of_unit[:] = counts * rng.choice([0.5, 1.0])
+    counts = np.sort(rng.random((n_labels, 3)) * rng.choice([5, 100]), axis=1)
     beta, zero_division = rng.choice([1.0, 2.0]), rng.choice([0.0, 1.0])
-    return starts, listed, unit, weights, counts, beta, zero_division, of_unit, seen, so_far, sums
+    given = unit, ends, weights, counts, rng.random(n_labels), beta, zero_division
+    # The first unit has begun: it has all of the first label.
+    of_unit = np.zeros((n_labels, 3))
+    of_unit[0] = counts[0]
+    seen = np.zeros(n_labels + 1, np.int64)
+    return *listed_cells(rng, n_rows, n_labels), *given, of_unit, seen, 1, np.zeros((leaving_out.N_TERMS, 5))
+
+
+def of_averages_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
+    tops, bottoms = rng.random((2, 5)) * rng.choice([0, 1], (2, 5))
+    sums, of_unit = rng.random((leaving_out.N_TERMS, 9)), rng.random((5, 9))
+    return tops, bottoms, sums, of_unit, 2.0, np.zeros((5, 9))
 
 
 # evidence
@@ -735,6 +754,7 @@ def of_folds(rng: Generator, dtype: Any) -> Arguments:
 
 
 DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
+    "bootstrap.resample": of_resampled,
     "choosing.best_steps": of_best_steps,
     "choosing._upper_hulls": of_hulls,
     "counting.code_by_value": of_values_to_code,
@@ -746,10 +766,12 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "confusion.count_sparse": of_sparse_counts,
     "confusion.count_classes": of_classes,
     "confusion.ranks_of_positives": of_ranks_of_positives,
+    "leaving_out.sort_by_unit": of_units_to_sort,
     "leaving_out.list_cells": of_cells_to_list,
     "leaving_out.list_sparse_cells": of_sparse_cells_to_list,
     "leaving_out.add_up_rows": of_rows_to_leave_out,
     "leaving_out.add_up_units": of_units_to_leave_out,
+    "leaving_out.averages_without": of_averages_to_leave_out,
     "evidence.group_by_ties": of_tied_items,
     "evidence.rank_statistics": of_rank_statistics,
     "evidence.best_cuts": of_best_cuts,

@@ -36,8 +36,8 @@ NEARLY = {
     "outcomes.log_chances": 1e-13,
     "outcomes.expected_share": 1e-13,
 }
-# Products and differences that may be infinite, as these loops expect.
-OVERFLOWING = {"counting.code_by_value", "calibration.interpolate"}
+# Products and differences that may be infinite, or wrap, as these loops expect.
+OVERFLOWING = {"bootstrap.resample", "counting.code_by_value", "calibration.interpolate"}
 
 
 @contextlib.contextmanager

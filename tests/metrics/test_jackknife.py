@@ -9,7 +9,17 @@ from scipy import sparse
 from tests.naive import jackknife as naive
 from thresholds import FixedRule, ThresholdRule
 from thresholds.data.problem import Problem
-from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out, leave_out_of, standard_error_of
+from thresholds.metrics.jackknife import (
+    AVERAGES,
+    Interval,
+    LeftOut,
+    behind_best,
+    difference_of,
+    interval_of,
+    leave_out,
+    leave_out_of,
+    standard_error_of,
+)
 from thresholds.metrics.judging import Decisions, judge
 
 N = 24
@@ -48,16 +58,13 @@ def test_averages_without_each_unit_equal_the_twin(
         np.testing.assert_allclose(found.changes[average], without - without.mean(), atol=1e-14)
 
 
-def test_labels_and_rows_without_anything_count_as_zero_division_in_the_averages_that_are_asked_for() -> None:
+def test_labels_and_rows_without_anything_count_as_zero_division() -> None:
     truth, scores = drawn(1)
     problem = Problem.of(truth, scores)
     rule = ThresholdRule([0.9, 0.9, 0.9, 0.95, np.inf])
     counts = judge(rule, problem).by_label
-    found = leave_out_of(
-        Decisions(rule, problem), problem, counts, 1, None, 1.0, ("macro", "macro_supported", "samples")
-    )
+    found = leave_out_of(Decisions(rule, problem), problem, counts, 1, None, 1.0)
     cells = truth.tolist(), rule.predict(scores).tolist(), [1] * N
-    assert list(found.on_all) == ["macro", "macro_supported", "samples"]
     for average, value in found.on_all.items():
         assert value == pytest.approx(float(naive.averages(*cells, 1, 1)[average]), abs=1e-14)
         without = [float(naive.without({row}, *cells, 1, 1)[average]) for row in range(N)]
@@ -142,13 +149,99 @@ def test_rules_that_decide_alike_may_differ_on_other_rows() -> None:
     assert wider.upper > same.upper
 
 
+# The level of one rule
+
+
+def test_the_interval_of_a_mean_over_rows_is_that_of_a_mean() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.random((3000, 6)) < 0.3
+    scores = rng.normal(size=truth.shape) + truth
+    found = interval_of(left_out(FixedRule(0.5, 6), Problem.of(truth, scores)), "samples", 0.95)
+    predicted = scores >= 0.5
+    f = 2 * (truth & predicted).sum(axis=1) / np.maximum(truth.sum(axis=1) + predicted.sum(axis=1), 1)
+    half = 1.96 * f.std(ddof=1) / np.sqrt(f.size)
+    assert found.value == pytest.approx(f.mean())
+    assert found.upper - found.value == pytest.approx(half, rel=0.01)
+    assert found.value - found.lower == pytest.approx(half, rel=0.01)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("is_right", [True, False])
+def test_a_rule_without_a_mistake_or_without_a_hit_may_have_some_on_other_rows(average: str, is_right: bool) -> None:
+    # 40 rows have something; 960 say nothing of micro and macro. Exact bounds of 40 of 40 rows: .912 to 1.
+    rng = np.random.default_rng(5)
+    truth = np.zeros((1000, 3), np.uint8)
+    truth[:40, :] = rng.random((40, 3)) < 0.5
+    truth[:40, 0] = 1
+    problem = Problem.of(truth, truth if is_right else 1 - truth.astype(float))
+    if average == "samples":
+        problem = problem.at_rows(np.arange(40))
+    found = interval_of(left_out(FixedRule(0.5, 3), problem), average, 0.95)
+    n = 40 if is_right or average == "samples" else 1000
+    if is_right:
+        assert found.value == found.upper == 1
+        assert 1 - found.lower == pytest.approx(4.3 / n, rel=0.05)
+    else:
+        assert found.value == found.lower == 0
+        assert found.upper == pytest.approx(4.3 / n, rel=0.05)
+
+
+def test_no_interval_leaves_0_to_1() -> None:
+    problem = Problem.of([[1], [1], [1], [0]], [[0.9], [0.9], [0.1], [0.2]])
+    found = interval_of(left_out(FixedRule(0.5, 1), problem), "micro", 0.999)
+    assert found == (0.8, 0, 1)
+
+
+# The best of many
+
+
+def of_one_average(**rules: tuple[float, list[float]]) -> dict[str, LeftOut]:
+    return {
+        name: LeftOut({"macro": f}, {"macro": np.array(changes)}, len(changes)) for name, (f, changes) in rules.items()
+    }
+
+
+def test_how_far_a_rule_is_behind_agrees_with_whether_it_can_be_told_apart() -> None:
+    rng = np.random.default_rng(6)
+    changes = rng.normal(size=(3, 50)) * 0.002
+    changes -= changes.mean(axis=1, keepdims=True)
+    rules = of_one_average(far=(0.4, changes[0]), best=(0.6, changes[1]), near=(0.59, changes[2]))
+    found = behind_best(rules, "macro", 0.95)
+    assert list(found) == ["far", "best", "near"]
+    assert found["best"] == (Interval(0, 0, 0), True)
+    for name, (interval, is_tied) in found.items():
+        assert interval.value == rules["best"].on_all["macro"] - rules[name].on_all["macro"]
+        assert is_tied == (interval.lower <= 0)
+    assert not found["far"][1]
+    assert found["near"][1]
+    # Of three rules each is compared at half of the risk.
+    assert found["near"][0] == difference_of(rules["best"], rules["near"], "macro", 0.975)
+
+
+def test_of_two_rules_the_interval_is_that_of_their_difference() -> None:
+    truth, scores = drawn()
+    problem = Problem.of(truth, scores)
+    rules = {"worse": left_out(FixedRule(0.95, 5), problem), "better": left_out(FixedRule(0.1, 5), problem)}
+    assert rules["better"].on_all["micro"] > rules["worse"].on_all["micro"]
+    behind, _ = behind_best(rules, "micro", 0.9)["worse"]
+    assert behind == difference_of(rules["better"], rules["worse"], "micro", 0.9)
+
+
+def test_one_rule_alone_is_the_best() -> None:
+    rules = of_one_average(only=(0.4, [0.1, -0.1]))
+    assert behind_best(rules, "macro", 0.95) == {"only": (Interval(0, 0, 0), True)}
+
+
 def test_one_row_tells_nothing_of_others() -> None:
     problem = Problem.of([[1, 0]], [[0.9, 0.2]])
     rules = FixedRule(0.5, 2), FixedRule(0.95, 2)
-    found = difference_of(*(left_out(rule, problem) for rule in rules), "micro", 0.95)
-    assert found.value == 1
-    assert np.isnan(found.lower)
-    assert np.isnan(found.upper)
+    both = {name: left_out(rule, problem) for name, rule in zip("ab", rules, strict=True)}
+    behind, is_tied = behind_best(both, "micro", 0.95)["b"]
+    assert is_tied
+    for found in (difference_of(both["a"], both["b"], "micro", 0.95), interval_of(both["a"], "micro", 0.95), behind):
+        assert found.value == 1
+        assert np.isnan(found.lower)
+        assert np.isnan(found.upper)
 
 
 @pytest.mark.parametrize("average", AVERAGES)

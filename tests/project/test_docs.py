@@ -40,13 +40,14 @@ def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
     assert (tmp_path / "rule.json").exists()
 
 
-PAGES = ["choosing", "metrics", "probabilities", "guards", "inputs", "scikit_learn", "serving"]
+PAGES = ["choosing", "metrics", "probabilities", "guards", "inputs", "plots", "report", "scikit_learn", "serving"]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_show_what_is_printed(page: str) -> None:
     with threadpool_limits(1):  # of scikit-learn's classifiers: several test processes would be in each other's way
         found = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False)
+    pyplot.close("all")
     assert found.attempted > 0
     assert found.failed == 0
 

@@ -40,6 +40,11 @@ def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ("torch", "rule.to_torch()", "to_torch() needs torch: pip install 'torch'"),
         ("onnx", "rule.to_onnx()", "to_onnx() needs onnx: pip install 'f1-thresholds[onnx]'"),
         ("pandas", "thresholds.diff_rules(rule, rule).to_frame()", "to_frame() needs pandas: pip install 'pandas'"),
+        (
+            "jinja2",
+            "thresholds.make_report(None, None)",
+            "make_report() needs jinja2: pip install 'f1-thresholds[report]'",
+        ),
         ("pyarrow", "read_labelled('s.csv')", "s.csv needs pyarrow: pip install 'f1-thresholds[arrow]'"),
         (
             "numba",
@@ -67,6 +72,11 @@ def test_a_call_names_the_library_that_it_lacks(library: str, call: str, sentenc
             "scipy",
             ["predict", "rule.json", "sparse.npz", "-o", "o.npz"],
             "the sparse y_score of sparse.npz needs scipy: pip install 'f1-thresholds'",
+        ),
+        (
+            "jinja2",
+            ["report", "nothing.npz", "-o", "report.html"],
+            "thresholds report needs jinja2: pip install 'f1-thresholds[report]'",
         ),
         (
             "onnx",

@@ -151,14 +151,11 @@ def test_figures_that_are_not_known_are_left_out() -> None:
     text = Read(render(replace(of, other_rows=unknown, command=None))).plain_text()
     assert "On the rows of this report 0.439" in text
     assert "On the rows of the fit 0" not in text
-    assert "The command that made this page" not in text
+    assert "The command that made it" not in text
 
 
-def test_a_label_without_a_curve_is_told_why() -> None:
-    of = content(names(5), n_curves=2)
-    assert "room for the curves of 2 labels" in Read(render(of)).plain_text()
-    no_thresholds = replace(of, has_thresholds=False, curves={})
-    assert "no threshold for each label" in Read(render(no_thresholds)).plain_text()
+def test_a_page_says_of_how_many_labels_it_has_the_curve() -> None:
+    assert "the curves of 2 labels" in Read(render(content(names(5), n_curves=2))).plain_text()
 
 
 # Nothing leaves the page, and names are text

@@ -41,3 +41,14 @@ def test_each_point_is_what_a_cut_there_reaches(most: int, beta: float, kind: ty
         else:
             assert curve.best == -1
             assert np.isnan(curve.recall).all()
+
+
+def test_thinned_curves_keep_the_highest_steps_and_reach_the_lowest() -> None:
+    n_positives = 2000
+    y_true = np.ones((n_positives + 1, 1), np.uint8)
+    y_true[-1] = 0  # the lowest score, so that predicting all is no step
+    problem = Problem.of(y_true, np.arange(n_positives + 1, 0, -1)[:, np.newaxis] / (n_positives + 2))
+    (curve,) = curves(problem, [0], most=80)
+    np.testing.assert_array_equal(curve.predicted[:4], [1, 2, 3, 4])
+    assert n_positives in curve.predicted
+    assert np.diff(curve.predicted).max() < n_positives / 30

@@ -38,7 +38,10 @@ Options = dict[str, Any]
 inf = math.inf
 
 N, M = 72, 5
-COLUMNS = ("name", "n_positives", "threshold", "lowest", "median", "highest", "predicted_most", "predicted_least")
+COLUMNS = (
+    *("name", "n_positives", "threshold", "lowest", "median", "highest", "predicted_most", "predicted_least"),
+    *("f_in_sample", "f_out_of_fold"),
+)
 
 
 # Data
@@ -89,8 +92,8 @@ def held_out(
     return decided, np.array(cuts)
 
 
-def scikit_learn(y_true: Array, decided: Array, average: str, options: Options) -> float:
-    """The F-measure as scikit-learn has it."""
+def scikit_learn(y_true: Array, decided: Array, average: str | None, options: Options) -> Any:
+    """The F-measure as scikit-learn has it; that of each label without an average."""
     return fbeta_score(
         y_true,
         decided,
@@ -471,6 +474,17 @@ def test_spread(of: Options, n_folds: int, given: Options) -> None:
     np.testing.assert_array_equal(table["median"], [sorted(column)[n_folds // 2] for column in cuts.T.tolist()])
     for name, cut in (("predicted_most", cuts.min(axis=0)), ("predicted_least", cuts.max(axis=0))):
         np.testing.assert_allclose(table[name], w @ np.greater_equal(S, cut) / w.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("given", SETTINGS, ids=named)
+def test_f_of_each_label(given: Options) -> None:
+    truth = Y * (np.arange(M) > 0)  # The first label is never true, and never predicted.
+    found = cross_fit(truth, S, cv=FOLDS, guard=None, **given)
+    decided, _ = held_out(truth, S, FOLDS, guard=None, **given)
+    for column, decisions in (("f_in_sample", found.rule.predict(S)), ("f_out_of_fold", decided)):
+        np.testing.assert_allclose(found.spread[column], scikit_learn(truth, decisions, None, given), rtol=1e-12)
+    assert found.spread["f_in_sample"].mean() == pytest.approx(found.in_sample, rel=1e-12)
+    assert found.spread["f_out_of_fold"].mean() == pytest.approx(found.out_of_fold, rel=1e-12)
 
 
 def test_labels_without_names_have_their_positions() -> None:

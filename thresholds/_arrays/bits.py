@@ -29,14 +29,16 @@ class Bits(NamedTuple):
         padded = np.zeros((n_rows, _WORD * n_words), np.uint8)
         padded[:, :n_labels] = cells
         # All rows in one go: packing row by row takes many times as long where rows are short.
-        words = np.packbits(padded.reshape(-1), bitorder="little").view("<u8").astype(np.uint64)
-        return cls(words.reshape(n_rows, n_words), n_labels)
+        words = np.packbits(padded.reshape(-1), bitorder="little").view("<u8")
+        return cls(words.astype(np.uint64, copy=False).reshape(n_rows, n_words), n_labels)
 
     def at(self, rows: slice | Ints) -> "Bits":
         """Return some of the rows."""
-        return Bits(self.words[rows], self.n_labels)
+        if isinstance(rows, slice):
+            return Bits(self.words[rows], self.n_labels)
+        return Bits(self.words.take(rows, axis=0), self.n_labels)  # twice as fast as by brackets
 
     def to_dense(self) -> Bytes:
         """Return a byte for each cell."""
-        eighths = self.words.astype("<u8").view(np.uint8)  # (n_rows, 8 n_words)
+        eighths = self.words.astype("<u8", copy=False).view(np.uint8)  # (n_rows, 8 n_words)
         return np.unpackbits(eighths, axis=1, count=self.n_labels, bitorder="little")

@@ -84,15 +84,25 @@ def measure_calibration(
     >>> round(result.log_loss, 4), round(result.sum_over_positives, 4)
     (0.4432, 0.8333)
     """
+    problem = problem_of(y_true, probabilities, sample_weight)
+    return measure(cells_of(problem, None), None)
+
+
+def problem_of(
+    y_true: object, probabilities: object, sample_weight: object, label_names: object = None
+) -> Problem:
+    """Check truth and probabilities together, of which a sparse matrix leaves out those of 0."""
     beside = {"probabilities": probabilities, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
-    y_true, probabilities, _ = _checks.aligned(y_true, "y_true", probabilities, "probabilities")
+    y_true, probabilities, names = _checks.aligned(
+        y_true, "y_true", probabilities, "probabilities", label_names
+    )
     truth = _checks.indicator(y_true)
     p = _checks.probabilities(probabilities)
     _checks.same_shape(truth, "y_true", p, "probabilities")
+    _checks.one_name_each(names, p.shape[1])
     weights, unit = _checks.weights(sample_weight, *p.shape)
-    problem = Problem(truth, p, weights, unit, weights, 0.0, None)
-    return measure(cells_of(problem, None), None)
+    return Problem(truth, p, weights, unit, weights, 0.0, names)
 
 
 def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:

@@ -28,6 +28,8 @@ def compare(options: argparse.Namespace) -> None:
             f"--fail-on is given with {counted(n_rules, '--rule')}, expected two or more: the first is the one that the"
             " others are held against"
         )
+    if options.agreement and n_rules == 1:
+        raise InputError("--agreement is given with 1 --rule, expected two or more")
     if options.fail_on is not None and options.confidence is None:
         raise InputError(
             "--fail-on is given with --confidence none, expected a confidence: a rule fails by its interval"

@@ -10,11 +10,14 @@ neither, and the share is always near 1. Such cells are left out of
 
 the F1 of either rule if the decisions of the other were the truth (Dice 1945, "Measures of the amount of ecologic
 association between species"). It is 1 for the same decisions, also for none at all, and 0 for none in common.
+
+Two rules that cut the same scores are nested: of a label, the one with the higher cut predicts a part of what the other
+predicts. So both predict as much as the one that predicts less, and no cell needs to be looked at.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,14 +28,15 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label, f_of_counts
-from thresholds.metrics.jackknife import Decided
-from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.metrics.judging import Decided
+from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
+from thresholds.rule import Rule, ThresholdRule
 
 _MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement(Result):
+class Agreement(Result, Drawable):
     """Rules by rules: how far they decide alike on the same rows, each row counting once.
 
     Attributes
@@ -58,7 +62,7 @@ class Agreement(Result):
     >>> print(agreement.to_text(1))
     half and low decide 2 of 6 cells differently; F1 between their decisions is 0.75
     <BLANKLINE>
-    labels on which two rules differ on most rows, and which two they are:
+    labels on which they differ on most rows:
            rows decided        predicts         predicts       F1
     label   differently  rule      rows  other      rows  between
     -----  ------------  ----  --------  -----  --------  -------
@@ -67,6 +71,7 @@ class Agreement(Result):
     """
 
     _shown = 8
+    _display = "AgreementDisplay.from_agreement"
 
     rules: tuple[str, ...]
     pairs: Floats
@@ -181,20 +186,39 @@ class Agreement(Result):
             for row in self.by_label[order[:k]]
         ]
         title = "labels on which two rules differ on most rows, and which two they are:"
+        if len(self.rules) == 2:
+            title = "labels on which they differ on most rows:"
         return Table(head, body, left=(0, 2, 4), title=title, note=n_more(self.n_labels, k))
 
 
-def agreement_of(decided: Mapping[str, Decided], problem: Problem) -> Agreement:
+def agreement_of(
+    rules: Mapping[str, Rule], decided: Mapping[str, Decided], problem: Problem
+) -> Agreement:
     """Count what two rules or more decide alike; each decides a block of rows at a time."""
-    n_rules = len(decided)
+    n_rules = len(rules)
+    pairs = [
+        (a, b, _are_nested(one, other, problem))
+        for (a, one), (b, other) in combinations(enumerate(rules.values()), 2)
+    ]
     both = np.zeros((n_rules, n_rules, problem.n_labels), np.int64)
     for rows in problem.row_blocks():
         blocks = _of_one_kind([decisions.about(rows) for decisions in decided.values()])
-        for a, b in combinations_with_replacement(range(n_rules), 2):
-            both[a, b] += count_by_label(blocks[a], blocks[b], None).tp
-    for a, b in combinations(range(n_rules), 2):
+        for a, block in enumerate(blocks):
+            both[a, a] += count_by_label(block, block, None).tp
+        for a, b, are_nested in pairs:
+            if not are_nested:
+                both[a, b] += count_by_label(blocks[a], blocks[b], None).tp
+    for a, b, are_nested in pairs:
+        if are_nested:
+            both[a, b] = np.minimum(both[a, a], both[b, b])
         both[b, a] = both[a, b]
-    return _agreement(tuple(decided), both, problem)
+    return _agreement(tuple(rules), both, problem)
+
+
+def _are_nested(one: Rule, other: Rule, problem: Problem) -> bool:
+    """Whether of each label one rule predicts all that the other does: both cut the same scores."""
+    cut_scores = isinstance(one, ThresholdRule) and isinstance(other, ThresholdRule)
+    return cut_scores and (one.missing == other.missing or not is_sparse(problem.scores))
 
 
 def _of_one_kind(blocks: list[Any]) -> list[Matrix]:

@@ -23,7 +23,15 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.fitting.odds import OddsChange, change_of_odds
-from thresholds.results import Result, Table, as_plain_values, counted, first_names, rows_of
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    as_plain_values,
+    counted,
+    first_names,
+    rows_of,
+)
 from thresholds.rule import RegionRule, Rule, ThresholdRule
 from thresholds.rule.region import region_in_words
 from thresholds.significance import rejected
@@ -37,7 +45,7 @@ _NAMES_SHOWN = 5  # of new labels, and of lost ones
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RuleDifference(Result):
+class RuleDifference(Result, Drawable):
     """What changed between two rules; `str` gives a summary and a table of the largest changes.
 
     Attributes
@@ -65,6 +73,7 @@ class RuleDifference(Result):
     """
 
     _shown = 20
+    _display = "DifferenceDisplay.from_difference"
 
     table: npt.NDArray[Any]
     new: tuple[str, ...]

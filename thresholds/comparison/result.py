@@ -7,27 +7,44 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.blocks import ceil_div
 from thresholds.comparison.agreement import Agreement
 from thresholds.diagnosis.result import backwards_in_brief
 from thresholds.metrics.averages import ABOUT_ZERO_DIVISION
 from thresholds.metrics.jackknife import Interval
-from thresholds.results import Result, Table, as_plain_values, first_names, n_more
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    as_plain_values,
+    counted,
+    first_names,
+    n_more,
+)
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
 
 # Measures that have intervals and differences, with what a table of differences calls them.
-_CALLED = {
+CALLED = {
     "micro": "micro",
     "macro_supported": "macro, labels with positives",
     "macro": "macro, all labels",
     "weighted": "weighted",
     "samples": "samples",
 }
-MEASURED = tuple(_CALLED)
+MEASURED = tuple(CALLED)
+
+_SHOWN = (
+    "micro",
+    "macro_supported",
+    "macro",
+    "samples",
+)  # in the table, but for a second macro that is the same
 
 _NOISE = 0.002  # an interval that reaches further: a fourth digit would be noise
 
 _MARK = "*"  # on what cannot be told apart from the best
+_LINES_OF_A_RULE = 4  # in a table of differences
 _NAMES_SHOWN = 3  # of labels that rank backwards, in the text
 
 
@@ -102,7 +119,7 @@ class _Column(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Result):
+class Comparison(Result, Drawable):
     """Rules by measures.
 
     `to_frame` and `to_dict` have flat names: micro, micro_low, micro_high (its interval), micro_behind,
@@ -133,6 +150,9 @@ class Comparison(Result):
     left_out : dict of name to reason, rules that were to be fitted, and cannot be had of these scores
     agreement : Agreement, how far the rules decide alike; None for a single rule
     """
+
+    _shown = 30  # all rules of the list of rules
+    _display = "ComparisonDisplay.from_comparison"
 
     measures: tuple[Measures, ...]
     beta: float
@@ -215,7 +235,7 @@ class Comparison(Result):
         yield self._measures_of_rules(k)
         yield "\n".join(self._about_the_table())
         if self.differences:
-            yield self._differences_of_rules(k)
+            yield self._differences_of_rules(ceil_div(k, _LINES_OF_A_RULE))
         if self.zero_division:
             yield ABOUT_ZERO_DIVISION
         if self.left_out:
@@ -236,10 +256,11 @@ class Comparison(Result):
         columns = [_Column(("", "", "rule"), [row.rule for row in self.measures])]
         f = f"F{self.beta:g}"
         columns += self._measured("micro", ("", "micro", f))
-        columns += self._measured("macro_supported", ("", "macro", f))
+        if self.n_supported:
+            columns += self._measured("macro_supported", ("", "macro", f))
         if self.n_supported < self.n_labels:
-            of_all = ("macro", "of all", f"{self.n_labels:,}")
-            columns += self._measured("macro", of_all)[:1]
+            head = ("macro", "of all", f"{self.n_labels:,}")
+            columns += self._measured("macro", head)[:1]
         columns += self._measured("samples", ("", "samples", f))
         skill = [f"{row.macro_skill:.3f}" for row in self.measures]
         columns.append(_Column(("", "macro", "skill"), skill))
@@ -249,9 +270,9 @@ class Comparison(Result):
             flagged = [f"{row.platypus} + {row.suspect}" for row in self.measures]
             columns.append(_Column(("platypus", "+ suspect", "labels"), flagged))
         columns += self._calibration()
-        head = [*zip(*(column.head for column in columns), strict=True)]
+        heads = [*zip(*(column.head for column in columns), strict=True)]
         body = [*zip(*(column.cells for column in columns), strict=True)]
-        return Table(head, body[:k], note=n_more(len(self.measures), k))
+        return Table(heads, body[:k], note=n_more(len(self.measures), k))
 
     def _measured(self, measure: str, head: tuple[str, str, str]) -> list[_Column]:
         """Lay out a measure, marked where it cannot be told apart from the best, and how far its intervals reach."""
@@ -278,7 +299,7 @@ class Comparison(Result):
         written = [["" if np.isnan(x) else f"{x:.2f}" for x in column] for column in figures.T]
         return [
             _Column(("sum of p", "/ true", "ideal 1"), written[0]),
-            _Column(("slope", "of p", "ideal 1"), written[1]),
+            _Column(("calib.", "slope", "ideal 1"), written[1]),
         ]
 
     @property
@@ -293,10 +314,15 @@ class Comparison(Result):
                 f"{_MARK} the highest, and what cannot be told apart from it on the same {self.paired_by}s"
                 f" ({self._in_percent} confidence for each column)"
             )
+            if self._any_above_a_mark:
+                yield (
+                    f"a rule without {_MARK} may stand above one with it, if it decides more like the highest:"
+                    " less of the difference is chance"
+                )
         if self.confidence is not None:
             yield (
-                f"+- {self._in_percent} interval, over other samples of as many {self.paired_by}s; how well a rule was"
-                " fitted is not in it"
+                f"+- how far the {self._in_percent} interval reaches, for other samples of as many {self.paired_by}s;"
+                " how well a rule was fitted is not in it"
             )
         yield self._about_means()
         if self._flagged_alike:
@@ -304,20 +330,30 @@ class Comparison(Result):
             flagged = f"{row.platypus or 'no'} platypus and {row.suspect or 'no'} suspect labels"
             yield f"{flagged}{', whatever the rule' if len(self.measures) > 1 else ''}"
 
+    @property
+    def _any_above_a_mark(self) -> bool:
+        """Whether a figure that is shown without a mark is above one that has it."""
+        for measure in _SHOWN:
+            marked = self.best(measure)
+            with_mark = [getattr(row, measure) for row in self.measures if row.rule in marked]
+            others = [getattr(row, measure) for row in self.measures if row.rule not in marked]
+            if others and max(others) > min(with_mark):
+                return True
+        return False
+
     def _about_means(self) -> str:
         """Say over which labels macro figures are means, and what the macro AUROC of the scores is."""
-        f = f"F{self.beta:g}"
+        f = f"macro F{self.beta:g}"
+        supported = f"{counted(self.n_supported, 'label')} with positives"
         if self.n_with_both_classes == 0:
-            return f"macro {f}: mean over the labels with positives; no label has positives and negatives: no skill"
+            return f"{f}: mean over {supported}; none has negatives, too: no skill, no AUROC"
         auroc = f"macro AUROC of the scores: {self.macro_auroc:.3f}"
         if self.n_with_both_classes == self.n_labels:
-            return f"macro {f} and skill: means over all {self.n_labels:,} labels; {auroc}"
+            return f"{f} and skill: means over {counted(self.n_labels, 'label')}; {auroc}"
         if self.n_with_both_classes == self.n_supported:
-            return f"macro {f} and skill: means over the {self.n_supported:,} labels with positives; {auroc}"
-        return (
-            f"macro {f}: mean over the {self.n_supported:,} labels with positives, skill over the"
-            f" {self.n_with_both_classes:,} with negatives, too; {auroc}"
-        )
+            return f"{f} and skill: means over {supported}; {auroc}"
+        both = f"{self.n_with_both_classes:,} with negatives, too"
+        return f"{f}: mean over {supported}, skill over {both}; {auroc}"
 
     @property
     def _in_percent(self) -> str:
@@ -336,7 +372,7 @@ class Comparison(Result):
             of_rule = [row for row in shown if row.rule == rule]
             names = [rule] + [""] * (len(of_rule) - 1)
             body += [
-                (name, _CALLED[difference.measure], *difference.cells())
+                (name, CALLED[difference.measure], *difference.cells())
                 for name, difference in zip(names, of_rule, strict=True)
             ]
         title = (

@@ -11,7 +11,6 @@ from thresholds._arrays.types import Ints
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.comparison.agreement import agreement_of
-from thresholds.comparison.levels import behind_best, interval_of
 from thresholds.comparison.result import (
     MEASURED,
     OFTEN,
@@ -26,7 +25,14 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, leave_out_of
+from thresholds.metrics.jackknife import (
+    Interval,
+    LeftOut,
+    behind_best,
+    difference_of,
+    interval_of,
+    leave_out_of,
+)
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.metrics.ranking import macro_auroc
 from thresholds.results import names_of
@@ -98,7 +104,7 @@ def judge_side_by_side(
             )
             for name, decisions in decided.items()
         }
-    agreement = agreement_of(decided, problem) if len(rules) > 1 else None
+    agreement = agreement_of(rules, decided, problem) if len(rules) > 1 else None
 
     # What is known of the labels themselves; absent entries score as they do for the first rule.
     scores = _Scores(problem)
@@ -204,6 +210,9 @@ def _measures(
 
     def reached(average: str) -> float:
         return f_measure(judged, problem.sample_weight, average, beta, zero_division)
+
+    if intervals and not supported.positives.size:
+        intervals = {**intervals, "macro_supported": Interval(np.nan, np.nan, np.nan)}
 
     # Labels that it predicts too often: rows count alike.
     unweighted = by_label

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.bits import Bits
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
@@ -132,6 +133,14 @@ class Problem:
     def by_label(self) -> tuple[Matrix, Matrix]:
         """Truth and scores, the sparse ones compressed by column."""
         return compressed(self.truth, "csc"), compressed(self.scores, "csc")
+
+    @cached_property
+    def bits_of_truth(self) -> Bits:
+        """Dense truth in a bit for each cell, for loops that look for the few true cells again and again."""
+        bits = Bits.zeros(self.n_samples, self.n_labels)
+        for rows in row_blocks(self.n_samples, self.n_labels):
+            bits.words[rows] = Bits.of(self.truth[rows]).words
+        return bits
 
     def prepare(self, axis: Axis) -> None:
         """Convert once what every thread will read."""

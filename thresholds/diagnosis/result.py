@@ -13,7 +13,15 @@ from thresholds.diagnosis.by_state import NOT_OVER, by_state, platypuses_in_brie
 from thresholds.diagnosis.evidence import FEWEST
 from thresholds.diagnosis.repair import Repair, repaired
 from thresholds.diagnosis.verdicts import Verdicts
-from thresholds.results import Result, Table, as_plain_values, counted, first_names, n_more
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    as_plain_values,
+    counted,
+    first_names,
+    n_more,
+)
 from thresholds.rule import ThresholdRule
 
 COLUMNS = (
@@ -36,7 +44,7 @@ STATES = tuple(_MEANINGS)  # in the order in which they apply
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diagnosis(Result):
+class Diagnosis(Result, Drawable):
     """Labels by verdict and by state; `str` and HTML sum up, `table` has one row a label.
 
     Attributes
@@ -57,6 +65,7 @@ class Diagnosis(Result):
     """
 
     _shown = 5
+    _display = "OverpredictionDisplay.from_diagnosis"
 
     table: Dense
     verdicts: Verdicts

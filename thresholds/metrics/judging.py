@@ -4,7 +4,7 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from thresholds.metrics.counts import ConfusionCounts, count_both_ways, stacked
 
 if TYPE_CHECKING:
     from thresholds.rule import Rule
+
+
+class Decided(Protocol):
+    """Decisions about rows of a problem."""
+
+    def about(self, rows: slice | Ints) -> Matrix:
+        """Return those about some rows, (n_rows, n_labels): a matrix, or `Bits`."""
 
 
 class Decisions:

@@ -8,7 +8,7 @@ from abc import ABC
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+T = TypeVar("T")
+
+_LISTED = 16.0  # square points: of a mark in a legend
+
 # Inches: of one of several panels, and of what stands below all of them.
 _NARROWEST = 1.6
 _LOWEST = 1.5
 _BELOW = 0.5
+_UNDER = 0.36  # inches: from an axis to what stands under its label
 
 
 class Display(ABC):
@@ -46,6 +51,10 @@ class Display(ABC):
     def _n_panels(self) -> int:
         """How many axes are drawn on."""
         return 1
+
+    def _panel_height(self, width: float) -> float:
+        """Return the height of a panel of that width, in inches."""
+        return width * self._height
 
     def _records(self) -> Any:
         """Return what is drawn, as rows of values in a form that `pandas.DataFrame` takes."""
@@ -69,7 +78,7 @@ class Display(ABC):
         with in_force():
             self.axes_ = self._new_axes(width) if ax is None else _given_axes(ax, self._n_panels)
             self.ax_ = self.axes_[0]
-            self.figure_ = self.ax_.get_figure(root=True)
+            self.figure_ = self.ax_.figure.figure
             self._is_own = ax is None
             for axes in self.axes_:
                 dress(axes)
@@ -86,7 +95,7 @@ class Display(ABC):
         n_across = max(1, min(n_panels, 3, int(width / _NARROWEST)))
         n_rows = ceil(n_panels / n_across)
         n_columns = ceil(n_panels / n_rows)
-        height = max(width / n_columns * self._height, _LOWEST)
+        height = max(self._panel_height(width / n_columns), _LOWEST)
         size = (width, n_rows * height + _BELOW)
         _, grid = pyplot.subplots(
             n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
@@ -105,25 +114,72 @@ class Display(ABC):
             if k % n_across == 0:
                 axes.set_ylabel(y)
 
-    def _legend(self, *, place: str = "best") -> None:
-        """Say what is what: once below the panels of a figure of our own, else within the first axes.
+    def _at_left(self, axes: "Axes", texts: list[str]) -> list[str]:
+        """Return what stands at the left of each line: of panels in a figure of our own, at the first of a row only."""
+        spec = axes.get_subplotspec()
+        is_inner = self._is_own and spec is not None and not spec.is_first_col()
+        return [""] * len(texts) if is_inner else texts
 
-        What occurs in several panels is listed once.
+    def _title(self, text: str) -> None:
+        """Say something above: of the whole of a figure of our own, else of the first axes."""
+        if self._is_own:
+            self.figure_.suptitle(text)
+        else:
+            self.ax_.set_title(text)
+
+    def _legend(self, *, n_columns: int | None = None, title: str | None = None) -> None:
+        """Say what is what: once below the panels of a figure of our own, else below the first axes.
+
+        What occurs in several panels is listed once. The title says what the texts are.
         """
+        from matplotlib.collections import PathCollection
+
         listed: dict[str, Any] = {}
         for axes in self.axes_:
             for handle, text in zip(*axes.get_legend_handles_labels(), strict=True):
                 listed.setdefault(text, handle)
         if not listed:
             return
-        handles = [*listed.values()]
-        if not self._is_own:
-            self.ax_.legend(handles, [*listed], loc=place)
-            return
-        n_columns = 2 if self.figure_.get_size_inches()[0] < (COLUMN + PAGE) / 2 else 3
-        self.figure_.legend(
-            handles, [*listed], loc="outside lower center", ncols=n_columns, columnspacing=1.2
-        )
+        if n_columns is None:
+            is_wide = self._is_own and self.figure_.get_size_inches()[0] >= (COLUMN + PAGE) / 2
+            n_columns = 3 if is_wide else 2
+        options = {"ncols": n_columns, "columnspacing": 1.2, "title": title}
+        if self._is_own:
+            options["loc"] = "outside lower center"
+        else:
+            options |= {"loc": "upper center"} | _below(self.ax_)
+        owner = self.figure_ if self._is_own else self.ax_
+        legend = owner.legend([*listed.values()], [*listed], **options)
+
+        # Marks of many labels are too small to be told apart there.
+        for handle in legend.legend_handles:
+            if isinstance(handle, PathCollection):
+                handle.set_sizes([_LISTED])
+
+
+def _below(axes: "Axes") -> dict[str, Any]:
+    """Return where a legend stands below an axes: in its middle, under the label of its axis."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.figure.figure
+    down = ScaledTranslation(0, -_UNDER, figure.dpi_scale_trans)
+    return {"bbox_to_anchor": (0.5, 0), "bbox_transform": axes.transAxes + down}
+
+
+def of_kind(value: Any, name: str, kind: type[T]) -> T:
+    """Check that an argument is a result of some kind."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InputError(f"{name} is {_checks.shown(value)}, expected {article} {kind.__name__}")
+    return value
+
+
+def one_or_more(value: object, name: str, options: Sequence[str]) -> tuple[str, ...]:
+    """Check an argument that is one of some options, or a list of them: there is a panel for each."""
+    chosen: Sequence[object] = [value]
+    if isinstance(value, Sequence) and not isinstance(value, str) and value:
+        chosen = value
+    return tuple(_checks.option(one, name, options) for one in chosen)
 
 
 def _given_axes(ax: object, n_panels: int) -> "list[Axes]":

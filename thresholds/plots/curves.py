@@ -5,13 +5,14 @@ rows*: on others the same threshold reaches less on average, the fewer positives
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
+from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
 from thresholds.data.problem import Problem
@@ -19,6 +20,7 @@ from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval
 from thresholds.metrics.judging import judge
 from thresholds.plots.base import Display
+from thresholds.plots.scales import logarithmic
 from thresholds.plots.style import BEST, CURVE, GREY, OF_RULE, REFERENCE, Look, shown_name
 from thresholds.results import names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
@@ -135,24 +137,22 @@ class _CurvesDisplay(Display):
             label_names = rule.label_names
         beside = {"y_score": y_score, "y_true": y_true}
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
-        y_true, y_score, label_names = _checks.aligned(
-            y_true, "y_true", y_score, "y_score", label_names
-        )
+        y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
         problem = Problem.of(
-            y_true,
-            y_score,
-            sample_weight=sample_weight,
-            missing=missing,
-            label_names=label_names,
-            n_jobs=-1,
+            y_true, y_score, sample_weight=sample_weight, missing=missing, n_jobs=ALL_CORES
         )
+        if rule is not None:
+            rule.validate(problem.scores)
+        _checks.one_name_each(names, problem.n_labels)
+        problem = replace(problem, label_names=names)
         labels = chosen_labels(label, problem)
         counts, cuts = _decided(rule, problem)
-        names = names_of(problem.label_names, problem.n_labels)
+        all_names = names_of(names, problem.n_labels)
         drawn = []
         for j, curve in zip(labels, curves(problem, labels, beta=beta), strict=True):
             of_rule = None if counts is None else counts.take([j])
-            drawn.append(_label_curve(str(names[j]), curve, of_rule, cuts[j], beta, confidence))
+            cut = float(cuts[j])
+            drawn.append(_label_curve(str(all_names[j]), curve, of_rule, cut, beta, confidence))
         return cls(tuple(drawn), beta, confidence)
 
     @property
@@ -258,7 +258,7 @@ class FCurveDisplay(_CurvesDisplay):
         with self._drawing(ax, width) as all_axes:
             for axes, curve in self._titled(all_axes):
                 if is_far:
-                    axes.set_xscale("log")
+                    logarithmic(axes, "x")
                 self._draw(axes, curve, is_far)
                 axes.set_ylim(0, min(1, np.ceil(highest * 5) / 5))
             self._name_axes("threshold", self._f)
@@ -418,7 +418,6 @@ def _decided(rule: Rule | None, problem: Problem) -> tuple[ConfusionCounts | Non
     thresholds = np.full(problem.n_labels, np.nan)
     if rule is None:
         return None, thresholds
-    rule.validate(problem.scores)
     if isinstance(rule, ThresholdRule):
         order = _checks.places(
             problem.label_names, rule.label_names, "y_score", "the labels of the rule"

@@ -6,7 +6,7 @@ has them, would show little else, and bins of equal positives nothing of the sma
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -14,16 +14,16 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES
-from thresholds._arrays.types import Floats
-from thresholds._checks import InputError
+from thresholds._arrays.types import Booleans, Floats
 from thresholds._kernels.calibration import tally
 from thresholds.calibration import Calibrator
 from thresholds.calibration.cells import Cells, cells_of
+from thresholds.calibration.measures import problem_of
 from thresholds.data.problem import Problem
 from thresholds.metrics.intervals import wilson
-from thresholds.plots.base import Display
+from thresholds.plots.base import Display, of_kind
 from thresholds.plots.curves import chosen_labels
-from thresholds.plots.style import AFTER, BEFORE, REFERENCE, Look, shown_name
+from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, shown_name
 from thresholds.results import names_of, rows_of
 
 if TYPE_CHECKING:
@@ -123,13 +123,9 @@ class ReliabilityDisplay(Display):
         InputError
             For bad arrays and options, and an unknown label.
         """
-        problem = Problem.of(
-            y_true, probabilities, sample_weight=sample_weight, label_names=label_names, n_jobs=-1
-        )
-        _checks.probabilities(problem.scores)
-        return cls._of(
-            {"probabilities": cells_of(problem, ALL_CORES)}, problem, label, n_bins, confidence
-        )
+        problem = problem_of(y_true, probabilities, sample_weight, label_names)
+        kinds = {"probabilities": cells_of(problem, ALL_CORES)}
+        return cls._of(kinds, problem, label, n_bins, confidence)
 
     @classmethod
     def from_calibrator(
@@ -161,8 +157,7 @@ class ReliabilityDisplay(Display):
         InputError
             For bad arrays and options, an unknown label, and labels that are not those of the calibrator.
         """
-        if not isinstance(calibrator, Calibrator):
-            raise InputError(f"calibrator is {_checks.shown(calibrator)}, expected a Calibrator")
+        calibrator = of_kind(calibrator, "calibrator", Calibrator)
         beside = {"y_score": y_score, "y_true": y_true}
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
         y_true, y_score, names = _checks.aligned(
@@ -173,10 +168,10 @@ class ReliabilityDisplay(Display):
             y_score,
             sample_weight=sample_weight,
             missing=calibrator.missing,
-            label_names=names,
-            n_jobs=-1,
+            n_jobs=ALL_CORES,
         )
         calibrator.validate(problem.scores)
+        problem = replace(problem, label_names=names)
         cells = cells_of(problem, ALL_CORES)
         after = calibrator.curves.of_labels(cells.starts, cells.scores)  # (n_cells,)
         kinds = {"calibrated": cells._replace(scores=after)}
@@ -214,7 +209,12 @@ class ReliabilityDisplay(Display):
     @property
     def _n_panels(self) -> int:
         """One for each label."""
-        return len({part.name for part in self.parts})
+        return len(self.parts) // self._n_kinds
+
+    @property
+    def _n_kinds(self) -> int:
+        """How many kinds of probabilities a panel shows."""
+        return len({part.kind for part in self.parts})
 
     def _records(self) -> npt.NDArray[Any]:
         """Return the bins of all parts, one row each."""
@@ -245,7 +245,7 @@ class ReliabilityDisplay(Display):
         the display itself
         """
         limits = _limits(self.parts)
-        n_kinds = len(self.parts) // self._n_panels
+        n_kinds = self._n_kinds
         looks = [AFTER] if n_kinds == 1 else [BEFORE, AFTER]
         with self._drawing(ax, width) as all_axes:
             for k, axes in enumerate(all_axes):
@@ -261,6 +261,8 @@ class ReliabilityDisplay(Display):
                 )
                 for part, look in zip(of_panel, looks, strict=True):
                     self._draw(axes, part, look, limits)
+            if any(_beyond(part, limits).any() for part in self.parts):
+                self.ax_.plot([], [], "ow", markeredgecolor=GREY, label="beyond the axes")
             self._name_axes("mean probability (%)", "true (%)")
             self._legend()
         return self
@@ -272,32 +274,26 @@ class ReliabilityDisplay(Display):
         # What lies beyond the axes, as 0 does beyond logistic ones, is drawn on the border, in white.
         x = part.predicted.clip(*limits)
         y = part.observed.clip(*limits)
-        is_within = (x == part.predicted) & (y == part.observed)
+        is_within = ~_beyond(part, limits)
         reach = np.array([y - part.low.clip(*limits), part.high.clip(*limits) - y])  # (2, n_bins)
         axes.errorbar(
             x, y, np.maximum(reach, 0), color=look.colour, linestyle="", linewidth=0.8, zorder=2.5
         )
-        style = {"color": look.colour, "clip_on": False}
-        axes.plot(
-            x[is_within],
-            y[is_within],
-            marker=look.marker,
-            linestyle=look.dash,
-            linewidth=0.8,
-            label=f"{part.kind}, {self.confidence:.0%} bounds",
-            zorder=2.7,
-            **style,
-        )
-        if not is_within.all():
+        for chosen, face, dash, text in (
+            (~is_within, "white", "", ""),
+            (is_within, look.colour, look.dash, f"{part.kind}, {self.confidence:.0%} bounds"),
+        ):
             axes.plot(
-                x[~is_within],
-                y[~is_within],
+                x[chosen],
+                y[chosen],
+                color=look.colour,
                 marker=look.marker,
-                markerfacecolor="white",
-                linestyle="",
-                label="beyond the axes",
-                zorder=2.6,
-                **style,
+                markerfacecolor=face,
+                linestyle=dash,
+                linewidth=0.8,
+                label=text or None,
+                clip_on=not chosen.any(),  # What is empty counts, if not clipped, as lying at (0, 0).
+                zorder=2.7,
             )
         heights = np.log1p(part.heights)  # (n_columns,)
         axes.stairs(
@@ -351,24 +347,24 @@ def _in_bins(
 
 def _edges(cells: Cells, n_bins: int) -> Floats:
     """Return the highest p of all bins but the last, rising: equal parts of the sum of sqrt(p (1 - p))."""
-    p = np.sort(cells.scores)
-    order = np.argsort(cells.scores) if cells.weights.size else None
-    weights = 1.0 if order is None else cells.weights[order]
-    total = (weights * np.sqrt(p * (1 - p))).cumsum()  # (n_cells,)
+    order = np.argsort(cells.scores)
+    p = cells.scores[order]  # (n_cells,)
     inner = p[(p > 0) & (p < 1)]
     if inner.size == 0:
         return np.zeros(1)
-    parts = total[-1] * np.arange(1, n_bins) / n_bins
-    return np.unique(np.concatenate([[0.0], p[np.searchsorted(total, parts)], inner[-1:]]))
+    weights = cells.weights[order] if cells.weights.size else 1
+    sums = (weights * np.sqrt(p * (1 - p))).cumsum()  # (n_cells,)
+    parts = sums[-1] * np.arange(1, n_bins) / n_bins
+    return np.unique(np.concatenate([[0.0], p[np.searchsorted(sums, parts)], inner[-1:]]))
 
 
 def _columns(kinds: Sequence[Cells]) -> Floats:
     """Return the edges of a histogram's columns, equally wide on the axes that suit the probabilities."""
     steps = np.linspace(0, 1, _COLUMNS + 1)
-    weights = [cells.weights if cells.weights.size else None for cells in kinds]
-    means = [np.average(cells.scores, weights=w) for cells, w in zip(kinds, weights, strict=True)]
-    if max(means) >= _RARE:
-        return steps
+    for cells in kinds:
+        weights = cells.weights if cells.weights.size else np.ones(cells.scores.size)
+        if cells.scores @ weights >= _RARE * weights.sum():
+            return steps
     return np.asarray(1 / (1 + np.exp(10 - 20 * steps)))
 
 
@@ -383,6 +379,13 @@ def _limits(parts: Sequence[Reliability]) -> tuple[float, float]:
     first = np.searchsorted(_TICKS, shown.min(), "right") - 1
     last = np.searchsorted(_TICKS, shown.max())
     return float(_TICKS[first]), float(_TICKS[last])
+
+
+def _beyond(part: Reliability, limits: tuple[float, float]) -> Booleans:
+    """Tell which bins lie beyond the axes."""
+    low, high = limits
+    shown = np.array([part.predicted, part.observed])  # (2, n_bins)
+    return np.asarray(((shown < low) | (shown > high)).any(axis=0))
 
 
 def _set_scales(axes: "Axes", limits: tuple[float, float]) -> None:

@@ -65,6 +65,7 @@ CURVE = Look(BLUE)
 BEST = Look(VERMILLION, "*")  # the highest point of a curve
 OF_RULE = Look(BLACK, "o", "--")  # what the rule in use does
 REFERENCE = Look(GREY, "s", ":")  # what is reached without knowing anything
+LABEL = Look(GREY, ".")  # a label of which nothing is said but where it lies
 BEFORE = Look(ORANGE, "s", "--")
 AFTER = Look(BLUE)
 
@@ -75,7 +76,7 @@ STATES = {
     "suspect": Look(PURPLE, "D"),
     "unsupported": Look(GREY, "x"),
     "overpredicted": Look(SKY, "^"),
-    "restrained": Look(GREY, "."),
+    "restrained": LABEL,
 }
 VERDICTS = {
     "usable": Look(GREEN, "o"),
@@ -83,6 +84,15 @@ VERDICTS = {
     "unproven": Look(SKY, "D"),
     "missed": Look(BLUE, "^"),
     "useless": Look(VERMILLION, "X"),
+}
+
+# Why a threshold moved (`RuleDifference`), the most important last; "" is one that stayed.
+REASONS = {
+    "": LABEL,
+    "noise": Look(SKY),
+    "settings": Look(PURPLE, "s"),
+    "unknown": Look(PURPLE, "s"),
+    "news": Look(VERMILLION, "D"),
 }
 
 

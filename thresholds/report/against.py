@@ -7,31 +7,35 @@ from thresholds import _checks
 from thresholds._arrays.types import Dense
 from thresholds.comparison.differences import RuleDifference, diff_rules
 from thresholds.data.problem import Problem
-from thresholds.metrics.jackknife import LeftOut
+from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.report import wording
 from thresholds.report.content import MOVED, Against, Change
-from thresholds.report.figures import MEASURES, Asked, change_of, left_out_of
+from thresholds.report.figures import Asked, Reached, change_of, measures_of, reached_by
 from thresholds.results import rows_of
 from thresholds.rule import Rule
 
 _MOST_MOVED = 200  # labels that are listed
+_SETTINGS = {"n_samples": "rows of the fit"}  # what settings are called, where that is another word
 
 
 def against_of(
     old: Rule,
     rule: Rule,
     problem: Problem,
-    left_out: LeftOut,
+    reached: Reached,
     asked: Asked,
 ) -> Against:
-    """Say what changed from an old rule; `left_out` has the measures of the new one on the same rows."""
+    """Say what changed from an old rule; `reached` has the measures of the new one on the same rows."""
     difference = diff_rules(old, rule, problem.scores, alpha=1 - asked.confidence)
+    are_same_labels = not (difference.new or difference.lost)
     return Against(
         old=str(old),
-        sentences=wording.what_moved(difference),
-        changes=_changes(old, rule, problem, left_out, asked, difference),
+        sentences=wording.what_moved(
+            difference, old_on_own_rows=are_same_labels and was_fitted_on(old, problem)
+        ),
+        changes=_changes(old, rule, problem, reached, asked, difference),
         settings=tuple(
-            (name, _word(before), _word(after))
+            (_SETTINGS.get(name, name), _word(before), _word(after))
             for name, (before, after) in difference.settings.items()
         ),
         moved=_moved(difference),
@@ -47,7 +51,7 @@ def _changes(
     old: Rule,
     rule: Rule,
     problem: Problem,
-    left_out: LeftOut,
+    reached: Reached,
     asked: Asked,
     difference: RuleDifference,
 ) -> tuple[Change, ...]:
@@ -66,9 +70,10 @@ def _changes(
             scores=_checks.in_order(problem.scores, at_new),
             label_names=None,
         )
-        _, left_out = left_out_of(rule, problem, asked)
-    _, of_old = left_out_of(old, problem, asked)
-    return tuple(change_of(measure, of_old, left_out, asked) for measure in MEASURES)
+        _, reached = reached_by(rule, problem, asked)
+    judged, by_old = reached_by(old, problem, asked)
+    measures = measures_of(judged)
+    return tuple(change_of(measure, by_old, reached, asked) for measure in measures)
 
 
 def _moved(difference: RuleDifference) -> Dense:
@@ -81,4 +86,6 @@ def _moved(difference: RuleDifference) -> Dense:
 
 def _word(setting: Any) -> str:
     """Write a setting; one that a kind of rule does not have is "none"."""
+    if isinstance(setting, int) and not isinstance(setting, bool):
+        return f"{setting:,}"
     return "none" if setting is None else str(setting)

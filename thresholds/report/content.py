@@ -44,9 +44,7 @@ class Group:
 class Figure:
     """One measure of the whole rule on the judged rows, with its interval."""
 
-    measure: (
-        str  # "precision", "recall", "micro", "macro", "macro_supported", "weighted" or "samples"
-    )
+    measure: str  # a key of `figures.MEASURES`: "precision", "recall", "micro", "macro", ...
     name: str  # as an engineer calls it: "macro F1", "micro precision"
     value: float
     lower: float  # NaN, as is `upper`, where a single row or group tells nothing of others
@@ -60,9 +58,7 @@ class Summary:
 
     rule: tuple[str, ...]  # what the rule does
     headline: str  # how many labels are not to be trusted, and what share of the marks they make
-    how_good: tuple[
-        str, ...
-    ]  # of 100 marks so many are right, of 100 true ones so many are found, with bounds
+    how_good: tuple[str, ...]  # of 100 marks so many are right, and so many are found
     cautions: tuple[str, ...]  # why the figures may be too good, () if nothing speaks for that
     to_do: tuple[str, ...]  # at most four, the most important first
     groups: tuple[Group, ...]  # three, distrusted first
@@ -72,11 +68,9 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class PerRow:
-    """How many labels rows have: marked ones against true ones, as two histograms on the same bins."""
+    """How many labels rows have, as two histograms on the same bins: the rule's own marks, and true labels."""
 
-    lowest: (
-        Ints  # (n_bins,) rising from 0: bin k holds rows with lowest[k] to lowest[k + 1] - 1 labels
-    )
+    lowest: Ints  # (n_bins,) rising from 0; bin k goes from lowest[k] to lowest[k + 1] - 1
     highest: int  # labels in the last bin, at most
     predicted: Ints  # (n_bins,) rows with so many marks
     true: Ints  # (n_bins,) rows with so many true labels
@@ -166,27 +160,21 @@ class Content:
     """All that a report shows. Positions of labels are rows of `labels`."""
 
     title: str
-    about: tuple[
-        str, ...
-    ]  # lines: the file, what was left out of it, the rows that judge, the rule
+    about: tuple[str, ...]  # lines: the file, the rows that judge, the rule
     words: tuple[str, ...]  # what "row", "marked" and "right" mean, a sentence each
     summary: Summary
-    worst: Ints  # (at most 8,) distrusted labels that add most wrong marks
+    worst: Ints  # (at most 8,) distrusted labels, by wrong marks, then by missed rows
     per_row: PerRow
     other_rows: OtherRows
-    false_positives: (
-        Ints  # (at most 50,) labels that add most wrong marks, falling; none without any
-    )
-    labels: npt.NDArray[Any]  # structured (n_labels,): columns LABELS, in the order of the rule
+    false_positives: Ints  # (at most 50,) labels with most wrong marks, falling
+    labels: npt.NDArray[Any]  # structured (n_labels,), columns LABELS
     meanings: Mapping[str, str]  # of each group, verdict and state, in words
-    curves: Mapping[
-        int, Curve
-    ]  # of some labels, the most important first; of none without positives
+    curves: Mapping[int, Curve]  # of some labels, the most important first
     n_samples: int  # rows that judge
     beta: float  # of F
     confidence: float  # of bounds of each label's F, and of all intervals
     on_own_rows: bool  # whether the rule was fitted on these rows
-    by_folds: bool  # then: whether labels are judged by out-of-fold decisions of other rules, and not flattered
+    by_folds: bool  # then: whether out-of-fold decisions judge the labels, which are not flattered
     has_thresholds: bool  # whether each label has a threshold, so that a curve shows where it lies
     command: str | None  # that makes this page anew; None for a report made in Python
     version: str  # of this library

@@ -4,7 +4,7 @@ Precision and recall of all marks are ratios of two sums over rows, as micro-F i
 or group, and their intervals are made as those of F are (`metrics/jackknife.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from thresholds._arrays.types import Ints, Numbers
 from thresholds.data.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, leave_out_of
+from thresholds.metrics.jackknife import Interval, LeftOut, difference_of, interval_of, leave_out_of
 from thresholds.metrics.judging import Judged, judge
 from thresholds.report.content import Change, Figure
 from thresholds.report.wording import of_change
@@ -41,6 +41,14 @@ def name_of(measure: str, beta: float) -> str:
     return f"{measure} F{beta:g}"
 
 
+def measures_of(judged: Judged) -> tuple[str, ...]:
+    """Return which measures are shown: F of labels with positives where it is another than F of all."""
+    measures = dict(MEASURES)
+    if judged.by_label.positives.all():
+        del measures["macro_supported"]
+    return tuple(measures)
+
+
 class Asked(NamedTuple):
     """How measures are taken, of all rules alike."""
 
@@ -50,42 +58,55 @@ class Asked(NamedTuple):
     confidence: float
 
 
-def left_out_of(rule: Rule, problem: Problem, asked: Asked) -> tuple[Judged, LeftOut]:
-    """Count what a rule decides; return all measures of it, and what they change without each row, or group."""
+class Reached(NamedTuple):
+    """The measures of one rule, each on all rows and without each row, or each group."""
+
+    averages: LeftOut  # of F
+    shares: Mapping[str, LeftOut]  # "precision" and "recall"
+
+    def interval(self, measure: str, confidence: float) -> Interval:
+        """Return a measure with its interval."""
+        return interval_of(self.of(measure), measure, confidence)
+
+    def of(self, measure: str) -> LeftOut:
+        """Return what has a measure."""
+        return self.shares.get(measure, self.averages)
+
+
+def reached_by(rule: Rule, problem: Problem, asked: Asked) -> tuple[Judged, Reached]:
+    """Count what a rule decides on all rows, and without each row or group."""
     judged = judge(rule, problem, keep=True)
     assert judged.decided is not None, "decisions are kept"
     averages = leave_out_of(
         judged.decided, problem, judged.by_label, asked.beta, asked.groups, asked.zero_division
     )
-    on_all = dict(averages.on_all)
-    changes = dict(averages.changes)
     tp, predicted, positives = judged.by_sample.sums  # (n_samples,) each
     units = np.arange(tp.size) if asked.groups is None else asked.groups  # (n_samples,)
     right = np.bincount(units, tp)  # (n_units,)
-    for measure, of_rows in zip(_SHARES, (predicted, positives), strict=True):
-        of_units = np.bincount(units, of_rows)  # (n_units,)
-        without = _share(right.sum() - right, of_units.sum() - of_units)  # (n_units,)
-        on_all[measure] = float(_share(right.sum(), of_units.sum()))
-        changes[measure] = without - without.mean()
-    return judged, replace(averages, on_all=on_all, changes=changes)
+    shares = {
+        "precision": _share_left_out("precision", right, np.bincount(units, predicted)),
+        "recall": _share_left_out("recall", right, np.bincount(units, positives)),
+    }
+    return judged, Reached(averages, shares)
 
 
-def interval_of(left_out: LeftOut, measure: str, confidence: float) -> Interval:
-    """Return a measure with its interval, within 0 and 1."""
-    value = left_out.on_all[measure]
-    zeros = np.zeros(left_out.changes[measure].size)
-    nothing = replace(left_out, on_all={measure: 0.0}, changes={measure: zeros})
-    _, lower, upper = difference_of(left_out, nothing, measure, confidence)
-    return Interval(value, *np.clip((lower, upper), 0.0, 1.0).tolist())
+def _share_left_out(measure: str, right: Numbers, whole: Numbers) -> LeftOut:
+    """Return a ratio of two sums over units, on all and without each; only units of a part in `whole` count."""
+    without = _share(right.sum() - right, whole.sum() - whole)  # (n_units,)
+    return LeftOut(
+        on_all={measure: float(_share(right.sum(), whole.sum()))},
+        changes={measure: without - without.mean()},
+        n_active=int(np.count_nonzero(whole)),
+    )
 
 
-def figures_of(left_out: LeftOut, measures: Sequence[str], asked: Asked) -> tuple[Figure, ...]:
+def figures_of(reached: Reached, measures: Sequence[str], asked: Asked) -> tuple[Figure, ...]:
     """Return measures with their names and intervals."""
     return tuple(
         Figure(
             measure,
             name_of(measure, asked.beta),
-            *interval_of(left_out, measure, asked.confidence),
+            *reached.interval(measure, asked.confidence),
             MEASURES[measure],
         )
         for measure in measures
@@ -95,7 +116,7 @@ def figures_of(left_out: LeftOut, measures: Sequence[str], asked: Asked) -> tupl
 def moved_to(
     figures: Sequence[Figure], of_folds: ConfusionCounts, asked: Asked
 ) -> tuple[Figure, ...]:
-    """Give measures the values of out-of-fold decisions about the same rows; which rows these are is not known.
+    """Give measures the values of out-of-fold decisions about the same rows, which are known by label, not by row.
 
     So "samples" is left out, and intervals are as wide as those of the rule's own decisions, which differ in few cells.
     """
@@ -121,17 +142,19 @@ def _of_counts(measure: str, counts: ConfusionCounts, asked: Asked) -> float:
     return average_of(f_score(asked.beta), counts, measure, asked.zero_division)
 
 
-def change_of(measure: str, old: LeftOut, new: LeftOut, asked: Asked) -> Change:
+def change_of(measure: str, old: Reached, new: Reached, asked: Asked) -> Change:
     """Hold a measure of two rules against each other, paired by rows or groups."""
     name = name_of(measure, asked.beta)
-    difference = difference_of(new, old, measure, asked.confidence)
+    before = old.of(measure)
+    after = new.of(measure)
+    difference = difference_of(after, before, measure, asked.confidence)
     return Change(
         measure,
         name,
-        old.on_all[measure],
-        new.on_all[measure],
+        before.on_all[measure],
+        after.on_all[measure],
         difference,
-        of_change(name, difference),
+        of_change(difference),
     )
 
 

@@ -13,13 +13,21 @@ from thresholds.diagnosis.evidence import Criteria, evidence_of
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import conclude_from
 from thresholds.metrics.counts import ConfusionCounts
-from thresholds.metrics.jackknife import Interval, LeftOut
+from thresholds.metrics.jackknife import Interval
 from thresholds.metrics.judging import Judged
 from thresholds.report import wording
 from thresholds.report.against import against_of
-from thresholds.report.content import DISTRUSTED, Content, Figure, OtherRows, PerRow, Summary
-from thresholds.report.figures import Asked, figures_of, interval_of, left_out_of, moved_to, name_of
-from thresholds.report.labels import by_wrong_marks, groups_of, table_of, with_curves
+from thresholds.report.content import Content, Figure, OtherRows, PerRow, Summary
+from thresholds.report.figures import (
+    Asked,
+    Reached,
+    figures_of,
+    measures_of,
+    moved_to,
+    name_of,
+    reached_by,
+)
+from thresholds.report.labels import groups_of, most_wrong_marks, table_of, with_curves, worst_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 from thresholds.search.curves import curves
 
@@ -27,7 +35,7 @@ _WORST = 8  # labels on the first screen
 _MOST_WRONG = 50  # labels in the list of those that add most wrong marks
 _POINTS = 80  # of a curve
 _BINS = 30  # of a histogram, at most
-_USUAL = 0.995  # of all rows have no more labels than the last bin of a histogram begins with
+_USUAL = 0.995  # of all rows have too few labels for the last bin of a histogram, or just enough
 
 
 class Source(NamedTuple):
@@ -43,11 +51,10 @@ class _Found(NamedTuple):
 
     problem: Problem
     rule: Rule
-    judged: Judged  # what the rule decides
-    counts: ConfusionCounts  # by label: of the rule, or of rules of folds, none of which had seen the row
-    on_own_rows: bool
+    judged: Judged  # what the rule itself decides
+    on_own_rows: bool  # as in `Content`
     by_folds: bool
-    left_out: LeftOut
+    reached: Reached
     figures: tuple[Figure, ...]
     labels: Dense
 
@@ -80,8 +87,8 @@ def content_of(
     """
     found = _find(problem, rule, asked, n_jobs, progress)
     labels = found.labels
-    worst = by_wrong_marks(labels, _WORST, DISTRUSTED)
-    most_wrong = by_wrong_marks(labels, _MOST_WRONG)
+    worst = worst_of(labels, _WORST)
+    most_wrong = most_wrong_marks(labels, _MOST_WRONG)
     drawn = with_curves(labels, np.append(worst, most_wrong)).tolist()
     has_thresholds = isinstance(rule, ThresholdRule)
     return Content(
@@ -107,7 +114,7 @@ def content_of(
         date=time.strftime("%Y-%m-%d", time.gmtime()),
         against=None
         if against is None
-        else against_of(against, rule, problem, found.left_out, asked),
+        else against_of(against, rule, problem, found.reached, asked),
     )
 
 
@@ -120,7 +127,7 @@ def _find(
 ) -> _Found:
     """Count what is decided, and judge it label by label and as a whole."""
     # On the rows of its fit a rule is flattered; what rules of the folds decided there, if it is known, tells more.
-    judged, left_out = left_out_of(rule, problem, asked)
+    judged, reached = reached_by(rule, problem, asked)
     on_own_rows = was_fitted_on(rule, problem)
     of_folds = _of_folds(rule, judged.by_label) if on_own_rows else None
     counts = judged.by_label if of_folds is None else of_folds
@@ -132,19 +139,18 @@ def _find(
     diagnosis = conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=flatters)
 
     # The rule as a whole.
-    figures = figures_of(left_out, _measures(judged), asked)
+    figures = figures_of(reached, measures_of(judged), asked)
     if of_folds is not None:
         figures = moved_to(figures, of_folds, asked)
     return _Found(
-        problem,
-        rule,
-        judged,
-        counts,
-        on_own_rows,
-        of_folds is not None,
-        left_out,
-        figures,
-        table_of(diagnosis, rule),
+        problem=problem,
+        rule=rule,
+        judged=judged,
+        on_own_rows=on_own_rows,
+        by_folds=of_folds is not None,
+        reached=reached,
+        figures=figures,
+        labels=table_of(diagnosis, rule),
     )
 
 
@@ -155,14 +161,6 @@ def _of_folds(rule: Rule, decided: ConfusionCounts) -> ConfusionCounts | None:
         return None
     sums = np.array([kept.tp, kept.predicted, kept.positives]).astype(np.int64)
     return replace(decided, sums=sums)
-
-
-def _measures(judged: Judged) -> tuple[str, ...]:
-    """Return which measures are shown: F of labels with positives where it is another than F of all."""
-    measures = ["precision", "recall", "micro", "macro", "macro_supported", "weighted", "samples"]
-    if judged.by_label.positives.all():
-        measures.remove("macro_supported")
-    return tuple(measures)
 
 
 def _summary(found: _Found, confidence: float) -> Summary:
@@ -232,7 +230,7 @@ def _other_rows(found: _Found, asked: Asked) -> OtherRows:
     """Hold what a rule reached on the rows of its fit against what it reaches here."""
     rule = found.rule
     average = rule.average or "macro"
-    here = interval_of(found.left_out, average, asked.confidence)
+    here = found.reached.interval(average, asked.confidence)
     for figure in found.figures:
         if figure.measure == average:
             here = Interval(figure.value, figure.lower, figure.upper)

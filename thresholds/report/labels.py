@@ -45,11 +45,17 @@ def groups_of(labels: Dense) -> tuple[Group, ...]:
     return tuple(groups)
 
 
-def by_wrong_marks(labels: Dense, k: int, trust: str | None = None) -> Ints:
-    """Return the positions of the k labels that add most wrong marks, of one group or of all; none without any."""
-    wrong = labels["predicted"] - labels["tp"]
-    if trust is not None:
-        wrong = np.where(labels["trust"] == trust, wrong, 0)
+def worst_of(labels: Dense, k: int) -> Ints:
+    """Return the positions of k labels that are not to be trusted: those that add most wrong marks, then miss most."""
+    distrusted = np.flatnonzero(labels["trust"] == DISTRUSTED)
+    missed = labels["positives"] - labels["tp"]  # (n_labels,)
+    order = np.lexsort((-missed[distrusted], -_wrong_marks(labels)[distrusted]))
+    return np.asarray(distrusted[order][:k])
+
+
+def most_wrong_marks(labels: Dense, k: int) -> Ints:
+    """Return the positions of the k labels that add most wrong marks, whatever their group; none without any."""
+    wrong = _wrong_marks(labels)
     order = np.argsort(-wrong, kind="stable")[:k]
     return np.asarray(order[wrong[order] > 0])
 
@@ -62,6 +68,11 @@ def with_curves(labels: Dense, first: Ints) -> Ints:
     _, places = np.unique(wanted, return_index=True)
     once = wanted[np.sort(places)]
     return np.asarray(once[labels["positives"][once] > 0][:_MOST_CURVES])
+
+
+def _wrong_marks(labels: Dense) -> Ints:
+    """Count false positives, (n_labels,)."""
+    return np.asarray(labels["predicted"] - labels["tp"])
 
 
 def _trust(diagnosis: Diagnosis) -> npt.NDArray[np.str_]:

@@ -104,8 +104,9 @@ def _figures(content: Content) -> Table:
 
 def refuse_other_endings(path: str | os.PathLike[str], name: str) -> None:
     """Refuse a path that is not one of a page; `name` is what an error calls it."""
-    if not os.fspath(path).lower().endswith(_ENDINGS):
-        raise InputError(f"{name} is {_checks.shown(path)}, expected one that ends in .html")
+    ending = os.path.splitext(os.fspath(path))[1]
+    if ending.lower() not in _ENDINGS:
+        raise InputError(f"{name} is a file with the ending {ending!r}, expected .html")
 
 
 def make_report(
@@ -208,27 +209,23 @@ def make_report(
     # (n_samples,) or None
     numbers = None if groups is None else group_numbers(groups, problem.n_samples)
 
+    if rule is not None:
+        rule.validate(problem.scores)
+    problem = _with_names(problem, against)
+
     # Without a rule, one half of the rows makes one, and the other half judges it.
     if rule is None:
         rule, rows, halves = _fitted(problem, numbers, random_state, n_jobs, progress)
         source = source._replace(about=(*source.about, halves))
         problem = problem.at_rows(rows)
         numbers = None if numbers is None else group_numbers(numbers[rows], rows.size)
-    rule.validate(problem.scores)
     rule.warn_if_changed(problem.scores)
-
-    # Sentences need names, also where labels have none.
-    if problem.label_names is None:
-        names = tuple(f"label {j}" for j in range(problem.n_labels))
-        problem = replace(problem, label_names=names)
-    assert problem.label_names is not None, "they have just been made"
-    rule = _named(rule, problem.label_names)
     content = content_of(
         problem,
-        rule,
+        _named(rule, problem),
         source,
         asked=Asked(rule.beta, rule.zero_division, numbers, confidence),
-        against=None if against is None else _named(against, problem.label_names),
+        against=None if against is None else _named(against, problem),
         n_jobs=n_jobs,
         progress=progress,
     )
@@ -246,11 +243,28 @@ def _names(rule: Rule | None, label_names: object) -> Any:
     return rule.label_names
 
 
-def _named(rule: Rule, names: tuple[str, ...]) -> Rule:
-    """Give a rule of as many labels names, if it has none."""
-    if rule.label_names is not None or rule.n_labels not in (None, len(names)):
+def _with_names(problem: Problem, against: Rule | None) -> Problem:
+    """Give labels names, as sentences need them: those of the old rule, or their positions."""
+    known = None if against is None else against.label_names
+    by_position = problem.label_names is None or known is None
+    if against is not None and by_position and against.n_labels not in (None, problem.n_labels):
+        raise InputError(
+            f"against has {against.n_labels} labels, expected {problem.n_labels} as the rule has, since not both have"
+            " label names"
+        )
+    if problem.label_names is not None:
+        return problem
+    return replace(
+        problem, label_names=known or tuple(f"label {j}" for j in range(problem.n_labels))
+    )
+
+
+def _named(rule: Rule, problem: Problem) -> Rule:
+    """Give a rule the names of the problem's labels, if it has none."""
+    if rule.label_names is not None:
         return rule
-    return rule.with_names(names)
+    assert problem.label_names is not None, "it has been given names"
+    return rule.with_names(problem.label_names)
 
 
 def _lines(about: Sequence[str]) -> tuple[str, ...]:

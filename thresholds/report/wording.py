@@ -148,7 +148,8 @@ def to_do(
         )
     unknown = ((labels["verdict"] == "useless") | (labels["state"] == "platypus")) & ~backwards
     if unknown.any():
-        steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of them.")
+        them = "it" if np.count_nonzero(unknown) == 1 else "them"
+        steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of {them}.")
 
     # Labels that are not to be trusted, whatever the reason, and those with a better threshold.
     group = _group(groups, DISTRUSTED)
@@ -241,6 +242,10 @@ def on_other_rows(
         )
     else:
         sentences.append(on_these_rows)
+        sentences.append(
+            "If some of these rows were among those of the fit, that is too good; only a fit on exactly these rows is"
+            " noticed."
+        )
     return tuple(sentences)
 
 
@@ -254,8 +259,8 @@ def on_own_rows(by_folds: bool) -> str:
     return "The rule was fitted on these rows: on others it will do worse than this report says."
 
 
-def what_moved(difference: RuleDifference) -> tuple[str, ...]:
-    """Say how much changed from an old rule to a new one."""
+def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[str, ...]:
+    """Say how much changed from an old rule to a new one, and whether the old one was fitted on the rows that judge."""
     table = difference.table
     sentences = []
     if not difference.part:
@@ -267,7 +272,7 @@ def what_moved(difference: RuleDifference) -> tuple[str, ...]:
         parts = counted(table.size, difference.part)
         why = ""
         if n_moved and difference.n_news is not None:
-            why = f", {difference.n_news:,} of them by more than chance"
+            why = f", {difference.n_news:,} of these by more than chance"
         sentences.append(f"Of {parts}, {n_moved:,} moved{why}.")
     if difference.n_samples is not None:
         before = int(table["predicted_before"].sum())
@@ -281,21 +286,22 @@ def what_moved(difference: RuleDifference) -> tuple[str, ...]:
         if names:
             listed = first_names(names, _NAMES_SHOWN)
             sentences.append(f"{counted(len(names), 'label')} {_are(len(names))} {word}: {listed}.")
+    if old_on_own_rows:
+        sentences.append("The old rule was fitted on these rows, which flatters it.")
     return tuple(sentences)
 
 
-def of_change(name: str, difference: Interval) -> str:
+def of_change(difference: Interval) -> str:
     """Say whether a measure of two rules differs by more than chance."""
     if math.isnan(difference.lower):
-        return f"{name}: one row, or one group, cannot tell a difference from chance."
+        return "One row, or one group, cannot tell a difference from chance."
     if difference.value == 0:
-        return f"{name}: no difference."
-    size = f"{abs(difference.value):.3f}"
+        return "No difference."
     if difference.lower <= 0 <= difference.upper:
-        return f"{name}: the difference may be chance."
+        return "The difference may be chance."
     least, most = sorted((abs(difference.lower), abs(difference.upper)))
-    which = "higher" if difference.value > 0 else "lower"
-    return f"{name}: {which} by {size}, probably between {least:.3f} and {most:.3f}."
+    which = "Higher" if difference.value > 0 else "Lower"
+    return f"{which} by {abs(difference.value):.3f}, probably between {least:.3f} and {most:.3f}."
 
 
 def percent(share: float) -> str:

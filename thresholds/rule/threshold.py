@@ -12,7 +12,7 @@ from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._checks import InputError, shown
-from thresholds.results import counted
+from thresholds.results import Drawable, counted
 from thresholds.rule.base import Rule, as_row, in_kind, like_row, positives_only
 from thresholds.rule.fitted_on import FittedOn, OutOfFold
 from thresholds.rule.guard_report import GuardReport, names_limits
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # Rules that are loaded and applied without them need not imp
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdRule(Rule):
+class ThresholdRule(Drawable, Rule):
     """One threshold for each label: predict iff `score >= threshold`.
 
     Attributes
@@ -92,6 +92,7 @@ class ThresholdRule(Rule):
     kind: ClassVar[str] = "thresholds"
     own_fields: ClassVar[tuple[str, ...]] = ("thresholds", "unsupported", "odds")
     part: ClassVar[str] = "threshold"
+    _display: ClassVar[str] = "ThresholdsDisplay.from_rule"
 
     def __post_init__(self) -> None:
         """Check and freeze the arrays."""

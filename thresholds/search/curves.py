@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Floats, Ints
 from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Items, Problem
 from thresholds.metrics.counts import f_of_counts
@@ -49,8 +49,8 @@ def curves(
 ) -> Iterator[Curve]:
     """Return the curve of each of the labels, one after another, in at most `most` points.
 
-    The highest and the lowest step are among them, the best one, and one that predicts all; the others lie evenly by
-    recall.
+    The highest and the lowest step are among them, the best one, and one that predicts all. Of the others, half lie
+    evenly by recall, and half evenly by its logarithm: precision changes most among the few highest scores.
     """
     for label in labels:
         yield _curve(problem, label, most, beta)
@@ -62,8 +62,7 @@ def _curve(problem: Problem, label: int, most: int, beta: float) -> Curve:
     staircase = of_items(items).cuttable(problem)
     n_steps = staircase.score.size
     best_step = int(staircase.best(beta)[0])
-    n_points = min(n_steps, most - 2)  # beside the best one and one that predicts all
-    steps = np.linspace(0, n_steps - 1, n_points).round().astype(np.int64)
+    steps = _spread(n_steps, most - 2)  # beside the best one and one that predicts all
     if best_step >= 0:
         steps = np.append(steps, best_step)
     steps = np.unique(steps)  # (n_points,)
@@ -86,6 +85,16 @@ def _curve(problem: Problem, label: int, most: int, beta: float) -> Curve:
         total * problem.unit,
         int(np.searchsorted(steps, best_step)) if best_step >= 0 else -1,
     )
+
+
+def _spread(n_steps: int, most: int) -> Ints:
+    """Choose at most so many of some steps, the first and the last among them if there is room for two."""
+    if n_steps <= most:
+        return np.arange(n_steps)
+    n_even = (most + 1) // 2
+    evenly = np.linspace(0, n_steps - 1, n_even)
+    by_logarithm = np.geomspace(1, n_steps, most - n_even) - 1
+    return np.unique(np.concatenate([evenly, by_logarithm]).round().astype(np.int64))
 
 
 def _lowest_score(items: Items) -> float:

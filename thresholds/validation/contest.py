@@ -168,7 +168,6 @@ class Contest:
             self._beta,
             self._groups,
             self._zero_division,
-            (self._average,),
         )
 
     def _gain(self, left_out: LeftOut, reference: LeftOut) -> Gain:

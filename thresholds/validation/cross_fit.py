@@ -27,9 +27,10 @@ from thresholds.fitting.options import (
     FitOptions,
     with_fit_options,
 )
+from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
-from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
@@ -39,7 +40,7 @@ _APART = 3  # times as many rows predicted by one fold's threshold as by another
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CrossFit(Result):
+class CrossFit(Result, Drawable):
     """A rule fitted on all rows, and what to expect of it on others.
 
     Attributes
@@ -54,7 +55,8 @@ class CrossFit(Result):
     spread : structured array, one row a label: name, n_positives, threshold (of `rule`), lowest, median (of two the
         higher) and highest of the folds' thresholds (NaN for a rule without thresholds), and, as scores have no common
         scale, predicted_most and predicted_least: the largest and the smallest share of all rows that a fold's rule
-        predicts
+        predicts; f_in_sample and f_out_of_fold, the F-beta of the label that `rule` reaches on all rows, and that of
+        the out-of-fold decisions: the means of both over labels are the two figures above for macro-F
     how : where the folds come from
     alternatives : what other rules reach over the same folds, if asked for: tuples of name (in words), rule (its name
         in `thresholds.RULES`), options (those of the fit that differ), out_of_fold, gain (over `out_of_fold` above),
@@ -67,6 +69,7 @@ class CrossFit(Result):
     """
 
     _shown = 0
+    _display = "OptimismDisplay.from_cross_fit"
 
     rule: Any  # a ThresholdRule, unless another kind was asked for by name
     in_sample: float
@@ -367,7 +370,7 @@ def cross_fit_rows(
         out_of_fold=kept.f,
         folds=folds,
         fold_thresholds=fold_thresholds,
-        spread=_spread(problem, fitted, held_out, fold_thresholds),
+        spread=_spread(problem, fitted, held_out, fold_thresholds, fit),
         how=how,
         alternatives=alternatives_to(held_out, problem, fit, pairs, weights)
         if alternatives
@@ -437,9 +440,9 @@ def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int
 
 
 def _spread(
-    problem: Problem, rule: Rule, held_out: HeldOut, fold_thresholds: Floats
+    problem: Problem, rule: Rule, held_out: HeldOut, fold_thresholds: Floats, options: FitOptions
 ) -> npt.NDArray[Any]:
-    """Lay out the thresholds of the folds, and how many rows their extremes predict."""
+    """Lay out the thresholds of the folds, how many rows their extremes predict, and what F each label reaches."""
     lowest = fold_thresholds.min(axis=0)
     highest = fold_thresholds.max(axis=0)
     if isinstance(rule, ThresholdRule):
@@ -455,6 +458,7 @@ def _spread(
         most = shares.max(axis=0)
         least = shares.min(axis=0)
     counted_by_label = count_by_label(problem.truth, problem.truth, problem.unit_weights)
+    f = f_score(options.beta)
     return rows_of(
         {
             "name": names_of(problem.label_names, problem.n_labels),
@@ -465,6 +469,8 @@ def _spread(
             "highest": highest,
             "predicted_most": most,
             "predicted_least": least,
+            "f_in_sample": each(f, judge(rule, problem).by_label, options.zero_division),
+            "f_out_of_fold": each(f, held_out.by_label, options.zero_division),
         }
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds._arrays.types import Floats
+from thresholds.diagnosis.by_state import NOT_OVER
 from thresholds.diagnosis.result import STATES
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Content
 from thresholds.report.page.forms import forms_of
@@ -42,6 +43,8 @@ def label_columns(content: Content) -> dict[str, Column]:
         "beta": content.beta,
         "confidence": content.confidence,
         "words": WORDS,
+        "titles": titles_of(content),
+        "unremarkable": NOT_OVER,  # a state that the page does not name
         "meanings": dict(content.meanings),
         "forms": forms.forms,
     }
@@ -55,6 +58,11 @@ def label_columns(content: Content) -> dict[str, Column]:
         "form": fewest_bytes(forms.form),
         "number": fewest_bytes(_one_after_another(forms.numbers)),
     }
+
+
+def titles_of(content: Content) -> dict[str, str]:
+    """Return what each group of labels is called on the page."""
+    return {group.trust: group.title for group in content.summary.groups}
 
 
 def curve_columns(curves: Mapping[int, Curve], n_curves: int) -> dict[str, Column]:

@@ -129,12 +129,15 @@ function percent(share) {
   return `${Number((100 * share).toPrecision(2))}\u00a0%`;
 }
 
-// A score in so many digits, without zeros at the end.
+// A threshold in so many digits, without zeros at the end; one that no score reaches never marks a row.
 function score(value, digits) {
   if (Number.isNaN(value)) {
     return NOTHING;
   }
-  return value === Infinity ? "never" : String(Number(value.toPrecision(digits)));
+  if (!Number.isFinite(value)) {
+    return value > 0 ? "never" : "always";
+  }
+  return String(Number(value.toPrecision(digits)));
 }
 
 /* ---- Which labels the table shows, and in which order ---- */
@@ -210,6 +213,12 @@ function nameOf(labels, j) {
   return labels.columns.name[j] || "(no name)";
 }
 
+// The state of a label, nothing if it is not remarkable.
+function stateOf(labels, j) {
+  const word = labels.words.state[labels.columns.state[j]];
+  return word === labels.unremarkable ? "" : word;
+}
+
 // A word with the colour and the shape of the label's group.
 function sign(labels, j, word) {
   return element("span", { class: `sign ${labels.words.trust[labels.columns.trust[j]]}` }, word);
@@ -233,7 +242,7 @@ function boundsOf(labels, j) {
 const CELLS = {
   name: (labels, j) => element("bdi", {}, nameOf(labels, j)),
   verdict: (labels, j) => sign(labels, j, labels.words.verdict[labels.columns.verdict[j]]),
-  state: (labels, j) => labels.words.state[labels.columns.state[j]],
+  state: (labels, j) => stateOf(labels, j),
   positives: (labels, j) => count(labels.columns.positives[j]),
   predicted: (labels, j) => count(labels.columns.predicted[j]),
   wrong: (labels, j) => count(labels.columns.wrong[j]),
@@ -300,7 +309,8 @@ class LabelTable {
     const occurring = new Set(this.#labels.columns[column]);
     this.#labels.words[column].forEach((word, place) => {
       if (occurring.has(place)) {
-        select.append(element("option", { value: word, title: this.#labels.meanings[word] ?? "" }, word));
+        const title = this.#labels.titles[word] ?? word;
+        select.append(element("option", { value: word, title: this.#labels.meanings[word] }, title));
       }
     });
     select.addEventListener("change", () => this.#choose());
@@ -308,9 +318,9 @@ class LabelTable {
 
   // Sort by the column of a cell of the head: names and words from the first on, numbers from the largest; then turn.
   #sortBy(cell) {
-    const rises = cell.classList.contains("text");
-    const isSorted = cell.ariaSort !== null;
-    const direction = isSorted ? (cell.ariaSort === "ascending" ? -1 : 1) : rises ? 1 : -1;
+    const first = cell.classList.contains("text") ? "ascending" : "descending";
+    const sorted = cell.getAttribute("aria-sort");
+    const direction = (sorted === null ? first === "ascending" : sorted === "descending") ? 1 : -1;
     this.#order = ordered(this.#labels, cell.dataset.column, direction);
     this.#mark(cell, direction);
     this.#choose();
@@ -336,18 +346,30 @@ class LabelTable {
 
   // Have as many rows as can be seen, or as there are labels if these are fewer.
   #fit() {
-    const body = this.#table.tBodies[0];
-    if (!this.#rows.length) {
-      body.replaceChildren(this.#above, rowOf(this.#head.cells), this.#below); // to be measured
-    }
-    this.#rowHeight = body.rows[1].getBoundingClientRect().height;
+    this.#rowHeight = this.#measured();
+    // Fewer labels than would fit make the table lower; a search does not, so that what is below stays where it is.
+    const whole = this.#head.getBoundingClientRect().height + this.#labels.size * this.#rowHeight + 2;
+    this.#scroll.style.setProperty("--whole", `${whole}px`);
     const seen = Math.ceil(this.#scroll.clientHeight / this.#rowHeight);
     const n = Math.min(this.#shown.length, seen + 2 * MORE_ROWS);
     if (n !== this.#rows.length) {
       this.#rows = Array.from({ length: n }, () => rowOf(this.#head.cells));
-      body.replaceChildren(this.#above, ...this.#rows, this.#below);
+      this.#table.tBodies[0].replaceChildren(this.#above, ...this.#rows, this.#below);
     }
     this.#draw();
+  }
+
+  // How high a row is, in pixels.
+  #measured() {
+    const row = this.#rows[0] ?? rowOf(this.#head.cells);
+    if (!row.isConnected) {
+      this.#table.tBodies[0].append(row);
+    }
+    const { height } = row.getBoundingClientRect();
+    if (!this.#rows.length) {
+      row.remove();
+    }
+    return height;
   }
 
   // Fill the rows with the labels that are in sight.
@@ -370,10 +392,10 @@ class LabelTable {
     row.id = `row-${place}`;
     row.setAttribute("aria-rowindex", place + 2); // The head is the first row.
     row.classList.toggle("active", place === this.#active);
-    if (row.dataset.label === String(j)) {
+    if (row.dataset.shown === String(j)) {
       return;
     }
-    row.dataset.label = j;
+    row.dataset.shown = j;
     row.title = nameOf(this.#labels, j);
     for (const cell of row.cells) {
       cell.replaceChildren(CELLS[cell.dataset.column](this.#labels, j));
@@ -507,6 +529,7 @@ class LabelView {
     const labels = this.#labels;
     this.#label = j;
     this.#place = place;
+    delete this.#dialog.dataset.shown;
     byId("previous").disabled = place <= 0;
     byId("next").disabled = place < 0 || place === this.table.shown.length - 1;
     byId("label-name").firstElementChild.textContent = nameOf(labels, j);
@@ -519,6 +542,7 @@ class LabelView {
     );
     if (!this.#dialog.open) {
       this.#dialog.showModal();
+      byId("close").focus();
     }
     this.#dialog.scrollTop = 0;
 
@@ -536,6 +560,7 @@ class LabelView {
       this.#chart.draw();
       this.#dialog.querySelector("output").value = this.#chart.ofRule();
     }
+    this.#dialog.dataset.shown = "";
   }
 
   #choosePoint() {
@@ -550,12 +575,13 @@ class LabelView {
 
 // The words on a label, with what they mean.
 function signsOf(labels, j) {
-  return ["verdict", "state"].map((column) => {
-    const word = labels.words[column][labels.columns[column][j]];
-    const line = column === "verdict" ? sign(labels, j, word) : element("span", {}, word);
-    const meaning = labels.meanings[word];
-    return element("span", { class: "meaning" }, line, meaning ? `: ${meaning}` : "");
-  });
+  const verdict = labels.words.verdict[labels.columns.verdict[j]];
+  const state = stateOf(labels, j);
+  const lines = [[sign(labels, j, verdict), `: ${labels.meanings[verdict]}`]];
+  if (state) {
+    lines.push([`${state}: ${labels.meanings[state]}`]);
+  }
+  return lines.map((line) => element("span", { class: "meaning" }, ...line));
 }
 
 // Terms and values of one label.
@@ -574,7 +600,7 @@ function figuresOf(labels, j) {
     [`${f} (${percent(labels.confidence)} bounds)`, `${figure(at("f"))}${bounds}`],
     [`${f} from which a label is good enough`, figure(at("bar"))],
     [`${f} of decisions out of fold`, figure(at("f_out_of_fold"))],
-    ["Highest F1 of any threshold on these rows", figure(at("best_f"))],
+    ["Highest F1 of any threshold here", figure(at("best_f"))],
     ["AUROC", figure(at("auroc"))],
     ["Threshold", score(at("threshold"), 4)],
   ];
@@ -583,6 +609,7 @@ function figuresOf(labels, j) {
 
 /* ---- The curve of a label: F, precision and recall against how many rows are marked ---- */
 
+const NEAR = 1.05; // the lines are drawn at numbers of marks of which none is larger than this times the one before
 const MARGIN = { left: 32, right: 12, top: 8, bottom: 48 };
 
 class Chart {
@@ -591,6 +618,7 @@ class Chart {
   #j;
   #curve;
   #f;
+  #line;
   point = null; // the point that was chosen, if any
 
   constructor(svg, labels, j, curve) {
@@ -600,6 +628,7 @@ class Chart {
     this.#curve = curve;
     const positives = labels.columns.positives[j];
     this.#f = curve.tp.map((tp, k) => fOf(tp, curve.predicted[k], positives, labels.beta));
+    this.#line = lineOf(curve);
   }
 
   // The point at which most nearly so many rows are marked.
@@ -638,7 +667,6 @@ class Chart {
 
   #axes(x, y) {
     const nSamples = this.#labels.n_samples;
-    const { predicted, threshold } = this.#curve;
     const parts = [];
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       parts.push(
@@ -646,34 +674,44 @@ class Chart {
         drawn("text", { x: MARGIN.left - 6, y: y(share) + 4, "text-anchor": "end" }, String(share)),
       );
     }
-    // Below each power of ten, the score from which on so many rows are marked.
+    // Below each power of ten, about the score from which on so many rows are marked.
     for (let marked = 1; marked <= nSamples; marked *= 10) {
-      const k = predicted.findIndex((number) => number >= marked);
-      const isOnCurve = k > 0 || predicted[0] === marked;
       const at = x(marked);
       const anchor = { x: at, "text-anchor": at < x(1) + 20 ? "start" : at > x(nSamples) - 20 ? "end" : "middle" };
+      const from = score(this.#scoreAt(marked), 2);
       parts.push(
         drawn("path", { class: "grid", d: `M${at} ${y(0)}V${y(1)}` }),
         drawn("text", { ...anchor, y: y(0) + 16 }, count(marked)),
-        drawn("text", { ...anchor, y: y(0) + 31 }, isOnCurve ? `≥ ${score(threshold[k], 3)}` : ""),
+        drawn("text", { ...anchor, y: y(0) + 31 }, from === NOTHING ? "" : `≈ ${from}`),
       );
     }
     return parts;
   }
 
+  // The score from which on so many rows are marked, by a line between two points of the curve; NaN beyond its ends.
+  #scoreAt(marked) {
+    const { predicted, threshold } = this.#curve;
+    const k = predicted.findIndex((number) => number >= marked);
+    if (k < 0 || (k === 0 && predicted[0] > marked)) {
+      return NaN;
+    }
+    const [left, right] = [Math.max(k - 1, 0), k];
+    const part = k === 0 ? 0 : Math.log(marked / predicted[left]) / Math.log(predicted[right] / predicted[left]);
+    return threshold[left] + part * (threshold[right] - threshold[left]);
+  }
+
   #lines(x, y) {
-    const { predicted, tp } = this.#curve;
     const positives = this.#labels.columns.positives[this.#j];
     const bar = this.#labels.columns.bar[this.#j];
-    const line = (kind, shares) => {
-      const points = Array.from(predicted, (marked, k) => `${x(marked).toFixed(1)} ${y(shares[k]).toFixed(1)}`);
+    const line = (kind, shareOf) => {
+      const points = this.#line.map(([marked, right]) => `${x(marked).toFixed(1)} ${y(shareOf(marked, right)).toFixed(1)}`);
       return drawn("path", { class: kind, d: `M${points.join("L")}` });
     };
-    const parts = [line("precision", tp.map((right, k) => right / predicted[k]))];
+    const parts = [line("precision", (marked, right) => right / marked)];
     if (positives) {
-      parts.push(line("recall", tp.map((right) => right / positives)));
+      parts.push(line("recall", (marked, right) => right / positives));
     }
-    parts.push(line("f", this.#f));
+    parts.push(line("f", (marked, right) => fOf(right, marked, positives, this.#labels.beta)));
     if (!Number.isNaN(bar)) {
       parts.push(drawn("path", { class: "bar-of-f", d: `M${x(1)} ${y(bar)}H${x(this.#labels.n_samples)}` }));
     }
@@ -700,18 +738,32 @@ class Chart {
   }
 }
 
+// Where lines go: the marks and true positives of each point of a curve and, between two points that are far apart, of
+// numbers of marks in between. There, true positives are taken to grow evenly; below the last of them that is exact.
+function lineOf({ predicted, tp }) {
+  const line = [[predicted[0], tp[0]]];
+  for (let k = 1; k < predicted.length; k += 1) {
+    const [from, to] = [predicted[k - 1], predicted[k]];
+    for (let marked = from * NEAR; marked * NEAR < to; marked *= NEAR) {
+      line.push([marked, tp[k - 1] + ((tp[k] - tp[k - 1]) * (marked - from)) / (to - from)]);
+    }
+    line.push([to, tp[k]]);
+  }
+  return line;
+}
+
 /* ---- Start ---- */
 
 async function start() {
   if (!("DecompressionStream" in window)) {
-    byId("without-table").hidden = false;
-    return;
+    return; // The page says already which browsers show the table.
   }
   const labels = labelsOf(await unpacked("packed-labels"));
   const view = new LabelView(labels);
+  byId("without-table").hidden = true;
   byId("browser").hidden = false;
   view.table = new LabelTable(labels, (place) => view.openPlace(place));
-  for (const name of document.querySelectorAll("[data-label]:not(tr)")) {
+  for (const name of document.querySelectorAll("bdi[data-label]")) {
     const button = element("button", { type: "button", class: "opens" });
     button.append(...name.childNodes);
     button.addEventListener("click", () => view.openLabel(Number(name.dataset.label)));

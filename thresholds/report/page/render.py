@@ -16,7 +16,7 @@ from typing import Any
 
 from thresholds.errors import need
 from thresholds.report.content import Content
-from thresholds.report.page.columns import curve_columns, label_columns
+from thresholds.report.page.columns import curve_columns, label_columns, titles_of
 from thresholds.report.page.packing import in_base64, packed
 from thresholds.results import on_one_line
 
@@ -45,8 +45,8 @@ def _curves_within(content: Content, n_bytes: int) -> tuple[str, int]:
         written = in_base64(packed(curve_columns(content.curves, n_curves)))
         if len(written) <= n_bytes:
             return written, n_curves
-        # Curves are about equally long: as many as would fit then, and one less to get on.
-        n_curves = min(max(n_curves * n_bytes // len(written), 0), n_curves - 1)
+        # As many as would fit if all were as long, and a hundredth less, as they are not.
+        n_curves = int(0.99 * n_curves * max(n_bytes, 0) / len(written))
     return "", 0
 
 
@@ -63,6 +63,7 @@ def _filled(content: Content, labels: str, curves: str, n_curves: int) -> str:
         policy=_policy(style, script),
         script=script,
         style=style,
+        titles=titles_of(content),
     )
     return text
 
@@ -80,6 +81,7 @@ def _template() -> Any:
         "count": _count,
         "figure": _figure,
         "line": _line,
+        "of_hundred": _of_hundred,
         "percent": _percent,
         "signed": _signed,
         "threshold": _threshold,
@@ -133,6 +135,11 @@ def _signed(value: Any) -> str:
     return _NOTHING if math.isnan(value) else f"{value:+.3f}".replace("-", "−")
 
 
+def _of_hundred(share: Any) -> str:
+    """Return how many of 100; of two that are equally near the larger one, as the script does."""
+    return _NOTHING if math.isnan(share) else f"{math.floor(100 * share + 0.5)}"
+
+
 def _percent(share: Any) -> str:
     """Return a share as whole per cents, in tenths below 1."""
     if math.isnan(share):
@@ -144,4 +151,6 @@ def _threshold(value: Any) -> str:
     """Return a threshold in four digits; one that no score reaches never marks a row."""
     if math.isnan(value):
         return _NOTHING
-    return "never" if value == math.inf else f"{value:.4g}"
+    if math.isinf(value):
+        return "never" if value > 0 else "always"
+    return f"{value:.4g}"
