@@ -90,6 +90,7 @@ def calls(data: Data) -> Iterator[Call]:
     truth, scores = data
     n_rows = scores.shape[0]
     rule = thresholds.fit_empirical(truth, scores)
+    rules = {"rule": rule, "half": thresholds.FixedRule(0.5, rule.n_labels, label_names=rule.label_names)}
     for weights in (None, np.arange(n_rows) % 3, np.linspace(0.1, 1, n_rows).astype(np.float32)):
         own: Any = {"sample_weight": weights}
         for average in AVERAGES:
@@ -101,6 +102,7 @@ def calls(data: Data) -> Iterator[Call]:
         yield "fit", partial(thresholds.fit_regions, truth, scores, posterior="isotonic", **own)
         for method, by in (("platt", "pooled"), ("isotonic", "label"), ("isotonic", "pooled")):
             yield "fit", partial(thresholds.calibrate, truth, scores, method, by, **own)
+        yield "judge", partial(thresholds.compare, rules, truth, scores, groups=np.arange(n_rows) % 9, **own)
         yield "judge", partial(metrics.auroc, truth, scores, **own)
         decided = rule.predict(scores)
         for average in AVERAGES:
@@ -117,10 +119,8 @@ def calls(data: Data) -> Iterator[Call]:
     yield "judge", partial(thresholds.diagnose, truth, scores, rule)
     yield "judge", partial(thresholds.make_report, truth, scores, rule, groups=np.arange(n_rows) // 2)
     yield "judge", partial(thresholds.bootstrap_thresholds, truth, scores, n_bootstraps=2)
-    yield (
-        "judge",
-        partial(thresholds.diff_rules, rule, thresholds.FixedRule(0.5, rule.n_labels, label_names=rule.label_names)),
-    )
+    yield "judge", partial(thresholds.compare, rules, truth, scores)
+    yield "judge", partial(thresholds.diff_rules, *rules.values())
     yield "fit", partial(thresholds.fit_top_k, truth, scores)
     by_instance = thresholds.InstanceRule(2.0)
     calibrated = thresholds.calibrate(truth, scores, by="label")
@@ -147,6 +147,7 @@ def large() -> Iterator[Call]:
         yield "judge", partial(metrics.f1_score, truth, scores > 0.5, average="samples", zero_division=0.0)
         yield "judge", partial(metrics.f1_score, truth, scores > 0.5, average="macro")
         yield "judge", partial(metrics.auroc, truth, scores)
+        yield "judge", partial(thresholds.compare, {"half": thresholds.FixedRule(0.5, 33)}, truth, scores)
 
 
 def commands() -> Iterator[Call]:

@@ -18,8 +18,8 @@ from thresholds import ThresholdRule, fit_empirical
 from thresholds._arrays.sparse import is_sparse
 from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
-from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.jackknife import AVERAGES, LeftOut, difference_of, leave_out_of
+from thresholds.metrics.judging import Decisions, f_measure, judge
 
 SHIFT = 1.5  # of the scores of positives
 SAMPLES = 400
@@ -143,7 +143,7 @@ def macro(rule: ThresholdRule, problem: Problem) -> float:
 
 def left_out(rule: ThresholdRule, problem: Problem, units: np.ndarray | None) -> LeftOut:
     """Leave rows, or groups, out."""
-    return leave_out(rule, problem, judge(rule, problem).by_label, 1.0, units)
+    return leave_out_of(Decisions(rule, problem), problem, judge(rule, problem).by_label, 1.0, units)
 
 
 if __name__ == "__main__":

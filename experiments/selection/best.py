@@ -37,8 +37,8 @@ from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.fitting.by_name import Calibrators, fit_named, why_not
 from thresholds.fitting.rules import NamedRule
-from thresholds.metrics.jackknife import leave_out, standard_error_of
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.jackknife import leave_out_of, standard_error_of
+from thresholds.metrics.judging import Decisions, f_measure, judge
 from thresholds.results import as_text
 from thresholds.rule import Rule
 from thresholds.validation.contest import Contest, Entry
@@ -172,7 +172,7 @@ def halves(
         enter_all(contest, in_order([rule.name for rule in rules], average), decided)
         reached = {name: f_measure(counts, None, average, 1.0, 0.0) for name, counts in judged.items()}
         left_out = (
-            leave_out(fitted[entry.name], there, judged[entry.name].by_label, 1.0, pairs_there)
+            leave_out_of(Decisions(fitted[entry.name], there), there, judged[entry.name].by_label, 1.0, pairs_there)
             for entry in (contest.winner, contest.entries[0])
         )
         error = standard_error_of(*left_out, average).value

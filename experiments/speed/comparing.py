@@ -31,7 +31,7 @@ MANY, NARROW, WIDE = (200_000, 400), (22_433, 14), (6_430, 1_470)
 QUICK = (2_000, 20)
 STORED = 200  # scores of a row
 FITTED_ROWS = 20_000
-ROUNDS = 5
+ROUNDS = 3
 AT_MOST = 1.5
 BETAS = np.geomspace(0.25, 4, 25)
 
@@ -100,7 +100,7 @@ def main() -> int:
     options = parser.parse_args()
     times: dict[str, list[float]] = {}
     ratios = []
-    for shape in (NARROW, WIDE):
+    for shape in (NARROW, WIDE, MANY):
         n_samples, n_labels = QUICK if options.quick else shape
         truth, scores = (
             make_data(n_samples + FITTED_ROWS, n_labels) if shape != WIDE else make_data(2 * n_samples, n_labels)

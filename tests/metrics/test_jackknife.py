@@ -16,7 +16,6 @@ from thresholds.metrics.jackknife import (
     behind_best,
     difference_of,
     interval_of,
-    leave_out,
     leave_out_of,
     standard_error_of,
 )
@@ -33,7 +32,7 @@ def drawn(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def left_out(rule: ThresholdRule, problem: Problem, groups: np.ndarray | None = None, beta: float = 1.0) -> LeftOut:
-    return leave_out(rule, problem, judge(rule, problem).by_label, beta, groups)
+    return leave_out_of(Decisions(rule, problem), problem, judge(rule, problem).by_label, beta, groups)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -69,7 +68,7 @@ def test_labels_and_rows_without_anything_count_as_zero_division() -> None:
         assert value == pytest.approx(float(naive.averages(*cells, 1, 1)[average]), abs=1e-14)
         without = [float(naive.without({row}, *cells, 1, 1)[average]) for row in range(N)]
         np.testing.assert_allclose(found.changes[average], without - np.mean(without), atol=1e-14)
-    assert found.on_all["macro"] > leave_out(rule, problem, counts, 1, None).on_all["macro"]
+    assert found.on_all["macro"] > left_out(rule, problem).on_all["macro"]
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -81,7 +80,7 @@ def test_decisions_that_were_kept_are_those_that_a_rule_would_make_again(
     truth, scores = drawn()
     problem = Problem.of(kind(truth), kind(scores))
     judged = judge(RULE, problem, keep=True)
-    again = leave_out(RULE, problem, judged.by_label, 1.0, groups)
+    again = left_out(RULE, problem, groups)
     assert judged.decided is not None
     monkeypatch.setattr(ThresholdRule, "decide", None)
     kept = leave_out_of(judged.decided, problem, judged.by_label, 1.0, groups)
@@ -94,9 +93,10 @@ def test_what_rounding_leaves_of_weights_is_no_positive() -> None:
     # All positives are in one group; .1 + .2 + .3 is not what these add up to in another order.
     truth = [[1], [1], [1], [0]]
     problem = Problem.of(truth, [[1.0]] * 3 + [[0.0]], sample_weight=[0.1, 0.2, 0.3, 0.4])
-    counts = judge(FixedRule(0.5, 1), problem).by_label
-    counts = replace(counts, sums=counts.sums * (1 + 1e-15))
-    found = leave_out(FixedRule(0.5, 1), problem, counts, 1.0, np.array([0, 0, 0, 1]))
+    judged = judge(FixedRule(0.5, 1), problem, keep=True)
+    counts = replace(judged.by_label, sums=judged.by_label.sums * (1 + 1e-15))
+    assert judged.decided is not None
+    found = leave_out_of(judged.decided, problem, counts, 1.0, np.array([0, 0, 0, 1]))
     np.testing.assert_allclose(found.changes["macro"], [-0.5, 0.5], atol=1e-12)
 
 

@@ -82,7 +82,7 @@ def test_awkward_names_and_thresholds_are_reported() -> None:
     rule = dataclasses.replace(AWKWARD, fitted_on=None, out_of_fold=None)
     made = make_report(truth, rng.normal(size=(30, 10)), rule)
     assert made.labels["name"].tolist() == list(AWKWARD.label_names or ())
-    assert "\x01" not in str(made)
+    assert "\x01" not in made.to_html()
 
 
 def test_an_old_rule_lends_its_names_to_labels_that_have_none() -> None:

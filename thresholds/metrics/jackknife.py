@@ -42,25 +42,24 @@ few positives is mostly met by none or by one.
 Of k rules one is best on these rows, by luck as well. Whichever is truly best, it is k - 1 others that may be ahead of
 it by luck: so intervals of what rules are behind the best have a confidence of 1 - (1 - confidence) / (k - 1) each
 (Bonferroni; "multiple comparisons with the best", Hsu 1981). They are two-sided, so that two equally good rules are
-told apart no more often than 1 - confidence. Drawing the largest of the k - 1 differences instead, by their
-correlations, made the intervals of 25 rules 5 to 20 % narrower (`experiments/intervals/coverages.txt`).
+told apart no more often than 1 - confidence. That each of many equally good rules stays is not promised: of 25, one or
+another was told apart in 14 to 23 % of the samples, a given one in 1 to 2 %. Drawing the largest of the k - 1
+differences by their correlations would make the intervals of 25 rules 4 to 20 % narrower, and would tell two more of
+them apart at most (`experiments/intervals/coverages.txt`, for all of this).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
-from thresholds.metrics.judging import Decided, Decisions
+from thresholds.metrics.judging import Decided
 from thresholds.metrics.leaving_out import losses_of, terms_of, units_of
-
-if TYPE_CHECKING:
-    from thresholds.rule import Rule
 
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 
@@ -99,18 +98,6 @@ class StandardError(NamedTuple):
         from scipy.special import stdtrit
 
         return float(stdtrit(self.freedom, level) * self.value)
-
-
-def leave_out(
-    rule: "Rule",
-    problem: Problem,
-    counts: ConfusionCounts,
-    beta: float,
-    groups: Ints | None,
-    zero_division: float = 0.0,
-) -> LeftOut:
-    """Return the averages of a rule without each row, or each of the `groups`."""
-    return leave_out_of(Decisions(rule, problem), problem, counts, beta, groups, zero_division)
 
 
 def leave_out_of(

@@ -31,6 +31,7 @@ _COUNTS = ("positives", "predicted", "tp")
 _FROM_0_TO_1 = ("f_low", "f_high", "best_f", "auroc", "bar", "f_out_of_fold")
 _UNKNOWN = 65_535  # in place of NaN among thousandths
 _BITS_DROPPED = 10  # of the 23 of a threshold of a curve, which is shown to three digits
+_LARGEST = 1e38  # of float32, and a little room to round in
 
 
 def label_columns(content: Content) -> dict[str, Column]:
@@ -54,7 +55,7 @@ def label_columns(content: Content) -> dict[str, Column]:
         **{name: _places(labels[name], words) for name, words in WORDS.items()},
         **{name: fewest_bytes(labels[name]) for name in _COUNTS},
         **{name: _thousandths(labels[name]) for name in _FROM_0_TO_1},
-        "threshold": labels["threshold"].astype(np.float32),
+        "threshold": _narrowed(labels["threshold"]),
         "form": fewest_bytes(forms.form),
         "number": fewest_bytes(_one_after_another(forms.numbers)),
     }
@@ -91,9 +92,15 @@ def _thousandths(figures: Floats) -> Column:
     return np.where(np.isnan(rounded), _UNKNOWN, rounded).astype(np.uint16)
 
 
+def _narrowed(thresholds: Floats) -> Column:
+    """Return thresholds as float32, finite ones as such however large they are."""
+    kept = np.clip(thresholds, -_LARGEST, _LARGEST)
+    return np.where(np.isinf(thresholds), thresholds, kept).astype(np.float32)
+
+
 def _fewer_bits(thresholds: Floats) -> Column:
     """Round thresholds to so many bits that they show right in three digits."""
-    bits = thresholds.astype(np.float32).view(np.uint32)
+    bits = _narrowed(thresholds).view(np.uint32)
     half = np.uint32(1 << (_BITS_DROPPED - 1))
     return ((bits + half) >> _BITS_DROPPED << _BITS_DROPPED).view(np.float32)
 
