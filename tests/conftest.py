@@ -8,6 +8,7 @@ functions marked `each_value` or `each_pair` the cases that repeat what others s
 processes of their own, to compile or to be interrupted: `make test-integrations` runs them, with `--slow`.
 """
 
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -16,10 +17,16 @@ from zlib import crc32
 
 import pytest
 
+# Before NumPy is loaded: threads of OpenBLAS wait for each other, busily, where the tests of two workers run. A
+# calibration of a few labels, whose search has matrices of 20 by 20, takes seven times as long with them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from thresholds._kernels._jit import StandIns
+from thresholds._kernels.disk_cache import Kept
 from thresholds._kernels.notice import SWITCH
 
 os.environ[SWITCH] = "0"
+StandIns.seconds_left = math.inf  # while tests are collected
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,7 +54,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Have stand-ins answer while tests are collected: what is fitted then must not wait for compilation."""
+    """Have kernels answer from now on; refuse modules that need them to be collected, as each worker would wait."""
+    n_kernels = Kept.compiled + Kept.loaded
+    if n_kernels:
+        raise pytest.UsageError(
+            f"collecting tests took {n_kernels} kernels: make what is fitted when a test asks for it"
+        )
     StandIns.seconds_left = 0
 
 

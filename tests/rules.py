@@ -141,22 +141,19 @@ MAKERS: dict[str, Callable[[], Rule]] = {
 
 
 class MadeWhenAsked(Mapping[str, Rule]):
-    """Rules by name: a test that is only collected fits none."""
+    """Rules by name, each made once for all tests of a process: a test that is only collected fits none."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Rule]]) -> None:
+        self._makers = {name: cache(maker) for name, maker in makers.items()}
 
     def __getitem__(self, name: str) -> Rule:
-        return made(name)
+        return self._makers[name]()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(MAKERS)
+        return iter(self._makers)
 
     def __len__(self) -> int:
-        return len(MAKERS)
+        return len(self._makers)
 
 
-@cache
-def made(name: str) -> Rule:
-    """One rule for all tests of a process."""
-    return MAKERS[name]()
-
-
-RULES = MadeWhenAsked()
+RULES = MadeWhenAsked(MAKERS)

@@ -35,6 +35,7 @@ from tests.bad_inputs.matrices import (
     nan,
     spoiled,
 )
+from thresholds.calibration.saving import from_values
 
 NAMES = ("cat", "dog")
 RULE = thresholds.ThresholdRule([0.5, 0.25], label_names=NAMES)
@@ -42,7 +43,21 @@ TOP = thresholds.TopKRule(1, label_names=NAMES)
 HUGE = 10**400  # No float holds it.
 INSTANCE = thresholds.InstanceRule(label_names=NAMES)
 REGION = thresholds.RegionRule([[0.25, 0.5], []], label_names=NAMES)
-PLATT, ISOTONIC = (thresholds.calibrate(Y, S, method, label_names=NAMES) for method in ("platt", "isotonic"))
+
+# Calibrators as files have them: to fit some would compile kernels while tests are collected.
+MEASURES = {"log_loss": 0.3, "reliability": 0.1, "sum_over_positives": 1.0, "slope": None}
+OF_CALIBRATOR = {
+    "by": "label",
+    "label_names": list(NAMES),
+    "missing": 0.0,
+    "absent": [0.0, 0.0],
+    "before": MEASURES,
+    "after": MEASURES,
+}
+LINE = {"scale": 1.0, "centre": 0.0, "slope": 2.0, "intercept": 0.0, "missing": 0.0}
+KNOTS = {"scores": [0.1, 0.4, 0.6], "probabilities": [0.0, 0.2, 0.8]}
+PLATT = from_values({"method": "platt", "curves": [LINE, LINE], "limits": [5e-324, 1 - 2**-53]} | OF_CALIBRATOR)
+ISOTONIC = from_values({"method": "isotonic", "curves": [KNOTS, KNOTS]} | OF_CALIBRATOR)
 CALIBRATED = thresholds.CalibratedRule(PLATT, INSTANCE)
 JOINT = np.array([[0.25, 0.25], [0.25, 0.25]])
 DRAWS = np.array([Y, 1 - Y, Y])

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from thresholds import FixedRule, InstanceRule, fit_expected
+from thresholds import FixedRule, InstanceRule, ThresholdRule
 from thresholds.sklearn import MultilabelThresholdClassifierCV
 
 RNG = np.random.default_rng(0)
@@ -264,7 +264,7 @@ BAD_SKLEARN = [
             f"rule is an? {type(rule).__name__} that cannot decide about the decision_function of OneVsRestClassifier:"
             r" y_score has .*, expected .*",
         )
-        for rule in (InstanceRule(), fit_expected([[0.2, 0.4], [0.5, 0.9]]))
+        for rule in (InstanceRule(), ThresholdRule([0.3, 0.4], average="macro", objective=0.6, expected="counts"))
     ),
     Bad(
         "a rule before a fit",

@@ -19,10 +19,10 @@ from tests.bad_inputs.arguments import (
 from tests.bad_inputs.matrices import S, Y
 from thresholds import (
     Comparison,
+    Diagnosis,
     FixedRule,
     ThresholdBootstrap,
     bootstrap_thresholds,
-    calibrate,
     compare,
     diagnose,
     diff_rules,
@@ -42,9 +42,13 @@ from thresholds.plots import (
 )
 
 P = 1 / (1 + np.exp(-S))
-CALIBRATOR = calibrate(Y, S, label_names=NAMES)
 FITTED = fit_empirical(Y, S, label_names=NAMES)
-OTHERS = diagnose(Y, S, fit_empirical(Y, S, label_names=["owl", "emu"]))
+
+
+@cache
+def of_others() -> Diagnosis:
+    """A diagnosis of other labels."""
+    return diagnose(Y, S, fit_empirical(Y, S, label_names=["owl", "emu"]))
 
 
 def f_curve(**given: object) -> FCurveDisplay:
@@ -64,7 +68,7 @@ def reliability(**given: object) -> ReliabilityDisplay:
 
 def calibrated(**given: object) -> ReliabilityDisplay:
     """Reliability before and after calibration."""
-    return ReliabilityDisplay.from_calibrator(**{"calibrator": CALIBRATOR, "y_true": Y, "y_score": S} | given)
+    return ReliabilityDisplay.from_calibrator(**{"calibrator": PLATT, "y_true": Y, "y_score": S} | given)
 
 
 def of_rule(**given: object) -> ThresholdsDisplay:
@@ -109,7 +113,7 @@ OF_LABELS = CURVES | RELIABILITY
 PLOT = {"plot, curves": lambda **given: f_curve().plot(**given), "plot, rule": lambda **given: of_rule().plot(**given)}
 NAMED = {
     "plot, rule": PLOT["plot, rule"],
-    "plot, diagnosis": OTHERS.plot,
+    "plot, diagnosis": lambda **given: of_others().plot(**given),
     "plot, difference": diff_rules(RULE, RULE).plot,
 }
 COUNTS = [-1, 1.5, "8", None, True]
@@ -131,8 +135,10 @@ BAD_PLOTS = [
     *each({"ThresholdsDisplay": of_rule}, "rule", [None, TOP, PLATT], "rule is .*, expected a ThresholdRule"),
     *each({"ThresholdsDisplay": of_rule}, "rule", [FixedRule(0.5, 2)], "rule was not fitted, .*, expected a rule that"),
     *each({"ThresholdsDisplay": of_rule}, "diagnosis", ["states", Y, RULE], "diagnosis is .*, expected a Diagnosis"),
-    *each(
-        {"ThresholdsDisplay": of_rule}, "diagnosis", [OTHERS], "diagnosis has the labels 'owl', 'emu', expected those"
+    BadInput(
+        "a diagnosis of other labels",
+        lambda: of_rule(diagnosis=of_others()),
+        "diagnosis has the labels 'owl', 'emu', expected those",
     ),
     *each(NAMED, "k", COUNTS, "k is .*, expected a whole number of at least 0"),
     *each(OF_COMPARISONS, "comparison", [None, RULE, "macro"], "comparison is .*, expected a Comparison"),

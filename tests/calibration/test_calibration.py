@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -615,7 +616,14 @@ def test_input_stays_as_it_was() -> None:
 
 
 Y, S = draw(20, 2, seed=19)
-FITTED = calibrate(Y, S, label_names=["cat", "dog"])
+
+
+@cache
+def named() -> thresholds.Calibrator:
+    """A calibrator of two labels with names."""
+    return calibrate(Y, S, label_names=["cat", "dog"])
+
+
 BAD: dict[str, tuple[Callable[[], object], str]] = {
     "method": (lambda: calibrate(Y, S, "beta"), "method is 'beta', expected 'isotonic' or 'platt'"),
     "no method": (lambda: calibrate(Y, S, None), "method is None"),
@@ -629,10 +637,10 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "no weight": (lambda: calibrate(Y, S, sample_weight=np.zeros(20)), "sample_weight is 0 for every row"),
     "missing": (lambda: calibrate(Y, S, missing=nan), "missing is nan"),
     "threads": (lambda: calibrate(Y, S, n_jobs=0), "n_jobs is 0"),
-    "transform labels": (lambda: FITTED.transform(S[:, :1]), "y_score has 1 labels, expected 2"),
-    "transform nan": (lambda: FITTED.transform(np.full((1, 2), nan)), "y_score has NaN at row 0, label 'cat'"),
-    "tail labels": (lambda: FITTED.tail(S[:, :1]), "y_score has 1 labels, expected 2"),
-    "powers": (lambda: FITTED.tail(S, 0), "powers is 0, expected a whole number of at least 1"),
+    "transform labels": (lambda: named().transform(S[:, :1]), "y_score has 1 labels, expected 2"),
+    "transform nan": (lambda: named().transform(np.full((1, 2), nan)), "y_score has NaN at row 0, label 'cat'"),
+    "tail labels": (lambda: named().tail(S[:, :1]), "y_score has 1 labels, expected 2"),
+    "powers": (lambda: named().tail(S, 0), "powers is 0, expected a whole number of at least 1"),
     "measured range": (lambda: measure_calibration(Y, 2 + S), r"probabilities has 2\.\d+ at row 0, label 0, expected"),
     "measured nan": (lambda: measure_calibration(Y, nan * S), "probabilities has NaN at row 0, label 0"),
     "measured shapes": (lambda: measure_calibration(Y, S[:9]), r"probabilities has shape \(9, 2\), expected \(20, 2\)"),
@@ -649,7 +657,6 @@ def test_bad_input_is_refused_in_one_line(bad: str) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
-NAMED = calibrate(bad_matrices.Y, bad_matrices.S, label_names=["cat", "dog"])
 BAD_MATRICES = [
     *matrices(
         {
@@ -662,8 +669,8 @@ BAD_MATRICES = [
     *matrices(
         {
             "calibrate": lambda y_score: calibrate(bad_matrices.Y, y_score, label_names=["cat", "dog"]),
-            "transform": NAMED.transform,
-            "tail": NAMED.tail,
+            "transform": lambda y_score: named().transform(y_score),
+            "tail": lambda y_score: named().tail(y_score),
         },
         "y_score",
         bad_matrices.BAD_ANYWHERE | bad_matrices.BAD_SCORES,

@@ -227,7 +227,7 @@ def test_rules_that_are_fitted_here_have_the_intervals_of_rules_that_are_given()
     assert fitted.measures == given.measures
     assert fitted.behind_best == given.behind_best
     assert (fitted.paired_by, fitted.confidence) == ("group", 0.8)
-    assert "for as many other groups; how well a rule was fitted is not in it" in str(fitted)
+    assert "for as many other groups; how well a rule was fitted is not in it" in flat(fitted)
 
 
 def test_intervals_over_groups_are_those_of_other_groups() -> None:

@@ -1,5 +1,6 @@
 """Rules of all kinds are diagnosed by what they decide; what is said of thresholds is said of those that have some."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,9 @@ import pytest
 from scipy import sparse
 
 import thresholds
+from tests.rules import MadeWhenAsked
 from tests.words import flat
 from thresholds import ThresholdRule, cli
-from thresholds.rule import Rule
 
 NAMES = ("ant", "bee", "cat", "dog")
 RNG = np.random.default_rng(5)
@@ -19,9 +20,9 @@ SCORES = 1 / (1 + np.exp(-RNG.normal(size=(600, 4)) - 3 * TRUTH + 1.5))
 HALF = slice(0, 300), slice(300, 600)
 
 KINDS = ("macro, shrink", "macro, regions", "top-k", "instance, label-free", "instance, platt", "macro, isotonic")
-RULES: dict[str, Rule] = {
-    name: thresholds.fit(TRUTH[HALF[0]], SCORES[HALF[0]], name, label_names=NAMES) for name in KINDS
-}
+RULES = MadeWhenAsked(
+    {name: partial(thresholds.fit, TRUTH[HALF[0]], SCORES[HALF[0]], name, label_names=NAMES) for name in KINDS}
+)
 WITHOUT_THRESHOLDS = KINDS[1:]
 
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,13 +29,7 @@ def run(code: str, *, folder: Path | None = None, **environment: str) -> str:
     return ran.stdout
 
 
-def loaded_by(code: str) -> list[str]:
-    """The heavy packages that a statement loads."""
-    return json.loads(run(f"import json, sys\n{code}\nprint(json.dumps([x for x in {HEAVY} if x in sys.modules]))"))
-
-
-@cache
-def loaded_up_to(statements: tuple[str, ...]) -> list[list[str]]:
+def loaded_up_to(*statements: str) -> list[list[str]]:
     """The heavy packages that are loaded after each statement, one after another in one interpreter."""
     tell = f"print(json.dumps([x for x in {HEAVY} if x in sys.modules]))"
     printed = run("\n".join(["import json, sys, thresholds", *(f"{s}\n{tell}" for s in statements)]))
@@ -44,10 +37,6 @@ def loaded_up_to(statements: tuple[str, ...]) -> list[list[str]]:
 
 
 # What is loaded
-
-
-def test_an_import_loads_nothing_heavy() -> None:
-    assert loaded_by("import thresholds") == []
 
 
 def test_an_import_does_not_even_load_numpy() -> None:
@@ -60,19 +49,20 @@ def test_a_rule_is_loaded_with_few_modules_of_the_package() -> None:
     assert int(run(f"import sys, thresholds.rule\n{count}")) <= 40
 
 
-def test_all_names_load_nothing_heavy() -> None:
+def test_all_names_and_a_decision_load_nothing_heavy() -> None:
     names = [name for name in thresholds.__all__ if name != "sklearn"]
-    each = f"for name in {names}: getattr(thresholds, name)"
-    assert loaded_by(f"import thresholds\n{each}\nthresholds.metrics.f1_score") == []
-
-
-def test_predicting_dense_scores_loads_nothing_heavy() -> None:
-    assert loaded_by("import thresholds\nthresholds.FixedRule(0.5, 2).predict([[0.1, 0.9]])") == []
+    loaded = loaded_up_to(
+        "",
+        "thresholds.FixedRule(0.5, 2).predict([[0.1, 0.9]])",
+        f"for name in {names}: getattr(thresholds, name)",
+        "thresholds.metrics.f1_score",
+    )
+    assert loaded == [[], [], [], []]
 
 
 def test_rules_of_scores_predict_without_anything_heavy() -> None:
     calls = ["RegionRule([[0.5], []])", "TopKRule(1)", "ThresholdRule([0.5, 0.2])"]
-    assert loaded_up_to(tuple(f"thresholds.{call}.predict([[0.1, 0.9]])" for call in calls)) == [[], [], []]
+    assert loaded_up_to(*(f"thresholds.{call}.predict([[0.1, 0.9]])" for call in calls)) == [[], [], []]
 
 
 OF_PROBABILITIES = (
@@ -90,15 +80,15 @@ OF_PROBABILITIES = (
 )
 
 
-@pytest.mark.parametrize("call", OF_PROBABILITIES)
-def test_rules_of_probabilities_load_kernels_and_no_more(call: str) -> None:
-    loaded = loaded_up_to(tuple(f"thresholds.{call}" for call in OF_PROBABILITIES))
-    assert set(loaded[OF_PROBABILITIES.index(call)]) <= {"numba", "llvmlite", "scipy"}
+def test_rules_of_probabilities_load_kernels_and_no_more() -> None:
+    loaded = loaded_up_to(*(f"thresholds.{call}" for call in OF_PROBABILITIES))
+    for call, packages in zip(OF_PROBABILITIES, loaded, strict=True):
+        assert set(packages) <= {"numba", "llvmlite", "scipy"}, call
 
 
 def test_dependent_labels_need_no_kernels() -> None:
     calls = ["predict_from_joint([[0.5, 0.0], [0.25, 0.0]], 0.25)", "predict_from_samples([[[0, 1]], [[1, 1]]])"]
-    assert loaded_up_to(tuple(f"thresholds.InstanceRule().{call}" for call in calls)) == [[], []]
+    assert loaded_up_to(*(f"thresholds.InstanceRule().{call}" for call in calls)) == [[], []]
 
 
 SMALL_FITS = (
@@ -110,20 +100,19 @@ SMALL_FITS = (
 )
 
 
-@pytest.mark.parametrize("call", SMALL_FITS)
-def test_the_first_fits_of_a_cut_for_each_label_load_nothing_heavy(call: str) -> None:
-    loaded = set(loaded_up_to(tuple(f"thresholds.{call}" for call in SMALL_FITS))[SMALL_FITS.index(call)])
-    assert loaded <= ({"numba", "llvmlite", "scipy"} if "guard" in call else set())
+def test_the_first_fits_of_a_cut_for_each_label_load_nothing_heavy() -> None:
+    loaded = loaded_up_to(*(f"thresholds.{call}" for call in SMALL_FITS))
+    for call, packages in zip(SMALL_FITS, loaded, strict=True):
+        assert set(packages) <= ({"numba", "llvmlite", "scipy"} if "guard" in call else set()), call
 
 
 # What there is
 
 
 def test_every_public_name_resolves() -> None:
-    names = json.loads(run("import json, thresholds\nprint(json.dumps(thresholds.__all__))"))
+    names = thresholds.__all__
     assert names == sorted(names)
-    each = "import thresholds\nfor name in thresholds.__all__: getattr(thresholds, name)"
-    run(f"from thresholds import *\n[{', '.join(names)}]\n{each}")
+    run(f"from thresholds import *\n[{', '.join(names)}]")
 
 
 def test_public_names_are_listed() -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +19,34 @@ ON_FILE = MadeBy("fit_empirical", {"guard": "auto"}, "s.npz", "y_score", "t.npz"
 
 
 @pytest.mark.parametrize(
-    ("rule", "function", "options"),
+    ("make", "function", "options"),
     [
-        (fit_empirical(TRUTH, SCORES), "fit_empirical", {}),
+        (lambda: fit_empirical(TRUTH, SCORES), "fit_empirical", {}),
         (
-            fit_empirical(TRUTH, SCORES, "weighted", beta=2, guard="auto", n_jobs=1, progress=True),
+            lambda: fit_empirical(TRUTH, SCORES, "weighted", beta=2, guard="auto", n_jobs=1, progress=True),
             "fit_empirical",
             {"average": "weighted", "beta": 2.0, "guard": "auto"},
         ),
         (
-            fit_empirical(TRUTH, SCORES, guard=Shrink(siblings=False), max_overprediction=2),
+            lambda: fit_empirical(TRUTH, SCORES, guard=Shrink(siblings=False), max_overprediction=2),
             "fit_empirical",
             {"guard": "shrink (siblings=False)", "max_overprediction": 2.0},
         ),
-        (cross_fit(TRUTH, SCORES).rule, "fit_empirical", {"guard": "auto"}),
+        (lambda: cross_fit(TRUTH, SCORES).rule, "fit_empirical", {"guard": "auto"}),
         (
-            cross_fit(TRUTH, SCORES, "samples", per_label=False, guard=None).rule,
+            lambda: cross_fit(TRUTH, SCORES, "samples", per_label=False, guard=None).rule,
             "fit_empirical",
             {"average": "samples", "per_label": False},
         ),
-        (fit_expected(SCORES), "fit_expected", {}),
-        (fit_expected(SCORES, exact=True, beta=0.5), "fit_expected", {"exact": True, "beta": 0.5}),
+        (lambda: fit_expected(SCORES), "fit_expected", {}),
+        (lambda: fit_expected(SCORES, exact=True, beta=0.5), "fit_expected", {"exact": True, "beta": 0.5}),
     ],
-    ids=lambda value: "" if isinstance(value, thresholds.ThresholdRule) else str(value),
+    ids=lambda value: "" if callable(value) else str(value),
 )
-def test_the_options_are_those_that_are_not_usual(rule: Any, function: str, options: dict[str, object]) -> None:
-    assert rule.made_by == MadeBy(function, options)
+def test_the_options_are_those_that_are_not_usual(
+    make: Callable[[], Any], function: str, options: dict[str, object]
+) -> None:
+    assert make().made_by == MadeBy(function, options)
 
 
 def test_the_same_fit_again_gives_the_same_rule() -> None:

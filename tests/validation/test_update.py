@@ -1,8 +1,10 @@
 """`update_rule`: what moves, what stays, and why."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,10 @@ def week(seed: int, shift: float = 0.0, n: int = 800) -> tuple[np.ndarray, np.nd
     return truth, rng.normal(size=truth.shape) + 2 * truth + shift * DRIFTED
 
 
-OLD = cross_fit(*week(0), label_names=NAMES).rule
+@cache
+def old_rule() -> ThresholdRule:
+    """The rule of the first week."""
+    return cross_fit(*week(0), label_names=NAMES).rule
 
 
 def without_odds(rule: ThresholdRule) -> ThresholdRule:
@@ -42,14 +47,14 @@ def without_odds(rule: ThresholdRule) -> ThresholdRule:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_where_nothing_has_changed_nearly_all_stay(seed: int) -> None:
-    found = update_rule(OLD, *week(seed))
+    found = update_rule(old_rule(), *week(seed))
     assert found.n_moved <= 1
     stays = ~found.table["moved"]
-    np.testing.assert_array_equal(found.rule.thresholds[stays], OLD.thresholds[stays])
+    np.testing.assert_array_equal(found.rule.thresholds[stays], old_rule().thresholds[stays])
 
 
 def test_the_updated_rule_says_what_made_it() -> None:
-    found = update_rule(OLD, *week(1))
+    found = update_rule(old_rule(), *week(1))
     assert found.rule.made_by.function == "update_rule"
 
 
@@ -62,9 +67,9 @@ def test_the_updated_rule_watches_for_what_its_own_thresholds_predict() -> None:
     assert rule.check(scores).ok
 
 
-@pytest.mark.parametrize("old", [OLD, without_odds(OLD)])
-def test_labels_whose_scores_have_moved_move(old: ThresholdRule) -> None:
-    found = update_rule(old, *week(1, shift=2.0))
+@pytest.mark.parametrize("old", [old_rule, lambda: without_odds(old_rule())])
+def test_labels_whose_scores_have_moved_move(old: Callable[[], ThresholdRule]) -> None:
+    found = update_rule(old(), *week(1, shift=2.0))
     moved = found.table["moved"]
     assert moved[DRIFTED].mean() >= 0.5
     assert moved[DRIFTED & (RATES > 0.1)].all()
@@ -78,11 +83,11 @@ def test_labels_whose_scores_have_moved_move(old: ThresholdRule) -> None:
 
 def test_a_small_rate_of_errors_moves_less() -> None:
     data = week(1, shift=1.0)
-    assert update_rule(OLD, *data, alpha=1e-9).n_moved < update_rule(OLD, *data).n_moved
+    assert update_rule(old_rule(), *data, alpha=1e-9).n_moved < update_rule(old_rule(), *data).n_moved
 
 
 def test_many_more_rows_move_all() -> None:
-    found = update_rule(OLD, *week(1, n=1600))
+    found = update_rule(old_rule(), *week(1, n=1600))
     assert found.table["moved"].all()
     assert "rows" in set(found.table["reason"])
     np.testing.assert_array_equal(found.rule.thresholds, cross_fit(*week(1, n=1600)).rule.thresholds)
@@ -91,12 +96,12 @@ def test_many_more_rows_move_all() -> None:
 @pytest.mark.filterwarnings("ignore::thresholds.ScoreChangeWarning")  # they have shifted
 def test_figures_are_those_of_the_decisions_out_of_fold() -> None:
     truth, scores = week(1, shift=1.0)
-    found = update_rule(OLD, truth, scores)
+    found = update_rule(old_rule(), truth, scores)
     crossed = cross_fit(truth, scores)
     assert found.fresh == crossed.out_of_fold
-    assert found.old == thresholds.metrics.f1_score(truth, OLD.predict(scores), average="macro")
+    assert found.old == thresholds.metrics.f1_score(truth, old_rule().predict(scores), average="macro")
     moved = found.table["moved"]
-    predicted = np.where(moved, scores >= crossed.fold_thresholds[crossed.folds], scores >= OLD.thresholds)
+    predicted = np.where(moved, scores >= crossed.fold_thresholds[crossed.folds], scores >= old_rule().thresholds)
     assert found.updated == pytest.approx(thresholds.metrics.f1_score(truth, predicted, average="macro"), rel=1e-14)
     assert found.rule.out_of_fold is not None
     assert found.rule.out_of_fold.f == found.updated
@@ -123,7 +128,7 @@ def test_settings_are_those_of_the_old_rule() -> None:
 
 
 def test_an_update_can_be_updated_and_saved(tmp_path: Path) -> None:
-    found = update_rule(OLD, *week(1, shift=1.0))
+    found = update_rule(old_rule(), *week(1, shift=1.0))
     path = tmp_path / "rule.json"
     found.rule.save(path)
     again = update_rule(thresholds.load_rule(path), *week(2, shift=1.0))
@@ -146,14 +151,14 @@ def test_new_labels_get_fresh_thresholds_and_lost_ones_go() -> None:
     truth, scores = week(1)
     names = ["emu", *NAMES[:0:-1]]  # The first is lost, the others are in another order.
     order = [0, *range(N_LABELS - 1, 0, -1)]
-    found = update_rule(OLD, truth[:, order], scores[:, order], label_names=names)
+    found = update_rule(old_rule(), truth[:, order], scores[:, order], label_names=names)
     assert found.rule.label_names == tuple(names)
     assert found.lost == ("label 0",)
     assert found.table["reason"][0] == "new"
     assert not found.table["moved"][0]
     assert np.isnan(found.table["old_threshold"][0])
     assert found.rule.thresholds[0] == found.table["fresh_threshold"][0]
-    expected = [OLD.thresholds[NAMES.index(name)] for name in names[1:]]
+    expected = [old_rule().thresholds[NAMES.index(name)] for name in names[1:]]
     np.testing.assert_array_equal(found.table["old_threshold"][1:], expected)
     text = str(found)
     assert "1 label new, 1 lost" in text.splitlines()[0]
@@ -163,15 +168,15 @@ def test_new_labels_get_fresh_thresholds_and_lost_ones_go() -> None:
 
 def test_without_names_labels_go_by_position() -> None:
     truth, scores = week(1)
-    found = update_rule(OLD, truth, scores)
+    found = update_rule(old_rule(), truth, scores)
     assert found.rule.label_names == NAMES
-    nameless = replace(OLD, label_names=None)
+    nameless = replace(old_rule(), label_names=None)
     named = update_rule(nameless, truth, scores, label_names=NAMES)
     np.testing.assert_array_equal(named.rule.thresholds, found.rule.thresholds)
     with pytest.raises(InputError, match=r"^y_score has 23 labels, expected 24 as the old rule has"):
         update_rule(nameless, truth[:, 1:], scores[:, 1:])
     with pytest.raises(InputError, match=r"^y_score has none of the labels of old"):
-        update_rule(OLD, truth[:, :2], scores[:, :2], label_names=["emu", "owl"])
+        update_rule(old_rule(), truth[:, :2], scores[:, :2], label_names=["emu", "owl"])
 
 
 # Data of all kinds
@@ -217,7 +222,7 @@ def test_for_many_rows_the_normal_distribution_says_the_same() -> None:
 
 
 def test_a_useful_label_that_was_never_predicted_gains() -> None:
-    found = update_rule(without_odds(OLD).replace({N_LABELS - 1: np.inf}), *week(1))
+    found = update_rule(without_odds(old_rule()).replace({N_LABELS - 1: np.inf}), *week(1))
     assert found.table["reason"][-1] == "F"
 
 
@@ -227,35 +232,39 @@ def test_a_useful_label_that_was_never_predicted_gains() -> None:
 @pytest.mark.parametrize(
     ("old", "message"),
     [
-        (thresholds.TopKRule(2), r"old is of type TopKRule, expected a ThresholdRule"),
-        (ThresholdRule(np.zeros(N_LABELS)), r"old is a rule that was not fitted, expected one fitted on labels"),
-        (cross_fit(*week(0), per_label=False).rule, r"old is a rule with one threshold for all labels"),
-        (thresholds.fit_expected(np.full((5, N_LABELS), 0.3)), r"old is a rule fitted on probabilities alone"),
+        (lambda: thresholds.TopKRule(2), r"old is of type TopKRule, expected a ThresholdRule"),
         (
-            replace(OLD, guard="shrink (siblings=False)"),
+            lambda: ThresholdRule(np.zeros(N_LABELS)),
+            r"old is a rule that was not fitted, expected one fitted on labels",
+        ),
+        (lambda: cross_fit(*week(0), per_label=False).rule, r"old is a rule with one threshold for all labels"),
+        (lambda: thresholds.fit_expected(np.full((5, N_LABELS), 0.3)), r"old is a rule fitted on probabilities alone"),
+        (
+            lambda: replace(old_rule(), guard="shrink (siblings=False)"),
             r"old has guard 'shrink \(siblings=False\)', whose options are",
         ),
     ],
 )
-def test_other_rules_are_refused(old: Any, message: str) -> None:
+def test_other_rules_are_refused(old: Callable[[], Any], message: str) -> None:
+    rule = old()
     with pytest.raises(InputError, match=f"^{message}"):
-        update_rule(old, *week(1))
+        update_rule(rule, *week(1))
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, "x"])
 def test_alpha_lies_between_0_and_1(alpha: object) -> None:
     with pytest.raises(InputError, match=r"^alpha is"):
-        update_rule(OLD, *week(1), alpha=alpha)  # type: ignore[arg-type]
+        update_rule(old_rule(), *week(1), alpha=alpha)  # type: ignore[arg-type]
 
 
 def test_a_guard_whose_options_are_not_kept_can_be_given() -> None:
-    old = replace(OLD, guard="shrink (siblings=False)")
+    old = replace(old_rule(), guard="shrink (siblings=False)")
     found = update_rule(old, *week(1), guard=thresholds.Shrink(siblings=False))
     assert found.rule.guard == "shrink (siblings=False)"
 
 
 def test_the_text_says_what_moved_and_what_it_reaches() -> None:
-    found = update_rule(OLD, *week(1, shift=2.0))
+    found = update_rule(old_rule(), *week(1, shift=2.0))
     said = flat(str(found).split("\n\n")[0])
     assert said.startswith(f"{found.n_moved} thresholds moved (")
     assert said.endswith(
@@ -275,10 +284,10 @@ def test_the_text_says_what_moved_and_what_it_reaches() -> None:
 
 def test_the_command_line_updates_a_saved_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new, scores = (str(tmp_path / name) for name in ("old.json", "new.json", "scores.npz"))
-    OLD.save(old)
+    old_rule().save(old)
     truth, score = week(1, shift=2.0)
     np.savez(scores, y_true=truth, y_score=score, label_names=NAMES)
-    expected = update_rule(OLD, truth, score)
+    expected = update_rule(old_rule(), truth, score)
     assert cli.main(["update", old, scores, "-o", new]) == 0
     printed = capsys.readouterr().out
     assert str(expected).splitlines()[0] in printed
@@ -292,7 +301,7 @@ def test_the_command_line_updates_a_saved_rule(tmp_path: Path, capsys: pytest.Ca
     for read in (scores, old):
         assert cli.main(["update", old, scores, "-o", read]) == 1
         assert "which is read, expected another output" in capsys.readouterr().err
-    assert str(thresholds.load_rule(old)) == str(OLD)
+    assert str(thresholds.load_rule(old)) == str(old_rule())
 
 
 @pytest.mark.parametrize("weights", [None, np.full(800, 2.5), np.random.default_rng(0).random(800)])
@@ -314,6 +323,6 @@ def test_the_rows_of_the_old_fit_are_refused(weights: np.ndarray | None) -> None
 
 def test_names_take_one_line_and_are_shown_as_they_are_written() -> None:
     truth, scores = week(1)
-    old = replace(OLD, label_names=("lost\nlabel", *NAMES[1:]))
+    old = replace(old_rule(), label_names=("lost\nlabel", *NAMES[1:]))
     found = str(update_rule(old, truth, scores, label_names=["\x1b[31mred", *NAMES[1:]])).splitlines()
     assert found[2:4] == ["new labels: \\x1b[31mred", "lost labels: lost label"]
