@@ -455,7 +455,23 @@ def test_halves_keep_groups_together(command: str, tmp_path: Path, capsys: pytes
     assert str((half == 1).sum()) in said
     whole = make(tmp_path / "split.npz", patient=patients)
     message = "--groups has no use with split.npz, which has calib_idx or test_idx"
-    assert message in refused(capsys, command, whole, "--groups", "patient")
+    without_intervals = ["--confidence", "none"] if command == "compare" else []
+    assert message in refused(capsys, command, whole, "--groups", "patient", *without_intervals)
+
+
+def test_intervals_over_groups_are_for_rows_that_the_file_names_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = make(tmp_path / "s.npz", patient=np.arange(60) // 5)
+    printed = []
+    for more in ([], ["--groups", "patient"]):
+        assert run("compare", path, "--json", *more) == 0
+        printed.append(strict_json(capsys.readouterr().out))
+    rows, patients = printed
+    assert (rows["paired_by"], patients["paired_by"]) == ("row", "group")
+    for one, other in zip(rows["measures"], patients["measures"], strict=True):
+        assert one["macro"] == other["macro"]
+        assert one["macro_low"] != other["macro_low"]
 
 
 def test_fit_on_fewer_rows_or_groups_than_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def _usual_rules(
         raise InputError(
             f"--split is {options.split!r} without --rule: rules that are fitted are judged on other rows"
         )
-    calibration, test, split = reading.halves(data)
+    calibration, test, split = reading.halves(data, groups_have_use=options.confidence is not None)
     problem = Problem.of(
         data.y_true[calibration],
         data.y_score[calibration],

@@ -252,7 +252,7 @@ def _compare(command: argparse.ArgumentParser) -> None:
         type=_confidence,
         default=0.95,
         metavar="X",
-        help='of intervals; "none" for no intervals, which halves the time (default: 0.95)',
+        help='of intervals; "none" for no intervals (default: 0.95)',
     )
     command.add_argument(
         "--agreement",

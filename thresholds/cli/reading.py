@@ -93,14 +93,17 @@ def progress(source: "Source", title: str) -> Callable[[int], None] | None:
     return Bar(title, source.n_samples).step
 
 
-def halves(data: "LabelledFile") -> tuple["Ints", "Ints", str]:
-    """Return the rows to fit on and to judge on: those that the file names, else halves made here."""
+def halves(data: "LabelledFile", *, groups_have_use: bool = False) -> tuple["Ints", "Ints", str]:
+    """Return the rows to fit on and to judge on: those that the file names, else halves made here.
+
+    Where the file names them, groups are refused unless they have another use than to stay in one half.
+    """
     import numpy as np
 
     from thresholds.data.folds import SEED, multilabel_folds
 
     if data.calib_idx is not None or data.test_idx is not None:
-        if data.groups is not None:
+        if data.groups is not None and not groups_have_use:
             raise InputError(
                 f"--groups has no use with {data.name}, which has calib_idx or test_idx"
             )
