@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from thresholds.errors import InputError
 from thresholds.plots.base import Display
 from thresholds.plots.crowds import at_border, name_points, points
-from thresholds.plots.style import CURVE, STATES, VERDICTS, shown_name
+from thresholds.plots.style import CURVE, STATES, VERDICTS, drawable
 from thresholds.results import Drawable
 
 HOSTILE = [
@@ -48,6 +48,9 @@ class Dots(Display):
             self._name_axes("across", "up")
             self._legend()
         return self
+
+    def _records(self) -> dict[str, list[int]]:
+        return {"n": [self.n]}
 
 
 @dataclass
@@ -121,15 +124,15 @@ def test_names_are_drawn_as_text(name: str) -> None:
     display = Dots().plot()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        display.ax_.set_title(shown_name(name))
+        display.ax_.set_title(drawable(name))
         display.figure_.draw_without_rendering()
 
 
 def test_names_are_shortened_in_the_middle() -> None:
-    assert shown_name("a" * 20 + "b" * 20, 9) == "aaaa…bbbb"
-    assert shown_name("aaaa", 4) == "aaaa"
-    assert shown_name("心") == "□"
-    assert shown_name("a$b") == r"a\$b"
+    assert drawable("a" * 20 + "b" * 20, 9) == "aaaa…bbbb"
+    assert drawable("aaaa", 4) == "aaaa"
+    assert drawable("心") == "□"
+    assert drawable("a$b") == r"a\$b"
 
 
 def test_names_keep_clear_of_each_other_and_of_the_frame() -> None:

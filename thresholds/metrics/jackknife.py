@@ -15,7 +15,7 @@ again.
 
 The variance of a difference d of two rules is that of the jackknife (Tukey 1958),
 
-    V = (n - 1) / n sum_i (d_-i - mean of all d_-i)^2,    d_-i the difference without row i of n,
+    V = (n - 1) / n sum_i (d_-i - mean of all d_-i)^2,    d_-i the difference without row i of n
 
 Without the factor (n - 1) / n its mean is at least the variance of d on samples of n - 1 rows, whatever the statistic
 (the theorem of Efron and Stein 1981, "The jackknife estimate of variance"). So it serves labels with one positive, too,

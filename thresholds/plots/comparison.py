@@ -138,7 +138,7 @@ class ComparisonDisplay(Display):
         the display itself
         """
         with self._drawing(ax, width) as all_axes:
-            names = style.shown_names(self.rules.tolist(), _NAME)
+            names = style.drawable_names(self.rules.tolist(), _NAME)
             for j, axes in enumerate(all_axes):
                 name_lines(axes, self._at_left(axes, names))
                 self._draw(axes, j)
@@ -272,7 +272,7 @@ class AgreementDisplay(Display):
             is_again = np.triu(np.ones((n, n), np.bool_), 1)
             shown = np.ma.masked_array(self.pairs[1:, :-1], is_again)  # (n, n)
             image = axes.imshow(shown, cmap=_colours(), vmin=shown.min(), vmax=1.0, aspect="auto")
-            names = style.shown_names(self.rules.tolist(), _NAME)
+            names = style.drawable_names(self.rules.tolist(), _NAME)
             axes.set_yticks(np.arange(n), names[1:])
             axes.set_xticks(np.arange(n), names[:-1], rotation=90)
             axes.grid(False)

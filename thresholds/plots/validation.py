@@ -179,7 +179,7 @@ class OptimismDisplay(Display):
     def _draw_by_name(self, axes: "Axes") -> None:
         """Draw both figures of each label on a line of its own."""
         lines = np.arange(self.name.size, dtype=np.float64)
-        pairs = zip(style.shown_names(self.name.tolist(), _NAME), self.n_positives, strict=True)
+        pairs = zip(style.drawable_names(self.name.tolist(), _NAME), self.n_positives, strict=True)
         name_lines(axes, [f"{name} ({positives:,g})" for name, positives in pairs])
         axes.hlines(lines, self.found, self.claimed, color=style.GREY, linewidth=1.0, zorder=2)
         marks(axes, lines, self.claimed, style.BEFORE, self.claimed_on, filled=False)
@@ -341,7 +341,7 @@ class BootstrapDisplay(Display):
         the display itself
         """
         with self._drawing(ax, width) as all_axes:
-            names = style.shown_names(self.table["name"].tolist(), _NAME)
+            names = style.drawable_names(self.table["name"].tolist(), _NAME)
             pairs = zip(names, self.table["n_positives"], strict=True)
             texts = [f"{name} ({positives:,})" for name, positives in pairs]
             for axes, quantity in zip(all_axes, self.quantities, strict=True):

@@ -31,7 +31,7 @@ MEANINGS = {
     TRUSTED: "The label is shown to be good enough.",
     "usable": "Shown to be good enough.",
     "weak": "Shown not to be good enough.",
-    "unproven": "Neither is shown.",
+    "unproven": "Not shown to be good enough, nor shown not to be.",
     "missed": "The scores know the label, and the rule does not use them: another cut does better.",
     "useless": "The scores are shown to know little of the label, or are turned round.",
     "backwards": "Rows that truly are the label score lower than others.",
@@ -51,11 +51,6 @@ REASONS = {
 _SCORES = "The model gives each row a score for each label."
 _MOST_TO_DO = 4
 _NAMES_SHOWN = 3
-
-
-def fitted_and_judged(n_fitted: int, n_judged: int, split: str) -> str:
-    """Say which rows a rule was fitted on, and which judge it."""
-    return f"fitted on {counted(n_fitted, 'row')}, judged on {n_judged:,} others: {split}"
 
 
 def what_it_does(rule: Rule, n_labels: int) -> tuple[str, ...]:
