@@ -19,6 +19,7 @@ from thresholds.results import (
     as_plain_values,
     counted,
     first_names,
+    in_percent,
     n_more,
 )
 
@@ -327,7 +328,7 @@ class Comparison(Result, Drawable):
         if self.behind_best:
             yield (
                 f"{_MARK} cannot be told apart from the highest of its column, on the same {self.paired_by}s"
-                f" (with {self._in_percent} confidence)"
+                f" (with {self._level} confidence)"
             )
             if self._any_above_a_mark:
                 yield (
@@ -336,7 +337,7 @@ class Comparison(Result, Drawable):
                 )
         if self.confidence is not None:
             yield (
-                f"+- reach of the {self._in_percent} interval, for as many other {self.paired_by}s; how well a rule was"
+                f"+- reach of the {self._level} interval, for as many other {self.paired_by}s; how well a rule was"
                 " fitted is not in it"
             )
         yield self._about_means()
@@ -375,10 +376,10 @@ class Comparison(Result, Drawable):
         return f"{f}: mean over {supported}, skill over {both}; {auroc}"
 
     @property
-    def _in_percent(self) -> str:
+    def _level(self) -> str:
         """The confidence as it is written."""
         assert self.confidence is not None, "intervals have a confidence"
-        return f"{100 * self.confidence:g} %"
+        return in_percent(self.confidence)
 
     def _differences_of_rules(self, k: int) -> Table:
         """Lay out by how much k rules differ from the baseline, one line for each measure."""
@@ -396,7 +397,7 @@ class Comparison(Result, Drawable):
             ]
         title = (
             f"how much more than {self.differences[0].baseline}, on the same {self.paired_by}s, with the"
-            f" {self._in_percent} interval:"
+            f" {self._level} interval:"
         )
         head = ("", f"F{self.beta:g}", "more", "from", "to")
         return Table([head], body, left=(0, 1), title=title, note=n_more(len(rules), k))

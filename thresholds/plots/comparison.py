@@ -13,7 +13,7 @@ from thresholds.comparison.result import CALLED, MEASURED, Comparison
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.lines_of_names import height_of, intervals, marks, name_lines
-from thresholds.results import rows_of
+from thresholds.results import in_percent, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +144,7 @@ class ComparisonDisplay(Display):
                 self._draw(axes, j)
                 axes.set_xlabel(self._in_words(self.measures[j]))
             if self.confidence is not None:
-                self._legend(title=f"bars: {100 * self.confidence:g} % intervals")
+                self._legend(title=f"bars: {in_percent(self.confidence)} intervals")
         return self
 
     def _draw(self, axes: "Axes", j: int) -> None:

@@ -22,7 +22,7 @@ from thresholds.metrics.judging import judge
 from thresholds.plots.base import Display
 from thresholds.plots.scales import logarithmic
 from thresholds.plots.style import BEST, CURVE, GREY, OF_RULE, REFERENCE, Look, drawable
-from thresholds.results import names_of, rows_of
+from thresholds.results import in_percent, names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.curves import Curve, curves
 
@@ -276,7 +276,7 @@ class FCurveDisplay(_CurvesDisplay):
             color=CURVE.colour,
             alpha=0.2,
             linewidth=0,
-            label=f"{self.confidence:.0%} bounds at a given threshold",
+            label=f"{in_percent(self.confidence)} bounds at a given threshold",
         )
         axes.plot(
             threshold, curve.f[is_drawn], color=CURVE.colour, label=f"{self._f} on these rows"

@@ -24,7 +24,7 @@ from thresholds.metrics.intervals import wilson
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.curves import chosen_labels
 from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, drawable
-from thresholds.results import names_of, rows_of
+from thresholds.results import in_percent, names_of, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -281,7 +281,12 @@ class ReliabilityDisplay(Display):
         )
         for chosen, face, dash, text in (
             (~is_within, "white", "", ""),
-            (is_within, look.colour, look.dash, f"{part.kind}, {self.confidence:.0%} bounds"),
+            (
+                is_within,
+                look.colour,
+                look.dash,
+                f"{part.kind}, {in_percent(self.confidence)} bounds",
+            ),
         ):
             axes.plot(
                 x[chosen],

@@ -14,7 +14,7 @@ from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.crowds import name_points, points
 from thresholds.plots.lines_of_names import MOST_LINES, height_of, intervals, marks, name_lines
 from thresholds.plots.scales import logarithmic, per_cent
-from thresholds.results import rows_of
+from thresholds.results import in_percent, rows_of
 from thresholds.validation.bootstrap import ThresholdBootstrap
 from thresholds.validation.cross_fit import CrossFit
 
@@ -354,7 +354,7 @@ class BootstrapDisplay(Display):
                 name_lines(axes, self._at_left(axes, texts))
             self._title(self._about_labels())
             self._legend(
-                n_columns=2, title=f"bars: {100 * self.confidence:g} % intervals; {_IN_BRACKETS}"
+                n_columns=2, title=f"bars: {in_percent(self.confidence)} intervals; {_IN_BRACKETS}"
             )
         return self
 

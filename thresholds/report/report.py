@@ -19,7 +19,7 @@ from thresholds.fitting.options import FitArguments, FitOptions
 from thresholds.report.content import Content
 from thresholds.report.figures import Asked
 from thresholds.report.gathering import Source, content_of
-from thresholds.results import Result, Table, as_plain_values
+from thresholds.results import Result, Table, as_plain_values, in_percent
 from thresholds.rule import Rule
 from thresholds.validation.cross_fit import cross_fit
 
@@ -88,7 +88,7 @@ class Report(Result):
 
 def _figures(content: Content) -> Table:
     """Lay out the measures of the rule."""
-    head = [("measure", "value", f"{content.confidence:.0%} interval", "")]
+    head = [("measure", "value", f"{in_percent(content.confidence)} interval", "")]
     body = [
         (
             figure.name,

@@ -300,11 +300,13 @@ def of_change(difference: Interval) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share; one near none or all is not rounded to that."""
-    if 0 < share < 0.01:
-        return "less than 1 %"
-    if 0.99 < share < 1:
-        return "more than 99 %"
+    """Write a share in whole per cents; one near none or all in tenths, and never rounded to that."""
+    if 0 < share < 0.001:
+        return "less than 0.1 %"
+    if 0.999 < share < 1:
+        return "more than 99.9 %"
+    if 0 < share < 0.01 or 0.99 < share < 1:
+        return f"{100 * share:.1f} %"
     return f"{100 * share:.0f} %"
 
 

@@ -129,6 +129,11 @@ function percent(share) {
   return `${Number((100 * share).toPrecision(2))}\u00a0%`;
 }
 
+// A confidence in per cent, unrounded.
+function level(confidence) {
+  return `${Number((100 * confidence).toPrecision(10))}\u00a0%`;
+}
+
 // A threshold in so many digits, without zeros at the end; one that no score reaches never marks a row.
 function score(value, digits) {
   if (Number.isNaN(value)) {
@@ -597,7 +602,7 @@ function figuresOf(labels, j) {
     ["of which wrong", count(at("wrong"))],
     ["Right, of 100 marked (precision)", ofHundred(at("precision"))],
     ["Marked, of 100 true (recall)", ofHundred(at("recall"))],
-    [`${f} (${percent(labels.confidence)} bounds)`, `${figure(at("f"))}${bounds}`],
+    [`${f} (${level(labels.confidence)} bounds)`, `${figure(at("f"))}${bounds}`],
     [`${f} from which a label is good enough`, figure(at("bar"))],
     [`${f} of decisions out of fold`, figure(at("f_out_of_fold"))],
     ["Highest F1 of any threshold here", figure(at("best_f"))],

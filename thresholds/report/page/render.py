@@ -18,7 +18,8 @@ from thresholds.errors import need
 from thresholds.report.content import Content
 from thresholds.report.page.columns import curve_columns, label_columns, titles_of
 from thresholds.report.page.packing import in_base64, packed
-from thresholds.results import on_one_line
+from thresholds.report.wording import percent
+from thresholds.results import in_percent, on_one_line
 
 # Bytes of a page: at most `MOST_BYTES`, and for each label above `MANY_LABELS` so many more. Curves are left out where
 # they would make it larger; names never are.
@@ -27,6 +28,7 @@ MANY_LABELS = 8_000
 BYTES_A_LABEL = 60
 
 _NOTHING = "–"  # in place of NaN
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def render(content: Content) -> str:
@@ -80,6 +82,7 @@ def _template() -> Any:
     environment.filters |= {
         "count": _count,
         "figure": _figure,
+        "level": _level,
         "line": _line,
         "of_hundred": _of_hundred,
         "percent": _percent,
@@ -141,10 +144,13 @@ def _of_hundred(share: Any) -> str:
 
 
 def _percent(share: Any) -> str:
-    """Return a share as whole per cents, in tenths below 1."""
-    if math.isnan(share):
-        return _NOTHING
-    return f"{100 * share:.{1 if 0 < share < 0.01 else 0}f}\N{NO-BREAK SPACE}%"
+    """Return a share as sentences have it."""
+    return _NOTHING if math.isnan(share) else percent(share).replace(" ", _NO_BREAK)
+
+
+def _level(confidence: Any) -> str:
+    """Return a confidence in per cent."""
+    return in_percent(confidence).replace(" ", _NO_BREAK)
 
 
 def _threshold(value: Any) -> str:
