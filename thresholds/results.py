@@ -379,6 +379,11 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def are(number: int) -> str:
+    """Return the verb for so many."""
+    return "is" if number == 1 else "are"
+
+
 def as_html(head: Lines, body: Lines, left: Collection[int] = ()) -> str:
     """Return an HTML table, some columns aligned to the left; cells are escaped."""
     head_rows = "".join(_row(cells, "th", left) for cells in head)

@@ -122,7 +122,7 @@ class Agreement(Result, Drawable):
         cells = counted(self.n_samples * self.n_labels, "cell")
         return (
             f"{one} and {other} decide {self.differing[0, 1]:,} of {cells} differently;"
-            f" F1 between their decisions is {_written(self.pairs[0, 1])}"
+            f" F1 between their decisions is {written(self.pairs[0, 1])}"
         )
 
     def _matrix(self) -> Table:
@@ -131,7 +131,7 @@ class Agreement(Result, Drawable):
         head = [("rule", "predicts", *(str(a + 1) for a in range(n)))]
         body = []
         for a, name in enumerate(self.rules):
-            of_pairs = ("" if b == a else _written(self.pairs[a, b]) for b in range(n))
+            of_pairs = ("" if b == a else written(self.pairs[a, b]) for b in range(n))
             body.append((f"{a + 1:>2} {name}", f"{self.both[a, a].sum():,}", *of_pairs))
         return Table(
             head, body, title="F1 between the decisions of two rules, 1 if they are the same:"
@@ -154,9 +154,9 @@ class Agreement(Result, Drawable):
                     name,
                     f"{self.both[a, a].sum():,}",
                     self.rules[near],
-                    _written(f1[near]),
+                    written(f1[near]),
                     self.rules[far],
-                    _written(f1[far]),
+                    written(f1[far]),
                 )
             )
         return Table(
@@ -181,7 +181,7 @@ class Agreement(Result, Drawable):
                 f"{row['predicted']:,}",
                 str(row["other"]),
                 f"{row['predicted_other']:,}",
-                _written(row["f1"]),
+                written(row["f1"]),
             )
             for row in self.by_label[order[:k]]
         ]
@@ -294,6 +294,6 @@ def _f1_between(both: Ints, one: Ints, other: Ints) -> Floats:
     return f_of_counts(both, one, other, 1.0, 1.0)
 
 
-def _written(f1: float) -> str:
+def written(f1: float) -> str:
     """Write an F1 between decisions; only that of the same ones is 1.00."""
     return f"{f1 if f1 == 1 else min(f1, 0.99):.2f}"

@@ -8,7 +8,7 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Texts
 from thresholds._checks import InputError
-from thresholds.comparison.agreement import Agreement
+from thresholds.comparison.agreement import Agreement, written
 from thresholds.comparison.result import CALLED, MEASURED, Comparison
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind, one_or_more
@@ -357,5 +357,5 @@ def _colours() -> Any:
 
 
 def _written(value: float) -> str:
-    """Write an F1 with two digits and no leading 0; only that of the same decisions is 1."""
-    return "1" if value == 1 else f"{min(value, 0.99):.2f}".removeprefix("0")
+    """Write an F1 in as few characters as can be."""
+    return "1" if value == 1 else written(value).removeprefix("0")

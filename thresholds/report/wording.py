@@ -15,7 +15,7 @@ from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, Ru
 from thresholds.diagnosis.sentences import between
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
-from thresholds.results import counted, first_names
+from thresholds.results import are, counted, first_names
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
 
 WORDS = (
@@ -82,7 +82,7 @@ def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
         n_never = int(np.isposinf(rule.thresholds).sum())
         if n_never == 0:
             return (first,)
-        return (first, f"{counted(n_never, 'label')} {_are(n_never)} never marked.")
+        return (first, f"{counted(n_never, 'label')} {are(n_never)} never marked.")
     return (f"The rule decides about {counted(n_labels, 'label')}.",)
 
 
@@ -105,7 +105,7 @@ def headline(groups: Sequence[Group]) -> str:
         return f"Of {counted(n_labels, 'label')} none is shown to be bad; of {n_open:,} it is too early to say."
     they = "it makes" if n_bad == 1 else "they make"
     return (
-        f"{n_bad:,} of {counted(n_labels, 'label')} {_are(n_bad)} not to be trusted; {they}"
+        f"{n_bad:,} of {counted(n_labels, 'label')} {are(n_bad)} not to be trusted; {they}"
         f" {percent(distrusted.share_of_predicted)} of all marks."
     )
 
@@ -181,12 +181,11 @@ def per_row(
     mean_predicted: float, mean_true: float, n_unmarked: int, n_empty: int, n_samples: int
 ) -> tuple[str, ...]:
     """Say how many labels a row has."""
-    are = "is" if n_unmarked == 1 else "are"
     have = "has" if n_empty == 1 else "have"
     return (
         f"A row has {mean_predicted:.3g} marks on average, and should have {mean_true:.3g}.",
-        f"Of {counted(n_samples, 'row')}, {n_unmarked:,} {are} not marked at all, and {n_empty:,} truly {have} no"
-        " label.",
+        f"Of {counted(n_samples, 'row')}, {n_unmarked:,} {are(n_unmarked)} not marked at all, and {n_empty:,} truly"
+        f" {have} no label.",
     )
 
 
@@ -275,12 +274,12 @@ def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[st
         n_changed = difference.rows_changed or 0
         sentences.append(
             f"The old rule makes {counted(before, 'mark')} on these rows, and this one {after:,};"
-            f" {counted(n_changed, 'row')} {_are(n_changed)} marked differently."
+            f" {counted(n_changed, 'row')} {are(n_changed)} marked differently."
         )
     for word, names in (("new", difference.new), ("lost", difference.lost)):
         if names:
             listed = first_names(names, _NAMES_SHOWN)
-            sentences.append(f"{counted(len(names), 'label')} {_are(len(names))} {word}: {listed}.")
+            sentences.append(f"{counted(len(names), 'label')} {are(len(names))} {word}: {listed}.")
     if old_on_own_rows:
         sentences.append("The old rule was fitted on these rows, which flatters it.")
     return tuple(sentences)
@@ -335,8 +334,3 @@ def _named(labels: npt.NDArray[Any]) -> str:
 def _group(groups: Sequence[Group], trust: str) -> Group:
     """Return one of the groups."""
     return next(group for group in groups if group.trust == trust)
-
-
-def _are(number: int) -> str:
-    """Return the verb for so many."""
-    return "is" if number == 1 else "are"

@@ -47,6 +47,7 @@ from thresholds.results import (
     Drawable,
     Result,
     Table,
+    are,
     counted,
     in_percent,
     n_more,
@@ -124,12 +125,11 @@ class ThresholdBootstrap(Result, Drawable):
         """Sum up, and list the k labels whose thresholds are least certain."""
         apart = int(np.count_nonzero(self.spread > _APART))
         interval = f"{in_percent(self.confidence)} interval"
-        are = "is" if apart == 1 else "are"
         yield (
             f"macro F{self.beta:g} of the fitted thresholds: {self.macro_f:.4f} on these"
             f" {self.n_samples:,} rows, about {self.macro_f_corrected:.4f} on others;"
             f" {self.macro_optimism:.4f} is luck ({self.n_bootstraps:,} bootstrap samples)\n"
-            f"{apart:,} of {counted(self.n_labels, 'threshold')} {are} uncertain: one end of the"
+            f"{apart:,} of {counted(self.n_labels, 'threshold')} {are(apart)} uncertain: one end of the"
             f" {interval} predicts more than {_APART} times as many rows as the other"
         )
         if not k:
