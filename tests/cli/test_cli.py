@@ -362,9 +362,8 @@ def test_demo_shows_the_platypus_without_scikit_learn() -> None:
     assert done.stderr == ""
 
 
-def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
-    path = make(tmp_path / "s.npz")
-    command = f"{sys.executable} -m thresholds compare {path} | head -1"
+def test_a_closed_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m thresholds rules | true"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stderr == ""
 

@@ -224,8 +224,10 @@ def listed_cells(rng: Generator, n_rows: int, n_labels: int) -> tuple[Array, Arr
 
 def of_rows_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
     n_rows, n_labels = rng.integers(1, 30, 2)
-    sums = np.zeros((leaving_out.N_TERMS, n_rows))
-    return *listed_cells(rng, n_rows, n_labels), rng.random((4 * n_labels, leaving_out.N_TERMS)), sums
+    lost = rng.random((4 * n_labels, leaving_out.N_TERMS))
+    tops, bottoms = rng.random((2, 4)) * rng.choice([0, 100], (2, 4))
+    options = rng.choice([1.0, 2.0]), rng.choice([0.0, 1.0]), 2
+    return *listed_cells(rng, n_rows, n_labels), lost, tops, bottoms, *options, np.zeros((5, n_rows + 2))
 
 
 def of_units_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
@@ -769,9 +771,10 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "leaving_out.sort_by_unit": of_units_to_sort,
     "leaving_out.list_cells": of_cells_to_list,
     "leaving_out.list_sparse_cells": of_sparse_cells_to_list,
-    "leaving_out.add_up_rows": of_rows_to_leave_out,
+    "leaving_out.leave_out_rows": of_rows_to_leave_out,
     "leaving_out.add_up_units": of_units_to_leave_out,
-    "leaving_out.averages_without": of_averages_to_leave_out,
+    "leaving_out.leave_out_units": of_averages_to_leave_out,
+    "leaving_out.even_powers": lambda rng, dtype: tuple(rng.normal(size=(2, rng.choice(LONG)))),
     "evidence.group_by_ties": of_tied_items,
     "evidence.rank_statistics": of_rank_statistics,
     "evidence.best_cuts": of_best_cuts,

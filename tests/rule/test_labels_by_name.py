@@ -49,7 +49,7 @@ FRAMES = pd.DataFrame(TRUTH, columns=NAMES), pd.DataFrame(P, columns=NAMES)
 
 Fit = Callable[[np.ndarray, np.ndarray, list[str]], Rule]
 
-NUMBERS = [item.name for item in fields(Measures) if item.name != "rule"]
+NUMBERS = [item.name for item in fields(Measures) if item.name not in ("rule", "intervals")]
 
 FITS: dict[str, Fit] = {
     "fixed": lambda truth, p, names: FixedRule(0.4, 4, label_names=names),
@@ -135,6 +135,9 @@ def test_compare(form: str, weights: np.ndarray | None) -> None:
 def figures(comparison: thresholds.Comparison) -> dict[str, float]:
     """All numbers of a comparison; the two of probabilities are sums over all cells, in the order of the calibrator."""
     measures = {f"{row.rule}: {name}": getattr(row, name) for row in comparison.measures for name in NUMBERS}
+    for row in comparison.measures:
+        for name, interval in row.intervals.items():
+            measures |= {f"{row.rule}: {name}, lower": interval.lower, f"{row.rule}: {name}, upper": interval.upper}
     return measures | {"backwards": comparison.labels_backwards, "gold": comparison.gold_per_row}
 
 

@@ -10,6 +10,7 @@ from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
 from thresholds.cli import failing, printing, reading
+from thresholds.results import wrapped
 
 if TYPE_CHECKING:
     from thresholds.comparison.differences import RuleDifference
@@ -218,7 +219,7 @@ def diff(options: argparse.Namespace) -> None:
         about = {"old": options.old, "new": options.new, "file": file_name, "notes": notes}
         print(printing.as_json(about | difference.to_dict() | {"broken": broken}))
     else:
-        print("\n".join([*notes, difference.to_text(options.top)]))
+        print("\n".join([*map(wrapped, notes), difference.to_text(options.top)]))
     failing.report(broken)
 
 

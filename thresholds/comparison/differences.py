@@ -274,10 +274,11 @@ def diff_rules(
     >>> old = thresholds.ThresholdRule([0.5, 0.2], label_names=("cat", "dog"))
     >>> new = thresholds.ThresholdRule([0.4, 0.9, 0.5], label_names=("dog", "emu", "cat"))
     >>> print(thresholds.diff_rules(old, new, [[0.3, 0.1, 0.6], [0.5, 0.95, 0.2]]))
-    2 labels in both rules: 1 threshold moved, 1 label new, 0 lost; on 2 rows 3 -> 2 predictions (-33.3 %), and 1 of \
-new labels, 1 row decided differently
+    2 labels in both rules: 1 threshold moved, 1 label new, 0 lost; on 2 rows 3 -> 2 predictions (-33.3
+      %), and 1 of new labels, 1 row decided differently
     new labels: emu
-    noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one kind
+    noise or news is not known: it takes rules of cross_fit, or of the command fit, on scores of one
+      kind
     <BLANKLINE>
     what changed:
                  old        new  predicted  predicted     rows

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays import threads
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
@@ -34,7 +36,7 @@ from thresholds.metrics.jackknife import (
     interval_of,
     leave_out_of,
 )
-from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.judging import Judged, KeptDecisions, f_measure, judge
 from thresholds.metrics.ranking import macro_auroc
 from thresholds.results import names_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
@@ -105,11 +107,7 @@ def judge_side_by_side(
     # What changes if a row or group is left out, and where two rules differ.
     left_out: dict[str, LeftOut] = {}
     if confidence is not None:
-        options = (beta, groups, zero_division)
-        left_out = {
-            name: leave_out_of(decisions, problem, judged[name].by_label, *options)
-            for name, decisions in decided.items()
-        }
+        left_out = _left_out(decided, judged, problem, beta, groups, zero_division)
     agreement = None
     if len(rules) > 1:
         predicted = [counts.predicted for counts in unweighted.values()]
@@ -147,6 +145,27 @@ def judge_side_by_side(
         paired_by="row" if groups is None else "group",
         agreement=agreement,
     )
+
+
+def _left_out(
+    decided: Mapping[str, KeptDecisions],
+    judged: Mapping[str, Judged],
+    problem: Problem,
+    beta: float,
+    groups: Ints | None,
+    zero_division: float,
+) -> dict[str, LeftOut]:
+    """Leave each row, or group, out of what each rule decided, a rule on each thread."""
+    if not is_sparse(problem.truth):
+        _ = problem.bits_of_truth  # once, for all threads
+    found = threads.run(
+        lambda name: leave_out_of(
+            decided[name], problem, judged[name].by_label, beta, groups, zero_division
+        ),
+        list(decided),
+        cells=problem.n_stored,
+    )
+    return dict(zip(decided, found, strict=True))
 
 
 def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str, Any]:

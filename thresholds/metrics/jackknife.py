@@ -57,9 +57,9 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds.data.problem import Problem
-from thresholds.metrics.counts import ConfusionCounts, f_of_counts
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Decided
-from thresholds.metrics.leaving_out import losses_of, terms_of, units_of
+from thresholds.metrics.leaving_out import terms_of, units_of, without_each_row, without_each_unit
 
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 
@@ -76,7 +76,7 @@ class LeftOut:
     @cached_property
     def mean_squares(self) -> dict[str, float]:
         """The mean of the squared changes of each average."""
-        return {name: float(each @ each) / each.size for name, each in self.changes.items()}
+        return {name: float(np.square(each).mean()) for name, each in self.changes.items()}
 
 
 class Interval(NamedTuple):
@@ -112,39 +112,28 @@ def leave_out_of(
 
     `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0 are no units.
     """
-    from thresholds._kernels.leaving_out import averages_without
-
-    units = units_of(problem, groups)
     # (3, n_labels)
     all_counts = np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
+    # Numerators and denominators of the averages over labels.
+    terms = [terms_of(average, all_counts, beta, zero_division) for average in AVERAGES[:-1]]
+    tops = np.array([top.sum() for top, _ in terms])  # (4,)
+    bottoms = np.array([bottom.sum() for _, bottom in terms])  # (4,)
 
-    # What the labels lose without each unit, added up over them, (N_TERMS, n_units); counts of each row by itself.
-    losses, by_row = losses_of(decided, problem, units, all_counts, beta, zero_division)
-    tp, predicted, positives = by_row  # (n_samples,) each
-    f = f_of_counts(tp, predicted, positives, beta, zero_division)  # (n_samples,)
-    of_units = units.added_up(tp, predicted, positives, f)  # (5, n_units), the weights last
-    *_, predicted, positives, f, weight = of_units  # (n_units,) each
-
-    # Numerators and denominators of all averages.
-    sums = {
-        average: [part.sum() for part in terms_of(average, all_counts, beta, zero_division)]
-        for average in AVERAGES[:-1]
-    }
-    sums["samples"] = [f.sum(), weight.sum()]
-    tops, bottoms = np.array([sums[average] for average in AVERAGES]).T.copy()  # (5,) each
-
-    # The averages without each unit, less their means.
-    changes = np.empty((len(AVERAGES), units.n_units))
-    averages_without(tops, bottoms, losses, of_units, float(beta), changes)
-    if not weight.all():
-        changes = changes[:, weight > 0]
+    # The averages without each unit, less their means: what each changes.
+    units = units_of(problem, groups)
+    given = (all_counts, tops, bottoms, beta, zero_division)
+    if units.weigh_one:
+        without = without_each_row(decided, problem, *given)
+    else:
+        without = without_each_unit(decided, problem, units, *given)
+    changes = without.averages  # (5, n_units)
     changes -= changes.mean(axis=1, keepdims=True)
 
-    on_all = _ratio(tops, bottoms).tolist()
+    on_all = [*_ratio(tops, bottoms).tolist(), without.samples]
     return LeftOut(
         on_all=dict(zip(AVERAGES, on_all, strict=True)),
         changes=dict(zip(AVERAGES, changes, strict=True)),
-        n_active=int(np.count_nonzero(predicted + positives)),
+        n_active=without.n_active,
     )
 
 
@@ -157,7 +146,7 @@ def interval_of(rule: LeftOut, average: str, confidence: float) -> Interval:
     # What the two units that are added change, squared: one that is all wrong, one that is all right.
     n = changes.size if average == "samples" else max(rule.n_active, 1)
     added = ((value / n) ** 2, ((1 - value) / n) ** 2)
-    half = _standard_error(changes, added).times((1 + confidence) / 2)
+    half = _standard_error(changes, None, added).times((1 + confidence) / 2)
     return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
@@ -198,17 +187,21 @@ def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> Standar
         return StandardError(np.nan, np.nan)
     # What the two units that are added change, each.
     added = (rule.mean_squares[average] + baseline.mean_squares[average]) / 2
-    return _standard_error(ours - theirs, (added, added))
+    return _standard_error(ours, theirs, (added, added))
 
 
-def _standard_error(changes: Floats, added: Sequence[float]) -> StandardError:
-    """Return the standard error of what units change, (n_units,), and of the squares of two units that are added."""
-    n = changes.size
-    squares = changes * changes  # (n_units,)
+def _standard_error(ours: Floats, theirs: Floats | None, added: Sequence[float]) -> StandardError:
+    """Return the standard error of what units change, (n_units,), of one rule or less those of another.
 
-    # Their sum is the variance; how uncertain it is itself, their squares tell.
-    total = float(changes @ changes) + sum(added)
-    fourth = float(squares @ squares) + sum(square * square for square in added)
+    `added` are the squares of what two units change that are added.
+    """
+    from thresholds._kernels.leaving_out import even_powers
+
+    # The sum of squares is the variance; how uncertain it is itself, the fourth powers tell.
+    squares, fourth_powers = even_powers(ours, np.zeros_like(ours) if theirs is None else theirs)
+    total = squares + sum(added)
+    fourth = fourth_powers + sum(square * square for square in added)
+    n = ours.size
     size = n + len(added)
     spread = fourth - total**2 / size
     most = size - 1

@@ -62,50 +62,86 @@ def units_of(problem: Problem, groups: Ints | None) -> Units:
     return Units(order, groups[order], weights, n_units, are_rows=False)
 
 
-def losses_of(
+class Without(NamedTuple):
+    """Averages of F without each unit, and what else is seen on the way."""
+
+    averages: Floats  # (5, n_units), in the order of `jackknife.AVERAGES`
+    samples: float  # the last average, of all rows
+    n_active: int  # units with something true or predicted
+
+
+def without_each_row(
+    decided: Decided,
+    problem: Problem,
+    all_counts: Floats,
+    tops: Floats,
+    bottoms: Floats,
+    beta: float,
+    zero_division: float,
+) -> Without:
+    """Leave out each row, all of weight 1; `tops` and `bottoms` (4,) are those of the averages over labels."""
+    from thresholds._kernels.leaving_out import leave_out_rows
+
+    averages = np.empty((5, problem.n_samples))
+    table = _losses_of_a_row(all_counts, beta, zero_division)  # (4 n_labels, N_TERMS)
+    cells = _Cells(problem.n_labels)
+    n_active = 0
+    for rows in problem.row_blocks():
+        starts, listed, _ = cells.of(rows, _truth(problem, rows), decided.about(rows))
+        n_active += int(np.count_nonzero(np.diff(starts)))
+        options = (float(beta), float(zero_division), rows.start)
+        leave_out_rows(starts, listed, table, tops, bottoms, *options, averages)
+
+    # The mean F of the other rows.
+    n = problem.n_samples
+    f = averages[4]  # (n_samples,)
+    total = float(f.sum())
+    np.subtract(total, f, out=f)
+    f /= max(n - 1, 1)
+    return Without(averages, total / n, n_active)
+
+
+def without_each_unit(
     decided: Decided,
     problem: Problem,
     units: Units,
     all_counts: Floats,
+    tops: Floats,
+    bottoms: Floats,
     beta: float,
     zero_division: float,
-) -> tuple[Floats, Floats]:
-    """Return what the labels lose without each unit, (N_TERMS, n_units), and the counts of each row, (3, n_samples)."""
+) -> Without:
+    """Leave out each unit that weighs anything; `tops` and `bottoms` (4,) are those of the averages over labels."""
+    from thresholds._kernels.leaving_out import leave_out_units
+
     by_row = np.empty((3, problem.n_samples))
-    kind = _LossesOfRows if units.weigh_one else _LossesOfUnits
-    losses = kind(units, all_counts, beta, zero_division)
+    losses = _LossesOfUnits(units, all_counts, beta, zero_division)
     cells = _Cells(problem.n_labels)
     for rows in problem.row_blocks():
         chosen = rows if units.order is None else units.order[rows]
-        truth = _truth(problem, chosen)  # (n_rows, n_labels)
-        n_rows = rows.stop - rows.start
-        starts, listed, by_row[:, rows] = cells.of(n_rows, truth, decided.about(chosen))
+        block = cells.of(rows, _truth(problem, chosen), decided.about(chosen))
+        starts, listed, by_row[:, rows] = block
         losses.add(rows, starts, listed)
-    return losses.losses, by_row
+
+    # What each unit has: counts, F of its rows, and weight.
+    tp, predicted, positives = by_row  # (n_samples,) each
+    f = f_of_counts(tp, predicted, positives, beta, zero_division)  # (n_samples,)
+    of_units = units.added_up(tp, predicted, positives, f)  # (5, n_units), the weights last
+    *_, predicted, positives, f, weight = of_units  # (n_units,) each
+
+    averages = np.empty((5, units.n_units))
+    tops = np.append(tops, f.sum())  # (5,)
+    bottoms = np.append(bottoms, weight.sum())  # (5,)
+    leave_out_units(tops, bottoms, losses.losses, of_units, float(beta), averages)
+    if not weight.all():
+        averages = averages[:, weight > 0]
+    n_active = int(np.count_nonzero(predicted + positives))
+    return Without(averages, float(tops[-1] / bottoms[-1]), n_active)
 
 
 def _truth(problem: Problem, rows: slice | Ints) -> Matrix:
     """Return the truth of some rows, in bits where it is dense."""
     return problem.truth[rows] if is_sparse(problem.truth) else problem.bits_of_truth.at(rows)
-
-
-class _LossesOfRows:
-    """Adds up what labels lose without each row, all of weight 1."""
-
-    def __init__(self, units: Units, all_counts: Floats, beta: float, zero_division: float) -> None:
-        from thresholds._kernels.leaving_out import N_TERMS
-
-        self.losses = np.empty((N_TERMS, units.n_units))
-        # (4 n_labels, N_TERMS)
-        self._table = _losses_of_a_row(all_counts, beta, zero_division)
-
-    def add(self, rows: slice, starts: Ints, listed: SmallInts) -> None:
-        """Add up the next rows."""
-        from thresholds._kernels.leaving_out import add_up_rows
-
-        sums = np.empty((self.losses.shape[0], starts.size - 1))
-        add_up_rows(starts, listed, self._table, sums)
-        self.losses[:, rows] = sums
 
 
 class _LossesOfUnits:
@@ -158,10 +194,11 @@ class _Cells:
         self._place = np.full(n_labels, -1)  # (n_labels,)
         self._listed = np.empty(0, np.int32)
 
-    def of(self, n_rows: int, truth: Matrix, predicted: Matrix) -> tuple[Ints, SmallInts, Floats]:
+    def of(self, rows: slice, truth: Matrix, predicted: Matrix) -> tuple[Ints, SmallInts, Floats]:
         """Return where each row's cells start, (n_rows + 1,), the cells, and counts, (3, n_rows)."""
         from thresholds._kernels import leaving_out
 
+        n_rows = rows.stop - rows.start
         starts = np.empty(n_rows + 1, np.int64)
         counts = np.empty((3, n_rows))
         if is_sparse(truth) and is_sparse(predicted):
