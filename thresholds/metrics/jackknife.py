@@ -59,7 +59,13 @@ from thresholds._arrays.types import Floats, Ints, Numbers
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Decided
-from thresholds.metrics.leaving_out import terms_of, units_of, without_each_row, without_each_unit
+from thresholds.metrics.leaving_out import (
+    Units,
+    terms_of,
+    units_of,
+    without_each_row,
+    without_each_unit,
+)
 
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
 
@@ -105,10 +111,10 @@ def leave_out_of(
     problem: Problem,
     counts: ConfusionCounts,
     beta: float,
-    groups: Ints | None,
+    groups: Ints | Units | None,
     zero_division: float = 0.0,
 ) -> LeftOut:
-    """Return the averages of decisions without each row, or each of the `groups`, numbered from 0.
+    """Return the averages of decisions without each row, or each of the `groups`, numbered from 0 (or their `Units`).
 
     `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0 are no units.
     """
@@ -120,7 +126,7 @@ def leave_out_of(
     bottoms = np.array([bottom.sum() for _, bottom in terms])  # (4,)
 
     # The averages without each unit, less their means: what each changes.
-    units = units_of(problem, groups)
+    units = groups if isinstance(groups, Units) else units_of(problem, groups)
     given = (all_counts, tops, bottoms, beta, zero_division)
     if units.weigh_one:
         without = without_each_row(decided, problem, *given)
@@ -167,16 +173,21 @@ def behind_best(
     `confidence`, and so are two that are equally good and better than the others. The first of equal bests is the best;
     it is behind itself by 0 to 0.
     """
-    best = max(rules, key=lambda name: rules[name].on_all[average])
-    n_others = max(len(rules) - 1, 1)
-    of_each = 1 - (1 - confidence) / n_others
-    found = {}
-    for name, rule in rules.items():
-        behind = Interval(0.0, 0.0, 0.0)
-        if name != best:
-            behind = difference_of(rules[best], rule, average, of_each)
-        found[name] = (behind, not behind.lower > 0)
-    return found
+    best = max(rules.values(), key=lambda rule: rule.on_all[average])
+    return {
+        name: behind(best, rule, average, confidence, len(rules)) for name, rule in rules.items()
+    }
+
+
+def behind(
+    best: LeftOut, rule: LeftOut, average: str, confidence: float, n_rules: int
+) -> tuple[Interval, bool]:
+    """Return how far a rule is behind the best of `n_rules`, and whether they cannot be told apart: `behind_best`."""
+    if rule is best:
+        return Interval(0.0, 0.0, 0.0), True
+    of_each = 1 - (1 - confidence) / (n_rules - 1)
+    interval = difference_of(best, rule, average, of_each)
+    return interval, not interval.lower > 0
 
 
 def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> StandardError:
