@@ -405,7 +405,7 @@ def test_a_rule_of_another_number_of_labels_is_named() -> None:
 def test_there_must_be_two_halves() -> None:
     with pytest.raises(InputError, match=r"^y_true has 1 row, expected at least 2: a half to fit on, and one to judge"):
         thresholds.compare(None, TRUTH[:1], SCORES[:1])
-    with pytest.raises(InputError, match=r"^y_true has 1 group, expected at least 2"):
+    with pytest.raises(InputError, match=r"^groups has 1 group, expected at least 2"):
         thresholds.compare(None, TRUTH, SCORES, groups=np.zeros(200, int))
     with pytest.raises(InputError, match=r"^sample_weight is 0 for every row of the half to (fit on|judge), expected"):
         thresholds.compare(None, TRUTH, SCORES, sample_weight=np.eye(200)[3])
