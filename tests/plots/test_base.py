@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from thresholds.errors import InputError
 from thresholds.plots.base import Display
 from thresholds.plots.crowds import at_border, name_points, points
-from thresholds.plots.style import CURVE, STATES, VERDICTS, drawable
+from thresholds.plots.style import CURVE, STATES, drawable
 from thresholds.results import Drawable
 
 HOSTILE = [
@@ -172,14 +172,12 @@ def test_what_lies_beyond_is_marked_at_the_border(side: str) -> None:
     assert (places[:, across] > 0.5).all() == (side in ("top", "right"))
 
 
-def test_states_and_verdicts_are_told_apart_by_colour_and_by_marker() -> None:
+def test_states_are_told_apart_by_colour_and_by_marker() -> None:
     from thresholds.diagnosis.result import STATES as STATE_NAMES
-    from thresholds.diagnosis.verdicts import VERDICTS as VERDICT_NAMES
 
-    for looks, names in ((STATES, STATE_NAMES), (VERDICTS, VERDICT_NAMES)):
-        assert set(looks) == set(names)
-        assert len({look.marker for look in looks.values()}) == len(looks)
-        of_colour = {}
-        for name, look in looks.items():
-            of_colour.setdefault(look.colour, []).append(name)
-        assert all(len(names) == 1 or "restrained" in names for names in of_colour.values())
+    assert set(STATES) == set(STATE_NAMES)
+    assert len({look.marker for look in STATES.values()}) == len(STATES)
+    of_colour = {}
+    for name, look in STATES.items():
+        of_colour.setdefault(look.colour, []).append(name)
+    assert all(len(names) == 1 or "restrained" in names for names in of_colour.values())

@@ -357,3 +357,23 @@ def test_a_share_is_the_same_in_the_headline_and_below_it() -> None:
     text = Read(render(replace(shown, summary=summary))).plain_text()
     assert text.count("0.4 % of all marks") == 2
     assert "99.6 % of all marks" in text
+
+
+@pytest.mark.parametrize(
+    ("trust", "predicted", "text"),
+    [
+        (["distrusted"], [9], "The label is not to be trusted."),
+        (["open"], [9], "Whether the label is to be trusted, it is too early to say."),
+        (["trusted"], [9], "The label is shown to be good enough to use."),
+        (["distrusted", "open"], [1, 3], "1 of 2 labels is not to be trusted; it makes 25 % of all marks."),
+        (["distrusted", "distrusted"], [0, 0], "2 of 2 labels are not to be trusted; the rule makes no marks."),
+        (["trusted", "open"], [1, 3], "Of 2 labels none is shown to be bad; of 1 it is too early to say."),
+    ],
+)
+def test_the_headline_says_how_many_labels_and_marks_are_not_to_be_trusted(
+    trust: list[str], predicted: list[int], text: str
+) -> None:
+    labels = content(names(len(trust))).labels.copy()
+    labels["trust"] = trust
+    labels["predicted"] = predicted
+    assert headline(groups_of(labels)) == text

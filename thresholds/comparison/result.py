@@ -255,7 +255,7 @@ class Comparison(Result, Drawable):
         heads_of_measures = {
             "micro": ("micro", f),
             "macro_supported": ("macro", f),
-            "macro": ("macro", "of all"),
+            "macro": ("macro", f if self._all_supported else "of all"),
             "samples": ("samples", f),
         }
         for measure in self._measures_shown:
@@ -307,16 +307,21 @@ class Comparison(Result, Drawable):
     def _measures_shown(self) -> list[str]:
         """The measures that have columns."""
         shown = {
-            "macro_supported": self.n_supported > 0,
-            "macro": self._macro_of_all,
+            "macro_supported": self.n_supported > 0 and not self._all_supported,
+            "macro": self._all_supported or self._macro_of_all,
             "weighted": False,
         }
         return [measure for measure in MEASURED if shown.get(measure, True)]
 
     @property
+    def _all_supported(self) -> bool:
+        """Whether all labels have positives, so that both macros are one on these rows, if not without each of them."""
+        return self.n_supported == self.n_labels
+
+    @property
     def _macro_of_all(self) -> bool:
         """Whether macro F of all labels is more than that of the labels with positives times a number."""
-        return self.n_supported < self.n_labels and bool(self.zero_division or not self.n_supported)
+        return not self._all_supported and bool(self.zero_division or not self.n_supported)
 
     @property
     def _flagged_alike(self) -> bool:
@@ -383,8 +388,7 @@ class Comparison(Result, Drawable):
 
     def _differences_of_rules(self, k: int) -> Table:
         """Lay out by how much k rules differ from the baseline, one line for each measure."""
-        # Both macros are one where all labels have positives.
-        left_out = "macro_supported" if self.n_supported == self.n_labels else None
+        left_out = "macro_supported" if self._all_supported else None
         shown = [row for row in self.differences if row.measure != left_out]
         rules = list(dict.fromkeys(row.rule for row in shown))
         body = []

@@ -146,9 +146,9 @@ def halves(truth: Matrix, groups: object, random_state: int | None) -> Halves:
     if groups is not None:
         n_units = int(group_numbers(groups, n_units).max()) + 1
     if n_units < 2:
-        found = counted(n_units, "row" if groups is None else "group")
+        name, unit = ("y_true", "row") if groups is None else ("groups", "group")
         raise InputError(
-            f"y_true has {found}, expected at least 2: a half to fit on, and one to judge"
+            f"{name} has {counted(n_units, unit)}, expected at least 2: a half to fit on, and one to judge"
         )
     folds = multilabel_folds(truth, 2, groups=groups, random_state=random_state)  # (n_samples,)
     by_groups = "" if groups is None else " of groups"

@@ -69,7 +69,7 @@ LABEL = Look(GREY, ".")  # a label of which nothing is said but where it lies
 BEFORE = Look(ORANGE, "s", "--")
 AFTER = Look(BLUE)
 
-# States of labels (`Diagnosis.state`) and verdicts on them (`Diagnosis.verdict`).
+# States of labels (`Diagnosis.state`).
 STATES = {
     "backwards": Look(VERMILLION, "v"),
     "platypus": Look(ORANGE, "s"),
@@ -77,13 +77,6 @@ STATES = {
     "unsupported": Look(GREY, "x"),
     "overpredicted": Look(SKY, "^"),
     "restrained": LABEL,
-}
-VERDICTS = {
-    "usable": Look(GREEN, "o"),
-    "weak": Look(ORANGE, "v"),
-    "unproven": Look(SKY, "D"),
-    "missed": Look(BLUE, "^"),
-    "useless": Look(VERMILLION, "X"),
 }
 
 # Why a threshold moved (`RuleDifference`), the most important last; "" is one that stayed.

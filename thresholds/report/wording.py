@@ -102,12 +102,18 @@ def headline(groups: Sequence[Group]) -> str:
         if n_open == 0:
             these = "The label is" if n_labels == 1 else f"All {n_labels:,} labels are"
             return f"{these} shown to be good enough to use."
-        return f"Of {counted(n_labels, 'label')} none is shown to be bad; of {n_open:,} it is too early to say."
-    they = "it makes" if n_bad == 1 else "they make"
-    return (
-        f"{n_bad:,} of {counted(n_labels, 'label')} {are(n_bad)} not to be trusted; {they}"
-        f" {percent(distrusted.share_of_predicted)} of all marks."
-    )
+        if n_labels == 1:
+            return "Whether the label is to be trusted, it is too early to say."
+        return (
+            f"Of {n_labels:,} labels none is shown to be bad; of {n_open:,} it is too early to say."
+        )
+    if n_labels == 1:
+        return "The label is not to be trusted."
+    marks = "the rule makes no marks"
+    if any(group.n_predicted for group in groups):
+        they = "it makes" if n_bad == 1 else "they make"
+        marks = f"{they} {percent(distrusted.share_of_predicted)} of all marks"
+    return f"{n_bad:,} of {n_labels:,} labels {are(n_bad)} not to be trusted; {marks}."
 
 
 def how_good(precision: Interval, recall: Interval, n_predicted: int, n_true: int) -> list[str]:
