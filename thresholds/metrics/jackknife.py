@@ -55,7 +55,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints, Numbers
+from thresholds._arrays.types import Floats, Ints
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.judging import Decided
@@ -133,16 +133,21 @@ def leave_out_of(
     sums["samples"] = [f.sum(), weight.sum()]
     tops, bottoms = np.array([sums[average] for average in AVERAGES]).T.copy()  # (5,) each
 
+    # Those of all rows: without a unit that has nothing.
+    options = (float(beta), float(zero_division))
+    on_all = np.empty((len(AVERAGES), 1))
+    nothing = np.zeros((len(losses), 1)), np.zeros((len(of_units), 1))
+    averages_without(tops, bottoms, *nothing, *options, on_all)
+
     # The averages without each unit, less their means.
     changes = np.empty((len(AVERAGES), units.n_units))
-    averages_without(tops, bottoms, losses, of_units, float(beta), changes)
+    averages_without(tops, bottoms, losses, of_units, *options, changes)
     if not weight.all():
         changes = changes[:, weight > 0]
     changes -= changes.mean(axis=1, keepdims=True)
 
-    on_all = _ratio(tops, bottoms).tolist()
     return LeftOut(
-        on_all=dict(zip(AVERAGES, on_all, strict=True)),
+        on_all=dict(zip(AVERAGES, on_all[:, 0].tolist(), strict=True)),
         changes=dict(zip(AVERAGES, changes, strict=True)),
         n_active=int(np.count_nonzero(predicted + positives)),
     )
@@ -214,9 +219,3 @@ def _standard_error(changes: Floats, added: Sequence[float]) -> StandardError:
     most = size - 1
     freedom = min(2 * total**2 / spread, most) if spread > 0 else most
     return StandardError(float(np.sqrt((n - 1) / n * total)), freedom)
-
-
-def _ratio(top: Numbers, bottom: Numbers) -> Floats:
-    """Divide; 0 where there is nothing to divide by."""
-    safe = np.where(bottom > 0, bottom, 1.0)
-    return np.asarray(np.where(bottom > 0, top / safe, 0.0))
