@@ -20,6 +20,7 @@ from thresholds.results import (
     counted,
     first_names,
     n_more,
+    shown_name,
 )
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
@@ -292,7 +293,7 @@ class Comparison(Result, Drawable):
             figures = (row.sum_over_positives, row.calibration_slope)
             if not np.isnan(figures).all():
                 total, slope = ("" if np.isnan(x) else f"{x:.2f}" for x in figures)
-                rules.setdefault((total, slope), []).append(row.rule)
+                rules.setdefault((total, slope), []).append(shown_name(row.rule))
         if not rules:
             return None
         head = [
@@ -395,7 +396,7 @@ class Comparison(Result, Drawable):
                 for name, difference in zip(names, of_rule, strict=True)
             ]
         title = (
-            f"how much more than {self.differences[0].baseline}, on the same {self.paired_by}s, with the"
+            f"how much more than {shown_name(self.differences[0].baseline)}, on the same {self.paired_by}s, with the"
             f" {self._in_percent} interval:"
         )
         head = ("", f"F{self.beta:g}", "more", "from", "to")
