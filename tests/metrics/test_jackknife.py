@@ -173,6 +173,20 @@ def test_rules_that_decide_alike_may_differ_on_other_rows() -> None:
     assert wider.upper > same.upper
 
 
+@pytest.mark.parametrize("average", AVERAGES)
+def test_few_rows_do_not_tell_what_is_all_right_from_what_is_all_wrong(average: str) -> None:
+    # No row changes an F of 1 or of 0, but two rows are two rows.
+    for n, is_shown in ((2, False), (30, True)):
+        problem = Problem.of(np.ones((n, 2), int), np.full((n, 2), 0.5))
+        all_right, all_wrong = (left_out(FixedRule(cut, 2), problem) for cut in (0.4, 0.6))
+        found = difference_of(all_right, all_wrong, average, 0.95)
+        assert found.value == found.upper == 1
+        assert found.lower < 1
+        assert (found.lower > 0) == is_shown
+        same = difference_of(all_wrong, all_wrong, average, 0.95)
+        assert -1 <= same.lower < 0 < same.upper <= 1
+
+
 # The level of one rule
 
 

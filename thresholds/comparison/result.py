@@ -383,8 +383,8 @@ class Comparison(Result, Drawable):
 
     def _differences_of_rules(self, k: int) -> Table:
         """Lay out by how much k rules differ from the baseline, one line for each measure."""
-        # Both macros are one where all labels have positives.
-        left_out = "macro_supported" if self.n_supported == self.n_labels else None
+        # Both macros are one where all labels have positives; where none has, one is not known.
+        left_out = "macro_supported" if self.n_supported in (0, self.n_labels) else None
         shown = [row for row in self.differences if row.measure != left_out]
         rules = list(dict.fromkeys(row.rule for row in shown))
         body = []
