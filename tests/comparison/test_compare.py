@@ -394,6 +394,22 @@ def test_without_positives_there_is_no_macro_of_labels_that_have_some() -> None:
     assert np.isnan([found.measures[0].macro_supported, *found.measures[0].intervals["macro_supported"]]).all()
     assert str(found).splitlines()[0].split()[:4] == ["micro", "macro", "samples", "macro"]
     assert "of all" in str(found).splitlines()[1]
+    assert "labels with positives " not in str(found).partition("how much more")[2]
+
+
+@pytest.mark.parametrize("zero_division", [0.0, 1.0])
+def test_intervals_hold_their_figures_where_nothing_is_positive(zero_division: float) -> None:
+    rules = THREE | {"never": thresholds.FixedRule(2.0, 4)}
+    found = thresholds.compare(rules, np.zeros((20, 4), int), SCORES[:20], zero_division=zero_division)
+    for row in found.measures:
+        for measure in ("micro", "macro", "weighted", "samples"):
+            value, lower, upper = row.intervals[measure]
+            assert value == pytest.approx(getattr(row, measure), abs=1e-14)
+            assert lower <= value <= upper
+    if zero_division:
+        assert found.behind_best["micro"]["never"].behind == 0
+        assert found.behind_best["micro"]["half"].behind == 1
+        assert found.best("micro") == tuple(rules)  # a single prediction would make the F of 1 a 0
 
 
 def test_a_rule_of_another_number_of_labels_is_named() -> None:

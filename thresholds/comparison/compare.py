@@ -14,7 +14,7 @@ from thresholds.comparison.result import Comparison
 from thresholds.comparison.side_by_side import judge_side_by_side
 from thresholds.data.folds import SEED, fitted_and_judged, group_numbers, halves
 from thresholds.data.problem import Problem
-from thresholds.results import counted
+from thresholds.results import counted, shown_name
 from thresholds.rule import Rule
 
 
@@ -233,7 +233,7 @@ def about_given_rules(rows: str, fitted_here: tuple[str, ...]) -> str:
     judged = f"rules as given, judged on {rows}"
     if not fitted_here:
         return f"{judged}; the figures of a rule that was fitted on any of them are too high"
-    names = ", ".join(fitted_here)
+    names = ", ".join(map(shown_name, fitted_here))
     return f"{judged}; fitted on these: {names}, whose figures are too high"
 
 

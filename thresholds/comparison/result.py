@@ -21,6 +21,7 @@ from thresholds.results import (
     first_names,
     in_percent,
     n_more,
+    shown_name,
 )
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
@@ -293,7 +294,7 @@ class Comparison(Result, Drawable):
             figures = (row.sum_over_positives, row.calibration_slope)
             if not np.isnan(figures).all():
                 total, slope = ("" if np.isnan(x) else f"{x:.2f}" for x in figures)
-                rules.setdefault((total, slope), []).append(row.rule)
+                rules.setdefault((total, slope), []).append(shown_name(row.rule))
         if not rules:
             return None
         head = [
@@ -388,7 +389,8 @@ class Comparison(Result, Drawable):
 
     def _differences_of_rules(self, k: int) -> Table:
         """Lay out by how much k rules differ from the baseline, one line for each measure."""
-        left_out = "macro_supported" if self._all_supported else None
+        # Both macros are one where all labels have positives; where none has, one is not known.
+        left_out = "macro_supported" if self._all_supported or not self.n_supported else None
         shown = [row for row in self.differences if row.measure != left_out]
         rules = list(dict.fromkeys(row.rule for row in shown))
         body = []
@@ -400,7 +402,7 @@ class Comparison(Result, Drawable):
                 for name, difference in zip(names, of_rule, strict=True)
             ]
         title = (
-            f"how much more than {self.differences[0].baseline}, on the same {self.paired_by}s, with the"
+            f"how much more than {shown_name(self.differences[0].baseline)}, on the same {self.paired_by}s, with the"
             f" {self._level} interval:"
         )
         head = ("", f"F{self.beta:g}", "more", "from", "to")
