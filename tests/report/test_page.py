@@ -276,6 +276,29 @@ def test_curves_are_packed_as_they_are_but_for_digits_of_thresholds() -> None:
 # How large a page is
 
 
+def test_a_level_of_confidence_is_not_rounded() -> None:
+    page = render(replace(content(names(3)), confidence=0.995))
+    assert "99.5\N{NO-BREAK SPACE}% bounds" in page
+    assert "100\N{NO-BREAK SPACE}% bounds" not in page
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0"), (4e-4, "< 0.1"), (0.004, "0.4"), (0.5, "50"), (0.994, "99"), (0.9999, "> 99"), (1, "100")],
+)
+def test_a_share_near_none_or_all_is_not_rounded_to_that(share: float, text: str) -> None:
+    assert page_of._percent(share) == f"{text}\N{NO-BREAK SPACE}%"
+
+
+def test_of_many_labels_of_one_rule_alone_the_first_are_listed() -> None:
+    old = content(names(3), with_old=True)
+    assert old.against is not None
+    page = render(replace(old, against=replace(old.against, lost=tuple(f"lost {j}" for j in range(201)))))
+    assert "Labels that only the old rule has: 200 of 201" in page
+    assert "lost 199<" in page
+    assert "lost 200<" not in page
+
+
 def test_curves_are_left_out_where_the_page_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     of = content(names(100), n_curves=100)
     whole = len(render(of).encode())

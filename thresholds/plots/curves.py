@@ -276,7 +276,7 @@ class FCurveDisplay(_CurvesDisplay):
             color=CURVE.colour,
             alpha=0.2,
             linewidth=0,
-            label=f"{self.confidence:.0%} bounds at a given threshold",
+            label=f"{100 * self.confidence:g}% bounds at a given threshold",
         )
         axes.plot(
             threshold, curve.f[is_drawn], color=CURVE.colour, label=f"{self._f} on these rows"

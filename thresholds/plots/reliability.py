@@ -281,7 +281,7 @@ class ReliabilityDisplay(Display):
         )
         for chosen, face, dash, text in (
             (~is_within, "white", "", ""),
-            (is_within, look.colour, look.dash, f"{part.kind}, {self.confidence:.0%} bounds"),
+            (is_within, look.colour, look.dash, f"{part.kind}, {100 * self.confidence:g}% bounds"),
         ):
             axes.plot(
                 x[chosen],

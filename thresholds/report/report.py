@@ -89,7 +89,7 @@ class Report(Result):
 
 def _figures(content: Content) -> Table:
     """Lay out the measures of the rule."""
-    head = [("measure", "value", f"{content.confidence:.0%} interval", "")]
+    head = [("measure", "value", f"{100 * content.confidence:g}% interval", "")]
     body = [
         (
             figure.name,
@@ -269,7 +269,7 @@ def _named(rule: Rule, problem: Problem) -> Rule:
 
 def _lines(about: Sequence[str]) -> tuple[str, ...]:
     """Check lines of text."""
-    if isinstance(about, str):
+    if isinstance(about, str) or not isinstance(about, Sequence):
         raise InputError(f"about is {_checks.shown(about)}, expected lines of text in a list")
     return tuple(_checks.text(line, "about") for line in about)
 

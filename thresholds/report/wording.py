@@ -107,11 +107,17 @@ def headline(groups: Sequence[Group]) -> str:
         if n_open == 0:
             these = "The label is" if n_labels == 1 else f"All {n_labels:,} labels are"
             return f"{these} shown to be good enough to use."
+        if n_labels == 1:
+            return "It is too early to say whether the label may be relied on."
         return f"Of {counted(n_labels, 'label')} none is shown to be bad; of {n_open:,} it is too early to say."
+    these = f"{n_bad:,} of {counted(n_labels, 'label')} {_are(n_bad)}"
+    if n_labels == 1:
+        these = "The label is"
+    if sum(group.n_predicted for group in groups) == 0:
+        return f"{these} not to be trusted; the rule makes no mark."
     they = "it makes" if n_bad == 1 else "they make"
     return (
-        f"{n_bad:,} of {counted(n_labels, 'label')} {_are(n_bad)} not to be trusted; {they}"
-        f" {percent(distrusted.share_of_predicted)} of all marks."
+        f"{these} not to be trusted; {they} {percent(distrusted.share_of_predicted)} of all marks."
     )
 
 
@@ -147,18 +153,25 @@ def to_do(
             " marked score lower than others."
         )
     unknown = ((labels["verdict"] == "useless") | (labels["state"] == "platypus")) & ~backwards
+    unknown &= labels["predicted"] > 0
     if unknown.any():
         them = "it" if np.count_nonzero(unknown) == 1 else "them"
         steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of {them}.")
 
     # Labels that are not to be trusted, whatever the reason, and those with a better threshold.
     group = _group(groups, DISTRUSTED)
+    these = "the label" if group.n_labels == 1 else f"the {group.n_labels:,} labels"
     if group.n_predicted:
-        right = 100 * group.n_right / group.n_predicted
-        these = "the label" if group.n_labels == 1 else f"the {group.n_labels:,} labels"
+        right = f"of 100 such marks about {100 * group.n_right / group.n_predicted:.0f} are right"
+        made = ""
+        if group.n_true:
+            made = f", and of 100 that should be made about {100 * group.n_right / group.n_true:.0f} are made"
         steps.append(
-            f"Have the marks of {these} not to be trusted checked, or leave them out: of 100 such marks about"
-            f" {right:.0f} are right."
+            f"Have the marks of {these} not to be trusted checked, or leave them out: {right}{made}."
+        )
+    elif group.n_labels:
+        steps.append(
+            f"Read nothing into a missing mark of {these} not to be trusted: the rule never makes one."
         )
     missed = labels["verdict"] == "missed"
     if missed.any():

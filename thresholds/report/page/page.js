@@ -125,8 +125,15 @@ function ofHundred(share) {
   return Number.isNaN(share) ? NOTHING : count(100 * share);
 }
 
+// A share in two digits; one near all is not rounded to that.
 function percent(share) {
-  return `${Number((100 * share).toPrecision(2))}\u00a0%`;
+  const rounded = Number((100 * share).toPrecision(2));
+  return `${rounded === 100 && share < 1 ? "> 99" : rounded}\u00a0%`;
+}
+
+// A level of confidence in per cent, not rounded: .995 is not all.
+function level(confidence) {
+  return `${Number((100 * confidence).toPrecision(6))}\u00a0%`;
 }
 
 // A threshold in so many digits, without zeros at the end; one that no score reaches never marks a row.
@@ -597,7 +604,7 @@ function figuresOf(labels, j) {
     ["of which wrong", count(at("wrong"))],
     ["Right, of 100 marked (precision)", ofHundred(at("precision"))],
     ["Marked, of 100 true (recall)", ofHundred(at("recall"))],
-    [`${f} (${percent(labels.confidence)} bounds)`, `${figure(at("f"))}${bounds}`],
+    [`${f} (${level(labels.confidence)} bounds)`, `${figure(at("f"))}${bounds}`],
     [`${f} from which a label is good enough`, figure(at("bar"))],
     [`${f} of decisions out of fold`, figure(at("f_out_of_fold"))],
     ["Highest F1 of any threshold here", figure(at("best_f"))],

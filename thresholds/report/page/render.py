@@ -26,6 +26,7 @@ MOST_BYTES = 1_000_000
 MANY_LABELS = 8_000
 BYTES_A_LABEL = 60
 
+_MOST_NAMES = 200  # of labels that only one of two rules has
 _NOTHING = "–"  # in place of NaN
 
 
@@ -59,6 +60,7 @@ def _filled(content: Content, labels: str, curves: str, n_curves: int) -> str:
         curves=curves,
         f=f"F{content.beta:g}",
         labels=labels,
+        most_names=_MOST_NAMES,
         n_curves=n_curves,
         policy=_policy(style, script),
         script=script,
@@ -80,6 +82,7 @@ def _template() -> Any:
     environment.filters |= {
         "count": _count,
         "figure": _figure,
+        "level": _level,
         "line": _line,
         "of_hundred": _of_hundred,
         "percent": _percent,
@@ -140,11 +143,21 @@ def _of_hundred(share: Any) -> str:
     return _NOTHING if math.isnan(share) else f"{math.floor(100 * share + 0.5)}"
 
 
+def _level(confidence: Any) -> str:
+    """Return a level of confidence in per cent, not rounded: .995 is not all."""
+    return f"{100 * confidence:g}\N{NO-BREAK SPACE}%"
+
+
 def _percent(share: Any) -> str:
-    """Return a share as whole per cents, in tenths below 1."""
+    """Return a share as whole per cents, in tenths below 1; one near none or all is not rounded to that."""
     if math.isnan(share):
         return _NOTHING
-    return f"{100 * share:.{1 if 0 < share < 0.01 else 0}f}\N{NO-BREAK SPACE}%"
+    text = f"{100 * share:.{1 if 0 < share < 0.01 else 0}f}"
+    if share > 0 and text == "0.0":
+        text = "< 0.1"
+    if share < 1 and text == "100":
+        text = "> 99"
+    return f"{text}\N{NO-BREAK SPACE}%"
 
 
 def _threshold(value: Any) -> str:
