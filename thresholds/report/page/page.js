@@ -94,6 +94,11 @@ function sentenceOf(labels, j) {
     if (typeof part === "string") {
       return part;
     }
+    if (Array.isArray(part)) {
+      const [first, last] = part;
+      const characters = Array.from(labels.columns.name[j]);
+      return `${characters.slice(0, first).join("")}...${characters.slice(characters.length - last).join("")}`;
+    }
     const number = labels.columns.number[place];
     place += apart;
     return withDecimals(number, part);
