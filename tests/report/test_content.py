@@ -311,6 +311,25 @@ def test_new_and_lost_labels_are_named_and_the_others_compared() -> None:
     assert said.changes[0].old != said.changes[0].new
 
 
+def test_marks_of_an_old_rule_are_those_on_the_labels_that_both_have() -> None:
+    truth, scores = rows()
+    old = ThresholdRule([1.5, 0.0], label_names=("cough", "gone"))
+    said = make_report(truth, scores, NOISY, against=old).content.against
+    assert said is not None
+    marks = f"{(scores[:, NAMES.index('cough')] >= 1.5).sum():,}"
+    assert said.sentences[1] == (
+        f"The old rule makes {marks} marks on these rows, and this one {marks}, on the labels that both have;"
+        " 0 rows are marked differently."
+    )
+    said = make_report(truth, scores, NOISY, against=ThresholdRule([0.0], label_names=("gone",))).content.against
+    assert said is not None
+    assert [sentence.split(":")[0] for sentence in said.sentences] == [
+        "The two rules have no label in common.",
+        "6 labels are new",
+        "1 label is lost",
+    ]
+
+
 def test_an_old_rule_that_was_fitted_on_these_rows_is_said_to_be_flattered() -> None:
     old = thresholds.fit(*rows(), label_names=NAMES)
     for rows_of_report, flattered in ((rows(), True), (rows(2), False)):

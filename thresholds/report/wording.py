@@ -276,7 +276,9 @@ def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[st
     """Say how much changed from an old rule to a new one, and whether the old one was fitted on the rows that judge."""
     table = difference.table
     sentences = []
-    if not difference.part:
+    if table.size == 0:
+        sentences.append("The two rules have no label in common.")
+    elif not difference.part:
         sentences.append(
             "The two rules cannot be compared label by label, but by what they decide."
         )
@@ -287,12 +289,13 @@ def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[st
         if n_moved and difference.n_news is not None:
             why = f", {difference.n_news:,} of these by more than chance"
         sentences.append(f"Of {parts}, {n_moved:,} moved{why}.")
-    if difference.n_samples is not None:
+    if difference.n_samples is not None and table.size:
+        on_both = ", on the labels that both have" if difference.new or difference.lost else ""
         before = int(table["predicted_before"].sum())
         after = int(table["predicted_after"].sum())
         n_changed = difference.rows_changed or 0
         sentences.append(
-            f"The old rule makes {counted(before, 'mark')} on these rows, and this one {after:,};"
+            f"The old rule makes {counted(before, 'mark')} on these rows, and this one {after:,}{on_both};"
             f" {counted(n_changed, 'row')} {_are(n_changed)} marked differently."
         )
     for word, names in (("new", difference.new), ("lost", difference.lost)):
