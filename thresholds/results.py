@@ -349,8 +349,8 @@ def on_one_line(cell: str) -> str:
 
 
 def shown_name(name: object) -> str:
-    """Return a name on one line, shortened, as sentences have it."""
-    return shortened(on_one_line(str(name)))
+    """Return a name on one line, shortened, as sentences have it; they say so where there is none."""
+    return shortened(on_one_line(str(name))) or "(no name)"
 
 
 def first_names(names: Collection[object], k: int) -> str:

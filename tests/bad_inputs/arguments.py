@@ -894,7 +894,9 @@ DIAGNOSES = [
     ),
     *each({"make_report": make_report}, "title", [None, 3, "\ud800"], "title is .*, expected text"),
     *each({"make_report": make_report}, "command", [3, ["a"], "\ud800"], "command is .*, expected text"),
-    *each({"make_report": make_report}, "about", ["one line", [3], ["\ud800"]], "about is .*, expected (text|lines)"),
+    *each(
+        {"make_report": make_report}, "about", [None, "one line", [3], ["\ud800"]], "about is .*, expected (text|lines)"
+    ),
     *each({"make_report": make_report}, "missing", [1.0, -inf, nan], "missing is .* with a rule, which has its own"),
     *each({"make_report": make_report}, "label_names", [NAMES], "label_names is given with a rule that has names of"),
     *each(

@@ -102,6 +102,13 @@ def test_other_axes_are_refused(ax: object, message: str) -> None:
     assert str(refused.value) == message
 
 
+@pytest.mark.parametrize("projection", ["polar", "3d"])
+def test_axes_that_are_not_rectilinear_are_refused(projection: str) -> None:
+    axes = pyplot.figure().add_subplot(projection=projection)
+    with pytest.raises(InputError, match=f"ax has {projection} axes, expected rectilinear ones"):
+        Dots().plot(axes)
+
+
 def test_without_matplotlib_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError) as refused:

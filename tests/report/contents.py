@@ -216,6 +216,7 @@ def _summary(labels: np.ndarray) -> Summary:
                 of_group.size,
                 predicted,
                 int(of_group["tp"].sum()),
+                int(of_group["positives"].sum()),
                 of_group.size / labels.size,
                 predicted / n_predicted,
             )

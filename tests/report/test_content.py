@@ -311,6 +311,25 @@ def test_new_and_lost_labels_are_named_and_the_others_compared() -> None:
     assert said.changes[0].old != said.changes[0].new
 
 
+def test_marks_of_an_old_rule_are_those_on_the_labels_that_both_have() -> None:
+    truth, scores = rows()
+    old = ThresholdRule([1.5, 0.0], label_names=("cough", "gone"))
+    said = make_report(truth, scores, NOISY, against=old).content.against
+    assert said is not None
+    marks = f"{(scores[:, NAMES.index('cough')] >= 1.5).sum():,}"
+    assert said.sentences[1] == (
+        f"The old rule makes {marks} marks on these rows, and this one {marks}, on the labels that both have;"
+        " 0 rows are marked differently."
+    )
+    said = make_report(truth, scores, NOISY, against=ThresholdRule([0.0], label_names=("gone",))).content.against
+    assert said is not None
+    assert [sentence.split(":")[0] for sentence in said.sentences] == [
+        "The two rules have no label in common.",
+        "6 labels are new",
+        "1 label is lost",
+    ]
+
+
 def test_an_old_rule_that_was_fitted_on_these_rows_is_said_to_be_flattered() -> None:
     old = thresholds.fit(*rows(), label_names=NAMES)
     for rows_of_report, flattered in ((rows(), True), (rows(2), False)):
@@ -370,6 +389,11 @@ def test_labels_without_names_are_named_by_position(rule: Rule) -> None:
     assert "label 3" in said.labels["sentence"][3]
 
 
+def test_a_label_without_a_name_is_called_so() -> None:
+    said = make_report([[1, 0]] * 9, [[0.9, 0.2]] * 9, ThresholdRule([0.5, 0.1], label_names=("", "b"))).content
+    assert "(no name)" in said.labels["sentence"][0]
+
+
 def test_a_single_row_has_no_intervals() -> None:
     figures = make_report([[1, 0]], [[0.9, 0.2]], FixedRule(0.5, 2)).content.summary.figures
     assert all(np.isnan(figure.lower) and np.isnan(figure.upper) for figure in figures)
@@ -388,6 +412,31 @@ def test_rules_of_good_labels_alone_are_said_to_be_good() -> None:
     said = make_report(truth, scores, ThresholdRule([1.5], label_names=("cough",))).content
     assert said.summary.headline == "The label is shown to be good enough to use."
     assert said.summary.to_do == ("Use the marks of cough, and expect the mistakes that its sentence names.",)
+
+
+def test_of_labels_not_to_be_trusted_it_is_said_how_few_of_the_marks_to_be_made_are_made() -> None:
+    # Half of the marks are right, and nearly all that should be made are not.
+    truth = np.zeros((400, 1), int)
+    truth[[0, *range(2, 81)]] = 1
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([[2.0, 2.0], rng.random(398)])[:, None]
+    *_, step = make_report(truth, scores, ThresholdRule([1.5], label_names=("cough",))).content.summary.to_do
+    assert step.endswith("of 100 such marks about 50 are right, and of 100 that should be made about 1 are made.")
+
+
+def test_labels_that_are_never_marked_are_neither_checked_nor_given_up() -> None:
+    truth = np.repeat([1, 0], [80, 320])[:, None]
+    scores = np.random.default_rng(0).random((400, 1))  # know nothing
+    summary = make_report(truth, scores, ThresholdRule([np.inf], label_names=("cough",))).content.summary
+    assert summary.headline == "The label is not to be trusted; the rule makes no mark."
+    assert summary.to_do == (
+        "Read nothing into a missing mark of the label not to be trusted: the rule never makes one.",
+    )
+
+
+def test_of_one_label_it_may_be_too_early_to_say() -> None:
+    said = make_report([[1], [0]], [[0.9], [0.2]], FixedRule(0.5, 1)).content
+    assert said.summary.headline == "It is too early to say whether the label may be relied on."
 
 
 def test_sparse_scores_say_the_same() -> None:

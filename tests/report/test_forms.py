@@ -49,6 +49,15 @@ def test_sentences_of_many_labels_have_few_forms() -> None:
     assert len(found.forms) < 40
 
 
+def test_sentences_of_labels_with_long_names_have_few_forms() -> None:
+    label_names = [f"{name}, {'of a kind that takes long to tell ' * 2}{j}..." for j, name in enumerate(names(300))]
+    sentences = content(label_names, n_curves=0).labels["sentence"].tolist()
+    found = forms_of(sentences, label_names)
+    assert found.sentences(label_names) == sentences
+    assert len(found.forms) < 40
+    assert (38, 19) in found.forms[0], "characters of the name"
+
+
 def test_no_sentences_have_no_forms() -> None:
     found = forms_of([], [])
     assert found.forms == []

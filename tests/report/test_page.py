@@ -279,6 +279,21 @@ def test_curves_are_packed_as_they_are_but_for_digits_of_thresholds() -> None:
 # How large a page is
 
 
+def test_a_level_of_confidence_is_not_rounded() -> None:
+    page = render(replace(content(names(3)), confidence=0.995))
+    assert "99.5\N{NO-BREAK SPACE}% bounds" in page
+    assert "100\N{NO-BREAK SPACE}% bounds" not in page
+
+
+def test_of_many_labels_of_one_rule_alone_the_first_are_listed() -> None:
+    old = content(names(3), with_old=True)
+    assert old.against is not None
+    page = render(replace(old, against=replace(old.against, lost=tuple(f"lost {j}" for j in range(201)))))
+    assert "Labels that only the old rule has: 200 of 201" in page
+    assert "lost 199<" in page
+    assert "lost 200<" not in page
+
+
 def test_curves_are_left_out_where_the_page_would_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     of = content(names(100), n_curves=100)
     whole = len(render(of).encode())
@@ -366,7 +381,7 @@ def test_a_share_is_the_same_in_the_headline_and_below_it() -> None:
         (["open"], [9], "Whether the label is to be trusted, it is too early to say."),
         (["trusted"], [9], "The label is shown to be good enough to use."),
         (["distrusted", "open"], [1, 3], "1 of 2 labels is not to be trusted; it makes 25 % of all marks."),
-        (["distrusted", "distrusted"], [0, 0], "2 of 2 labels are not to be trusted; the rule makes no marks."),
+        (["distrusted", "distrusted"], [0, 0], "2 of 2 labels are not to be trusted; the rule makes no mark."),
         (["trusted", "open"], [1, 3], "Of 2 labels none is shown to be bad; of 1 it is too early to say."),
     ],
 )

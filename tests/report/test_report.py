@@ -4,6 +4,7 @@ import dataclasses
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ NAMES = ("cat", "dog")
 
 
 @cache
-def report(**settings: str) -> Report:
+def report(**settings: Any) -> Report:
     """A report on two labels, of one of which nothing is known."""
     rng = np.random.default_rng(0)
     truth = rng.random((1000, 2)) < [0.3, 0.05]
@@ -33,6 +34,10 @@ def test_the_text_is_the_first_screen() -> None:
     assert " ".join(parts[4].split()) == " - ".join(("What to do:", *report().content.summary.to_do))
     assert " ".join(parts[5].split()).endswith(str(report().labels["sentence"][1]))
     assert report().to_text(0).count("\n\n") == 4
+
+
+def test_a_level_of_confidence_is_not_rounded() -> None:
+    assert "99.5 % interval" in str(report(confidence=0.995))
 
 
 def test_rows_of_a_frame_are_labels() -> None:

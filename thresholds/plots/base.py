@@ -194,6 +194,8 @@ def _given_axes(ax: object, n_panels: int) -> "list[Axes]":
     for axes in given:
         if not isinstance(axes, Axes):
             raise InputError(f"ax has {_checks.shown(axes)}, expected axes of matplotlib")
+        if axes.name != "rectilinear":
+            raise InputError(f"ax has {axes.name} axes, expected rectilinear ones")
     if len(given) != n_panels:
         raise InputError(f"ax has {len(given)} axes, expected {n_panels}, one for each panel")
     return given

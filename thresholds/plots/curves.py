@@ -211,8 +211,9 @@ class FCurveDisplay(_CurvesDisplay):
 
     A panel shows for its label
 
-    1. F at each threshold, exact on these rows, and a band: the bounds of F of the population at that threshold, if it
-       is fixed beforehand (`metrics.f_interval`). At a threshold that was chosen on these rows F is flattered.
+    1. F on these rows, exact at up to 200 scores of positives, which are joined by lines: in between it may be another,
+       by much only where positives are few. And a band: the bounds of F of the population at that threshold, if it is
+       fixed beforehand (`metrics.f_interval`). At a threshold that was chosen on these rows F is flattered.
     2. a star at the highest F;
     3. a dotted line at the F of predicting every row, which takes no knowledge of the label;
     4. a dashed line at the threshold of the rule, and a mark at what its decisions reach.

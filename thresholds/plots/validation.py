@@ -372,7 +372,6 @@ class BootstrapDisplay(Display):
 
     def _draw_shares(self, axes: "Axes") -> None:
         """Draw the share of rows that is predicted, and that in which the label is true; none is half a row."""
-        per_cent(axes, "x")
         half = 0.5 / self.n_samples
         low, share, high = (
             np.maximum(self.table[name], half)
@@ -382,6 +381,7 @@ class BootstrapDisplay(Display):
         intervals(axes, self._lines, low, high, style.CURVE)
         marks(axes, self._lines, base_rate, style.REFERENCE, "rows with the label", filled=False)
         marks(axes, self._lines, share, style.CURVE, "rows that the threshold predicts")
+        per_cent(axes, "x")  # last, as matplotlib 3.9 warns of a logarithmic axis without values
         axes.set_xlabel("share of all rows (%)")
 
     def _draw_thresholds(self, axes: "Axes") -> None:

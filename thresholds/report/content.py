@@ -36,6 +36,7 @@ class Group:
     n_labels: int
     n_predicted: int  # marks on these labels
     n_right: int  # of which this many are right
+    n_true: int  # marks on these labels that should be made
     share_of_labels: float  # NaN without labels
     share_of_predicted: float  # of all marks; 0 without any
 

@@ -40,8 +40,9 @@ def groups_of(labels: Dense) -> tuple[Group, ...]:
         of_group = labels[labels["trust"] == trust]
         predicted = int(of_group["predicted"].sum())
         right = int(of_group["tp"].sum())
+        true = int(of_group["positives"].sum())
         shares = of_group.size / labels.size, predicted / n_predicted
-        groups.append(Group(trust, title, of_group.size, predicted, right, *shares))
+        groups.append(Group(trust, title, of_group.size, predicted, right, true, *shares))
     return tuple(groups)
 
 

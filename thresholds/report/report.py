@@ -268,7 +268,7 @@ def _named(rule: Rule, problem: Problem) -> Rule:
 
 def _lines(about: Sequence[str]) -> tuple[str, ...]:
     """Check lines of text."""
-    if isinstance(about, str):
+    if isinstance(about, str) or not isinstance(about, Sequence):
         raise InputError(f"about is {_checks.shown(about)}, expected lines of text in a list")
     return tuple(_checks.text(line, "about") for line in about)
 

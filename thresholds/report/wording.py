@@ -103,17 +103,19 @@ def headline(groups: Sequence[Group]) -> str:
             these = "The label is" if n_labels == 1 else f"All {n_labels:,} labels are"
             return f"{these} shown to be good enough to use."
         if n_labels == 1:
-            return "Whether the label is to be trusted, it is too early to say."
+            return "It is too early to say whether the label may be relied on."
         return (
             f"Of {n_labels:,} labels none is shown to be bad; of {n_open:,} it is too early to say."
         )
+    these = "The label is" if n_labels == 1 else f"{n_bad:,} of {n_labels:,} labels {are(n_bad)}"
+    if not any(group.n_predicted for group in groups):
+        return f"{these} not to be trusted; the rule makes no mark."
     if n_labels == 1:
-        return "The label is not to be trusted."
-    marks = "the rule makes no marks"
-    if any(group.n_predicted for group in groups):
-        they = "it makes" if n_bad == 1 else "they make"
-        marks = f"{they} {percent(distrusted.share_of_predicted)} of all marks"
-    return f"{n_bad:,} of {n_labels:,} labels {are(n_bad)} not to be trusted; {marks}."
+        return f"{these} not to be trusted."
+    they = "it makes" if n_bad == 1 else "they make"
+    return (
+        f"{these} not to be trusted; {they} {percent(distrusted.share_of_predicted)} of all marks."
+    )
 
 
 def how_good(precision: Interval, recall: Interval, n_predicted: int, n_true: int) -> list[str]:
@@ -148,18 +150,25 @@ def to_do(
             " marked score lower than others."
         )
     unknown = ((labels["verdict"] == "useless") | (labels["state"] == "platypus")) & ~backwards
+    unknown &= labels["predicted"] > 0
     if unknown.any():
         them = "it" if np.count_nonzero(unknown) == 1 else "them"
         steps.append(f"Stop marking {_named(labels[unknown])}: the scores know little of {them}.")
 
     # Labels that are not to be trusted, whatever the reason, and those with a better threshold.
     group = _group(groups, DISTRUSTED)
+    these = "the label" if group.n_labels == 1 else f"the {group.n_labels:,} labels"
     if group.n_predicted:
-        right = 100 * group.n_right / group.n_predicted
-        these = "the label" if group.n_labels == 1 else f"the {group.n_labels:,} labels"
+        right = f"of 100 such marks about {100 * group.n_right / group.n_predicted:.0f} are right"
+        made = ""
+        if group.n_true:
+            made = f", and of 100 that should be made about {100 * group.n_right / group.n_true:.0f} are made"
         steps.append(
-            f"Have the marks of {these} not to be trusted checked, or leave them out: of 100 such marks about"
-            f" {right:.0f} are right."
+            f"Have the marks of {these} not to be trusted checked, or leave them out: {right}{made}."
+        )
+    elif group.n_labels:
+        steps.append(
+            f"Read nothing into a missing mark of {these} not to be trusted: the rule never makes one."
         )
     missed = labels["verdict"] == "missed"
     if missed.any():
@@ -263,7 +272,9 @@ def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[st
     """Say how much changed from an old rule to a new one, and whether the old one was fitted on the rows that judge."""
     table = difference.table
     sentences = []
-    if not difference.part:
+    if table.size == 0:
+        sentences.append("The two rules have no label in common.")
+    elif not difference.part:
         sentences.append(
             "The two rules cannot be compared label by label, but by what they decide."
         )
@@ -274,12 +285,13 @@ def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[st
         if n_moved and difference.n_news is not None:
             why = f", {difference.n_news:,} of these by more than chance"
         sentences.append(f"Of {parts}, {n_moved:,} moved{why}.")
-    if difference.n_samples is not None:
+    if difference.n_samples is not None and table.size:
+        on_both = ", on the labels that both have" if difference.new or difference.lost else ""
         before = int(table["predicted_before"].sum())
         after = int(table["predicted_after"].sum())
         n_changed = difference.rows_changed or 0
         sentences.append(
-            f"The old rule makes {counted(before, 'mark')} on these rows, and this one {after:,};"
+            f"The old rule makes {counted(before, 'mark')} on these rows, and this one {after:,}{on_both};"
             f" {counted(n_changed, 'row')} {are(n_changed)} marked differently."
         )
     for word, names in (("new", difference.new), ("lost", difference.lost)):

@@ -94,6 +94,11 @@ function sentenceOf(labels, j) {
     if (typeof part === "string") {
       return part;
     }
+    if (Array.isArray(part)) {
+      const [first, last] = part;
+      const characters = Array.from(labels.columns.name[j]);
+      return `${characters.slice(0, first).join("")}...${characters.slice(characters.length - last).join("")}`;
+    }
     const number = labels.columns.number[place];
     place += apart;
     return withDecimals(number, part);
@@ -125,8 +130,15 @@ function ofHundred(share) {
   return Number.isNaN(share) ? NOTHING : count(100 * share);
 }
 
+// A share in two digits; one near all is not rounded to that.
 function percent(share) {
-  return `${Number((100 * share).toPrecision(2))}\u00a0%`;
+  const rounded = Number((100 * share).toPrecision(2));
+  return `${rounded === 100 && share < 1 ? "> 99" : rounded}\u00a0%`;
+}
+
+// A level of confidence in per cent, not rounded: .995 is not all.
+function level(confidence) {
+  return `${Number((100 * confidence).toPrecision(6))}\u00a0%`;
 }
 
 // A confidence in per cent, unrounded.

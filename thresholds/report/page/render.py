@@ -27,6 +27,7 @@ MOST_BYTES = 1_000_000
 MANY_LABELS = 8_000
 BYTES_A_LABEL = 60
 
+_MOST_NAMES = 200  # of labels that only one of two rules has
 _NOTHING = "–"  # in place of NaN
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
@@ -61,6 +62,7 @@ def _filled(content: Content, labels: str, curves: str, n_curves: int) -> str:
         curves=curves,
         f=f"F{content.beta:g}",
         labels=labels,
+        most_names=_MOST_NAMES,
         n_curves=n_curves,
         policy=_policy(style, script),
         script=script,
