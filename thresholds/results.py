@@ -28,7 +28,7 @@ from thresholds.errors import need
 WIDTH = 100  # columns of text
 LONGEST_NAME = 60  # columns of a name
 
-_NARROWEST_NAMES = 20  # columns that a table of many columns leaves to names
+_NARROWEST_NAMES = 12  # columns that a table of many columns leaves to names
 _NARROWEST_SENTENCES = 16
 _HANG = "  "  # before what follows of a sentence that is broken
 

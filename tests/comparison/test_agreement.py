@@ -137,6 +137,7 @@ def test_long_and_hostile_names_of_rules_are_a_screen(n_rules: int) -> None:
         assert all(line.isprintable() for line in lines)
         assert max(map(columns_of, lines)) <= WIDTH
         assert len(lines) < 75
+    assert all(str(difference).isprintable() for difference in found.differences)
     assert found.agreement is not None
     html = found._repr_html_() + found.agreement._repr_html_()
     assert html.isprintable()

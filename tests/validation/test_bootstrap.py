@@ -13,6 +13,7 @@ from thresholds import bootstrap_thresholds, fit_empirical
 from thresholds._kernels.bootstrap import resample, tables, weigh
 from thresholds.data.problem import Problem
 from thresholds.metrics import f_interval, fbeta_score
+from thresholds.results import WIDTH
 from thresholds.search.staircase import Staircase, of_labels
 
 N, M = 40, 4
@@ -274,3 +275,12 @@ def test_a_threshold_that_may_predict_nothing_is_said_to_be_never() -> None:
     found = bootstrap_thresholds([[1], [0], [0]], [[0.3], [0.2], [0.1]])
     assert found.table["threshold_high"][0] == math.inf
     assert " to never " in str(found)
+
+
+@pytest.mark.parametrize("scale", [1.0, -1e-6])
+def test_the_table_is_no_wider_than_text(scale: float) -> None:
+    truth, scores = drawn(n=300, decimals=5)
+    found = bootstrap_thresholds(
+        truth, scores * scale, label_names=[f"A label of {M} with a long name: {j}" for j in range(M)]
+    )
+    assert max(map(len, str(found).splitlines())) <= WIDTH

@@ -21,6 +21,7 @@ from thresholds.results import (
     first_names,
     in_percent,
     n_more,
+    on_one_line,
     shown_name,
 )
 
@@ -99,7 +100,8 @@ class Difference:
     def __str__(self) -> str:
         """Say how much more, or less, it is."""
         difference, lower, upper = self.cells()
-        return f"{self.rule} - {self.baseline}: {self.measure} {difference} ({lower} to {upper})"
+        rules = on_one_line(f"{self.rule} - {self.baseline}")
+        return f"{rules}: {self.measure} {difference} ({lower} to {upper})"
 
     def cells(self) -> tuple[str, str, str]:
         """Return what a table shows: the difference, and the ends of its interval."""

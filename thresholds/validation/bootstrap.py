@@ -135,14 +135,13 @@ class ThresholdBootstrap(Result, Drawable):
         if not k:
             return
         head = [
-            ("least certain", "", "", "", "rows predicted", f"F{self.beta:g}", "", ""),
-            ("", "positives", "threshold", interval, interval, "here", "corrected", interval),
+            ("least certain", "", "threshold", "rows predicted", f"F{self.beta:g}", "", ""),
+            ("", "positives", interval, interval, "here", "corrected", interval),
         ]
         body = [
             (
                 str(row["name"]),
                 f"{row['n_positives']:,}",
-                _in_words(row["threshold"]),
                 f"{_in_words(row['threshold_low'])} to {_in_words(row['threshold_high'])}",
                 f"{row['predicted_low']:.2%} to {row['predicted_high']:.2%}",
                 f"{row['f']:.3f}",
@@ -272,7 +271,7 @@ def bootstrap_thresholds(
 
 def _in_words(threshold: float) -> str:
     """Show a threshold; an infinite one predicts nothing."""
-    return "never" if threshold == np.inf else f"{threshold:.4g}"
+    return "never" if threshold == np.inf else f"{threshold:.3g}"
 
 
 def _seed(random_state: object) -> int:
