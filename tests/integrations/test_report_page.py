@@ -29,6 +29,7 @@ OPTIONS = ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--lang=
 WAIT = 60  # seconds at most; a page takes a fraction of one
 SCREEN = (1280, 800)
 PHONE = (390, 844)
+NARROWEST = (320, 568)  # also what is left of 1280 pixels at four times the size
 LABELS = "#labels tbody tr[aria-rowindex]"
 
 
@@ -184,6 +185,14 @@ def test_a_phone_shows_the_page_without_scrolling_sideways(browser: Browser, hos
         assert beyond == 0, area
     for selector in ("#headline", ".legend", ".columns ul"):
         assert browser.one(selector).rect["y"] + browser.one(selector).rect["height"] <= PHONE[1]
+
+
+def test_a_window_as_narrow_as_any_shows_the_page_without_scrolling_sideways(
+    browser: Browser, hostile: Content
+) -> None:
+    browser.size(NARROWEST)
+    browser.open(hostile)
+    assert browser.run("const page = document.documentElement; return page.scrollWidth - page.clientWidth") == 0
 
 
 # The table
