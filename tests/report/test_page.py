@@ -378,7 +378,7 @@ def test_a_share_is_the_same_in_the_headline_and_below_it() -> None:
     ("trust", "predicted", "text"),
     [
         (["distrusted"], [9], "The label is not to be trusted."),
-        (["open"], [9], "Whether the label is to be trusted, it is too early to say."),
+        (["open"], [9], "It is too early to say whether the label may be relied on."),
         (["trusted"], [9], "The label is shown to be good enough to use."),
         (["distrusted", "open"], [1, 3], "1 of 2 labels is not to be trusted; it makes 25 % of all marks."),
         (["distrusted", "distrusted"], [0, 0], "2 of 2 labels are not to be trusted; the rule makes no mark."),
