@@ -27,10 +27,10 @@ _HOME = {
     "NamedRule": "fitting.rules",
     "Pool": "guards.pool",
     "RULES": "fitting.rules",
-    "Rule": "rule",
     "RegionRule": "rule",
     "Report": "report.report",
     "RowOrderWarning": "_checks",
+    "Rule": "rule",
     "RuleDifference": "comparison.differences",
     "RuleSelection": "validation.selection",
     "RuleUpdate": "validation.update",
@@ -79,7 +79,6 @@ if TYPE_CHECKING:
     from thresholds import plots as plots
     from thresholds import sklearn as sklearn
     from thresholds import training as training
-    from thresholds._checks import InputError as InputError
     from thresholds._checks import RowOrderWarning as RowOrderWarning
     from thresholds.calibration import CalibratedRule as CalibratedRule
     from thresholds.calibration import CalibrationMeasures as CalibrationMeasures
@@ -99,6 +98,7 @@ if TYPE_CHECKING:
     from thresholds.diagnosis import Verdicts as Verdicts
     from thresholds.diagnosis import diagnose as diagnose
     from thresholds.diagnosis import diagnose_expected as diagnose_expected
+    from thresholds.errors import InputError as InputError
     from thresholds.expectation.value import expected_f as expected_f
     from thresholds.fitting.accumulator import Accumulator as Accumulator
     from thresholds.fitting.batches import BatchEffect as BatchEffect

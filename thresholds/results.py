@@ -369,9 +369,19 @@ def figure(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.4f}"
 
 
+def in_percent(level: float) -> str:
+    """Write a level that was asked for, such as a confidence, in per cent, unrounded: .999 is no certainty."""
+    return f"{100 * level:.10g} %"
+
+
 def counted(number: int, thing: str) -> str:
     """Say how many there are of a thing."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def are(number: int) -> str:
+    """Return the verb for so many."""
+    return "is" if number == 1 else "are"
 
 
 def as_html(head: Lines, body: Lines, left: Collection[int] = ()) -> str:

@@ -11,7 +11,7 @@ Measured in one run, interleaved, on two threads, each the median of the rounds,
 
 Fails if 200 replicates take more than 900 reads. A quick run checks nothing.
 
-    python experiments/speed/bootstrap.py [--quick] [--json FILE]
+    python experiments/speed/bootstrap.py [--quick] [--json FILE] > experiments/speed/bootstrap.txt
 """
 
 import argparse

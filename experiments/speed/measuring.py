@@ -17,7 +17,7 @@ import numpy.typing as npt
 import sklearn
 
 import thresholds
-from thresholds._arrays.threads import workers
+from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._kernels._jit import StandIns
 
 Truth = npt.NDArray[np.uint8]
@@ -112,7 +112,7 @@ def describe_machine(*packages: str) -> dict[str, str]:
         "numba": numba.__version__,
         "scikit-learn": sklearn.__version__,
         **{package: metadata.version(package) for package in packages},
-        "cpu": f"{models[0] if models else platform.machine()}, {workers(None)} cores",
+        "cpu": f"{models[0] if models else platform.machine()}, {workers(ALL_CORES)} cores",
     }
 
 

@@ -911,7 +911,7 @@ DIAGNOSES = [
     BadInput(
         "make_report: one row without a rule",
         lambda: make_report(Y[:1], S[:1], None),
-        "y_true has 1 row without a rule, expected at least 2",
+        "y_true has 1 row, expected at least 2: a half to fit on, and one to judge",
     ),
     *each({"repair": repair}, "rule", [*NO_RULE, TOP, INSTANCE, REGION, CALIBRATED], "rule is .*, expected one with a"),
     *each({"repair": repair}, "rule", [fixed(n_labels=3)], "rule has 3 labels, expected 2 as were diagnosed"),

@@ -12,6 +12,7 @@ import thresholds
 from tests.naive import agreement as naive
 from thresholds import FixedRule, InstanceRule, ThresholdRule, TopKRule
 from thresholds.comparison.agreement import Agreement
+from thresholds.results import WIDTH, columns_of
 
 RNG = np.random.default_rng(5)
 TRUTH = (RNG.random((60, 4)) < [0.5, 0.3, 0.1, 0.1]).astype(np.uint8)
@@ -107,7 +108,9 @@ def test_only_the_same_decisions_are_written_as_1() -> None:
     found = thresholds.compare(rules, TRUTH, scores).agreement
     assert found is not None
     assert 0.995 < found.pairs[0, 2] < 1
-    assert str(found).splitlines()[3].split()[-2:] == ["1.00", "0.99"]
+    same, all_but_one = (line.split() for line in str(found).splitlines()[4:6])
+    assert same[-1] == "1.00"
+    assert all_but_one[-2:] == ["0.99", "0.99"]
 
 
 def test_what_is_said_of_two_of_a_few_and_of_many() -> None:
@@ -122,6 +125,21 @@ def test_what_is_said_of_two_of_a_few_and_of_many() -> None:
     near = np.delete(many.rules, 7)[others.argmax()]
     assert [cell.strip() for cell in re.split("  +", line)][2:4] == [near, f"{others.max():.2f}"]
     assert line.endswith(f"  {others.min():.2f}")
+
+
+@pytest.mark.parametrize("n_rules", [2, 12, 13])
+def test_long_and_hostile_names_of_rules_are_a_screen(n_rules: int) -> None:
+    names = [f"\x1b[31m{k}\r\n\u202e" + "long \U00020000\u200d" * 60 for k in range(n_rules)]
+    rules = {name: FixedRule(0.05 * k, 4) for k, name in enumerate(names)}
+    found = thresholds.compare(rules, TRUTH, SCORES)
+    for shown in (str(found), str(found.agreement)):
+        lines = shown.splitlines()
+        assert all(line.isprintable() for line in lines)
+        assert max(map(columns_of, lines)) <= WIDTH
+        assert len(lines) < 75
+    assert found.agreement is not None
+    html = found._repr_html_() + found.agreement._repr_html_()
+    assert html.isprintable()
 
 
 def test_one_rule_has_no_agreement() -> None:

@@ -369,6 +369,20 @@ def test_both_denominators_of_macro_are_shown_where_they_differ() -> None:
     ]
 
 
+def test_where_all_labels_have_positives_table_and_differences_are_of_one_macro() -> None:
+    truth = TRUTH.copy()
+    truth[:, 3] = 0
+    truth[0, 3] = 1  # Without this row the two means are over 4 labels and over 3.
+    found = thresholds.compare({name: THREE[name] for name in ("half", "far")}, truth, SCORES)
+    half = found.measures[0]
+    assert half.macro == half.macro_supported
+    assert f"{half.reach('macro'):.3f}" != f"{half.reach('macro_supported'):.3f}"
+    line = next(line for line in str(found).splitlines() if line.startswith("half"))
+    assert line.split()[4] == f"{half.reach('macro'):.3f}"
+    assert "of all" not in str(found)
+    assert "macro, labels with positives" not in str(found)
+
+
 def test_labels_of_one_class_have_no_skill() -> None:
     found = thresholds.compare(THREE, np.ones((20, 4), int), SCORES[:20])
     assert np.isnan(found.macro_auroc)
@@ -380,6 +394,22 @@ def test_without_positives_there_is_no_macro_of_labels_that_have_some() -> None:
     assert np.isnan([found.measures[0].macro_supported, *found.measures[0].intervals["macro_supported"]]).all()
     assert str(found).splitlines()[0].split()[:4] == ["micro", "macro", "samples", "macro"]
     assert "of all" in str(found).splitlines()[1]
+    assert "labels with positives " not in str(found).partition("how much more")[2]
+
+
+@pytest.mark.parametrize("zero_division", [0.0, 1.0])
+def test_intervals_hold_their_figures_where_nothing_is_positive(zero_division: float) -> None:
+    rules = THREE | {"never": thresholds.FixedRule(2.0, 4)}
+    found = thresholds.compare(rules, np.zeros((20, 4), int), SCORES[:20], zero_division=zero_division)
+    for row in found.measures:
+        for measure in ("micro", "macro", "weighted", "samples"):
+            value, lower, upper = row.intervals[measure]
+            assert value == pytest.approx(getattr(row, measure), abs=1e-14)
+            assert lower <= value <= upper
+    if zero_division:
+        assert found.behind_best["micro"]["never"].behind == 0
+        assert found.behind_best["micro"]["half"].behind == 1
+        assert found.best("micro") == tuple(rules)  # a single prediction would make the F of 1 a 0
 
 
 def test_a_rule_of_another_number_of_labels_is_named() -> None:
@@ -391,7 +421,7 @@ def test_a_rule_of_another_number_of_labels_is_named() -> None:
 def test_there_must_be_two_halves() -> None:
     with pytest.raises(InputError, match=r"^y_true has 1 row, expected at least 2: a half to fit on, and one to judge"):
         thresholds.compare(None, TRUTH[:1], SCORES[:1])
-    with pytest.raises(InputError, match=r"^y_true has 1 group, expected at least 2"):
+    with pytest.raises(InputError, match=r"^groups has 1 group, expected at least 2"):
         thresholds.compare(None, TRUTH, SCORES, groups=np.zeros(200, int))
     with pytest.raises(InputError, match=r"^sample_weight is 0 for every row of the half to (fit on|judge), expected"):
         thresholds.compare(None, TRUTH, SCORES, sample_weight=np.eye(200)[3])

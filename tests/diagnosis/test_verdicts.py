@@ -326,7 +326,7 @@ def test_the_summary_says_what_to_do() -> None:
     assert found.counts == {name: int((found.verdict == name).sum()) for name in VERDICTS}
     about, table = found.to_text(0).split("\n\n")
     assert flat(about).startswith(
-        f"{len(CASES)} labels judged on 1,000 rows. Good enough is an F1 of at least 0.5, and at least 25% of the way"
+        f"{len(CASES)} labels judged on 1,000 rows. Good enough is an F1 of at least 0.5, and at least 25 % of the way"
     )
     lines = table.splitlines()[2:]
     assert [line.split()[0] for line in lines] == [name for name in VERDICTS if found.counts[name] or name == "usable"]

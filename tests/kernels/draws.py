@@ -248,7 +248,7 @@ def of_units_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
 def of_averages_to_leave_out(rng: Generator, dtype: Any) -> Arguments:
     tops, bottoms = rng.random((2, 5)) * rng.choice([0, 1], (2, 5))
     sums, of_unit = rng.random((leaving_out.N_TERMS, 9)), rng.random((5, 9))
-    return tops, bottoms, sums, of_unit, 2.0, np.zeros((5, 9))
+    return tops, bottoms, sums, of_unit, 2.0, 1.0, np.zeros((5, 9))
 
 
 # evidence

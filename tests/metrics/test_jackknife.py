@@ -9,6 +9,7 @@ from scipy import sparse
 from tests.naive import jackknife as naive
 from thresholds import FixedRule, ThresholdRule
 from thresholds.data.problem import Problem
+from thresholds.metrics import fbeta_score
 from thresholds.metrics.jackknife import (
     AVERAGES,
     Interval,
@@ -69,6 +70,29 @@ def test_labels_and_rows_without_anything_count_as_zero_division() -> None:
         without = [float(naive.without({row}, *cells, 1, 1)[average]) for row in range(N)]
         np.testing.assert_allclose(found.changes[average], without - np.mean(without), atol=1e-14)
     assert found.on_all["macro"] > left_out(rule, problem).on_all["macro"]
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(4) // 2])
+@pytest.mark.parametrize("n_positives", [0, 1])
+@pytest.mark.parametrize("cut", [0.5, 2.0])
+def test_averages_of_nothing_are_those_of_the_metrics(groups: np.ndarray | None, n_positives: int, cut: float) -> None:
+    # Where nothing is positive, or predicted, on all rows or without one of them.
+    truth, scores = np.zeros((4, 3), int), np.zeros((4, 3))
+    truth[0, :n_positives] = 1
+    scores[:2, 0] = 1.0
+    rule = FixedRule(cut, 3)
+    problem = Problem.of(truth, scores)
+    counts = judge(rule, problem).by_label
+    found = leave_out_of(Decisions(rule, problem), problem, counts, 1.0, groups, 1.0)
+    cells = truth.tolist(), rule.predict(scores).tolist(), [1] * 4
+    units = np.arange(4) if groups is None else groups
+    for average, value in found.on_all.items():
+        assert value == float(naive.averages(*cells, 1, 1)[average])
+        if average in ("micro", "weighted"):
+            assert value == fbeta_score(truth, rule.predict(scores), beta=1, average=average, zero_division=1)
+        rest = [naive.without(set(np.flatnonzero(units == unit).tolist()), *cells, 1, 1) for unit in np.unique(units)]
+        without = np.array([float(row[average]) for row in rest])
+        np.testing.assert_allclose(found.changes[average], without - without.mean(), atol=1e-14)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -147,6 +171,20 @@ def test_rules_that_decide_alike_may_differ_on_other_rows() -> None:
     assert same.lower < 0 < same.upper
     wider = difference_of(left_out(RULE, problem), left_out(RULE, problem), "macro", 0.99)
     assert wider.upper > same.upper
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_few_rows_do_not_tell_what_is_all_right_from_what_is_all_wrong(average: str) -> None:
+    # No row changes an F of 1 or of 0, but two rows are two rows.
+    for n, is_shown in ((2, False), (30, True)):
+        problem = Problem.of(np.ones((n, 2), int), np.full((n, 2), 0.5))
+        all_right, all_wrong = (left_out(FixedRule(cut, 2), problem) for cut in (0.4, 0.6))
+        found = difference_of(all_right, all_wrong, average, 0.95)
+        assert found.value == found.upper == 1
+        assert found.lower < 1
+        assert (found.lower > 0) == is_shown
+        same = difference_of(all_wrong, all_wrong, average, 0.95)
+        assert -1 <= same.lower < 0 < same.upper <= 1
 
 
 # The level of one rule

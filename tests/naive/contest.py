@@ -38,7 +38,14 @@ def gain(rows: Rows, ours: Cells, theirs: Cells, average: str, beta: int, zero_d
         left_out.append(values)
     n = len(left_out[0])
     squares = _squares([one - other for one, other in zip(*left_out, strict=True)])
-    each = sum(sum(_squares(values)) / n for values in left_out) / 2
+    each = 0.0
+    for predicted, values in zip((ours, theirs), left_out, strict=True):
+        mean = sum(_squares(values)) / n
+        if mean < 1e-24:  # all right, or all wrong: what one row of the other kind would change
+            f = figure(rows, predicted, average, beta, zero_division)
+            n_rows = n if average == "samples" else _n_active(rows, predicted)
+            mean = (f**2 + (1 - f) ** 2) / 2 / n_rows**2
+        each += mean / 2
     squares += [each, each]
     total, fourth = sum(squares), sum(square**2 for square in squares)
     spread = fourth - total**2 / len(squares)
@@ -55,6 +62,12 @@ def winner(gains: Mapping[str, tuple[float, ...]], may_win: Mapping[str, bool]) 
         if may_win[name] and lowest > 0 and value > most:
             best, most = name, value
     return best
+
+
+def _n_active(rows: Rows, predicted: Cells) -> int:
+    """Return the number of units with something true or predicted, at least 1."""
+    cells = zip(rows.truth, predicted, rows.weights, rows.units, strict=True)
+    return max(len({unit for truth, ours, weight, unit in cells if weight and (any(truth) or any(ours))}), 1)
 
 
 def _squares(values: Sequence[float]) -> list[float]:

@@ -18,10 +18,10 @@ def averages(
     ones = [1] * n_labels
     rows = [_f(*_counts(*pair, ones), beta, zero_division) for pair in zip(truth, predicted, strict=True)]
     return {
-        "micro": _f(*pooled, beta, 0),
+        "micro": _f(*pooled, beta, zero_division),
         "macro": _mean(f, ones),
         "macro_supported": _mean(f, [int(count > 0) for count in positives]),
-        "weighted": _mean(f, positives),
+        "weighted": _mean(f, positives if any(positives) else ones),
         "samples": _mean(rows, weights),
     }
 

@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from thresholds.errors import InputError
 from thresholds.plots.base import Display
 from thresholds.plots.crowds import at_border, name_points, points
-from thresholds.plots.style import CURVE, STATES, VERDICTS, shown_name
+from thresholds.plots.style import CURVE, STATES, drawable
 from thresholds.results import Drawable
 
 HOSTILE = [
@@ -48,6 +48,9 @@ class Dots(Display):
             self._name_axes("across", "up")
             self._legend()
         return self
+
+    def _records(self) -> dict[str, list[int]]:
+        return {"n": [self.n]}
 
 
 @dataclass
@@ -128,15 +131,15 @@ def test_names_are_drawn_as_text(name: str) -> None:
     display = Dots().plot()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        display.ax_.set_title(shown_name(name))
+        display.ax_.set_title(drawable(name))
         display.figure_.draw_without_rendering()
 
 
 def test_names_are_shortened_in_the_middle() -> None:
-    assert shown_name("a" * 20 + "b" * 20, 9) == "aaaa…bbbb"
-    assert shown_name("aaaa", 4) == "aaaa"
-    assert shown_name("心") == "□"
-    assert shown_name("a$b") == r"a\$b"
+    assert drawable("a" * 20 + "b" * 20, 9) == "aaaa…bbbb"
+    assert drawable("aaaa", 4) == "aaaa"
+    assert drawable("心") == "□"
+    assert drawable("a$b") == r"a\$b"
 
 
 def test_names_keep_clear_of_each_other_and_of_the_frame() -> None:
@@ -176,14 +179,12 @@ def test_what_lies_beyond_is_marked_at_the_border(side: str) -> None:
     assert (places[:, across] > 0.5).all() == (side in ("top", "right"))
 
 
-def test_states_and_verdicts_are_told_apart_by_colour_and_by_marker() -> None:
+def test_states_are_told_apart_by_colour_and_by_marker() -> None:
     from thresholds.diagnosis.result import STATES as STATE_NAMES
-    from thresholds.diagnosis.verdicts import VERDICTS as VERDICT_NAMES
 
-    for looks, names in ((STATES, STATE_NAMES), (VERDICTS, VERDICT_NAMES)):
-        assert set(looks) == set(names)
-        assert len({look.marker for look in looks.values()}) == len(looks)
-        of_colour = {}
-        for name, look in looks.items():
-            of_colour.setdefault(look.colour, []).append(name)
-        assert all(len(names) == 1 or "restrained" in names for names in of_colour.values())
+    assert set(STATES) == set(STATE_NAMES)
+    assert len({look.marker for look in STATES.values()}) == len(STATES)
+    of_colour = {}
+    for name, look in STATES.items():
+        of_colour.setdefault(look.colour, []).append(name)
+    assert all(len(names) == 1 or "restrained" in names for names in of_colour.values())

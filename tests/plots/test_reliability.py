@@ -84,7 +84,7 @@ def test_small_probabilities_have_logistic_axes() -> None:
     low, high = display.ax_.get_xlim()
     is_shown = (np.minimum(part.predicted, part.observed) >= low) & (part.observed <= high)
     expected = np.column_stack([part.predicted, part.observed])[is_shown]
-    np.testing.assert_array_equal(lines["probabilities, 95% bounds"].get_xydata(), expected)
+    np.testing.assert_array_equal(lines["probabilities, 95 % bounds"].get_xydata(), expected)
     assert "beyond the axes" in lines, "p = 0"
     display.figure_.draw_without_rendering()
     assert ReliabilityDisplay.from_predictions(Y, (P + 1) / 2).plot().ax_.get_xscale() == "linear"

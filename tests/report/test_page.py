@@ -14,10 +14,13 @@ import pytest
 
 from tests.report.contents import HOSTILE, content, names
 from thresholds.report.content import Content
+from thresholds.report.labels import groups_of
 from thresholds.report.page import render as page_of
 from thresholds.report.page.columns import WORDS
 from thresholds.report.page.forms import Forms
 from thresholds.report.page.render import render
+from thresholds.report.report import Report
+from thresholds.report.wording import headline, percent
 from thresholds.results import on_one_line
 
 FORBIDDEN = {"iframe", "img", "object", "embed", "base", "audio", "video", "source"}
@@ -276,20 +279,6 @@ def test_curves_are_packed_as_they_are_but_for_digits_of_thresholds() -> None:
 # How large a page is
 
 
-def test_a_level_of_confidence_is_not_rounded() -> None:
-    page = render(replace(content(names(3)), confidence=0.995))
-    assert "99.5\N{NO-BREAK SPACE}% bounds" in page
-    assert "100\N{NO-BREAK SPACE}% bounds" not in page
-
-
-@pytest.mark.parametrize(
-    ("share", "text"),
-    [(0, "0"), (4e-4, "< 0.1"), (0.004, "0.4"), (0.5, "50"), (0.994, "99"), (0.9999, "> 99"), (1, "100")],
-)
-def test_a_share_near_none_or_all_is_not_rounded_to_that(share: float, text: str) -> None:
-    assert page_of._percent(share) == f"{text}\N{NO-BREAK SPACE}%"
-
-
 def test_of_many_labels_of_one_rule_alone_the_first_are_listed() -> None:
     old = content(names(3), with_old=True)
     assert old.against is not None
@@ -345,3 +334,55 @@ def test_words_on_labels_are_all_that_there_are() -> None:
 def test_no_line_of_the_page_is_left_by_the_template() -> None:
     _, page = read()
     assert not re.search(r"{[{%#]", page.plain_text())
+
+
+@pytest.mark.parametrize(("confidence", "text"), [(0.95, "95 %"), (0.975, "97.5 %"), (0.999, "99.9 %"), (0.57, "57 %")])
+def test_a_confidence_is_never_rounded(confidence: float, text: str) -> None:
+    shown = content(names(3))
+    shown = replace(shown, confidence=confidence, summary=replace(shown.summary, confidence=confidence))
+    assert f"F1, {text} bounds" in Read(render(shown)).plain_text()
+    assert f"{text} interval" in str(Report(shown))
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        *((0.0, "0 %"), (0.0004, "less than 0.1 %"), (0.004, "0.4 %"), (0.014, "1 %"), (0.5, "50 %")),
+        *((0.986, "99 %"), (0.996, "99.6 %"), (0.9996, "more than 99.9 %"), (1.0, "100 %")),
+    ],
+)
+def test_a_share_near_none_or_all_is_not_rounded_to_that(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+def test_a_share_is_the_same_in_the_headline_and_below_it() -> None:
+    shown = content(names(3))
+    labels = shown.labels.copy()
+    labels["trust"] = ["trusted", "distrusted", "trusted"]
+    labels["predicted"] = [996, 4, 0]
+    labels["tp"] = 0
+    groups = groups_of(labels)
+    summary = replace(shown.summary, groups=groups, headline=headline(groups))
+    text = Read(render(replace(shown, summary=summary))).plain_text()
+    assert text.count("0.4 % of all marks") == 2
+    assert "99.6 % of all marks" in text
+
+
+@pytest.mark.parametrize(
+    ("trust", "predicted", "text"),
+    [
+        (["distrusted"], [9], "The label is not to be trusted."),
+        (["open"], [9], "Whether the label is to be trusted, it is too early to say."),
+        (["trusted"], [9], "The label is shown to be good enough to use."),
+        (["distrusted", "open"], [1, 3], "1 of 2 labels is not to be trusted; it makes 25 % of all marks."),
+        (["distrusted", "distrusted"], [0, 0], "2 of 2 labels are not to be trusted; the rule makes no marks."),
+        (["trusted", "open"], [1, 3], "Of 2 labels none is shown to be bad; of 1 it is too early to say."),
+    ],
+)
+def test_the_headline_says_how_many_labels_and_marks_are_not_to_be_trusted(
+    trust: list[str], predicted: list[int], text: str
+) -> None:
+    labels = content(names(len(trust))).labels.copy()
+    labels["trust"] = trust
+    labels["predicted"] = predicted
+    assert headline(groups_of(labels)) == text

@@ -145,11 +145,13 @@ def leave_out_rows(
             positives += t
         u = first + i
         averages[0, u] = _ratio(
-            tops[0] - (1.0 + beta2) * tp, bottoms[0] - (beta2 * positives + predicted)
+            tops[0] - (1.0 + beta2) * tp,
+            bottoms[0] - (beta2 * positives + predicted),
+            zero_division,
         )
-        averages[1, u] = _ratio(tops[1] - macro, bottoms[1])
-        averages[2, u] = _ratio(tops[2] - supported, bottoms[2] - label)
-        averages[3, u] = _ratio(tops[3] - weighted, bottoms[3] - positives)
+        averages[1, u] = _ratio(tops[1] - macro, bottoms[1], 0.0)
+        averages[2, u] = _ratio(tops[2] - supported, bottoms[2] - label, 0.0)
+        averages[3, u] = _ratio(tops[3] - weighted, bottoms[3] - positives, averages[1, u])
         averages[4, u] = _f(
             np.float64(tp), np.float64(predicted), np.float64(positives), beta, zero_division
         )
@@ -230,23 +232,33 @@ def _f(tp: float, predicted: float, positives: float, beta: float, zero_division
 
 @kernel
 def leave_out_units(
-    tops: Floats, bottoms: Floats, sums: Floats, of_unit: Floats, beta: float, averages: Floats
+    tops: Floats,
+    bottoms: Floats,
+    sums: Floats,
+    of_unit: Floats,
+    beta: float,
+    zero_division: float,
+    averages: Floats,
 ) -> None:
     """Write the averages of F without each unit, (5, n_units), in the order of `metrics.jackknife.AVERAGES`.
 
     `tops` and `bottoms` (5,) are their numerators and denominators, `sums` what labels lose, and `of_unit` (5, n_units)
-    what the unit has: true positives, predictions, positives, F of its rows, and weight.
+    what the unit has: true positives, predictions, positives, F of its rows, and weight. Micro F of no predictions and
+    no positives is `zero_division`; where nothing is positive, weighted F is the plain mean.
     """
     beta2 = beta * beta
     for u in range(averages.shape[1]):
         tp, predicted, positives = of_unit[0, u], of_unit[1, u], of_unit[2, u]
         averages[0, u] = _ratio(
-            tops[0] - (1.0 + beta2) * tp, _rest(bottoms[0], beta2 * positives + predicted)
+            tops[0] - (1.0 + beta2) * tp,
+            _rest(bottoms[0], beta2 * positives + predicted),
+            zero_division,
         )
-        averages[1, u] = _ratio(tops[1] - sums[0, u], bottoms[1])
-        averages[2, u] = _ratio(tops[2] - sums[1, u], bottoms[2] - sums[2, u])
-        averages[3, u] = _ratio(tops[3] - sums[3, u], _rest(bottoms[3], positives))
-        averages[4, u] = _ratio(tops[4] - of_unit[3, u], _rest(bottoms[4], of_unit[4, u]))
+        macro = _ratio(tops[1] - sums[0, u], bottoms[1], 0.0)
+        averages[1, u] = macro
+        averages[2, u] = _ratio(tops[2] - sums[1, u], bottoms[2] - sums[2, u], 0.0)
+        averages[3, u] = _ratio(tops[3] - sums[3, u], _rest(bottoms[3], positives), macro)
+        averages[4, u] = _ratio(tops[4] - of_unit[3, u], _rest(bottoms[4], of_unit[4, u]), 0.0)
 
 
 @summing_kernel
@@ -261,6 +273,6 @@ def even_powers(changes: Floats, others: Floats) -> tuple[float, float]:
 
 
 @kernel
-def _ratio(top: float, bottom: float) -> float:
-    """Divide; 0 where there is nothing to divide by."""
-    return top / bottom if bottom > 0.0 else 0.0
+def _ratio(top: float, bottom: float, otherwise: float) -> float:
+    """Divide, if there is something to divide by."""
+    return top / bottom if bottom > 0.0 else otherwise

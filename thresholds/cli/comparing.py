@@ -72,7 +72,7 @@ def _usual_rules(
     """Fit the usual rules, or all, on the calibration rows, and judge them on the test rows."""
     from thresholds.comparison.fitted_rules import fit_rules
     from thresholds.comparison.side_by_side import judge_side_by_side
-    from thresholds.data.folds import group_numbers
+    from thresholds.data.folds import fitted_and_judged, group_numbers
     from thresholds.data.problem import Problem
 
     if options.split is not None:
@@ -97,7 +97,7 @@ def _usual_rules(
         groups=None if data.groups is None else group_numbers(data.groups[test], len(test)),
         confidence=options.confidence,
     )
-    rows = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
+    rows = fitted_and_judged(len(calibration), len(test), split)
     about = {
         "placement": settings["placement"],
         "split": split,

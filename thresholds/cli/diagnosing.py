@@ -84,6 +84,7 @@ def _saved(options: argparse.Namespace, data: "LabelledFile", rule: "Rule") -> _
 
 def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
     """Fit a rule on the calibration rows; the test rows are to judge it."""
+    from thresholds.data.folds import fitted_and_judged
     from thresholds.fitting.empirical import fit_empirical
 
     if options.split is not None:
@@ -98,8 +99,7 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
         label_names=data.label_names,
         **fit_options.read_all(options),
     )
-    about = f"fitted on {len(calibration):,} rows, judged on {len(test):,} others: {split}"
-    return _Case(data, rule, test, about)
+    return _Case(data, rule, test, fitted_and_judged(len(calibration), len(test), split))
 
 
 def _repaired(options: argparse.Namespace, diagnosis: "Diagnosis", rule: "Rule") -> "Repair":

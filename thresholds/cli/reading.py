@@ -98,9 +98,7 @@ def halves(data: "LabelledFile", *, groups_have_use: bool = False) -> tuple["Int
 
     Where the file names them, groups are refused unless they have another use than to stay in one half.
     """
-    import numpy as np
-
-    from thresholds.data.folds import SEED, multilabel_folds
+    from thresholds.data.folds import SEED, halves
 
     if data.calib_idx is not None or data.test_idx is not None:
         if data.groups is not None and not groups_have_use:
@@ -110,10 +108,7 @@ def halves(data: "LabelledFile", *, groups_have_use: bool = False) -> tuple["Int
         return data.halves()
     if data.y_score.shape[0] < 2:
         raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
-    folds = multilabel_folds(data.y_true, 2, groups=data.groups, random_state=SEED)  # (n_samples,)
-    by_groups = "" if data.groups is None else " of groups"
-    which = f"halves by iterative stratification{by_groups}, seed {SEED}"
-    return np.flatnonzero(folds == 0), np.flatnonzero(folds == 1), which
+    return halves(data.y_true, data.groups, SEED)
 
 
 def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:

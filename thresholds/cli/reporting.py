@@ -3,7 +3,6 @@
 import argparse
 import shlex
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from thresholds._arrays.types import Ints
@@ -68,16 +67,14 @@ def _saved(
 
 def _fitted(options: argparse.Namespace, data: "LabelledFile") -> tuple["Rule", Ints, str]:
     """Fit a rule on the calibration rows; the test rows are to judge it."""
+    from thresholds.data.folds import fitted_and_judged
     from thresholds.report.report import fit_to_judge
-    from thresholds.report.wording import fitted_and_judged
 
     if options.split is not None:
         raise InputError(
             f"--split is {options.split!r} without --rule: a rule that is fitted is judged on other rows"
         )
-    # Where the file names both halves, groups are for intervals alone.
-    names_rows = data.calib_idx is not None or data.test_idx is not None
-    calibration, test, split = reading.halves(replace(data, groups=None) if names_rows else data)
+    calibration, test, split = reading.halves(data, groups_have_use=True)
     settings: dict[str, Any] = fit_options.read_all(options)
     rule = fit_to_judge(
         data.y_true[calibration],

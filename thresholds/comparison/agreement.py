@@ -29,10 +29,21 @@ from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label, f_of_counts
 from thresholds.metrics.judging import Decided
-from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    counted,
+    n_more,
+    names_of,
+    on_one_line,
+    rows_of,
+    shortened,
+)
 from thresholds.rule import Rule, ThresholdRule
 
 _MOST_IN_MATRIX = 12  # rules; of more, a table says which are most and least alike
+_LONGEST_NAME = 32  # columns of a rule's name that is not in the first column
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,20 +129,20 @@ class Agreement(Result, Drawable):
 
     def _two_rules(self) -> str:
         """Say how far two rules decide alike."""
-        one, other = self.rules
+        one, other = map(_short, self.rules)
         cells = counted(self.n_samples * self.n_labels, "cell")
         return (
             f"{one} and {other} decide {self.differing[0, 1]:,} of {cells} differently;"
-            f" F1 between their decisions is {_written(self.pairs[0, 1])}"
+            f" F1 between their decisions is {written(self.pairs[0, 1])}"
         )
 
     def _matrix(self) -> Table:
-        """Lay out the F1 between all pairs of rules, which go by number in the head."""
+        """Lay out the F1 between all pairs of rules, each pair once; in the head rules go by number."""
         n = len(self.rules)
-        head = [("rule", "predicts", *(str(a + 1) for a in range(n)))]
+        head = [("rule", "predicts", *(str(a + 1) for a in range(n - 1)))]
         body = []
         for a, name in enumerate(self.rules):
-            of_pairs = ("" if b == a else _written(self.pairs[a, b]) for b in range(n))
+            of_pairs = (written(self.pairs[a, b]) if b < a else "" for b in range(n - 1))
             body.append((f"{a + 1:>2} {name}", f"{self.both[a, a].sum():,}", *of_pairs))
         return Table(
             head, body, title="F1 between the decisions of two rules, 1 if they are the same:"
@@ -153,10 +164,10 @@ class Agreement(Result, Drawable):
                 (
                     name,
                     f"{self.both[a, a].sum():,}",
-                    self.rules[near],
-                    _written(f1[near]),
-                    self.rules[far],
-                    _written(f1[far]),
+                    _short(self.rules[near]),
+                    written(f1[near]),
+                    _short(self.rules[far]),
+                    written(f1[far]),
                 )
             )
         return Table(
@@ -177,11 +188,11 @@ class Agreement(Result, Drawable):
             (
                 str(row["name"]),
                 f"{row['differing']:,}",
-                str(row["rule"]),
+                _short(row["rule"]),
                 f"{row['predicted']:,}",
-                str(row["other"]),
+                _short(row["other"]),
                 f"{row['predicted_other']:,}",
-                _written(row["f1"]),
+                written(row["f1"]),
             )
             for row in self.by_label[order[:k]]
         ]
@@ -294,6 +305,11 @@ def _f1_between(both: Ints, one: Ints, other: Ints) -> Floats:
     return f_of_counts(both, one, other, 1.0, 1.0)
 
 
-def _written(f1: float) -> str:
+def _short(name: str) -> str:
+    """Write the name of a rule on one line."""
+    return shortened(on_one_line(name), _LONGEST_NAME)
+
+
+def written(f1: float) -> str:
     """Write an F1 between decisions; only that of the same ones is 1.00."""
     return f"{f1 if f1 == 1 else min(f1, 0.99):.2f}"

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Matrix
+from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.comparison.fitted_rules import chosen_rules, fit_rules
 from thresholds.comparison.result import Comparison
 from thresholds.comparison.side_by_side import judge_side_by_side
-from thresholds.data.folds import SEED, STRATIFIED, group_numbers, multilabel_folds
+from thresholds.data.folds import SEED, fitted_and_judged, group_numbers, halves
 from thresholds.data.problem import Problem
-from thresholds.results import counted
+from thresholds.results import counted, shown_name
 from thresholds.rule import Rule
 
 
@@ -95,47 +95,30 @@ def compare(
     beta = _checks.beta(beta)
     zero_division = _checks.zero_division(zero_division)
     confidence = None if confidence is None else _checks.inside(confidence, "confidence")
-    if not isinstance(rules, Mapping):
+    if isinstance(rules, Mapping):
+        _refuse_what_is_for_fits(label_names, random_state, missing)
+        _refuse_no_rules(rules)
+        baseline = _baseline_of(rules, baseline)
+        label_names = _common_names(rules)
+    else:
         chosen_rules(rules)  # refuses what names no rules
         if baseline is not None:
             raise InputError(
                 f"baseline is {_checks.shown(baseline)} without rules, expected None: it is for rules that are given"
             )
-        beside = {"y_score": y_score, "y_true": y_true}
-        sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
-        groups = _checks.aligned_rows(groups, "groups", **beside)
-        y_true, y_score, label_names = _checks.aligned(
-            y_true, "y_true", y_score, "y_score", label_names
-        )
+
+    # The rows, labels in the order of the first rule's that has names.
+    beside = {"y_score": y_score, "y_true": y_true}
+    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
+    groups = _checks.aligned_rows(groups, "groups", **beside)
+    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
+    if not isinstance(rules, Mapping):
         problem = Problem.of(
-            y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
+            y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=names
         )
         return _fit_and_compare(
             rules, problem, sample_weight, beta, zero_division, groups, random_state, confidence
         )
-    only_for_fits = (  # with their defaults
-        ("label_names", label_names, None),
-        ("random_state", random_state, SEED),
-        ("missing", missing, 0.0),
-    )
-    for name, value, default in only_for_fits:
-        if value is not default and not (isinstance(value, int | float) and value == default):
-            raise InputError(
-                f"{name} is given with rules, expected {default}: it is for rules that are fitted here"
-            )
-    _refuse_no_rules(rules)
-    if baseline is None:
-        baseline = next(iter(rules))
-    if not isinstance(baseline, str) or baseline not in rules:
-        raise InputError(
-            f"baseline is {_checks.shown(baseline)}, expected the name of a rule: {_checks.listed(rules)}"
-        )
-    beside = {"y_score": y_score, "y_true": y_true}
-    sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
-    groups = _checks.aligned_rows(groups, "groups", **beside)
-    y_true, y_score, names = _checks.aligned(
-        y_true, "y_true", y_score, "y_score", _common_names(rules)
-    )
     problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
     for name, rule in rules.items():
         if rule.n_labels is not None:
@@ -153,6 +136,30 @@ def compare(
     )
     rows = about_given_rules(counted(problem.n_samples, "row"), judged.fitted_here)
     return replace(judged, rows=rows)
+
+
+def _refuse_what_is_for_fits(label_names: object, random_state: object, missing: object) -> None:
+    """Refuse arguments that rules which are given have no use for, unless they are the defaults."""
+    for name, value, default in (
+        ("label_names", label_names, None),
+        ("random_state", random_state, SEED),
+        ("missing", missing, 0.0),
+    ):
+        if value is not default and not (isinstance(value, int | float) and value == default):
+            raise InputError(
+                f"{name} is given with rules, expected {default}: it is for rules that are fitted here"
+            )
+
+
+def _baseline_of(rules: Mapping[str, Rule], baseline: object) -> str:
+    """Return the name of the rule that others are held against: the first, unless another is named."""
+    if baseline is None:
+        return next(iter(rules))
+    if not isinstance(baseline, str) or baseline not in rules:
+        raise InputError(
+            f"baseline is {_checks.shown(baseline)}, expected the name of a rule: {_checks.listed(rules)}"
+        )
+    return baseline
 
 
 def _refuse_no_rules(rules: Mapping[str, Rule]) -> None:
@@ -177,31 +184,21 @@ def _fit_and_compare(
     confidence: float | None,
 ) -> Comparison:
     """Fit rules on half of the rows, and judge them on the other half."""
-    if groups is None:
-        n_units, kind = problem.n_samples, "row"
-    else:
-        n_units, kind = int(group_numbers(groups, problem.n_samples).max()) + 1, "group"
-    if n_units < 2:
-        raise InputError(
-            f"y_true has {counted(n_units, kind)}, expected at least 2: a half to fit on, and one to judge"
-        )
-    # (n_samples,)
-    folds = multilabel_folds(problem.truth, 2, groups=groups, random_state=random_state)
+    # (n_samples,) or None
+    numbers = None if groups is None else group_numbers(groups, problem.n_samples)
+    to_fit, to_judge, how = halves(problem.truth, numbers, random_state)
     weights = None if sample_weight is None else np.asarray(sample_weight)  # (n_samples,)
 
-    def half(k: int) -> tuple[Matrix, Matrix, Any]:
-        rows = np.flatnonzero(folds == k)
+    def half(rows: Ints, purpose: str) -> tuple[Matrix, Matrix, Any]:
         row_weights = None if weights is None else weights[rows]
         if row_weights is not None and not row_weights.any():
-            purpose = ("fit on", "judge")[k]
             raise InputError(
                 f"sample_weight is 0 for every row of the half to {purpose}, expected a positive weight in both halves"
             )
         return problem.truth[rows], problem.scores[rows], row_weights
 
     # The first half.
-    truth, scores, row_weights = half(0)
-    n_fitted = truth.shape[0]
+    truth, scores, row_weights = half(to_fit, "fit on")
     half_to_fit = Problem.of(
         truth,
         scores,
@@ -215,25 +212,18 @@ def _fit_and_compare(
         raise InputError(f"rules has {name!r} alone, which cannot be fitted here: {reason}")
 
     # The second half.
-    truth, scores, row_weights = half(1)
-    numbers = None
-    if groups is not None:
-        of_rows = group_numbers(groups, problem.n_samples)  # (n_samples,)
-        _, numbers = np.unique(of_rows[folds == 1], return_inverse=True)
+    truth, scores, row_weights = half(to_judge, "judge")
     judged = judge_side_by_side(
         fitted.rules,
         Problem.of(truth, scores, sample_weight=row_weights, label_names=problem.label_names),
         beta=beta,
         zero_division=zero_division,
-        groups=numbers,
+        groups=None if numbers is None else group_numbers(numbers[to_judge], to_judge.size),
         confidence=confidence,
     )
-    by_groups = "" if groups is None else " of groups"
-    seed = "" if random_state is None else f", seed {random_state}"
-    halves = f"halves {STRATIFIED}{by_groups}{seed}"
     return replace(
         judged,
-        rows=f"fitted on {n_fitted:,} rows, judged on {judged.n_samples:,} others: {halves}",
+        rows=fitted_and_judged(to_fit.size, to_judge.size, how),
         left_out=fitted.left_out,
     )
 
@@ -243,7 +233,7 @@ def about_given_rules(rows: str, fitted_here: tuple[str, ...]) -> str:
     judged = f"rules as given, judged on {rows}"
     if not fitted_here:
         return f"{judged}; the figures of a rule that was fitted on any of them are too high"
-    names = ", ".join(fitted_here)
+    names = ", ".join(map(shown_name, fitted_here))
     return f"{judged}; fitted on these: {names}, whose figures are too high"
 
 

@@ -30,6 +30,7 @@ from thresholds.results import (
     as_plain_values,
     counted,
     first_names,
+    in_percent,
     rows_of,
 )
 from thresholds.rule import RegionRule, Rule, ThresholdRule
@@ -162,7 +163,7 @@ class RuleDifference(Result, Drawable):
             ]
         lines = [
             "news: at the same score the label is now true more or less often, by more than chance (false discovery"
-            f" rate {100 * self.alpha:g} %)"
+            f" rate {in_percent(self.alpha)})"
         ]
         if self._settings_differ:
             lines.append(

@@ -19,7 +19,9 @@ from thresholds.results import (
     as_plain_values,
     counted,
     first_names,
+    in_percent,
     n_more,
+    shown_name,
 )
 
 OFTEN = 1 / 3  # of the rows: a label predicted more often is worth a look
@@ -254,7 +256,7 @@ class Comparison(Result, Drawable):
         heads_of_measures = {
             "micro": ("micro", f),
             "macro_supported": ("macro", f),
-            "macro": ("macro", "of all"),
+            "macro": ("macro", f if self._all_supported else "of all"),
             "samples": ("samples", f),
         }
         for measure in self._measures_shown:
@@ -292,7 +294,7 @@ class Comparison(Result, Drawable):
             figures = (row.sum_over_positives, row.calibration_slope)
             if not np.isnan(figures).all():
                 total, slope = ("" if np.isnan(x) else f"{x:.2f}" for x in figures)
-                rules.setdefault((total, slope), []).append(row.rule)
+                rules.setdefault((total, slope), []).append(shown_name(row.rule))
         if not rules:
             return None
         head = [
@@ -306,16 +308,21 @@ class Comparison(Result, Drawable):
     def _measures_shown(self) -> list[str]:
         """The measures that have columns."""
         shown = {
-            "macro_supported": self.n_supported > 0,
-            "macro": self._macro_of_all,
+            "macro_supported": self.n_supported > 0 and not self._all_supported,
+            "macro": self._all_supported or self._macro_of_all,
             "weighted": False,
         }
         return [measure for measure in MEASURED if shown.get(measure, True)]
 
     @property
+    def _all_supported(self) -> bool:
+        """Whether all labels have positives, so that both macros are one on these rows, if not without each of them."""
+        return self.n_supported == self.n_labels
+
+    @property
     def _macro_of_all(self) -> bool:
         """Whether macro F of all labels is more than that of the labels with positives times a number."""
-        return self.n_supported < self.n_labels and bool(self.zero_division or not self.n_supported)
+        return not self._all_supported and bool(self.zero_division or not self.n_supported)
 
     @property
     def _flagged_alike(self) -> bool:
@@ -327,7 +334,7 @@ class Comparison(Result, Drawable):
         if self.behind_best:
             yield (
                 f"{_MARK} cannot be told apart from the highest of its column, on the same {self.paired_by}s"
-                f" (with {self._in_percent} confidence)"
+                f" (with {self._level} confidence)"
             )
             if self._any_above_a_mark:
                 yield (
@@ -336,7 +343,7 @@ class Comparison(Result, Drawable):
                 )
         if self.confidence is not None:
             yield (
-                f"+- reach of the {self._in_percent} interval, for as many other {self.paired_by}s; how well a rule was"
+                f"+- reach of the {self._level} interval, for as many other {self.paired_by}s; how well a rule was"
                 " fitted is not in it"
             )
         yield self._about_means()
@@ -375,15 +382,15 @@ class Comparison(Result, Drawable):
         return f"{f}: mean over {supported}, skill over {both}; {auroc}"
 
     @property
-    def _in_percent(self) -> str:
+    def _level(self) -> str:
         """The confidence as it is written."""
         assert self.confidence is not None, "intervals have a confidence"
-        return f"{100 * self.confidence:g} %"
+        return in_percent(self.confidence)
 
     def _differences_of_rules(self, k: int) -> Table:
         """Lay out by how much k rules differ from the baseline, one line for each measure."""
-        # Both macros are one where all labels have positives.
-        left_out = "macro_supported" if self.n_supported == self.n_labels else None
+        # Both macros are one where all labels have positives; where none has, one is not known.
+        left_out = "macro_supported" if self._all_supported or not self.n_supported else None
         shown = [row for row in self.differences if row.measure != left_out]
         rules = list(dict.fromkeys(row.rule for row in shown))
         body = []
@@ -395,8 +402,8 @@ class Comparison(Result, Drawable):
                 for name, difference in zip(names, of_rule, strict=True)
             ]
         title = (
-            f"how much more than {self.differences[0].baseline}, on the same {self.paired_by}s, with the"
-            f" {self._in_percent} interval:"
+            f"how much more than {shown_name(self.differences[0].baseline)}, on the same {self.paired_by}s, with the"
+            f" {self._level} interval:"
         )
         head = ("", f"F{self.beta:g}", "more", "from", "to")
         return Table([head], body, left=(0, 1), title=title, note=n_more(len(rules), k))

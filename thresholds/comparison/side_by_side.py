@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays import threads
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
 from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.comparison.agreement import agreement_of
+from thresholds.comparison.certainty import Certainty, certainty_of
 from thresholds.comparison.result import (
-    MEASURED,
     OFTEN,
-    Behind,
     Comparison,
-    Difference,
     Measures,
 )
 from thresholds.data.problem import Problem
@@ -28,15 +25,9 @@ from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.jackknife import (
-    Interval,
-    LeftOut,
-    behind_best,
-    difference_of,
-    interval_of,
-    leave_out_of,
-)
-from thresholds.metrics.judging import Judged, KeptDecisions, f_measure, judge
+from thresholds.metrics.jackknife import Interval, leave_out_of
+from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.leaving_out import units_of
 from thresholds.metrics.ranking import macro_auroc
 from thresholds.results import names_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
@@ -104,10 +95,6 @@ def judge_side_by_side(
         rows_alike = _unweighted(problem)
         unweighted = {name: judge(rule, rows_alike).by_label for name, rule in rules.items()}
 
-    # What changes if a row or group is left out, and where two rules differ.
-    left_out: dict[str, LeftOut] = {}
-    if confidence is not None:
-        left_out = _left_out(decided, judged, problem, beta, groups, zero_division)
     agreement = None
     if len(rules) > 1:
         predicted = [counts.predicted for counts in unweighted.values()]
@@ -116,21 +103,32 @@ def judge_side_by_side(
     # What the scores know of labels; absent entries score as they do for the first rule.
     scores = _Scores(problem)
     missing = next(iter(rules.values())).missing
+    measures = [
+        _measures(name, rule, judged[name], unweighted[name], problem, scores, beta, zero_division)
+        for name, rule in rules.items()
+    ]
+
+    # How sure each figure is.
+    certainty = Certainty({}, {}, ())
+    if confidence is not None:
+        if not is_sparse(problem.truth):
+            _ = problem.bits_of_truth  # once, for all threads
+        units = units_of(problem, groups)
+        certainty = certainty_of(
+            measures,
+            lambda name: leave_out_of(
+                decided[name], problem, judged[name].by_label, beta, units, zero_division
+            ),
+            baseline,
+            confidence,
+            problem.n_stored,
+        )
+        measures = [
+            replace(of_rule, intervals=_defined(certainty.intervals[of_rule.rule], of_rule))
+            for of_rule in measures
+        ]
     return Comparison(
-        measures=tuple(
-            _measures(
-                name,
-                rule,
-                judged[name],
-                unweighted[name],
-                problem,
-                scores,
-                beta,
-                zero_division,
-                _intervals(left_out.get(name), confidence),
-            )
-            for name, rule in rules.items()
-        ),
+        measures=tuple(measures),
         beta=beta,
         zero_division=zero_division,
         n_samples=problem.n_samples,
@@ -139,33 +137,21 @@ def judge_side_by_side(
         fitted_here=tuple(
             name for name, rule in rules.items() if was_fitted_on(rule, problem, f"rule {name!r}")
         ),
-        behind_best=_behind_best(left_out, confidence),
-        differences=_differences(left_out, baseline, confidence),
+        behind_best=certainty.behind_best,
+        differences=certainty.differences,
         confidence=confidence,
         paired_by="row" if groups is None else "group",
         agreement=agreement,
     )
 
 
-def _left_out(
-    decided: Mapping[str, KeptDecisions],
-    judged: Mapping[str, Judged],
-    problem: Problem,
-    beta: float,
-    groups: Ints | None,
-    zero_division: float,
-) -> dict[str, LeftOut]:
-    """Leave each row, or group, out of what each rule decided, a rule on each thread."""
-    if not is_sparse(problem.truth):
-        _ = problem.bits_of_truth  # once, for all threads
-    found = threads.run(
-        lambda name: leave_out_of(
-            decided[name], problem, judged[name].by_label, beta, groups, zero_division
-        ),
-        list(decided),
-        cells=problem.n_stored,
-    )
-    return dict(zip(decided, found, strict=True))
+def _defined(intervals: dict[str, Interval], measures: Measures) -> dict[str, Interval]:
+    """Return intervals, NaN for a measure that is not defined."""
+    unknown = Interval(np.nan, np.nan, np.nan)
+    return {
+        measure: unknown if np.isnan(getattr(measures, measure)) else interval
+        for measure, interval in intervals.items()
+    }
 
 
 def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str, Any]:
@@ -187,47 +173,6 @@ def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str
     }
 
 
-def _intervals(left_out: LeftOut | None, confidence: float | None) -> dict[str, Interval]:
-    """Return what each measure of a rule may be on other rows."""
-    if left_out is None or confidence is None:
-        return {}
-    return {measure: interval_of(left_out, measure, confidence) for measure in MEASURED}
-
-
-def _behind_best(
-    left_out: Mapping[str, LeftOut], confidence: float | None
-) -> dict[str, dict[str, Behind]]:
-    """Return how far each rule is behind the best, by measure."""
-    if confidence is None or len(left_out) < 2:
-        return {}
-    return {
-        measure: {
-            name: Behind(*interval, is_tied)
-            for name, (interval, is_tied) in behind_best(left_out, measure, confidence).items()
-        }
-        for measure in MEASURED
-    }
-
-
-def _differences(
-    left_out: Mapping[str, LeftOut], baseline: str | None, confidence: float | None
-) -> tuple[Difference, ...]:
-    """Return how much more each rule reaches than the baseline, by measure."""
-    if confidence is None or baseline is None:
-        return ()
-    return tuple(
-        Difference(
-            name,
-            baseline,
-            measure,
-            *difference_of(rule, left_out[baseline], measure, confidence),
-        )
-        for name, rule in left_out.items()
-        if name != baseline
-        for measure in MEASURED
-    )
-
-
 def _measures(
     name: str,
     rule: Rule,
@@ -237,7 +182,6 @@ def _measures(
     scores: _Scores,
     beta: float,
     zero_division: float,
-    intervals: Mapping[str, Interval],
 ) -> Measures:
     """Sum up what a rule reaches."""
     by_label = judged.by_label
@@ -246,9 +190,6 @@ def _measures(
 
     def reached(average: str) -> float:
         return f_measure(judged, problem.sample_weight, average, beta, zero_division)
-
-    if intervals and not supported.positives.size:
-        intervals = {**intervals, "macro_supported": Interval(np.nan, np.nan, np.nan)}
 
     state = states_of(unweighted, scores.evidence(rule.missing), Criteria())  # (n_labels,)
 
@@ -267,7 +208,6 @@ def _measures(
         labels_predicted_often=int(np.count_nonzero(is_often)),
         sum_over_positives=calibration.sum_over_positives,
         calibration_slope=calibration.slope,
-        intervals=intervals,
     )
 
 

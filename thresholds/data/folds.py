@@ -19,6 +19,14 @@ SEED = 0  # of folds, unless another is given: a figure that is reported stays t
 STRATIFIED = "by iterative stratification"
 
 
+class Halves(NamedTuple):
+    """Rows to fit on, and rows to judge on."""
+
+    to_fit: Ints  # (n_fitted,)
+    to_judge: Ints  # (n_judged,)
+    how: str  # in words, how they were made
+
+
 class _Entries(NamedTuple):
     """Which unit (a row, or a group of rows) has which label how often; sorted by unit."""
 
@@ -124,6 +132,37 @@ def _stratified(
         n_folds,
     )
     return fold_of_unit[unit]
+
+
+def halves(truth: Matrix, groups: object, random_state: int | None) -> Halves:
+    """Split rows into a half to fit on and one to judge; rows of a group stay in one half.
+
+    Raises
+    ------
+    InputError
+        For a single row or group, and as `multilabel_folds`.
+    """
+    n_units = truth.shape[0]
+    if groups is not None:
+        n_units = int(group_numbers(groups, n_units).max()) + 1
+    if n_units < 2:
+        name, unit = ("y_true", "row") if groups is None else ("groups", "group")
+        raise InputError(
+            f"{name} has {counted(n_units, unit)}, expected at least 2: a half to fit on, and one to judge"
+        )
+    folds = multilabel_folds(truth, 2, groups=groups, random_state=random_state)  # (n_samples,)
+    by_groups = "" if groups is None else " of groups"
+    seed = "" if random_state is None else f", seed {random_state}"
+    return Halves(
+        np.flatnonzero(folds == 0),
+        np.flatnonzero(folds == 1),
+        f"halves {STRATIFIED}{by_groups}{seed}",
+    )
+
+
+def fitted_and_judged(n_fitted: int, n_judged: int, how: str) -> str:
+    """Say how many rows fit, how many others judge, and how they were chosen."""
+    return f"fitted on {counted(n_fitted, 'row')}, judged on {counted(n_judged, 'other')}: {how}"
 
 
 def split_rows(

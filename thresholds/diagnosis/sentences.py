@@ -12,7 +12,7 @@ import numpy as np
 
 from thresholds.diagnosis.bars import most_positives
 from thresholds.diagnosis.evidence import FEWEST
-from thresholds.results import counted, shown_name
+from thresholds.results import are, counted, shown_name
 
 MEANINGS = {
     "usable": "shown to be good enough",
@@ -55,11 +55,11 @@ def sentence_on_flag(row: Any) -> str:
     name = shown_name(row["name"])
     predicted = row["predicted_positive"]
     positives = row["n_positives"]
-    marked = f"{counted(predicted, 'row')} {_are(predicted)} marked {name}"
+    marked = f"{counted(predicted, 'row')} {are(predicted)} marked {name}"
     if positives == 0:
         return f"{marked}, and none truly is: no row here truly is {name}."
     tp = row["tp"]
-    right = f"{marked}, of which {tp:,} truly {_are(tp)}; in all, {positives:,} {_are(positives)}"
+    right = f"{marked}, of which {tp:,} truly {are(tp)}; in all, {positives:,} {are(positives)}"
     often = f"marked {predicted / positives:.3g} times as often as true"
     if positives < FEWEST:
         return f"{right}: {often}, and too few to tell whether the scores know it."
@@ -71,7 +71,7 @@ def _of_weak(row: Any, name: str) -> str:
     if row["predicted_positive"] == 0:
         return f"No row is marked {name}, though {row['n_positives']:,} should be"
     if row["n_positives"] == 0:
-        marked = f"{counted(row['predicted_positive'], 'row')} {_are(row['predicted_positive'])} marked {name}"
+        marked = f"{counted(row['predicted_positive'], 'row')} {are(row['predicted_positive'])} marked {name}"
         bounds = between(row["precision_low"], row["precision_high"])
         return f"{marked}, and none truly is; of 100 such rows, probably {bounds} truly are"
     return (
@@ -93,12 +93,12 @@ def _of_missed(row: Any, name: str) -> str:
     tp = row["tp"]
     if row["predicted_positive"] > row["n_positives"]:
         rule = (
-            f"Of {counted(row['predicted_positive'], 'row')} marked {name}, {tp:,} truly {_are(tp)}"
+            f"Of {counted(row['predicted_positive'], 'row')} marked {name}, {tp:,} truly {are(tp)}"
         )
     else:
-        rule = f"Of {_rows_that_are(row['n_positives'], name)}, {tp:,} {_are(tp)} marked"
+        rule = f"Of {_rows_that_are(row['n_positives'], name)}, {tp:,} {are(tp)} marked"
     top_tp = row["top_tp"]
-    top = f"of the {row['top_predicted']:,} rows that score highest for {name}, {top_tp:,} truly {_are(top_tp)}"
+    top = f"of the {row['top_predicted']:,} rows that score highest for {name}, {top_tp:,} truly {are(top_tp)}"
     return f"{rule}; {top}"
 
 
@@ -110,14 +110,14 @@ def _of_unproven(row: Any, name: str) -> str:
     if np.isnan(needed):
         return f"Too early to say: all rows here truly are {name}, and some that are not are needed"
     if positives == 0:
-        marked = f", and {predicted:,} {_are(predicted)} marked so" if predicted else ""
+        marked = f", and {predicted:,} {are(predicted)} marked so" if predicted else ""
         wanted = f"it takes at least {needed:,.0f} rows that truly are {name}"
         return f"Too early to say: no row here truly is {name}{marked}; {wanted}"
 
     tp = row["tp"]
-    seen = f"of {_rows_that_are(positives, name)}, {tp:,} {_are(tp)} marked"
+    seen = f"of {_rows_that_are(positives, name)}, {tp:,} {are(tp)} marked"
     if predicted:
-        seen += f"; of {counted(predicted, 'row')} marked so, {tp:,} truly {_are(tp)}"
+        seen += f"; of {counted(predicted, 'row')} marked so, {tp:,} truly {are(tp)}"
     if math.isinf(needed):
         most = f"{most_positives(positives):,.0f} rows that truly are {name}"
         return f"On the border of good enough: {seen}; even {most} may not settle it"
@@ -140,14 +140,9 @@ def _found(row: Any, name: str) -> str:
 
 def _rows_that_are(number: int, name: str) -> str:
     """Count the rows that are a label."""
-    return f"{counted(number, 'row')} that truly {_are(number)} {name}"
+    return f"{counted(number, 'row')} that truly {are(number)} {name}"
 
 
 def between(low: float, high: float) -> str:
     """Name two bounds as whole numbers of 100, of which the true one lies between."""
     return f"between {math.floor(100 * low)} and {math.ceil(100 * high)}"
-
-
-def _are(number: int) -> str:
-    """Return the verb for so many."""
-    return "is" if number == 1 else "are"

@@ -26,7 +26,7 @@ from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
 from thresholds.diagnosis.sentences import MEANINGS, TO_DO, TO_DO_WITHOUT_THRESHOLDS, sentence
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval, wilson
-from thresholds.results import Result, Table, counted, n_more, rows_of
+from thresholds.results import Result, Table, counted, in_percent, n_more, rows_of
 from thresholds.significance import rejected
 
 VERDICTS = tuple(MEANINGS)
@@ -105,9 +105,9 @@ class Verdicts(Result):
         f = f"F{self.beta:g}"
         return (
             f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}."
-            f" Good enough is an {f} of at least {self.min_f:g}, and at least {self.min_skill:.0%} of"
+            f" Good enough is an {f} of at least {self.min_f:g}, and at least {in_percent(self.min_skill)} of"
             f" the way from marking every row up to 1; of labels called usable, at most"
-            f" {self.alpha:.0%} are expected to fall short"
+            f" {in_percent(self.alpha)} are expected to fall short"
         )
 
     def _by_verdict(self) -> Table:

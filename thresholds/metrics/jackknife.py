@@ -15,7 +15,7 @@ again.
 
 The variance of a difference d of two rules is that of the jackknife (Tukey 1958),
 
-    V = (n - 1) / n sum_i (d_-i - mean of all d_-i)^2,    d_-i the difference without row i of n,
+    V = (n - 1) / n sum_i (d_-i - mean of all d_-i)^2,    d_-i the difference without row i of n
 
 Without the factor (n - 1) / n its mean is at least the variance of d on samples of n - 1 rows, whatever the statistic
 (the theorem of Efron and Stein 1981, "The jackknife estimate of variance"). So it serves labels with one positive, too,
@@ -24,7 +24,8 @@ macro-F1 lies far below that of the sample.
 
 Rules that decide few rows differently, or none, may differ on others. So two rows are added to V, one in favour of each
 rule, each as large as a row is on average in one rule alone (root mean square): the idea of Agresti and Coull 1998 for
-proportions.
+proportions. Of a rule that is all right, or all wrong, no row changes anything: what counts is what is added to its own
+variance, see below.
 
 The variance of an average F of one rule is the same sum, with F in the place of d. A rule that is all right, or all
 wrong, on these rows need not be so on others: again two rows are added, one all right and one all wrong, which change F
@@ -32,7 +33,8 @@ by (1 - F) / n and F / n, n the rows with something true or predicted (for "samp
 
 The interval is d -+ t sqrt(V). If few rows make up V, V itself is uncertain: t is Student's, its degrees of freedom
 2 S2^2 / (S4 - S2^2 / n) with S2 and S4 the sums of the squares and fourth powers in V (Satterthwaite 1946: a
-chi-square whose variance is that of V), at most one less than there are squares. That of F ends at 0 and 1. Labels of a
+chi-square whose variance is that of V), at most one less than there are squares. That of F ends at 0 and 1, that of a
+difference at -1 and 1. Labels of a
 row may depend on each other as they like: rows (or groups) are what must be independent.
 
 An interval is for the mean of F over samples of as many rows. For micro and samples F, and for labels with some
@@ -55,13 +57,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints, Numbers
+from thresholds._arrays.types import Floats, Ints
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Decided
-from thresholds.metrics.leaving_out import terms_of, units_of, without_each_row, without_each_unit
+from thresholds.metrics.leaving_out import (
+    Units,
+    terms_of,
+    units_of,
+    without_each_row,
+    without_each_unit,
+)
 
 AVERAGES = ("micro", "macro", "macro_supported", "weighted", "samples")
+
+_ROUNDING = 1e-20  # of squares: less is nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +85,19 @@ class LeftOut:
 
     @cached_property
     def mean_squares(self) -> dict[str, float]:
-        """The mean of the squared changes of each average."""
-        return {name: float(np.square(each).mean()) for name, each in self.changes.items()}
+        """The mean of the squared changes of each average; where no unit changes it, of those of `two_units`."""
+        found = {}
+        for name, each in self.changes.items():
+            square = float(np.square(each).mean())
+            of_two = sum(self.two_units(name)) / 2
+            found[name] = square if square > _ROUNDING * of_two else of_two
+        return found
+
+    def two_units(self, average: str) -> tuple[float, float]:
+        """Return what two units would change, squared: one that is all wrong, one that is all right."""
+        value = self.on_all[average]
+        n = self.changes[average].size if average == "samples" else max(self.n_active, 1)
+        return (value / n) ** 2, ((1 - value) / n) ** 2
 
 
 class Interval(NamedTuple):
@@ -105,10 +126,10 @@ def leave_out_of(
     problem: Problem,
     counts: ConfusionCounts,
     beta: float,
-    groups: Ints | None,
+    groups: Ints | Units | None,
     zero_division: float = 0.0,
 ) -> LeftOut:
-    """Return the averages of decisions without each row, or each of the `groups`, numbered from 0.
+    """Return the averages of decisions without each row, or each of the `groups`, numbered from 0 (or their `Units`).
 
     `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0 are no units.
     """
@@ -120,7 +141,7 @@ def leave_out_of(
     bottoms = np.array([bottom.sum() for _, bottom in terms])  # (4,)
 
     # The averages without each unit, less their means: what each changes.
-    units = units_of(problem, groups)
+    units = groups if isinstance(groups, Units) else units_of(problem, groups)
     given = (all_counts, tops, bottoms, beta, zero_division)
     if units.weigh_one:
         without = without_each_row(decided, problem, *given)
@@ -129,7 +150,15 @@ def leave_out_of(
     changes = without.averages  # (5, n_units)
     changes -= changes.mean(axis=1, keepdims=True)
 
-    on_all = [*_ratio(tops, bottoms).tolist(), without.samples]
+    # Those of all rows; 0/0 as `metrics` has it.
+    micro, macro, supported, weighted = zip(tops.tolist(), bottoms.tolist(), strict=True)
+    on_all = [
+        _ratio(*micro, float(zero_division)),
+        _ratio(*macro, 0.0),
+        _ratio(*supported, 0.0),
+        _ratio(*weighted, _ratio(*macro, 0.0)),
+        without.samples,
+    ]
     return LeftOut(
         on_all=dict(zip(AVERAGES, on_all, strict=True)),
         changes=dict(zip(AVERAGES, changes, strict=True)),
@@ -143,10 +172,7 @@ def interval_of(rule: LeftOut, average: str, confidence: float) -> Interval:
     changes = rule.changes[average]  # (n_units,)
     if changes.size < 2:
         return Interval(value, np.nan, np.nan)
-    # What the two units that are added change, squared: one that is all wrong, one that is all right.
-    n = changes.size if average == "samples" else max(rule.n_active, 1)
-    added = ((value / n) ** 2, ((1 - value) / n) ** 2)
-    half = _standard_error(changes, None, added).times((1 + confidence) / 2)
+    half = _standard_error(changes, None, rule.two_units(average)).times((1 + confidence) / 2)
     return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
@@ -154,7 +180,8 @@ def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: fl
     """Return how much higher an average of one rule is than that of another, on the same rows, with its interval."""
     value = rule.on_all[average] - baseline.on_all[average]
     half = standard_error_of(rule, baseline, average).times((1 + confidence) / 2)
-    return Interval(value, value - half, value + half)
+    lower, upper = np.clip([value - half, value + half], -1, 1).tolist()
+    return Interval(value, lower, upper)
 
 
 def behind_best(
@@ -167,16 +194,21 @@ def behind_best(
     `confidence`, and so are two that are equally good and better than the others. The first of equal bests is the best;
     it is behind itself by 0 to 0.
     """
-    best = max(rules, key=lambda name: rules[name].on_all[average])
-    n_others = max(len(rules) - 1, 1)
-    of_each = 1 - (1 - confidence) / n_others
-    found = {}
-    for name, rule in rules.items():
-        behind = Interval(0.0, 0.0, 0.0)
-        if name != best:
-            behind = difference_of(rules[best], rule, average, of_each)
-        found[name] = (behind, not behind.lower > 0)
-    return found
+    best = max(rules.values(), key=lambda rule: rule.on_all[average])
+    return {
+        name: behind(best, rule, average, confidence, len(rules)) for name, rule in rules.items()
+    }
+
+
+def behind(
+    best: LeftOut, rule: LeftOut, average: str, confidence: float, n_rules: int
+) -> tuple[Interval, bool]:
+    """Return how far a rule is behind the best of `n_rules`, and whether they cannot be told apart: `behind_best`."""
+    if rule is best:
+        return Interval(0.0, 0.0, 0.0), True
+    of_each = 1 - (1 - confidence) / (n_rules - 1)
+    interval = difference_of(best, rule, average, of_each)
+    return interval, not interval.lower > 0
 
 
 def standard_error_of(rule: LeftOut, baseline: LeftOut, average: str) -> StandardError:
@@ -209,7 +241,6 @@ def _standard_error(ours: Floats, theirs: Floats | None, added: Sequence[float])
     return StandardError(float(np.sqrt((n - 1) / n * total)), freedom)
 
 
-def _ratio(top: Numbers, bottom: Numbers) -> Floats:
-    """Divide; 0 where there is nothing to divide by."""
-    safe = np.where(bottom > 0, bottom, 1.0)
-    return np.asarray(np.where(bottom > 0, top / safe, 0.0))
+def _ratio(top: float, bottom: float, otherwise: float) -> float:
+    """Divide, if there is something to divide by."""
+    return top / bottom if bottom > 0 else otherwise

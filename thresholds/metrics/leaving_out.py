@@ -132,7 +132,8 @@ def without_each_unit(
     averages = np.empty((5, units.n_units))
     tops = np.append(tops, f.sum())  # (5,)
     bottoms = np.append(bottoms, weight.sum())  # (5,)
-    leave_out_units(tops, bottoms, losses.losses, of_units, float(beta), averages)
+    options = (float(beta), float(zero_division))
+    leave_out_units(tops, bottoms, losses.losses, of_units, *options, averages)
     if not weight.all():
         averages = averages[:, weight > 0]
     n_active = int(np.count_nonzero(predicted + positives))

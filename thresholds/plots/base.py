@@ -4,11 +4,11 @@ A display is made by a constructor `from_...`, which computes, and keeps what is
 with matplotlib, on new axes or on those given, and may be called again.
 """
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -56,9 +56,13 @@ class Display(ABC):
         """Return the height of a panel of that width, in inches."""
         return width * self._height
 
+    @abstractmethod
     def _records(self) -> Any:
         """Return what is drawn, as rows of values in a form that `pandas.DataFrame` takes."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def plot(self, ax: object = None, *, width: float | None = None) -> Self:
+        """Draw on axes that are given, one for each panel, or on a new figure of that width, and return the display."""
 
     def to_frame(self) -> Any:
         """Return what is drawn as a pandas DataFrame."""

@@ -8,12 +8,12 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Texts
 from thresholds._checks import InputError
-from thresholds.comparison.agreement import Agreement
+from thresholds.comparison.agreement import Agreement, written
 from thresholds.comparison.result import CALLED, MEASURED, Comparison
 from thresholds.plots import style
 from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.lines_of_names import height_of, intervals, marks, name_lines
-from thresholds.results import rows_of
+from thresholds.results import in_percent, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,13 +138,13 @@ class ComparisonDisplay(Display):
         the display itself
         """
         with self._drawing(ax, width) as all_axes:
-            names = style.shown_names(self.rules.tolist(), _NAME)
+            names = style.drawable_names(self.rules.tolist(), _NAME)
             for j, axes in enumerate(all_axes):
                 name_lines(axes, self._at_left(axes, names))
                 self._draw(axes, j)
                 axes.set_xlabel(self._in_words(self.measures[j]))
             if self.confidence is not None:
-                self._legend(title=f"bars: {100 * self.confidence:g} % intervals")
+                self._legend(title=f"bars: {in_percent(self.confidence)} intervals")
         return self
 
     def _draw(self, axes: "Axes", j: int) -> None:
@@ -272,7 +272,7 @@ class AgreementDisplay(Display):
             is_again = np.triu(np.ones((n, n), np.bool_), 1)
             shown = np.ma.masked_array(self.pairs[1:, :-1], is_again)  # (n, n)
             image = axes.imshow(shown, cmap=_colours(), vmin=shown.min(), vmax=1.0, aspect="auto")
-            names = style.shown_names(self.rules.tolist(), _NAME)
+            names = style.drawable_names(self.rules.tolist(), _NAME)
             axes.set_yticks(np.arange(n), names[1:])
             axes.set_xticks(np.arange(n), names[:-1], rotation=90)
             axes.grid(False)
@@ -357,5 +357,5 @@ def _colours() -> Any:
 
 
 def _written(value: float) -> str:
-    """Write an F1 with two digits and no leading 0; only that of the same decisions is 1."""
-    return "1" if value == 1 else f"{min(value, 0.99):.2f}".removeprefix("0")
+    """Write an F1 in as few characters as can be."""
+    return "1" if value == 1 else written(value).removeprefix("0")

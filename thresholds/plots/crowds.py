@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thresholds._arrays.types import Floats
-from thresholds.plots.style import BLACK, GREY, Look, shown_name
+from thresholds.plots.style import BLACK, GREY, Look, drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +144,7 @@ def name_points(
     for j, centre in zip(candidates.tolist(), centres, strict=True):
         if len(written) == k:
             break
-        text = _beside(axes, x[j], y[j], shown_name(names[j], most))
+        text = _beside(axes, x[j], y[j], drawable(names[j], most))
         box = _moved_to_room(text, centre, frame, np.array(taken), pixels)
         if box is None:
             text.remove()

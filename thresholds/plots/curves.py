@@ -21,8 +21,8 @@ from thresholds.metrics.intervals import score_interval
 from thresholds.metrics.judging import judge
 from thresholds.plots.base import Display
 from thresholds.plots.scales import logarithmic
-from thresholds.plots.style import BEST, CURVE, GREY, OF_RULE, REFERENCE, Look, shown_name
-from thresholds.results import names_of, rows_of
+from thresholds.plots.style import BEST, CURVE, GREY, OF_RULE, REFERENCE, Look, drawable
+from thresholds.results import in_percent, names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
 from thresholds.search.curves import Curve, curves
 
@@ -183,7 +183,7 @@ class _CurvesDisplay(Display):
         most = 34 if len(all_axes) == 1 else 24
         for axes, curve in zip(all_axes, self.curves, strict=True):
             share = f"in {curve.positives:,.6g} of {curve.n_samples:,.6g} rows"
-            axes.set_title(f"{shown_name(curve.name, most)}\n", loc="left")
+            axes.set_title(f"{drawable(curve.name, most)}\n", loc="left")
             axes.text(0, 1.02, share, transform=axes.transAxes, color=GREY, va="bottom")
             yield axes, curve
 
@@ -277,7 +277,7 @@ class FCurveDisplay(_CurvesDisplay):
             color=CURVE.colour,
             alpha=0.2,
             linewidth=0,
-            label=f"{100 * self.confidence:g}% bounds at a given threshold",
+            label=f"{in_percent(self.confidence)} bounds at a given threshold",
         )
         axes.plot(
             threshold, curve.f[is_drawn], color=CURVE.colour, label=f"{self._f} on these rows"
@@ -442,7 +442,7 @@ def _label_curve(
     if of_rule is not None:
         reached = _reached(of_rule, cut, beta)
 
-        # Scores between two steps reach less than either: where the rule cuts there, the curve goes through.
+        # What a cut between two points reaches is not on the line between them: the curve goes through the rule's.
         if np.isfinite(cut) and cut not in threshold:
             place = int((threshold > cut).sum())
             threshold = np.insert(threshold, place, cut)

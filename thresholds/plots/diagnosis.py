@@ -18,7 +18,7 @@ from thresholds.results import counted, rows_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MEANINGS = {  # in a few words, after "predicted too often" where that is so
+_MEANINGS = {  # in as few words as a legend has room for
     "backwards": "turned round",
     "platypus": "scores know little",
     "suspect": "too few rows to tell",

@@ -23,8 +23,8 @@ from thresholds.data.problem import Problem
 from thresholds.metrics.intervals import wilson
 from thresholds.plots.base import Display, of_kind
 from thresholds.plots.curves import chosen_labels
-from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, shown_name
-from thresholds.results import names_of, rows_of
+from thresholds.plots.style import AFTER, BEFORE, GREY, REFERENCE, Look, drawable
+from thresholds.results import in_percent, names_of, rows_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -251,7 +251,7 @@ class ReliabilityDisplay(Display):
             for k, axes in enumerate(all_axes):
                 of_panel = self.parts[k * n_kinds : (k + 1) * n_kinds]
                 _set_scales(axes, limits)
-                axes.set_title(shown_name(of_panel[0].name or "all labels"), loc="left")
+                axes.set_title(drawable(of_panel[0].name or "all labels"), loc="left")
                 axes.plot(
                     limits,
                     limits,
@@ -281,7 +281,12 @@ class ReliabilityDisplay(Display):
         )
         for chosen, face, dash, text in (
             (~is_within, "white", "", ""),
-            (is_within, look.colour, look.dash, f"{part.kind}, {100 * self.confidence:g}% bounds"),
+            (
+                is_within,
+                look.colour,
+                look.dash,
+                f"{part.kind}, {in_percent(self.confidence)} bounds",
+            ),
         ):
             axes.plot(
                 x[chosen],

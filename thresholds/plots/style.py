@@ -69,7 +69,7 @@ LABEL = Look(GREY, ".")  # a label of which nothing is said but where it lies
 BEFORE = Look(ORANGE, "s", "--")
 AFTER = Look(BLUE)
 
-# States of labels (`Diagnosis.state`) and verdicts on them (`Diagnosis.verdict`).
+# States of labels (`Diagnosis.state`).
 STATES = {
     "backwards": Look(VERMILLION, "v"),
     "platypus": Look(ORANGE, "s"),
@@ -77,13 +77,6 @@ STATES = {
     "unsupported": Look(GREY, "x"),
     "overpredicted": Look(SKY, "^"),
     "restrained": LABEL,
-}
-VERDICTS = {
-    "usable": Look(GREEN, "o"),
-    "weak": Look(ORANGE, "v"),
-    "unproven": Look(SKY, "D"),
-    "missed": Look(BLUE, "^"),
-    "useless": Look(VERMILLION, "X"),
 }
 
 # Why a threshold moved (`RuleDifference`), the most important last; "" is one that stayed.
@@ -121,22 +114,23 @@ def dress(axes: "Axes") -> None:
     axes.title.set_size(_TITLE)
 
 
-def shown_name(name: object, most: int = 28) -> str:
+def drawable(name: object, most: int = 28) -> str:
     """Return a name as it can be drawn: on one line, shortened in the middle, without formulas or unknown characters.
 
-    Names that differ at the end stay different where they are shortened.
+    Names that differ at the end stay different where they are shortened: half of what is kept is from there, as a
+    drawing has room for half as much as a line of text (`results.shortened`).
     """
     text = on_one_line(str(name))
     if len(text) > most:
         n_last = (most - 1) // 2
         text = f"{text[: most - 1 - n_last].rstrip()}…{text[-n_last:].lstrip()}"
-    drawable = "".join(c if c.isascii() or _can_draw(c) else _UNKNOWN for c in text)
-    return drawable.replace("$", r"\$")  # Otherwise matplotlib reads a formula between two of them.
+    known = "".join(c if c.isascii() or _can_draw(c) else _UNKNOWN for c in text)
+    return known.replace("$", r"\$")  # Otherwise matplotlib reads a formula between two of them.
 
 
-def shown_names(names: Sequence[object], most: int = 28) -> list[str]:
+def drawable_names(names: Sequence[object], most: int = 28) -> list[str]:
     """Return names as they can be drawn."""
-    return [shown_name(name, most) for name in names]
+    return [drawable(name, most) for name in names]
 
 
 def _can_draw(character: str) -> bool:

@@ -14,7 +14,7 @@ from thresholds.plots.base import Display, of_kind, one_or_more
 from thresholds.plots.crowds import name_points, points
 from thresholds.plots.lines_of_names import MOST_LINES, height_of, intervals, marks, name_lines
 from thresholds.plots.scales import logarithmic, per_cent
-from thresholds.results import rows_of
+from thresholds.results import in_percent, rows_of
 from thresholds.validation.bootstrap import ThresholdBootstrap
 from thresholds.validation.cross_fit import CrossFit
 
@@ -179,7 +179,7 @@ class OptimismDisplay(Display):
     def _draw_by_name(self, axes: "Axes") -> None:
         """Draw both figures of each label on a line of its own."""
         lines = np.arange(self.name.size, dtype=np.float64)
-        pairs = zip(style.shown_names(self.name.tolist(), _NAME), self.n_positives, strict=True)
+        pairs = zip(style.drawable_names(self.name.tolist(), _NAME), self.n_positives, strict=True)
         name_lines(axes, [f"{name} ({positives:,g})" for name, positives in pairs])
         axes.hlines(lines, self.found, self.claimed, color=style.GREY, linewidth=1.0, zorder=2)
         marks(axes, lines, self.claimed, style.BEFORE, self.claimed_on, filled=False)
@@ -341,7 +341,7 @@ class BootstrapDisplay(Display):
         the display itself
         """
         with self._drawing(ax, width) as all_axes:
-            names = style.shown_names(self.table["name"].tolist(), _NAME)
+            names = style.drawable_names(self.table["name"].tolist(), _NAME)
             pairs = zip(names, self.table["n_positives"], strict=True)
             texts = [f"{name} ({positives:,})" for name, positives in pairs]
             for axes, quantity in zip(all_axes, self.quantities, strict=True):
@@ -354,7 +354,7 @@ class BootstrapDisplay(Display):
                 name_lines(axes, self._at_left(axes, texts))
             self._title(self._about_labels())
             self._legend(
-                n_columns=2, title=f"bars: {100 * self.confidence:g} % intervals; {_IN_BRACKETS}"
+                n_columns=2, title=f"bars: {in_percent(self.confidence)} intervals; {_IN_BRACKETS}"
             )
         return self
 

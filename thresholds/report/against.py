@@ -26,7 +26,7 @@ def against_of(
     asked: Asked,
 ) -> Against:
     """Say what changed from an old rule; `reached` has the measures of the new one on the same rows."""
-    difference = diff_rules(old, rule, problem.scores, alpha=1 - asked.confidence)
+    difference = diff_rules(old, rule, problem.scores, alpha=asked.alpha)
     are_same_labels = not (difference.new or difference.lost)
     return Against(
         old=str(old),

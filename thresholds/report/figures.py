@@ -57,6 +57,11 @@ class Asked(NamedTuple):
     groups: Ints | None  # (n_samples,) numbers from 0; None where each row stands for itself
     confidence: float
 
+    @property
+    def alpha(self) -> float:
+        """The rate of errors, or of false discoveries, that the confidence leaves."""
+        return round(1 - self.confidence, 12)
+
 
 class Reached(NamedTuple):
     """The measures of one rule, each on all rows and without each row, or each group."""

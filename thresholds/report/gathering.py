@@ -133,7 +133,7 @@ def _find(
     counts = judged.by_label if of_folds is None else of_folds
 
     # The labels.
-    criteria = Criteria(alpha=round(1 - asked.confidence, 12))
+    criteria = Criteria(alpha=asked.alpha)
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     flatters = on_own_rows and of_folds is None
     diagnosis = conclude_from(counts, problem, rule, evidence, criteria, on_own_rows=flatters)

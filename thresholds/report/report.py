@@ -11,16 +11,15 @@ from thresholds import _checks
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
-from thresholds.data.folds import N_SPLITS, SEED, STRATIFIED, group_numbers, multilabel_folds
+from thresholds.data.folds import N_SPLITS, SEED, fitted_and_judged, group_numbers, halves
 from thresholds.data.problem import Problem
 from thresholds.errors import need
 from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitArguments, FitOptions
-from thresholds.report import wording
 from thresholds.report.content import Content
 from thresholds.report.figures import Asked
 from thresholds.report.gathering import Source, content_of
-from thresholds.results import Result, Table, as_plain_values, counted
+from thresholds.results import Result, Table, as_plain_values, in_percent
 from thresholds.rule import Rule
 from thresholds.validation.cross_fit import cross_fit
 
@@ -89,7 +88,7 @@ class Report(Result):
 
 def _figures(content: Content) -> Table:
     """Lay out the measures of the rule."""
-    head = [("measure", "value", f"{100 * content.confidence:g}% interval", "")]
+    head = [("measure", "value", f"{in_percent(content.confidence)} interval", "")]
     body = [
         (
             figure.name,
@@ -215,8 +214,8 @@ def make_report(
 
     # Without a rule, one half of the rows makes one, and the other half judges it.
     if rule is None:
-        rule, rows, halves = _fitted(problem, numbers, random_state, n_jobs, progress)
-        source = source._replace(about=(*source.about, halves))
+        rule, rows, how = _fitted(problem, numbers, random_state, n_jobs, progress)
+        source = source._replace(about=(*source.about, how))
         problem = problem.at_rows(rows)
         numbers = None if numbers is None else group_numbers(numbers[rows], rows.size)
     rule.warn_if_changed(problem.scores)
@@ -282,17 +281,7 @@ def _fitted(
     progress: bool,
 ) -> tuple[Rule, Ints, str]:
     """Fit a rule on one half of the rows; return it, the rows of the other half, and what was done."""
-    n_units = problem.n_samples if groups is None else int(groups.max()) + 1
-    if n_units < 2:
-        unit = "row" if groups is None else "group"
-        raise InputError(
-            f"y_true has {counted(n_units, unit)} without a rule, expected at least 2: a half to fit one on, and one to"
-            " judge it"
-        )
-    # (n_samples,)
-    halves = multilabel_folds(problem.truth, 2, groups=groups, random_state=random_state)
-    to_fit = np.flatnonzero(halves == 0)
-    to_judge = np.flatnonzero(halves == 1)
+    to_fit, to_judge, how = halves(problem.truth, groups, random_state)
     half = problem.at_rows(to_fit)
     rule = fit_to_judge(
         half.truth,
@@ -304,10 +293,7 @@ def _fitted(
         n_jobs=n_jobs,
         progress=progress,
     )
-    by_groups = "" if groups is None else " of groups"
-    seed = "" if random_state is None else f", seed {random_state}"
-    about = f"halves {STRATIFIED}{by_groups}{seed}"
-    return rule, to_judge, wording.fitted_and_judged(to_fit.size, to_judge.size, about)
+    return rule, to_judge, fitted_and_judged(to_fit.size, to_judge.size, how)
 
 
 def fit_to_judge(

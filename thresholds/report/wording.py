@@ -15,7 +15,7 @@ from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, Ru
 from thresholds.diagnosis.sentences import between
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
-from thresholds.results import counted, first_names
+from thresholds.results import are, counted, first_names
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
 
 WORDS = (
@@ -31,7 +31,7 @@ MEANINGS = {
     TRUSTED: "The label is shown to be good enough.",
     "usable": "Shown to be good enough.",
     "weak": "Shown not to be good enough.",
-    "unproven": "Neither is shown.",
+    "unproven": "Not shown to be good enough, nor shown not to be.",
     "missed": "The scores know the label, and the rule does not use them: another cut does better.",
     "useless": "The scores are shown to know little of the label, or are turned round.",
     "backwards": "Rows that truly are the label score lower than others.",
@@ -51,11 +51,6 @@ REASONS = {
 _SCORES = "The model gives each row a score for each label."
 _MOST_TO_DO = 4
 _NAMES_SHOWN = 3
-
-
-def fitted_and_judged(n_fitted: int, n_judged: int, split: str) -> str:
-    """Say which rows a rule was fitted on, and which judge it."""
-    return f"fitted on {counted(n_fitted, 'row')}, judged on {n_judged:,} others: {split}"
 
 
 def what_it_does(rule: Rule, n_labels: int) -> tuple[str, ...]:
@@ -87,7 +82,7 @@ def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
         n_never = int(np.isposinf(rule.thresholds).sum())
         if n_never == 0:
             return (first,)
-        return (first, f"{counted(n_never, 'label')} {_are(n_never)} never marked.")
+        return (first, f"{counted(n_never, 'label')} {are(n_never)} never marked.")
     return (f"The rule decides about {counted(n_labels, 'label')}.",)
 
 
@@ -108,17 +103,17 @@ def headline(groups: Sequence[Group]) -> str:
             these = "The label is" if n_labels == 1 else f"All {n_labels:,} labels are"
             return f"{these} shown to be good enough to use."
         if n_labels == 1:
-            return "It is too early to say whether the label may be relied on."
-        return f"Of {counted(n_labels, 'label')} none is shown to be bad; of {n_open:,} it is too early to say."
-    these = f"{n_bad:,} of {counted(n_labels, 'label')} {_are(n_bad)}"
+            return "Whether the label is to be trusted, it is too early to say."
+        return (
+            f"Of {n_labels:,} labels none is shown to be bad; of {n_open:,} it is too early to say."
+        )
     if n_labels == 1:
-        these = "The label is"
-    if sum(group.n_predicted for group in groups) == 0:
-        return f"{these} not to be trusted; the rule makes no mark."
-    they = "it makes" if n_bad == 1 else "they make"
-    return (
-        f"{these} not to be trusted; {they} {percent(distrusted.share_of_predicted)} of all marks."
-    )
+        return "The label is not to be trusted."
+    marks = "the rule makes no marks"
+    if any(group.n_predicted for group in groups):
+        they = "it makes" if n_bad == 1 else "they make"
+        marks = f"{they} {percent(distrusted.share_of_predicted)} of all marks"
+    return f"{n_bad:,} of {n_labels:,} labels {are(n_bad)} not to be trusted; {marks}."
 
 
 def how_good(precision: Interval, recall: Interval, n_predicted: int, n_true: int) -> list[str]:
@@ -199,12 +194,11 @@ def per_row(
     mean_predicted: float, mean_true: float, n_unmarked: int, n_empty: int, n_samples: int
 ) -> tuple[str, ...]:
     """Say how many labels a row has."""
-    are = "is" if n_unmarked == 1 else "are"
     have = "has" if n_empty == 1 else "have"
     return (
         f"A row has {mean_predicted:.3g} marks on average, and should have {mean_true:.3g}.",
-        f"Of {counted(n_samples, 'row')}, {n_unmarked:,} {are} not marked at all, and {n_empty:,} truly {have} no"
-        " label.",
+        f"Of {counted(n_samples, 'row')}, {n_unmarked:,} {are(n_unmarked)} not marked at all, and {n_empty:,} truly"
+        f" {have} no label.",
     )
 
 
@@ -296,12 +290,12 @@ def what_moved(difference: RuleDifference, *, old_on_own_rows: bool) -> tuple[st
         n_changed = difference.rows_changed or 0
         sentences.append(
             f"The old rule makes {counted(before, 'mark')} on these rows, and this one {after:,}{on_both};"
-            f" {counted(n_changed, 'row')} {_are(n_changed)} marked differently."
+            f" {counted(n_changed, 'row')} {are(n_changed)} marked differently."
         )
     for word, names in (("new", difference.new), ("lost", difference.lost)):
         if names:
             listed = first_names(names, _NAMES_SHOWN)
-            sentences.append(f"{counted(len(names), 'label')} {_are(len(names))} {word}: {listed}.")
+            sentences.append(f"{counted(len(names), 'label')} {are(len(names))} {word}: {listed}.")
     if old_on_own_rows:
         sentences.append("The old rule was fitted on these rows, which flatters it.")
     return tuple(sentences)
@@ -321,11 +315,13 @@ def of_change(difference: Interval) -> str:
 
 
 def percent(share: float) -> str:
-    """Write a share; one near none or all is not rounded to that."""
-    if 0 < share < 0.01:
-        return "less than 1 %"
-    if 0.99 < share < 1:
-        return "more than 99 %"
+    """Write a share in whole per cents; one near none or all in tenths, and never rounded to that."""
+    if 0 < share < 0.001:
+        return "less than 0.1 %"
+    if 0.999 < share < 1:
+        return "more than 99.9 %"
+    if 0 < share < 0.01 or 0.99 < share < 1:
+        return f"{100 * share:.1f} %"
     return f"{100 * share:.0f} %"
 
 
@@ -354,8 +350,3 @@ def _named(labels: npt.NDArray[Any]) -> str:
 def _group(groups: Sequence[Group], trust: str) -> Group:
     """Return one of the groups."""
     return next(group for group in groups if group.trust == trust)
-
-
-def _are(number: int) -> str:
-    """Return the verb for so many."""
-    return "is" if number == 1 else "are"

@@ -1,7 +1,8 @@
 """What a label reaches at each threshold: the points of a curve that is to be drawn.
 
-Nothing is fitted here. The points are steps of the staircase, so that each is exact; between two of them F only falls,
-as nothing but false positives is added.
+Nothing is fitted here. The points are steps of the staircase, so that each is exact. From a step down to the next one F
+only falls, as nothing but false positives is added, and no step is better than the best one, which is among the points.
+A label of many steps has points at some of them only.
 """
 
 from collections.abc import Iterable, Iterator

@@ -43,7 +43,17 @@ from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import FitOptions
 from thresholds.metrics.counts import f_of_counts
 from thresholds.metrics.intervals import score_interval
-from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
+from thresholds.results import (
+    Drawable,
+    Result,
+    Table,
+    are,
+    counted,
+    in_percent,
+    n_more,
+    names_of,
+    rows_of,
+)
 from thresholds.search import staircase
 
 _SEEN = 1 - math.exp(-1)  # the share of the rows that have weight in a replicate
@@ -114,13 +124,12 @@ class ThresholdBootstrap(Result, Drawable):
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Sum up, and list the k labels whose thresholds are least certain."""
         apart = int(np.count_nonzero(self.spread > _APART))
-        interval = f"{100 * self.confidence:.4g} % interval"
-        are = "is" if apart == 1 else "are"
+        interval = f"{in_percent(self.confidence)} interval"
         yield (
             f"macro F{self.beta:g} of the fitted thresholds: {self.macro_f:.4f} on these"
             f" {self.n_samples:,} rows, about {self.macro_f_corrected:.4f} on others;"
             f" {self.macro_optimism:.4f} is luck ({self.n_bootstraps:,} bootstrap samples)\n"
-            f"{apart:,} of {counted(self.n_labels, 'threshold')} {are} uncertain: one end of the"
+            f"{apart:,} of {counted(self.n_labels, 'threshold')} {are(apart)} uncertain: one end of the"
             f" {interval} predicts more than {_APART} times as many rows as the other"
         )
         if not k:

@@ -30,7 +30,7 @@ from thresholds.fitting.options import (
 from thresholds.metrics.averages import each, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import f_measure, judge
-from thresholds.results import Drawable, Result, Table, counted, n_more, names_of, rows_of
+from thresholds.results import Drawable, Result, Table, are, counted, n_more, names_of, rows_of
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
@@ -158,11 +158,10 @@ class CrossFit(Result, Drawable):
             return f"the folds' thresholds lie between {low:.4g} and {high:.4g}"
         most = self.spread["predicted_most"]
         least = self.spread["predicted_least"]
-        apart = np.count_nonzero((most > _APART * least) & (most * self.folds.size >= _SOME))
-        are = "is" if apart == 1 else "are"
+        apart = int(np.count_nonzero((most > _APART * least) & (most * self.folds.size >= _SOME)))
         what = "threshold" if self._has_thresholds else "rule"
         return (
-            f"{apart:,} of {self.spread.size:,} labels {are} predicted more than {_APART} times as often by one"
+            f"{apart:,} of {self.spread.size:,} labels {are(apart)} predicted more than {_APART} times as often by one"
             f" fold's {what} as by another's"
         )
 

@@ -18,7 +18,8 @@ from thresholds.errors import need
 from thresholds.report.content import Content
 from thresholds.report.page.columns import curve_columns, label_columns, titles_of
 from thresholds.report.page.packing import in_base64, packed
-from thresholds.results import on_one_line
+from thresholds.report.wording import percent
+from thresholds.results import in_percent, on_one_line
 
 # Bytes of a page: at most `MOST_BYTES`, and for each label above `MANY_LABELS` so many more. Curves are left out where
 # they would make it larger; names never are.
@@ -28,6 +29,7 @@ BYTES_A_LABEL = 60
 
 _MOST_NAMES = 200  # of labels that only one of two rules has
 _NOTHING = "–"  # in place of NaN
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def render(content: Content) -> str:
@@ -143,21 +145,14 @@ def _of_hundred(share: Any) -> str:
     return _NOTHING if math.isnan(share) else f"{math.floor(100 * share + 0.5)}"
 
 
-def _level(confidence: Any) -> str:
-    """Return a level of confidence in per cent, not rounded: .995 is not all."""
-    return f"{100 * confidence:g}\N{NO-BREAK SPACE}%"
-
-
 def _percent(share: Any) -> str:
-    """Return a share as whole per cents, in tenths below 1; one near none or all is not rounded to that."""
-    if math.isnan(share):
-        return _NOTHING
-    text = f"{100 * share:.{1 if 0 < share < 0.01 else 0}f}"
-    if share > 0 and text == "0.0":
-        text = "< 0.1"
-    if share < 1 and text == "100":
-        text = "> 99"
-    return f"{text}\N{NO-BREAK SPACE}%"
+    """Return a share as sentences have it."""
+    return _NOTHING if math.isnan(share) else percent(share).replace(" ", _NO_BREAK)
+
+
+def _level(confidence: Any) -> str:
+    """Return a confidence in per cent."""
+    return in_percent(confidence).replace(" ", _NO_BREAK)
 
 
 def _threshold(value: Any) -> str:

@@ -28,7 +28,7 @@ from thresholds import _checks, devices
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers
 from thresholds._checks import InputError
-from thresholds.results import Result, Table, counted, n_more, names_of, rows_of
+from thresholds.results import Result, Table, are, counted, n_more, names_of, rows_of
 from thresholds.rule.watching.causes import Difference, distance_by_chance
 from thresholds.rule.watching.findings import (
     CONSEQUENCES,
@@ -267,8 +267,7 @@ def grave_change(
     if not grave:
         return None
     n_others = len(grave) - 1
-    verb = "is" if n_others == 1 else "are"
-    more = f" {counted(n_others, 'more change')} {verb} grave." if n_others else ""
+    more = f" {counted(n_others, 'more change')} {are(n_others)} grave." if n_others else ""
     return f"{grave[0].sentence}{more} rule.check(y_score) says more"
 
 
