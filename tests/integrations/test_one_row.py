@@ -5,21 +5,44 @@ from typing import Any
 import numpy as np
 import pytest
 
-from thresholds import CalibratedRule, FixedRule, InstanceRule, RegionRule, ThresholdRule, TopKRule, calibrate
+from thresholds import (
+    CalibratedRule,
+    Calibrator,
+    FixedRule,
+    InstanceRule,
+    RegionRule,
+    ThresholdRule,
+    TopKRule,
+    calibrate,
+)
 
 NAMES = ("cat", "dog", "emu")
 SCORES = np.float32([0.5, 0.1, 0.25])
-CALIBRATOR = calibrate([[1, 0, 1], [0, 1, 0], [0, 0, 1]], [[0.6, 0.2, 0.3], [0.1, 0.5, 0.2], [0.2, 0.1, 0.9]])
-RULES = (
-    ThresholdRule([0.5, 0.2, 0.25]),
-    FixedRule(0.25, 3, label_names=NAMES),
-    TopKRule(2, label_names=NAMES),
-    RegionRule([[0.1, 0.4], [0.1], [0.2, 0.3]]),
-    InstanceRule(label_names=NAMES),
-    CalibratedRule(CALIBRATOR, InstanceRule()),
-    CalibratedRule(CALIBRATOR, FixedRule(0.5, 3)),
-)
-each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
+THRESHOLDS = ThresholdRule([0.5, 0.2, 0.25])
+
+
+def calibrator() -> Calibrator:
+    return calibrate([[1, 0, 1], [0, 1, 0], [0, 0, 1]], [[0.6, 0.2, 0.3], [0.1, 0.5, 0.2], [0.2, 0.1, 0.9]])
+
+
+RULES = {
+    "thresholds": lambda: THRESHOLDS,
+    "fixed": lambda: FixedRule(0.25, 3, label_names=NAMES),
+    "top-k": lambda: TopKRule(2, label_names=NAMES),
+    "regions": lambda: RegionRule([[0.1, 0.4], [0.1], [0.2, 0.3]]),
+    "instance": lambda: InstanceRule(label_names=NAMES),
+    "instance, calibrated": lambda: CalibratedRule(calibrator(), InstanceRule()),
+    "fixed, calibrated": lambda: CalibratedRule(calibrator(), FixedRule(0.5, 3)),
+}
+
+
+@pytest.fixture
+def rule(request: pytest.FixtureRequest) -> Any:
+    """A rule of that kind, made when it is asked for."""
+    return RULES[request.param]()
+
+
+each_rule = pytest.mark.parametrize("rule", RULES, indirect=True)
 
 
 def library(name: str) -> Any:
@@ -49,7 +72,7 @@ def test_arrays_on_a_device(rule: Any) -> None:
 
 def test_arrays_of_jax() -> None:
     jnp = library("jax.numpy")
-    found = RULES[0].predict(jnp.asarray(SCORES))
+    found = THRESHOLDS.predict(jnp.asarray(SCORES))
     assert isinstance(found, jnp.ndarray)
     assert found.tolist() == [1, 0, 1]
 
@@ -57,13 +80,13 @@ def test_arrays_of_jax() -> None:
 def test_rescaled_tensors_keep_their_dtype() -> None:
     torch = library("torch")
     scores = torch.tensor(SCORES).bfloat16()
-    assert RULES[0].rescale(scores).dtype == torch.bfloat16
-    assert (RULES[0].rescale(scores) >= 0.5).tolist() == [True, False, True]
+    assert THRESHOLDS.rescale(scores).dtype == torch.bfloat16
+    assert (THRESHOLDS.rescale(scores) >= 0.5).tolist() == [True, False, True]
 
 
 def test_series_of_polars() -> None:
     polars = library("polars")
-    found = RULES[0].predict(polars.Series("row", SCORES))
+    found = THRESHOLDS.predict(polars.Series("row", SCORES))
     assert isinstance(found, polars.Series)
     assert (found.name, found.to_list()) == ("row", [1, 0, 1])
 
@@ -72,6 +95,6 @@ def test_arrays_of_arrow() -> None:
     pyarrow = library("pyarrow")
     array = pyarrow.array(SCORES)
     for given, kind in ((array, pyarrow.UInt8Array), (pyarrow.chunked_array([array]), pyarrow.ChunkedArray)):
-        found = RULES[0].predict(given)
+        found = THRESHOLDS.predict(given)
         assert isinstance(found, kind)
         assert found.to_pylist() == [1, 0, 1]

@@ -8,6 +8,8 @@ import io
 import pickle
 import re
 import shutil
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -253,26 +255,23 @@ def test_the_example_of_the_page_on_serving_runs(tmp_path: Path, monkeypatch: py
 # Probabilities
 
 
-def calibrators() -> dict[str, Calibrator]:
-    """Of each method, for labels by themselves, together and drawn to each other; one label has no positives."""
+METHODS = [(method, by) for method in ("isotonic", "platt") for by in ("label", "pooled", "shrink")]
+CALIBRATORS = [", ".join(names) for names in [*METHODS, ("platt", "label", "logits")]]
+
+
+@cache
+def calibrator_of(name: str) -> Calibrator:
+    """By method, for labels by themselves, together and drawn to each other; one label has no positives."""
     rng = np.random.default_rng(4)
     scores = rng.random((200, 4)).round(2)
     truth = (rng.random((200, 4)) < scores) & (np.arange(4) != 2)
-    of_shares = {
-        (method, by): thresholds.calibrate(truth, scores, method, by)
-        for method in ("isotonic", "platt")
-        for by in ("label", "pooled", "shrink")
-    }
-    of_logits = {("platt", f"{by}, logits"): thresholds.calibrate(truth, -9 * scores, "platt", by) for by in ("label",)}
-    return {", ".join(name): calibrator for name, calibrator in (of_shares | of_logits).items()}
-
-
-CALIBRATORS = calibrators()
+    method, by, *logits = name.split(", ")
+    return thresholds.calibrate(truth, -9 * scores if logits else scores, method, by)
 
 
 @pytest.mark.parametrize("name", CALIBRATORS)
 def test_probabilities_are_those_of_the_calibrator(name: str) -> None:
-    calibrator = CALIBRATORS[name]
+    calibrator = calibrator_of(name)
     scores = torch.from_numpy(np.random.default_rng(2).random((100, 4)).round(3)).to(torch.float32)
     scores[0] = torch.tensor([0.0, 1.0, -inf, 0.5])
     module = calibrator.to_torch()
@@ -295,21 +294,23 @@ def with_knots(*n_knots: int) -> Calibrator:
 @pytest.mark.parametrize(
     ("saved", "other"),
     [
-        (CALIBRATORS["platt, label"], CALIBRATORS["platt, label, logits"]),
-        (CALIBRATORS["platt, label, logits"], CALIBRATORS["platt, label"]),
-        (with_knots(3, 37), with_knots(20, 20)),
+        (lambda: calibrator_of("platt, label"), lambda: calibrator_of("platt, label, logits")),
+        (lambda: calibrator_of("platt, label, logits"), lambda: calibrator_of("platt, label")),
+        (lambda: with_knots(3, 37), lambda: with_knots(20, 20)),
     ],
     ids=["of shares", "of logits", "more knots"],
 )
-def test_a_state_dict_carries_how_curves_are_read(saved: Calibrator, other: Calibrator) -> None:
-    scores = torch.from_numpy(np.random.default_rng(2).random((100, saved.n_labels)))
-    module = saved.to_torch()
-    assert torch.equal(reloaded(module, other.to_torch())(scores), module(scores))
+def test_a_state_dict_carries_how_curves_are_read(
+    saved: Callable[[], Calibrator], other: Callable[[], Calibrator]
+) -> None:
+    module = saved().to_torch()
+    scores = torch.from_numpy(np.random.default_rng(2).random((100, saved().n_labels)))
+    assert torch.equal(reloaded(module, other().to_torch())(scores), module(scores))
 
 
 @pytest.mark.parametrize("name", CALIBRATORS)
 def test_calibrators_are_exported(name: str) -> None:
-    module, scores = CALIBRATORS[name].to_torch(), torch.rand(9, 4)
+    module, scores = calibrator_of(name).to_torch(), torch.rand(9, 4)
     rows = {"scores": {0: torch.export.Dim.DYNAMIC}}
     exported = torch.export.export(module, (scores[:5],), dynamic_shapes=rows).module()
     assert torch.equal(exported(scores), module(scores))

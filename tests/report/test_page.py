@@ -279,12 +279,6 @@ def test_curves_are_packed_as_they_are_but_for_digits_of_thresholds() -> None:
 # How large a page is
 
 
-def test_a_level_of_confidence_is_not_rounded() -> None:
-    page = render(replace(content(names(3)), confidence=0.995))
-    assert "99.5\N{NO-BREAK SPACE}% bounds" in page
-    assert "100\N{NO-BREAK SPACE}% bounds" not in page
-
-
 def test_of_many_labels_of_one_rule_alone_the_first_are_listed() -> None:
     old = content(names(3), with_old=True)
     assert old.against is not None

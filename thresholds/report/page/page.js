@@ -136,11 +136,6 @@ function percent(share) {
   return `${rounded === 100 && share < 1 ? "> 99" : rounded}\u00a0%`;
 }
 
-// A level of confidence in per cent, not rounded: .995 is not all.
-function level(confidence) {
-  return `${Number((100 * confidence).toPrecision(6))}\u00a0%`;
-}
-
 // A confidence in per cent, unrounded.
 function level(confidence) {
   return `${Number((100 * confidence).toPrecision(10))}\u00a0%`;
