@@ -428,7 +428,7 @@ def test_labels_that_are_never_marked_are_neither_checked_nor_given_up() -> None
     truth = np.repeat([1, 0], [80, 320])[:, None]
     scores = np.random.default_rng(0).random((400, 1))  # know nothing
     summary = make_report(truth, scores, ThresholdRule([np.inf], label_names=("cough",))).content.summary
-    assert summary.headline == "The label is not to be trusted."
+    assert summary.headline == "The label is not to be trusted; the rule makes no mark."
     assert summary.to_do == (
         "Read nothing into a missing mark of the label not to be trusted: the rule never makes one.",
     )
@@ -436,7 +436,7 @@ def test_labels_that_are_never_marked_are_neither_checked_nor_given_up() -> None
 
 def test_of_one_label_it_may_be_too_early_to_say() -> None:
     said = make_report([[1], [0]], [[0.9], [0.2]], FixedRule(0.5, 1)).content
-    assert said.summary.headline == "Whether the label is to be trusted, it is too early to say."
+    assert said.summary.headline == "It is too early to say whether the label may be relied on."
 
 
 def test_sparse_scores_say_the_same() -> None:
