@@ -662,7 +662,7 @@ def test_diagnose_tells_the_states_apart(tmp_path: Path, capsys: pytest.CaptureF
     assert dict(zip(STATES, expected.state.tolist(), strict=True)) == STATES
     assert str(expected) in out
     assert str(expected.most_predicted(8)) in out
-    assert f"{rule}, judged on all 800 rows" in out
+    assert f"{rule}, judged on all 800 rows" in flat(out)
 
 
 @pytest.mark.parametrize("top", [0, 3, 8, 10, 99])

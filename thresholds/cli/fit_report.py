@@ -84,13 +84,13 @@ def as_text(fitted: Fitted, options: argparse.Namespace) -> str:
         usable = verdicts.table["name"][verdicts.verdict == "usable"].tolist()
         if usable:
             lines.append(f"usable: {first_names(usable, _NAMES_SHOWN)}")
-    lines.append(f"saved as {options.output}")
-    warning = "" if fitted.diagnosis is None else fitted.diagnosis.in_brief()
-    if warning:
-        lines.append(warning)
     text = wrapped("\n".join(lines))
 
-    # A command is to be copied, and so on a line of its own.
+    # A path and a command are to be copied, and so each on a line of its own.
+    text += f"\nsaved as {options.output}"
+    warning = "" if fitted.diagnosis is None else fitted.diagnosis.in_brief()
+    if warning:
+        text += f"\n{wrapped(warning)}"
     if verdicts is not None:
         return f"{text}\nfor a sentence on each label:\n  {_more(fitted, options)}"
     return f"{text}\nfor more: {_more(fitted, options)}" if warning else text
