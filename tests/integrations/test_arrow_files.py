@@ -138,7 +138,7 @@ def test_a_folder_and_a_pattern_of_shards(tmp_path: Path, capsys: pytest.Capture
         said = "3 shards, 50 rows, 3 labels, scores 'scores' (float16), truth 'tags'"
         assert said in flat(capsys.readouterr().out)
         assert run("predict", tmp_path / "rule.json", path, "--key", "id", "-o", tmp_path / "out.parquet") == 0
-        assert "3 shards, 50 rows, 3 labels, scores 'scores' (float16)" in capsys.readouterr().out
+        assert "3 shards, 50 rows, 3 labels, scores 'scores' (float16)" in flat(capsys.readouterr().out)
         assert open_scores(path, Wanted(label_names=NAMES)).n_samples == 50
         rule, written = thresholds.load_rule(tmp_path / "rule.json"), parquet.read_table(tmp_path / "out.parquet")
         expected = thresholds.fit_empirical(TRUTH, SCORES.astype(np.float16), guard="auto")
