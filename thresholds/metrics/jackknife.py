@@ -230,7 +230,8 @@ def _standard_error(ours: Floats, theirs: Floats | None, added: Sequence[float])
     from thresholds._kernels.leaving_out import even_powers
 
     # The sum of squares is the variance; how uncertain it is itself, the fourth powers tell.
-    squares, fourth_powers = even_powers(ours, np.zeros_like(ours) if theirs is None else theirs)
+    theirs = np.zeros(ours.size) if theirs is None else theirs  # (n_units,)
+    squares, fourth_powers = even_powers(np.ascontiguousarray(ours), np.ascontiguousarray(theirs))
     total = squares + sum(added)
     fourth = fourth_powers + sum(square * square for square in added)
     n = ours.size
