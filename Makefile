@@ -16,7 +16,7 @@ CONSTRAINTS := tests/integrations/constraints.txt
 OLDEST := .venv-oldest
 OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule/test_rule.py rule/test_rule_files.py \
 	bad_inputs/test_arguments.py bad_inputs/test_files.py data/test_sparse_input.py project/test_oldest.py \
-	sklearn/test_sklearn.py) \
+	sklearn/test_sklearn.py plots report) \
 	$(addprefix tests/integrations/test_,libraries.py label_list_columns.py arrow_files.py bad_tables.py)
 
 N ?= 20000

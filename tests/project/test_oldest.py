@@ -15,6 +15,9 @@ PINNED = {
 }
 
 
+OF_ITS_TIME = ("pyparsing",)  # what an old version needs, and this project does not
+
+
 def floors(requirements: list[str]) -> dict[str, Version]:
     """Give the oldest version of each package that requirements admit."""
     parsed = [Requirement(words) for words in requirements]
@@ -23,7 +26,9 @@ def floors(requirements: list[str]) -> dict[str, Version]:
 
 def test_the_oldest_versions_are_those_that_are_stated() -> None:
     extras = PROJECT["optional-dependencies"]
-    of_users = floors([*PROJECT["dependencies"], *extras["arrow"], *extras["sklearn"]])
+    tested = ("arrow", "plot", "report", "sklearn")
+    of_users = floors([*PROJECT["dependencies"], *(line for extra in tested for line in extras[extra])])
     of_tests = floors([*extras["test"], *extras["integrations"]])
     assert of_users.keys() <= PINNED.keys()
-    assert {name: (of_tests | of_users).get(name) for name in PINNED} == PINNED
+    pinned = {name: version for name, version in PINNED.items() if name not in OF_ITS_TIME}
+    assert {name: (of_tests | of_users).get(name) for name in pinned} == pinned
