@@ -77,9 +77,10 @@ def _platypus(
     found = diagnose(truth, scores, rules["macro"])
     return (
         f"{as_text(head, body)}\n\n"
-        f'The platypus: the pixels say nothing about "{names[worst]}", so predicting it nearly always is as good\n'
-        f"as its F1 gets. Macro-F1 predicts it on {share['macro'][worst]:.0%} of the images, and the average hides it;"
-        f" micro-F1 on {share['micro'][worst]:.0%}.\n"
+        f'The platypus: the pixels say nothing about "{names[worst]}", so predicting it nearly always is as\n'
+        f"good as its F1 gets. Macro-F1 predicts it on {share['macro'][worst]:.0%} of the images, and the average"
+        " hides it;\n"
+        f"micro-F1 on {share['micro'][worst]:.0%}.\n"
         f"`diagnose` calls it a {found.table['state'][worst]}:\n{found.table['reason'][worst]}.\n"
         f'The guard "shrink", which `thresholds fit` uses, predicts it on {share["macro, shrink"][worst]:.0%}.'
     )

@@ -957,6 +957,7 @@ BAD_FOLDS: Values = [
 BOOTSTRAP = {"bootstrap_thresholds": bootstrap}
 BOOTSTRAPS = [
     *each(BOOTSTRAP, "n_bootstraps", [1, 0, -1, *WHOLE], "n_bootstraps is .*, expected a whole number of at least 2"),
+    *every(BOOTSTRAP, "random_state", [([2**64], r"is 18446744073709551616, expected a number below 2\*\*64")]),
     *every(BOOTSTRAP, "random_state", [([-1, 0.5, "0", True, [0], nan], "is .*, expected a whole number of at least")]),
     *each(BOOTSTRAP, "confidence", [0, 1, -0.1, nan, "0.95", [0.9], True], "confidence is .*, expected a num"),
     *every(BOOTSTRAP, "beta", BAD_BETAS),

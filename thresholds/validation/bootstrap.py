@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Numbers
-from thresholds._checks import Placement
+from thresholds._checks import InputError, Placement
 from thresholds._kernels.bootstrap import resample, tables
 from thresholds.data.folds import SEED
 from thresholds.data.problem import Problem
@@ -278,7 +278,10 @@ def _seed(random_state: object) -> int:
     """Check a seed, or draw one."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    return _checks.count(random_state, "random_state", 0) % (1 << _SEED_BITS)
+    seed = _checks.count(random_state, "random_state", 0)
+    if seed >= 1 << _SEED_BITS:
+        raise InputError(f"random_state is {seed}, expected a number below 2**{_SEED_BITS}")
+    return seed
 
 
 def _columns(
