@@ -25,7 +25,7 @@ It takes ten minutes, exits with 1 if a bound is missed, and gives the same figu
 
 import argparse
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ from thresholds.data.problem import Problem
 from thresholds.files import read_labelled
 from thresholds.metrics import f_interval
 from thresholds.metrics.counts import count_by_label
-from thresholds.metrics.jackknife import LeftOut, behind_best, difference_of, interval_of, leave_out_of
+from thresholds.metrics.jackknife import Interval, LeftOut, behind, difference_of, interval_of, leave_out_of
 from thresholds.metrics.judging import judge
 
 RUNS = 4000
@@ -300,6 +300,12 @@ def mixed(first: Draws, second: Draws, share: float, shifts: Draws) -> Draws:
 
 
 # 4. The best of many
+
+
+def behind_best(rules: Mapping[str, LeftOut], average: str, confidence: float) -> dict[str, tuple[Interval, bool]]:
+    """How far each rule is behind the best of them."""
+    best = max(rules.values(), key=lambda rule: rule.on_all[average])
+    return {name: behind(best, rule, average, confidence, len(rules)) for name, rule in rules.items()}
 
 
 def best_of_many() -> bool:

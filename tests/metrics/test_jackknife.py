@@ -1,5 +1,6 @@
 """Differences of two rules: each row, or group, is left out once, and the interval holds what other samples show."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from thresholds.metrics.jackknife import (
     AVERAGES,
     Interval,
     LeftOut,
-    behind_best,
+    behind,
     difference_of,
     interval_of,
     leave_out_of,
@@ -25,6 +26,12 @@ from thresholds.metrics.judging import Decisions, judge
 N = 24
 RATES = [0.5, 0.3, 0.1, 0.04, 0.0]
 RULE = ThresholdRule([0.5, 0.7, 0.3, 0.95, 0.99])
+
+
+def behind_best(rules: Mapping[str, LeftOut], average: str, confidence: float) -> dict[str, tuple[Interval, bool]]:
+    """How far each rule is behind the best of them."""
+    best = max(rules.values(), key=lambda rule: rule.on_all[average])
+    return {name: behind(best, rule, average, confidence, len(rules)) for name, rule in rules.items()}
 
 
 def drawn(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -261,8 +268,8 @@ def test_of_two_rules_the_interval_is_that_of_their_difference() -> None:
     problem = Problem.of(truth, scores)
     rules = {"worse": left_out(FixedRule(0.95, 5), problem), "better": left_out(FixedRule(0.1, 5), problem)}
     assert rules["better"].on_all["micro"] > rules["worse"].on_all["micro"]
-    behind, _ = behind_best(rules, "micro", 0.9)["worse"]
-    assert behind == difference_of(rules["better"], rules["worse"], "micro", 0.9)
+    distance, _ = behind_best(rules, "micro", 0.9)["worse"]
+    assert distance == difference_of(rules["better"], rules["worse"], "micro", 0.9)
 
 
 def test_one_rule_alone_is_the_best() -> None:
@@ -274,9 +281,9 @@ def test_one_row_tells_nothing_of_others() -> None:
     problem = Problem.of([[1, 0]], [[0.9, 0.2]])
     rules = FixedRule(0.5, 2), FixedRule(0.95, 2)
     both = {name: left_out(rule, problem) for name, rule in zip("ab", rules, strict=True)}
-    behind, is_tied = behind_best(both, "micro", 0.95)["b"]
+    distance, is_tied = behind_best(both, "micro", 0.95)["b"]
     assert is_tied
-    for found in (difference_of(both["a"], both["b"], "micro", 0.95), interval_of(both["a"], "micro", 0.95), behind):
+    for found in (difference_of(both["a"], both["b"], "micro", 0.95), interval_of(both["a"], "micro", 0.95), distance):
         assert found.value == 1
         assert np.isnan(found.lower)
         assert np.isnan(found.upper)

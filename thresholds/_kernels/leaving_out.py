@@ -127,7 +127,7 @@ def leave_out_rows(
     """Write the averages of F without each row, (5, ...), from column `first` on; the last one is F of the row itself.
 
     A row of weight 1 can do three things to a label, so that all that may be lost is in a table, `lost` (4 n_labels,
-    N_TERMS): nothing but the averages is written, in two thirds of the time of loops that keep what they add up.
+    N_TERMS). Nothing but the averages is written, 40 bytes a row: `leave_out_units` needs a hundred more.
     """
     beta2 = beta * beta
     for i in range(starts.size - 1):

@@ -50,7 +50,7 @@ differences by their correlations would make the intervals of 25 rules 4 to 20 %
 them apart at most (`experiments/intervals/coverages.txt`, for all of this).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -184,26 +184,16 @@ def difference_of(rule: LeftOut, baseline: LeftOut, average: str, confidence: fl
     return Interval(value, lower, upper)
 
 
-def behind_best(
-    rules: Mapping[str, LeftOut], average: str, confidence: float
-) -> dict[str, tuple[Interval, bool]]:
-    """Return how far each rule is behind the best on these rows, and whether the two cannot be told apart.
-
-    They cannot where the interval holds 0. It is wider than that of `difference_of`, as the best is the best of many.
-    The rule that is truly best is among those that cannot be told apart from the best with a probability of at least
-    `confidence`, and so are two that are equally good and better than the others. The first of equal bests is the best;
-    it is behind itself by 0 to 0.
-    """
-    best = max(rules.values(), key=lambda rule: rule.on_all[average])
-    return {
-        name: behind(best, rule, average, confidence, len(rules)) for name, rule in rules.items()
-    }
-
-
 def behind(
     best: LeftOut, rule: LeftOut, average: str, confidence: float, n_rules: int
 ) -> tuple[Interval, bool]:
-    """Return how far a rule is behind the best of `n_rules`, and whether they cannot be told apart: `behind_best`."""
+    """Return how far a rule is behind the best of `n_rules` on these rows, and whether the two cannot be told apart.
+
+    They cannot where the interval holds 0. It is wider than that of `difference_of`, as the best is the best of many.
+    The rule that is truly best is among those that cannot be told apart from the best with a probability of at least
+    `confidence`, and so are two that are equally good and better than the others. The best, of equals one of them, is
+    behind itself by 0 to 0.
+    """
     if rule is best:
         return Interval(0.0, 0.0, 0.0), True
     of_each = 1 - (1 - confidence) / (n_rules - 1)

@@ -5,7 +5,7 @@ a time, and what their labels lose is added up by `_kernels/leaving_out.py`: loo
 unit of weight 1, else from the counts of the unit.
 
 Beside its input that takes a bit for each cell of dense truth, kept with the problem, the cells of a block of rows, and
-150 bytes a row, of which 40 stay in the result.
+the 40 bytes a row of the result; with weights or groups some 150 bytes a row on the way.
 """
 
 from typing import NamedTuple
