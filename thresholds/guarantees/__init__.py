@@ -1,0 +1,1 @@
+"""What is promised on new rows, with which probability?"""
