@@ -47,6 +47,7 @@ def fit(
     *,
     sample_weight: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     **options: Unpack[FitArguments],
 ) -> Rule:
@@ -61,7 +62,7 @@ def fit(
         "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, guarded for new rows.
         "micro, pool": the same for all decisions counted together.
         "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
-    sample_weight, missing, label_names : as in `fit_empirical`
+    sample_weight, missing, unknown, label_names : as in `fit_empirical`
     options : those of fits that the rule takes, `beta` and `zero_division` mostly, as in `fit_empirical`
         A rule that does not take one refuses it, and says which rules do.
 
@@ -100,6 +101,7 @@ def fit(
         y_score,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=fit_options.keep_sparse,
         n_jobs=fit_options.n_jobs,

@@ -431,7 +431,7 @@ def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int
         _, unit = _checks.weights_of_rows(sample_weight, n_samples)
         counts = replace(by_label, unit=unit)
     return LabelCounts(
-        n_samples=counts.total * (counts.unit or 1),
+        n_samples=float(np.max(counts.total)) * (counts.unit or 1),
         tp=tuple(counts.tp.tolist()),
         predicted=tuple(counts.predicted.tolist()),
         positives=tuple(counts.positives.tolist()),
