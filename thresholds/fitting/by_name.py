@@ -13,6 +13,7 @@ from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.data.problem import Problem
+from thresholds.data.unknown import blanked
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
@@ -213,6 +214,8 @@ def _calibrated(problem: Problem, options: FitOptions, calibrators: Calibrators)
     if not options.named.row_by_row:
         dense = is_sparse(problem.scores) and not options.keep_sparse
         probabilities = calibrator.transform(problem.scores, dense=dense)
+        # A cell of probability 0 adds nothing to any expectation: it counts as if it were not there.
+        probabilities = blanked(probabilities, problem.unknown)
         of_probabilities = _of_probabilities(problem, options, probabilities)
         # What is known of the fit is known of the scores.
         nothing = {"fitted_on": None, "made_by": None, "profile": None}

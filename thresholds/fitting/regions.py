@@ -163,6 +163,8 @@ def best_regions(
     # The bins of each label.
     def label_bins(label: int) -> _Bins:
         groups = _groups(problem, label)
+        if not groups.weights.any():  # No row of it is known.
+            return groups
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
     problem.prepare("labels")
