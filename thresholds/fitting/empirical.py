@@ -18,15 +18,19 @@ from thresholds.guards.fitting import fit_guarded, guard_name
 from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
+from thresholds.rule.budget import Budget
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
+from thresholds.search.budget import CutsWithin, best_cuts_within
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
+
+_MOST_UNITS = 2.0**62  # no counts are higher
 
 
 def fit_empirical(
@@ -43,6 +47,8 @@ def fit_empirical(
     max_overprediction: float | None = None,
     min_precision: float | None = None,
     min_recall: float | None = None,
+    max_predicted: float | None = None,
+    max_predicted_per_row: int | None = None,
     missing: float = 0.0,
     keep_sparse: bool = False,
     label_names: object = None,
@@ -85,6 +91,13 @@ def fit_empirical(
         2. Where a guard's cut breaks them, or the best cut has no true positive: the lowest cut within
            `max_overprediction`; if that breaks another limit, the allowed cut with the nearest number of predictions.
         3. If no cut keeps them: never.
+    max_predicted : float or None
+        The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
+        weights); new rows may get more. The best thresholds within it; `rule.budget` says whether they are shown to be
+        that, and the most that others could reach. Without a guard ("auto" is none then) and without limits.
+    max_predicted_per_row : int or None
+        The most labels of any row, new ones too: of those that the rule predicts, the ones that add most to F
+        (docs/budgets.md). The result is a `CappedRule` around the thresholds.
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
@@ -136,6 +149,8 @@ def fit_empirical(
         max_overprediction=max_overprediction,
         min_precision=min_precision,
         min_recall=min_recall,
+        max_predicted=max_predicted,
+        max_predicted_per_row=max_predicted_per_row,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
         progress=progress,
@@ -157,7 +172,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     guard = guard_name(options.chosen_guard, options.limits)
 
     # Choose the cut of every label: the step of its staircase below which it is predicted no more.
-    report = None
+    report = within = None
     if not options.per_label:
         cuts = _shared(problem, options)
     elif guard is not None:
@@ -166,6 +181,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         report = guarded.report(
             problem, guard, options.beta, options.zero_division, options.placement
         )
+    elif options.max_predicted is not None:
+        within = _within_budget(problem, options)
+        cuts = within.cuts
     elif options.average == "micro":
         cuts = _joint_micro(problem, options)
     else:
@@ -189,6 +207,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
+    judged = None
     if options.per_label and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
         counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
@@ -206,7 +225,10 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     profile = ScoreProfile.of(
         rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
     )
-    return replace(rule, objective=objective, profile=profile)
+    budget = None
+    if options.max_predicted is not None:
+        budget = _budget(options.max_predicted, objective, problem, judged, within)
+    return replace(rule, objective=objective, profile=profile, budget=budget)
 
 
 def _guarded(problem: Problem, options: FitOptions) -> GuardedFit:
@@ -230,6 +252,7 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         options.average,
         options.beta,
         options.zero_division,
+        most=_most_units(problem, options),
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
@@ -242,6 +265,47 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         not_counted,
         count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,
     )
+
+
+def _most_units(problem: Problem, options: FitOptions) -> int | None:
+    """Return the budget in the unit of the weights."""
+    if options.max_predicted is None:
+        return None
+    return int(min(options.max_predicted / problem.unit, _MOST_UNITS))
+
+
+def _within_budget(problem: Problem, options: FitOptions) -> CutsWithin:
+    """Choose the cuts of highest F-beta within a budget of predictions."""
+    most = _most_units(problem, options)
+    assert most is not None, "there is one"
+    return best_cuts_within(
+        problem,
+        most,
+        options.average,
+        options.beta,
+        options.zero_division,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+
+
+def _budget(
+    most: float,
+    objective: float,
+    problem: Problem,
+    judged: Judged | None,
+    within: CutsWithin | None,
+) -> Budget:
+    """Say how a budget was kept: by cuts within it, or by a shared one, whose decisions are judged."""
+    if within is not None:
+        units, bound, is_optimal = int(within.cuts.predicted.sum()), within.bound, within.is_optimal
+    else:
+        assert judged is not None, "shared cuts are"
+        units = int((judged.by_sample.predicted * problem.row_weights).sum())
+        # The best of shared cuts was found among all that keep the budget.
+        bound, is_optimal = objective, True
+    predicted = min(units * problem.unit, most)
+    return Budget(most, predicted, objective, max(bound, objective), is_optimal)
 
 
 def _each_label(problem: Problem, options: FitOptions) -> Cuts:
