@@ -7,10 +7,11 @@ Recall. P positives are exchangeable. Cut at the r-th lowest of them: what new p
 Beta(P - r + 1, r), or more where scores tie. A cut is shown if the probability of less than the floor is at most
 delta for the lowest positive that it keeps.
 
-Precision. A start is a rank, chosen before truth is looked at, with its share of delta. The rows strictly above the
-score at that rank are tested first (the gate), then one cut after another from that score down, tie groups whole. A
-test is passed if a binomial law with the floor has so many true positives, or more, with probability at most the
-share; the first one that fails ends the start. What is passed below the gate is shown.
+Precision. A start is a rank, chosen before truth is looked at, with its share of delta. The rows above the one of
+that rank are tested first (the gate), then one cut after another from its score down, tie groups whole. Of rows with
+one score, those of a lower place are above; places are a permutation that knows nothing of truth. A test is passed
+if a binomial law with the floor has so many true positives, or more, with probability at most the share; the first
+one that fails ends the start. What is passed below the gate is shown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,14 +57,10 @@ def cuts_of(scores: Iterable[float]) -> list[float]:
     return sorted({plain(score) for score in scores}, reverse=True)
 
 
-def above(truth: Array, scores: Array, at_least: float, *, strictly: bool = False) -> tuple[int, int]:
-    """True positives and predictions at a cut, or strictly above it."""
-    rows = [
-        int(y)
-        for y, score in zip(truth, scores, strict=True)
-        if (plain(score) > at_least if strictly else plain(score) >= at_least)
-    ]
-    return sum(rows), len(rows)
+def at_or_above(truth: Array, scores: Array, cut: float) -> tuple[int, int]:
+    """True positives and predictions at a cut."""
+    predicted = [int(y) for y, score in zip(truth, scores, strict=True) if plain(score) >= cut]
+    return sum(predicted), len(predicted)
 
 
 # Recall
@@ -80,7 +77,9 @@ def recall_is_shown(tp: int, positives: int, floor: float | Fraction, delta: Fra
 def recall_cuts(truth: Array, scores: Array, floor: float, delta: Fraction) -> list[float]:
     """The cuts at which recall is shown."""
     positives = int(sum(truth))
-    return [cut for cut in cuts_of(scores) if recall_is_shown(above(truth, scores, cut)[0], positives, floor, delta)]
+    return [
+        cut for cut in cuts_of(scores) if recall_is_shown(at_or_above(truth, scores, cut)[0], positives, floor, delta)
+    ]
 
 
 def positives_needed(floor: float, delta: Fraction) -> int:
@@ -96,20 +95,24 @@ def precision_is_shown(tp: int, predicted: int, floor: float | Fraction, delta: 
     return predicted > 0 and binomial_at_least(tp, predicted, exact(floor)) <= delta
 
 
-def precision_cuts(truth: Array, scores: Array, floor: float, starts: Sequence[Start]) -> list[float]:
-    """The cuts at which precision is shown, from any of the starts."""
+def precision_cuts(
+    truth: Array, scores: Array, floor: float, starts: Sequence[Start], places: Sequence[int] | None = None
+) -> list[float]:
+    """The cuts at which precision is shown, from any of the starts; places are those of the rows, if not in order."""
     shown: set[float] = set()
-    ranked = sorted((plain(score) for score in scores), reverse=True)
+    n_rows = len(scores)
+    places = range(n_rows) if places is None else places
+    ranked = sorted(range(n_rows), key=lambda row: (-plain(scores[row]), places[row]))
     for rank, share in starts:
-        if rank > len(ranked):
+        if rank > n_rows:
             continue
-        gate = ranked[rank - 1]
-        if not precision_is_shown(*above(truth, scores, gate, strictly=True), floor, share):
+        gate = ranked[: rank - 1]
+        if not precision_is_shown(sum(int(truth[row]) for row in gate), len(gate), floor, share):
             continue
         for cut in cuts_of(scores):
-            if cut > gate:
+            if cut > plain(scores[ranked[rank - 1]]):
                 continue
-            if not precision_is_shown(*above(truth, scores, cut), floor, share):
+            if not precision_is_shown(*at_or_above(truth, scores, cut), floor, share):
                 break
             shown.add(cut)
     return sorted(shown, reverse=True)
@@ -128,7 +131,7 @@ def best_cut(truth: Array, scores: Array, shown: Sequence[float], beta: float = 
     positives = Fraction(int(sum(truth)))
     best, at = Fraction(0), NEVER
     for cut in sorted(shown, reverse=True):
-        tp, predicted = above(truth, scores, cut)
+        tp, predicted = at_or_above(truth, scores, cut)
         f = f_beta(Fraction(tp), Fraction(predicted), positives, beta, 0.0)
         if f > best:
             best, at = f, cut
@@ -143,6 +146,7 @@ def shown_cuts(
     min_recall: float | None = None,
     delta: Fraction,
     starts: Sequence[Start] = (),
+    places: Sequence[int] | None = None,
 ) -> list[float]:
     """The cuts at which all floors that are asked for are shown; two floors have a half of delta each.
 
@@ -152,7 +156,7 @@ def shown_cuts(
     shown = cuts_of(scores)
     if min_precision is not None:
         within = [(rank, of_each * share) for rank, share in starts]
-        kept = precision_cuts(truth, scores, min_precision, within)
+        kept = precision_cuts(truth, scores, min_precision, within, places)
         shown = [cut for cut in shown if cut in kept]
     if min_recall is not None:
         kept = recall_cuts(truth, scores, min_recall, of_each)

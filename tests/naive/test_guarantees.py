@@ -1,7 +1,7 @@
 """The twin of guarantees against cases worked out by hand, and against every sample that a small law can give."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from math import factorial, prod
 
 import numpy as np
@@ -58,10 +58,19 @@ def test_precision_is_shown_below_a_gate_that_is_passed_until_a_test_fails() -> 
     assert twin.precision_cuts(TRUTH, SCORES, 0.5, [(3, quarter), (4, third)]) == [0.7, 0.6, 0.5]
 
 
-def test_ties_pass_the_gate_and_the_tests_whole() -> None:
+def test_ties_are_tested_whole_below_the_gate() -> None:
     scores = np.array([0.9, 0.9, 0.9, 0.9, 0.5, 0.5])
-    assert twin.precision_cuts(TRUTH, scores, 0.5, [(3, HALF)]) == []  # Nothing lies above 0.9.
-    assert twin.precision_cuts(TRUTH, scores, 0.5, [(5, HALF)]) == [0.5]
+    # Above rank 3 lie 2 rows of 0.9; all of them are 3 of 4 (5/16), then 4 of 6 (11/32).
+    assert twin.precision_cuts(TRUTH, scores, 0.5, [(3, Fraction(1, 3))]) == [0.9]
+    assert twin.precision_cuts(TRUTH, scores, 0.5, [(3, Fraction(2, 5))]) == [0.9, 0.5]
+    assert twin.precision_cuts(TRUTH, scores, 0.5, [(5, Fraction(2, 5))]) == [0.5]
+
+
+def test_places_say_which_of_tied_rows_are_above_the_gate() -> None:
+    scores = np.array([0.9, 0.9, 0.9, 0.9, 0.5, 0.5])
+    start = (3, Fraction(1, 3))
+    assert twin.precision_cuts(TRUTH, scores, 0.5, [start], [2, 3, 1, 0, 4, 5]) == []
+    assert twin.precision_cuts(TRUTH, scores, 0.5, [start], [3, 1, 0, 2, 4, 5]) == [0.9]
 
 
 def test_the_cut_is_the_best_of_those_shown() -> None:
@@ -94,20 +103,18 @@ LAWS = {  # probability of each (score, truth), scores from the highest down
 @pytest.mark.parametrize("rank", [3, 4, 5])
 def test_no_law_breaks_the_floor_of_precision_more_often_than_delta(law: list[list[Fraction]], rank: int) -> None:
     n, floor, delta = 6, 0.5, Fraction(1, 4)
-    cells = [(score, y) for score in range(3) for y in range(2)]  # score 0 is the highest
-    mass = [Fraction(law[score][y]) for score, y in cells]
-    precisions = [Fraction(sum(mass[1 : 2 * cut + 2 : 2]), sum(mass[: 2 * cut + 2])) for cut in range(3)]
+    above = [(sum(m[1] for m in law[: cut + 1]), sum(sum(m) for m in law[: cut + 1])) for cut in range(3)]
+    is_bad = [tp < Fraction(floor) * predicted for tp, predicted in above]
     broken = Fraction(0)
-    # Rows may be exchanged: each multiset of cells is counted once, with its number of orders.
-    for drawn in combinations_with_replacement(range(6), n):
-        truth = np.array([cells[cell][1] for cell in drawn])
-        scores = np.array([-float(cells[cell][0]) for cell in drawn])
-        shown = twin.precision_cuts(truth, scores, floor, [(rank, delta)])
-        if any(precisions[cut] < floor for cut in predicted_at(shown, scores)):
-            numbers = [drawn.count(cell) for cell in range(6)]
-            orders = factorial(n) // prod(factorial(number) for number in numbers)
-            broken += orders * prod(p**number for p, number in zip(mass, numbers, strict=True))
-    assert broken <= delta
+    # Rows may be exchanged: those with one score stand together, in every order of their truth.
+    for drawn in combinations_with_replacement(range(3), n):
+        scores = -np.array(drawn, float)
+        orders = factorial(n) // prod(factorial(drawn.count(score)) for score in range(3))
+        for truth in product(range(2), repeat=n):
+            shown = twin.precision_cuts(np.array(truth), scores, floor, [(rank, delta)])
+            if any(is_bad[cut] for cut in predicted_at(shown, scores)):
+                broken += orders * prod((Fraction(law[s][y]) for s, y in zip(drawn, truth, strict=True)), start=1)
+    assert 0 < broken <= delta
 
 
 def predicted_at(shown: list[float], scores: np.ndarray) -> range:
