@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import sparse
 
 import thresholds
@@ -369,7 +368,7 @@ def test_counts_of_chunks_add_up() -> None:
     whole = metrics.confusion_counts(Y, predicted, unknown="nan")
     assert (sum(parts).tn == whole.tn).all()
     assert (whole.tp + whole.fp + whole.fn + whole.tn == (~HIDDEN).sum(axis=0)).all()
-    assert whole.pooled().accuracy()[0] == ((TRUTH == predicted) & ~HIDDEN).sum() / (~HIDDEN).sum()
+    assert whole.pooled().accuracy()[0] == ((predicted == TRUTH) & ~HIDDEN).sum() / (~HIDDEN).sum()
 
 
 # A label or a row with nothing known is legal

@@ -20,6 +20,7 @@ from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Bytes, Dense, Ints, Keys, Matrix, Weights
 from thresholds._checks import InputError
 from thresholds._kernels.keys import to_keys
+from thresholds.data.folds import group_numbers
 from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
 from thresholds.data.unknown import known_weights, unknown_along, without_entries
 
@@ -85,6 +86,7 @@ class Problem:
     keep_sparse: bool = False  # cut sparse scores above `missing` only
     # (n_samples, n_labels) bool, CSR where the truth is; None where all truth is known. `truth` is 0 there.
     unknown: Matrix | None = None
+    groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
 
     @classmethod
     def of(
@@ -93,6 +95,7 @@ class Problem:
         y_score: object,
         *,
         sample_weight: object = None,
+        groups: object = None,
         missing: object = 0.0,
         label_names: object = None,
         soft: bool = False,
@@ -117,6 +120,7 @@ class Problem:
         )
         if unknown_cells is None:
             unknown_cells = found
+        groups = _checks.aligned_rows(groups, "groups", y_score=y_score, y_true=y_true)
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
         unit_weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
@@ -132,6 +136,7 @@ class Problem:
             soft=soft,
             keep_sparse=keep_sparse and is_sparse(scores),
             unknown=unknown_cells,
+            groups=None if groups is None else group_numbers(groups, scores.shape[0]),
         )
         problem._refuse_weightless()
         return problem
@@ -286,6 +291,7 @@ class Problem:
             unit_weights=None if self.unit_weights is None else self.unit_weights[rows],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
             unknown=None if self.unknown is None else self.unknown[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
 
     def pooled(self) -> "Problem | None":
