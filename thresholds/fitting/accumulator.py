@@ -113,7 +113,7 @@ class Accumulator:
             aligned = _checks.aligned_rows(
                 sample_weight, "sample_weight", y_score=y_score, y_true=y_true
             )
-            truth, scores, names = _checks.pair(y_true, y_score, self._label_names)
+            truth, scores, names, _ = _checks.pair(y_true, y_score, self._label_names)
             weights = _checked_weights(aligned, scores.shape[0])
             self._append(truth.astype(np.uint8), scores, names, weights)
         except InputError as error:

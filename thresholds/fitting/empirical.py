@@ -57,6 +57,7 @@ def fit_empirical(
     max_predicted_per_row: int | None = None,
     groups: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     keep_sparse: bool = False,
     label_names: object = None,
     n_jobs: int | None = -1,
@@ -116,6 +117,8 @@ def fit_empirical(
     groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
         The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
     missing : score of the entries that a sparse `y_score` leaves out
+    unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
+        None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
@@ -180,6 +183,7 @@ def fit_empirical(
         sample_weight=sample_weight,
         groups=groups,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
@@ -243,7 +247,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     judged = None
     if options.per_label and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-        counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
+        counts = ConfusionCounts(by_label, problem.weight_of_label)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
@@ -256,7 +260,10 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # What the scores look like is kept, so that others can be compared with them.
     profile = ScoreProfile.of(
-        rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
+        rule,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=counts.predicted if problem.unknown is None else None,
     )
     budget = None
     if options.max_predicted is not None:
