@@ -40,6 +40,7 @@ def multilabel_folds(
     n_splits: int = N_SPLITS,
     *,
     groups: object = None,
+    unknown: object = None,
     random_state: int | None = SEED,
 ) -> Ints:
     """Split rows into folds in which each label is as frequent as in all: iterative stratification.
@@ -56,6 +57,8 @@ def multilabel_folds(
     groups : (n_samples,) names or numbers, or None
         Rows of a group stay in one fold, as rows of a patient or of an author should: groups are
         dealt out instead of rows, those that have the label most often first.
+    unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`
+        Such a cell is no positive of its label, and nothing else is asked of it.
     random_state : seed of what falls to chance
         0 (default): the same folds each time. None: others each time.
 
@@ -83,7 +86,7 @@ def multilabel_folds(
     [[1, 10], [1, 10], [1, 10], [1, 10], [1, 10]]
     """
     groups = _checks.aligned_rows(groups, "groups", y_true=y_true)
-    truth = _checks.indicator(y_true)
+    truth, _ = _checks.truth(y_true, unknown)
     n_splits = _checks.count(n_splits, "n_splits", 2)
     return _stratified(truth, n_splits, "n_splits", groups, random_state)
 

@@ -98,11 +98,13 @@ class Problem:
         soft: bool = False,
         keep_sparse: bool = False,
         unknown: object = None,
+        unknown_cells: Matrix | None = None,
         n_jobs: int | None = 1,
     ) -> "Problem":
         """Check the arguments of a fit, on threads if there are many cells, and keep them.
 
-        `unknown` is what stands for truth that is not known.
+        `unknown` is what stands for truth that is not known; of truth that was read before, `unknown_cells` are those
+        of another problem.
         """
         sample_weight = _checks.aligned_rows(
             sample_weight,
@@ -110,9 +112,11 @@ class Problem:
             y_score=y_score,
             y_true=y_true,
         )
-        truth, scores, names, unknown_cells = _checks.pair(
+        truth, scores, names, found = _checks.pair(
             y_true, y_score, label_names, soft=soft, unknown=unknown, n_jobs=n_jobs
         )
+        if unknown_cells is None:
+            unknown_cells = found
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
         unit_weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
@@ -182,6 +186,13 @@ class Problem:
         given = self.unit_weights
         weights = np.ones(self.n_samples, np.int64) if given is None else given
         return weights if self.unknown is None else weights * (self.known_in_row > 0)
+
+    @cached_property
+    def rows_of_label(self) -> Ints:
+        """Number of rows in which the truth of each label is known, (n_labels,)."""
+        if self.unknown is None:
+            return np.full(self.n_labels, self.n_samples)
+        return self.n_samples - unknown_along(self.unknown, 0)
 
     @cached_property
     def known_in_row(self) -> Ints:
@@ -258,6 +269,13 @@ class Problem:
         starts = np.arange(last - first + 1) * self.n_samples
         items = Items(starts, keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
         return self._known(items, "labels", first, last)
+
+    @property
+    def rows_with_known(self) -> Ints | None:
+        """The rows that have a known cell; None where all have."""
+        if self.unknown is None or self.known_in_row.all():
+            return None
+        return np.flatnonzero(self.known_in_row)
 
     def at_rows(self, rows: Ints) -> "Problem":
         """Return the problem of some of the rows."""

@@ -16,7 +16,7 @@ from thresholds._arrays.types import Ints, Matrix
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import blanked, known_weights
 from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts, count_both_ways, stacked
+from thresholds.metrics.counts import ConfusionCounts, count_both_ways, count_by_label, stacked
 
 if TYPE_CHECKING:
     from thresholds.rule import Rule
@@ -111,6 +111,14 @@ def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
         by_label = replace(by_label, total=measured)
         rows_counted = replace(rows_counted, total=problem.known_in_row)
     return Judged(by_label, rows_counted, kept)
+
+
+def count_truth(problem: Problem) -> ConfusionCounts:
+    """Count the truth of each label, as if just that were predicted."""
+    counts = count_by_label(problem.truth, problem.truth, problem.sample_weight)
+    if problem.unknown is None:
+        return counts
+    return replace(counts, total=known_weights(problem.unknown, problem.sample_weight))
 
 
 def f_measure(

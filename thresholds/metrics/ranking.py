@@ -1,13 +1,17 @@
 """AUROC: how well scores rank positives above negatives, whatever the threshold."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Floats
 from thresholds.metrics.averages import mean_of_defined
+
+if TYPE_CHECKING:
+    from thresholds.data.problem import Problem
 
 
 def auroc(
@@ -52,9 +56,7 @@ def auroc(
     >>> auroc([[1, 0], [0, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.2], [0.5, 0.3]])
     array([0.75,  nan])
     """
-    from thresholds._kernels.sorting import unit_aurocs, weighted_aurocs
     from thresholds.data.problem import Problem
-    from thresholds.data.tiles import map_tiles
 
     # In their order, as in all metrics.
     _, names = _checks.named(y_true, "y_true", unknown=unknown)
@@ -67,6 +69,15 @@ def auroc(
         label_names=names,
         n_jobs=n_jobs,
     )
+    aurocs = aurocs_of(problem, sample_weight, n_jobs=n_jobs)  # (n_labels,)
+    return float(aurocs[0]) if np.ndim(y_true) == 1 else aurocs  # type: ignore[arg-type]
+
+
+def aurocs_of(problem: "Problem", sample_weight: object, *, n_jobs: int | None = -1) -> Floats:
+    """Compute the AUROC of each label of what is checked already; `sample_weight` is as it was given."""
+    from thresholds._kernels.sorting import unit_aurocs, weighted_aurocs
+    from thresholds.data.tiles import map_tiles
+
     weights = problem.sample_weight
     if is_sparse(problem.scores):
         # Absent cells weigh what stored ones leave, which only whole units say exactly.
@@ -86,8 +97,7 @@ def auroc(
             return np.concatenate([of_label(label) for label in range(first, last)])
         return weighted_aurocs(*problem.group_items("labels", first, last))
 
-    aurocs = np.concatenate(map_tiles(problem, tile_aurocs, n_jobs=n_jobs))  # (n_labels,)
-    return float(aurocs[0]) if np.ndim(y_true) == 1 else aurocs  # type: ignore[arg-type]
+    return np.concatenate(map_tiles(problem, tile_aurocs, n_jobs=n_jobs))
 
 
 def macro_auroc(
