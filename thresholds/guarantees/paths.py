@@ -4,23 +4,28 @@ A path has C points; from each to the next no threshold rises. It is fixed by so
 along it is shown on others.
 
 The joint path: where each label takes the cut of highest tp - r predicted (`search/joint_micro.py`), lowering r from 1
-to 0 leads along the vertices of the labels' hulls, in the order of their slopes.
+to 0 leads along the vertices of the labels' hulls, in the order of their slopes. It ends at the lowest positive of each
+label; from there all labels go on together, by ranks, to their lowest scores.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import Placement
+from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Problem
+from thresholds.data.tiles import map_tiles
 from thresholds.guarantees.units import Units
 from thresholds.search import staircase
 from thresholds.search.joint_micro import Hull
 from thresholds.search.placement import place
 
 _MOST_POINTS = 256  # each predicts a few per cent more than the one before
+_POINTS_BELOW = 32  # of the joint path, under the lowest positives
 
 
 @dataclass(frozen=True)
@@ -82,17 +87,44 @@ def joint_path(problem: Problem, placement: Placement, n_jobs: int | None = -1) 
 
     # Stop where some per cent more are predicted.
     total = int(predicted[-1]) if predicted.size else 0
-    wanted = _geometric(total) + 1
-    ends = np.unique(ends[np.searchsorted(predicted[ends], wanted)]) if total else ends
-    thresholds = np.full((ends.size, problem.n_labels), np.inf)
+    ends = np.unique(ends[np.searchsorted(predicted[ends], _geometric(total) + 1)])
+    along = np.full((ends.size, problem.n_labels), np.inf)
     at = np.full(problem.n_labels, np.inf)
     first = 0
     for point, end in enumerate(ends.tolist()):
         steps = order[first : end + 1]
         at[stairs.label[steps]] = placed[steps]  # The last of a label stays.
-        thresholds[point] = at
+        along[point] = at
         first = end + 1
-    return Path(thresholds)
+
+    # Below the lowest positives of the labels.
+    n_predicted = np.zeros(problem.n_labels)
+    np.add.at(n_predicted, stairs.label, stairs.increments(stairs.predicted))
+    below = np.minimum(_below(problem, n_predicted, n_jobs), at)
+    return Path(np.concatenate([along, below]))
+
+
+def _below(problem: Problem, n_predicted: Floats, n_jobs: int | None) -> Floats:
+    """Return thresholds (_POINTS_BELOW, n_labels) from so many predictions of each label to all its scores.
+
+    The numbers of predictions grow geometrically, from 1 where a label has no positives.
+    """
+    shares = np.arange(1, _POINTS_BELOW + 1) / _POINTS_BELOW
+
+    def cut(first: int, last: int) -> Floats:
+        items = problem.label_items(first, last)
+        columns = np.full((_POINTS_BELOW, last - first), np.inf)
+        for column, (start, stop) in enumerate(pairwise(items.starts)):
+            scores = np.sort(to_scores(items.keys[start:stop]))[::-1]
+            if problem.keep_sparse:
+                scores = scores[scores > problem.missing]
+            if scores.size:
+                fewest = np.clip(n_predicted[first + column], 1, scores.size)
+                ranks = fewest ** (1 - shares) * scores.size**shares  # (_POINTS_BELOW,)
+                columns[:, column] = scores[np.rint(ranks).astype(np.int64) - 1]
+        return columns
+
+    return np.concatenate(map_tiles(problem, cut, n_jobs=n_jobs), axis=1)
 
 
 def _joined(hulls: list[Hull]) -> Hull:

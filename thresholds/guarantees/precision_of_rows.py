@@ -16,12 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds._checks import Average
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import Gamblers, growth, rows_needed
 from thresholds.guarantees.gains import RowFloor
 from thresholds.guarantees.paths import Path
-from thresholds.guarantees.tallies import FAlong, Tally, tallies
+from thresholds.guarantees.tallies import FAlong, Measure, Tally, tallies
 from thresholds.guarantees.units import Units
 
 _AMPLE = 2.0  # times the capital, in logarithms, that shows a floor
@@ -42,7 +41,7 @@ def shown_along(
     delta: float,
     scouts: Units,
     tested: Units,
-    measure: tuple[Average, float, float],
+    measure: Measure,
 ) -> Promised:
     """Test the points of a path from a start down; `measure` is average, beta and zero_division of F."""
     n_points = path.n_points

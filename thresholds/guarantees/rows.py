@@ -16,15 +16,18 @@ import numpy as np
 
 from thresholds._arrays.sparse import filled, is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats
-from thresholds._checks import Average, Placement
+from thresholds._checks import Placement
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import rows_needed, spread
+from thresholds.guarantees.floors import refuse_weights
 from thresholds.guarantees.gains import Of, RowFloor
 from thresholds.guarantees.paths import Path, joint_path, shared_path
 from thresholds.guarantees.precision_of_rows import shown_along
 from thresholds.guarantees.recall_of_rows import Finds, highest_cut_expected, highest_cut_shown
-from thresholds.guarantees.tallies import FAlong, tallies
+from thresholds.guarantees.tallies import f_along
 from thresholds.guarantees.units import Units
+from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER
+from thresholds.rule.row_guarantees import RowAverage, RowGuarantees
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.placement import place
 
@@ -33,13 +36,10 @@ _BLOCK_CELLS = 2**20
 
 
 class RowFit(NamedTuple):
-    """Thresholds, and what is promised of them."""
+    """Thresholds (n_labels,), and what is promised of them."""
 
-    thresholds: Floats  # (n_labels,)
-    precision_shown: bool
-    recall_shown: bool
-    instead: str  # "never", "always", or empty
-    needed: float  # rows, or groups, that would show what is not shown; NaN where all is
+    thresholds: Floats
+    guarantees: RowGuarantees
 
 
 class Recalled(NamedTuple):
@@ -54,93 +54,90 @@ class RowSearch:
     """What is to be promised, and what is maximised."""
 
     problem: Problem
-    average: Average  # "micro" or "samples"
+    average: RowAverage
     beta: float
     zero_division: float
     per_label: bool
     placement: Placement
-    precision: float  # the floor; 0 for none
-    recall: float
-    delta: float | None  # None promises an expectation, of recall alone
-    groups: object = None
+    min_precision: float | None
+    min_recall: float | None
+    confidence: float | str  # "expected" promises an expectation, of recall alone
     n_jobs: int | None = -1
 
     def best(self) -> RowFit:
         """Return the thresholds of best F among those that are shown to keep the floors."""
-        units = Units.of(self.problem, self.groups)
-        return self._on_the_path(units) if self.per_label else self._at_one_cut(units)
-
-    def _at_one_cut(self, units: Units) -> RowFit:
-        """Choose a threshold that all labels share."""
+        refuse_weights(self.problem)
+        units = Units.of(self.problem)
+        if self.per_label:
+            return self._on_the_path(units)
+        if self.min_precision:
+            return self._at_a_cut_of_scouts(units)
         recalled = self._recalled(units)
-        if not self.precision:
-            if recalled.cut is None:
-                return self._always(recalled.needed)
-            return self._kept(np.full(self.problem.n_labels, self._best_below(recalled.cut)))
+        if recalled.cut is None:
+            return self._instead(ALWAYS, units, recalled.needed)
+        best = self._best_below(recalled.cut)
+        return self._kept(np.full(self.problem.n_labels, best), units)
 
+    def _at_a_cut_of_scouts(self, units: Units) -> RowFit:
+        """Choose a threshold that all labels share, among those whose precision is tested."""
         n_scouts = -(-units.n // _SCOUTS)
         scouts, tested = units.between(0, n_scouts), units.between(n_scouts, units.n)
         path = shared_path(self.problem, scouts)
-        keeps_recall = np.full(path.n_points, recalled.cut is not None)
-        if recalled.cut is not None:
-            keeps_recall = path.thresholds[:, 0] <= recalled.cut
-        return self._at_a_point(path, scouts, tested, keeps_recall, recalled.needed)
+        recalled = self._recalled(units)
+        highest = -np.inf if recalled.cut is None else recalled.cut
+        keeps_recall = path.thresholds[:, 0] <= highest
+        return self._at_a_point(path, scouts, tested, keeps_recall, recalled)
 
     def _on_the_path(self, units: Units) -> RowFit:
         """Choose a point of the path of joint micro F."""
         n_fitted = -(-units.n // 2)
         fitted, tested = units.between(0, n_fitted), units.between(n_fitted, units.n)
-        half = self._without_absent().at_rows(fitted.rows)
+        # No path leads down to what a sparse matrix leaves out.
+        half = self.problem.at_rows(fitted.rows)
+        half = replace(half, keep_sparse=is_sparse(half.scores))
         path = joint_path(half, self.placement, self.n_jobs)
         recalled = self._recalled(tested, path)
-        keeps_recall = np.full(path.n_points, recalled.cut is not None)
-        if recalled.cut is not None:
-            keeps_recall = -np.arange(path.n_points) <= recalled.cut
-        return self._at_a_point(path, fitted, tested, keeps_recall, recalled.needed)
+        highest = -np.inf if recalled.cut is None else recalled.cut
+        keeps_recall = -np.arange(path.n_points) <= highest
+        return self._at_a_point(path, fitted, tested, keeps_recall, recalled)
 
     def _at_a_point(
-        self, path: Path, scouts: Units, tested: Units, keeps_recall: Booleans, needed: float
+        self, path: Path, scouts: Units, tested: Units, keeps_recall: Booleans, recalled: "Recalled"
     ) -> RowFit:
-        """Choose the point of best F among those that keep all floors."""
+        """Choose the point of best F among those that keep all floors; `scouts` fixed the path."""
         measure = (self.average, self.beta, self.zero_division)
-        more = (scouts.n + tested.n) / max(tested.n, 1)  # units in all for each that is tested
-        if self.precision:
-            floor = self._floor("precision", self.precision)
-            delta = self._share_of_delta()
-            shown, f, of_precision = shown_along(
-                self.problem, path, floor, delta, scouts, tested, measure
-            )
-            if not shown.any() or not keeps_recall.any():
-                lacking = [] if shown.any() else [of_precision * more]
-                lacking += [] if keeps_recall.any() else [needed]
-                return self._never(max(lacking))
-            allowed = shown & keeps_recall
-            if not allowed.any():  # Each floor can be shown, but not both at one point.
-                return self._never(np.inf)
-        else:
-            if not keeps_recall.any():
-                return self._always(needed * more)
+        in_all = (scouts.n + tested.n) / max(tested.n, 1)  # units for each that is tested
+        if not self.min_precision:
+            if recalled.cut is None:
+                return self._instead(ALWAYS, tested, recalled.needed * in_all)
+            f = f_along(self.problem, path, (scouts, tested), measure)
             allowed = keeps_recall
-            along = FAlong(*measure, path.n_points)
-            for units in (scouts, tested):
-                for tally in tallies(self.problem, path, units):
-                    along.add(tally)
-            f = along.values()
+        else:
+            floor = self._floor("precision", self.min_precision)
+            promised = shown_along(self.problem, path, floor, self._delta, scouts, tested, measure)
+            f = promised.f
+            allowed = promised.shown & keeps_recall
+            if not allowed.any():
+                needed = -np.inf if promised.shown.any() else promised.needed * in_all
+                needed = (
+                    needed if recalled.cut is not None else max(needed, recalled.needed * in_all)
+                )
+                return self._instead(NEVER, tested, needed if needed > 0 else np.nan)
         best = int(np.where(allowed, f, -1.0).argmax())
-        return self._kept(path.at(best, self.problem.n_labels))
+        return self._kept(path.at(best, self.problem.n_labels), tested)
 
     def _recalled(self, units: Units, path: Path | None = None) -> "Recalled":
         """Find the highest cut that is shown to keep the floor of recall: a score, or of a path minus a point."""
-        if not self.recall:
+        if not self.min_recall:
             return Recalled(np.inf, np.nan)
-        floor = self._floor("recall", self.recall)
+        floor = self._floor("recall", self.min_recall)
         most_lost = floor.most_lost(self.problem.n_labels)
         finds = self._finds(units, floor, path)
-        if self.delta is None:
+        if self.confidence == EXPECTED:
             cut = highest_cut_expected(finds, floor.floor, most_lost)
             gain = float(finds.gains(finds.score.size, floor.floor).mean())
             return Recalled(cut, np.ceil(most_lost / gain) if gain > 0 else np.inf)
-        delta = self._share_of_delta()
+        delta = self._delta
         gains = finds.gains(finds.score.size, floor.floor)
         variance = spread(finds.n, gains.sum(), np.square(gains).sum())
         return Recalled(
@@ -199,30 +196,40 @@ class RowSearch:
         placed = place(np.array([score]), np.array([lower]), self.placement, problem.scores.dtype)
         return float(placed[0])
 
-    def _without_absent(self) -> Problem:
-        """Return the problem of cuts above what a sparse matrix leaves out."""
-        return replace(self.problem, keep_sparse=is_sparse(self.problem.scores))
-
     def _floor(self, of: Of, floor: float) -> RowFloor:
         """Return a floor as it is counted in rows."""
         return RowFloor(of, floor, by_row=self.average == "samples")
 
-    def _share_of_delta(self) -> float:
-        """Return the error that each floor may use."""
-        assert self.delta is not None, "a floor of precision is not promised in expectation"
-        return self.delta / 2 if self.precision and self.recall else self.delta
+    @property
+    def _delta(self) -> float:
+        """The error that each floor may use."""
+        error = 1 - float(self.confidence)
+        return error / 2 if self.min_precision and self.min_recall else error
 
-    def _kept(self, thresholds: Floats) -> RowFit:
+    def _kept(self, thresholds: Floats, tested: Units) -> RowFit:
         """Return thresholds at which all floors are shown."""
-        return RowFit(thresholds, bool(self.precision), bool(self.recall), "", np.nan)
+        return RowFit(thresholds, self._guarantees(tested))
 
-    def _never(self, needed: float) -> RowFit:
-        """Predict nothing, so that nothing is wrong."""
-        return RowFit(np.full(self.problem.n_labels, np.inf), False, False, "never", needed)
+    def _instead(self, what: str, tested: Units, needed: float) -> RowFit:
+        """Predict nothing, so that nothing is wrong, or everything, so that nothing is missed."""
+        at = np.inf if what == NEVER else -np.inf
+        if what == ALWAYS and self.problem.keep_sparse:
+            at = float(np.nextafter(self.problem.dtype.type(self.problem.missing), np.inf))
+        thresholds = np.full(self.problem.n_labels, at)
+        return RowFit(thresholds, self._guarantees(tested, what, float(needed)))
 
-    def _always(self, needed: float) -> RowFit:
-        """Predict everything, so that nothing is missed; of sparse scores that are to stay so, what is stored."""
-        lowest = -np.inf
-        if self.problem.keep_sparse:
-            lowest = np.nextafter(self.problem.dtype.type(self.problem.missing), np.inf)
-        return RowFit(np.full(self.problem.n_labels, lowest), False, False, "always", needed)
+    def _guarantees(
+        self, tested: Units, instead: str = "", needed: float = np.nan
+    ) -> RowGuarantees:
+        """Say what is promised."""
+        return RowGuarantees(
+            average=self.average,
+            confidence=self.confidence,
+            units="rows" if self.problem.groups is None else "groups",
+            n_tested=tested.n,
+            n_labels=self.problem.n_labels,
+            min_precision=self.min_precision,
+            min_recall=self.min_recall,
+            instead=instead,
+            needed=needed,
+        )

@@ -1,6 +1,6 @@
 """What is counted in each row at every point of a path, block by block; and F there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +48,18 @@ def _counts_along(places: Ints, counted: Booleans, n_points: int) -> Ints:
     at = row * n_points + places[row, column]
     reached = np.bincount(at, minlength=len(places) * n_points)
     return np.asarray(reached.reshape(-1, n_points).cumsum(axis=1))
+
+
+Measure = tuple[Average, float, float]  # average, beta and zero_division of F
+
+
+def f_along(problem: Problem, path: Path, rows: Iterable[Units], measure: Measure) -> Floats:
+    """Return F-beta of some rows at every point of a path, (n_points,)."""
+    along = FAlong(*measure, path.n_points)
+    for units in rows:
+        for tally in tallies(problem, path, units):
+            along.add(tally)
+    return along.values()
 
 
 class FAlong:

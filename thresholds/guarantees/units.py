@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from thresholds._arrays.types import Floats, Ints
-from thresholds.data.folds import SEED, group_numbers
+from thresholds.data.folds import SEED
 from thresholds.data.problem import Problem
 
 
@@ -22,13 +22,12 @@ class Units:
     starts: Ints  # (n_units + 1,)
 
     @classmethod
-    def of(cls, problem: Problem, groups: object = None) -> "Units":
+    def of(cls, problem: Problem) -> "Units":
         """Put the rows that have weight in a seeded order, rows of a group together."""
         present = np.flatnonzero(problem.row_weights > 0)
         unit = np.arange(present.size)  # (n_present,)
-        if groups is not None:
-            of_all = group_numbers(groups, problem.n_samples)
-            unit = np.unique(of_all[present], return_inverse=True)[1]
+        if problem.groups is not None:
+            unit = np.unique(problem.groups[present], return_inverse=True)[1]
         n_units = int(unit.max(initial=-1)) + 1
         turn = np.random.default_rng(SEED).permutation(n_units)  # (n_units,)
         order = np.argsort(turn[unit], kind="stable")
