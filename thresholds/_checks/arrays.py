@@ -85,9 +85,13 @@ def truth(
     label_names: Sequence[str] | None = None,
     *,
     soft: bool = False,
+    some_known: bool = True,
     n_jobs: int | None = 1,
 ) -> "Truth":
-    """Check truth as `indicator` does, or degrees of truth; cells that are as `unknown` says are left out."""
+    """Check truth as `indicator` does, or degrees of truth; cells that are as `unknown` says are left out.
+
+    All of them may be, unless `some_known` have to be.
+    """
     from thresholds._checks.unknown import Truth, divided, unknown_value
 
     stands_for = unknown_value(unknown)
@@ -101,7 +105,7 @@ def truth(
             " outside [0, 1]"
         )
     array = _matrix(value, name, label_names, absent_as_nan=math.isnan(stands_for))
-    known, cells = divided(array, stands_for, name)
+    known, cells = divided(array, stands_for, name, some_known=some_known)
     if soft:
         return Truth(_shares(known, name, label_names), cells)
     known = _binary(known, name, label_names, n_jobs)
@@ -175,6 +179,7 @@ def pair(
     *,
     soft: bool = False,
     unknown: object = None,
+    some_known: bool = True,
     n_jobs: int | None = 1,
 ) -> Pair:
     """Check truth and scores together: same shape, and not swapped. Frames are aligned by name."""
@@ -182,7 +187,9 @@ def pair(
         y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
     )
     try:
-        checked_truth = truth(y_true, unknown, label_names=names, soft=soft, n_jobs=n_jobs)
+        checked_truth = truth(
+            y_true, unknown, label_names=names, soft=soft, some_known=some_known, n_jobs=n_jobs
+        )
     except InputError as error:
         if "expected only 0 and 1" in str(error) and _is_binary(y_score):
             raise InputError(

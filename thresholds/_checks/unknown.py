@@ -27,7 +27,7 @@ class Truth(NamedTuple):
     )  # (n_samples, n_labels) bool, CSR where `cells` is; None where all is known
 
 
-def unknown_value(value: object) -> float | None:
+def unknown_value(value: object, name: str = "unknown") -> float | None:
     """Check what stands for truth that is not known: None for nothing, NaN for cells without a value, or a number."""
     if value is None:
         return None
@@ -38,7 +38,7 @@ def unknown_value(value: object) -> float | None:
         if math.isnan(number) or (math.isfinite(number) and number not in (0, 1)):
             return number
     raise InputError(
-        f"unknown is {shown(value)}, expected 'nan', a number other than 0 and 1 (as -1), or None"
+        f"{name} is {shown(value)}, expected 'nan', a number other than 0 and 1 (as -1), or None"
     )
 
 
@@ -71,7 +71,7 @@ def are_unknown(array: Dense, unknown: object) -> Booleans | None:
 
 def hint(name: str, cell: object = math.nan) -> str:
     """Say how to leave a cell of the truth out, if it may be one that is not known: no number, or a negative one."""
-    if name != "y_true":
+    if name not in ("y_true", "y"):
         return ""
     if not isinstance(cell, numbers.Real) or cell != cell:
         return "; unknown='nan' leaves cells out whose truth is not known"
@@ -80,8 +80,11 @@ def hint(name: str, cell: object = math.nan) -> str:
     return ""
 
 
-def divided(array: Matrix, value: float, name: str) -> Truth:
-    """Part a matrix into what is known, 0 elsewhere, and the cells that are not, None if there are none."""
+def divided(array: Matrix, value: float, name: str, *, some_known: bool = True) -> Truth:
+    """Part a matrix into what is known, 0 elsewhere, and the cells that are not, None if there are none.
+
+    Nothing may be known unless `some_known` has to be.
+    """
     cells = array.data if is_sparse(array) else array
     if cells.dtype.kind == "b" or (math.isnan(value) and cells.dtype.kind != "f"):
         return Truth(array, None)
@@ -89,7 +92,7 @@ def divided(array: Matrix, value: float, name: str) -> Truth:
     n_unknown = int(np.count_nonzero(unknown))
     if not n_unknown:
         return Truth(array, None)
-    if n_unknown == math.prod(array.shape):
+    if some_known and n_unknown == math.prod(array.shape):
         raise InputError(f"{name} has no known cell, expected at least one")
     if not is_sparse(array):
         return Truth(np.where(unknown, cells.dtype.type(0), cells), unknown)

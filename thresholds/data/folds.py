@@ -137,7 +137,9 @@ def _stratified(
     return fold_of_unit[unit]
 
 
-def halves(truth: Matrix, groups: object, random_state: int | None) -> Halves:
+def halves(
+    truth: Matrix, groups: object, random_state: int | None, unknown: object = None
+) -> Halves:
     """Split rows into a half to fit on and one to judge; rows of a group stay in one half.
 
     Raises
@@ -153,7 +155,8 @@ def halves(truth: Matrix, groups: object, random_state: int | None) -> Halves:
         raise InputError(
             f"{name} has {counted(n_units, unit)}, expected at least 2: a half to fit on, and one to judge"
         )
-    folds = multilabel_folds(truth, 2, groups=groups, random_state=random_state)  # (n_samples,)
+    # (n_samples,)
+    folds = multilabel_folds(truth, 2, groups=groups, unknown=unknown, random_state=random_state)
     by_groups = "" if groups is None else " of groups"
     seed = "" if random_state is None else f", seed {random_state}"
     return Halves(

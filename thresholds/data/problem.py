@@ -84,9 +84,9 @@ class Problem:
     label_names: tuple[str, ...] | None
     soft: bool = False
     keep_sparse: bool = False  # cut sparse scores above `missing` only
+    groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
     # (n_samples, n_labels) bool, CSR where the truth is; None where all truth is known. `truth` is 0 there.
     unknown: Matrix | None = None
-    groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
 
     @classmethod
     def of(
@@ -115,12 +115,12 @@ class Problem:
             y_score=y_score,
             y_true=y_true,
         )
+        groups = _checks.aligned_rows(groups, "groups", y_score=y_score, y_true=y_true)
         truth, scores, names, found = _checks.pair(
             y_true, y_score, label_names, soft=soft, unknown=unknown, n_jobs=n_jobs
         )
         if unknown_cells is None:
             unknown_cells = found
-        groups = _checks.aligned_rows(groups, "groups", y_score=y_score, y_true=y_true)
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
         unit_weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
@@ -135,8 +135,8 @@ class Problem:
             label_names=names,
             soft=soft,
             keep_sparse=keep_sparse and is_sparse(scores),
-            unknown=unknown_cells,
             groups=None if groups is None else group_numbers(groups, scores.shape[0]),
+            unknown=unknown_cells,
         )
         problem._refuse_weightless()
         return problem
@@ -298,8 +298,8 @@ class Problem:
             scores=self.scores[rows],
             unit_weights=None if self.unit_weights is None else self.unit_weights[rows],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
-            unknown=None if self.unknown is None else self.unknown[rows],
             groups=None if self.groups is None else self.groups[rows],
+            unknown=None if self.unknown is None else self.unknown[rows],
         )
 
     def pooled(self) -> "Problem | None":

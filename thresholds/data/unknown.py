@@ -12,7 +12,18 @@ from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers
 
+UNKNOWN = -1  # what truth that is handed on has in cells that are not known
 _CELLS_PER_PIECE = 2**20
+
+
+def coded(truth: Matrix, unknown: Matrix | None) -> Matrix:
+    """Return truth as int8 with `UNKNOWN` in the cells that are not known, as fits take it; both dense, or CSR."""
+    cells = truth.astype(np.int8)
+    if unknown is None:
+        return cells
+    if is_sparse(cells):
+        return cells + UNKNOWN * unknown.astype(np.int8)
+    return np.where(unknown, np.int8(UNKNOWN), cells)
 
 
 def blanked(matrix: Matrix, unknown: Matrix | None) -> Matrix:

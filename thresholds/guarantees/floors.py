@@ -63,7 +63,7 @@ class Floors:
         beta: float,
     ) -> "Floors":
         """Share the error that is allowed among floors and labels; of rows in groups one of each group is tested."""
-        _refuse_weights(problem)
+        refuse_weights(problem)
         rows = None if problem.groups is None else _one_row_of_each(problem)
         has_both = ~np.isnan(min_precision) & ~np.isnan(min_recall)
         if family == "all":
@@ -149,7 +149,7 @@ class Floors:
         )
 
 
-def _refuse_weights(problem: Problem) -> None:
+def refuse_weights(problem: Problem) -> None:
     """Refuse weights other than 0 and 1: a test counts rows, each of which was drawn once."""
     weights = problem.sample_weight
     if weights is None:
