@@ -77,6 +77,12 @@ FUNCTIONS: dict[str, Function] = {
     "fit_empirical, promises of groups": lambda y, s, **given: thresholds.fit_empirical(
         y, s, min_recall=0.5, confidence=0.8, groups=np.arange(N_ROWS) // 2, **given
     ),
+    "fit_empirical, promise of micro": lambda y, s, **given: thresholds.fit_empirical(
+        y, s, "micro", min_precision=0.3, confidence=0.8, **given
+    ),
+    "fit_empirical, promise of rows": lambda y, s, **given: thresholds.fit_empirical(
+        y, s, "samples", per_label=False, min_recall=0.3, confidence=0.8, **given
+    ),
     "fit_empirical, budget": lambda y, s, **given: thresholds.fit_empirical(y, s, max_predicted=80, **given),
     "fit_empirical, micro budget": lambda y, s, **given: thresholds.fit_empirical(
         y, s, "micro", max_predicted=80, **given
