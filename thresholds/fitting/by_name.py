@@ -13,6 +13,7 @@ from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.data.problem import Problem
+from thresholds.fitting.capping import with_cap
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
@@ -118,6 +119,7 @@ def fit_named(
         fitted = _calibrated(problem, options, {} if calibrators is None else calibrators)
     else:
         fitted = _FITS[options.named.method](problem, options)
+    fitted = with_cap(fitted, problem, options)
     if options.rule is None:
         return fitted
     given = {

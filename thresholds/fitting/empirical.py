@@ -7,12 +7,14 @@ decisions) and 2.1 (averages).
 """
 
 from dataclasses import replace
+from typing import Unpack, overload
 
 import numpy as np
 
 from thresholds._checks import Average, Placement
 from thresholds.data.problem import Problem
-from thresholds.fitting.options import FitOptions
+from thresholds.fitting.capping import with_cap
+from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.guards.base import GuardedFit
 from thresholds.guards.fitting import fit_guarded, guard_name
 from thresholds.guards.options import Guard
@@ -21,6 +23,7 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.budget import Budget
+from thresholds.rule.capped import CappedRule
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
@@ -31,6 +34,34 @@ from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
 _MOST_UNITS = 2.0**62  # no counts are higher
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: None = ...,
+    sample_weight: object = ...,
+    missing: float = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule: ...
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: int | None,
+    sample_weight: object = ...,
+    missing: float = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule | CappedRule: ...
 
 
 def fit_empirical(
@@ -54,7 +85,7 @@ def fit_empirical(
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> ThresholdRule:
+) -> ThresholdRule | CappedRule:
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
 
     Parameters
@@ -106,7 +137,7 @@ def fit_empirical(
 
     Returns
     -------
-    ThresholdRule
+    ThresholdRule, or a CappedRule around one with `max_predicted_per_row`
         `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
         `unsupported`: their threshold is `+inf` (unless shared, or under a guard), their F is `zero_division`.
 
@@ -164,7 +195,7 @@ def fit_empirical(
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
     )
-    return fit_problem(problem, options)
+    return with_cap(fit_problem(problem, options), problem, options)
 
 
 def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
