@@ -233,7 +233,8 @@ class CappedModule(RuleModule):
         self.k = rule.k
         self.order = rule.order
         self._of_shares = of_shares
-        double = np.reshape(np.array(table, np.float64), (len(table), -1))  # (n_rows, n_labels)
+        shape = (len(table), rule.n_labels or 0)
+        double = np.reshape(np.array(table, np.float64), shape)  # (n_rows, n_labels)
         self.keep_floats("table", in_float(double, np.dtype(np.float32)), double)
 
     def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
