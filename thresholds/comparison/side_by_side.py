@@ -138,6 +138,7 @@ def judge_side_by_side(
         confidence=confidence,
         paired_by="row" if groups is None else "group",
         agreement=agreement,
+        n_cells=None if problem.unknown is None else int(problem.known_in_row.sum()),
     )
 
 

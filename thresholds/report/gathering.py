@@ -184,7 +184,9 @@ def _summary(found: _Found, confidence: float) -> Summary:
     return Summary(
         rule=(
             *wording.what_it_does(rule, problem.n_labels),
-            wording.how_much(n_predicted, n_true, problem.n_samples),
+            wording.how_much(
+                n_predicted, n_true, problem.n_samples, partly=problem.unknown is not None
+            ),
         ),
         headline=wording.headline(groups),
         how_good=tuple(wording.how_good(precision, recall, n_predicted, n_true)),

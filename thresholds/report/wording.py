@@ -93,15 +93,17 @@ def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
 def partly_known(share: float) -> str:
     """Say that truth was not known everywhere."""
     return (
-        f"For {percent(share)} of the cells, a label of a row each, it is not known whether the label is true. They"
-        " count in no figure."
+        f"In {percent(share)} of the cells (one label of one row each) the truth is not known. These cells count in no"
+        " figure."
     )
 
 
-def how_much(n_predicted: int, n_true: int, n_samples: int) -> str:
-    """Say how many marks there are, and how many there should be."""
+def how_much(n_predicted: int, n_true: int, n_samples: int, *, partly: bool = False) -> str:
+    """Say how many marks there are, and how many there should be; `partly` where truth is not known in all cells."""
     marks = f"it makes {counted(n_predicted, 'mark')}; by the truth there should be {n_true:,}"
-    return f"On {counted(n_samples, 'row')} {marks}."
+    return (
+        f"On {counted(n_samples, 'row')}{', where the truth is known,' if partly else ''} {marks}."
+    )
 
 
 def headline(groups: Sequence[Group]) -> str:
