@@ -134,13 +134,14 @@ def _gains(problem: Problem, counts: _Counts, curves: _Curves, rule: Rule) -> Ga
 def _counts_by_label(rule: Rule, problem: Problem) -> _Counts:
     """Count the decisions of a rule."""
     counts = judge(rule, problem).by_label
-    row = counts.total / problem.n_samples  # the mean weight of a row
+    # The mean weight of a row; labels that are known in few rows are counted as if they were in all.
+    row = np.where(np.equal(counts.total, 0), 1, counts.total) / problem.n_samples
     return _Counts(counts.tp / row, counts.predicted / row, counts.positives / row)
 
 
 def _expected_by_label(rule: Rule, problem: Problem) -> _Counts:
     """Add up probabilities, in the place of what is true."""
-    decisions = Decisions(rule, problem)
+    decisions = Decisions(rule, replace(problem, unknown=None))  # Truth is not asked for.
     weights = problem.row_weights / problem.row_weights.mean()  # (n_samples,)
     sums = np.zeros((3, problem.n_labels))
     for rows in problem.row_blocks():
