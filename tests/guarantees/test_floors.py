@@ -1,18 +1,14 @@
 """Floors of labels that hold on new rows: the thresholds, against their twin, and what is said of them."""
 
-import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.stats import binom
 
-import thresholds
 from tests.naive import guarantees as twin
-from thresholds import InputError, fit_empirical
+from thresholds import fit_empirical
 from thresholds.guarantees.exact_tests import least_hits, p_of_floor, positives_needed, predictions_needed
-from thresholds.guarantees.family import sharing
 from thresholds.guarantees.fixed_sequence import starts_of
 
 # Exact tests

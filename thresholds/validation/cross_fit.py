@@ -14,7 +14,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
-from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
+from thresholds.data.folds import N_SPLITS, SEED, group_numbers, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.evidence import Criteria, evidence_of
@@ -340,6 +340,8 @@ def cross_fit_rows(
 ) -> CrossFit:
     """Fit a rule, and estimate what it reaches on new rows."""
     problem, pairs, folds, how = rows[:4]
+    if fit.confidence is not None and rows.groups is not None:
+        problem = replace(problem, groups=group_numbers(rows.groups, problem.n_samples))
 
     # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
     weights = rows.given_weights
