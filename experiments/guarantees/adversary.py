@@ -33,7 +33,7 @@ RESTARTS, STEPS = 3, 100
 
 
 class Samples:
-    """Every sample of `n_rows` rows with `n_scores` scores, the highest first: how often each score and truth occurs."""
+    """Every sample of `n_rows` rows with `n_scores` scores: how often each score, the highest first, and truth occur."""
 
     def __init__(self, n_rows: int, n_scores: int) -> None:
         self.n_rows, self.n_scores = n_rows, n_scores
@@ -104,7 +104,7 @@ def main() -> int:
     """Search the worst law for each size, floor, delta and rank."""
     rng = np.random.default_rng(0)
     print(
-        "Probability of a broken promise under the worst law that is found, as a share of delta, by the rank of the start"
+        "Probability of a broken promise under the worst law that is found, as a share of delta, by rank of the start"
     )
     print("(an empty cell: the gate cannot be passed)\n")
     print(f"{'rows':>4}{'scores':>8}{'floor':>7}{'delta':>7}" + "".join(f"{rank:>8}" for rank in RANKS))
