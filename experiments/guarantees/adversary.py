@@ -33,7 +33,7 @@ RESTARTS, STEPS = 3, 100
 
 
 class Samples:
-    """Every sample of `n_rows` rows with `n_scores` scores: how often each score, the highest first, and truth occur."""
+    """Every sample of rows with a few scores: how often each score, the highest first, and truth occur."""
 
     def __init__(self, n_rows: int, n_scores: int) -> None:
         self.n_rows, self.n_scores = n_rows, n_scores
