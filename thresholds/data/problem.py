@@ -19,6 +19,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Bytes, Dense, Ints, Keys, Matrix, Weights
 from thresholds._kernels.keys import to_keys
+from thresholds.data.folds import group_numbers
 from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
 
 Axis = Literal["labels", "samples"]
@@ -56,6 +57,7 @@ class Problem:
     label_names: tuple[str, ...] | None
     soft: bool = False
     keep_sparse: bool = False  # cut sparse scores above `missing` only
+    groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
 
     @classmethod
     def of(
@@ -64,6 +66,7 @@ class Problem:
         y_score: object,
         *,
         sample_weight: object = None,
+        groups: object = None,
         missing: object = 0.0,
         label_names: object = None,
         soft: bool = False,
@@ -77,6 +80,7 @@ class Problem:
             y_score=y_score,
             y_true=y_true,
         )
+        groups = _checks.aligned_rows(groups, "groups", y_score=y_score, y_true=y_true)
         truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft, n_jobs=n_jobs)
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
@@ -92,6 +96,7 @@ class Problem:
             label_names=names,
             soft=soft,
             keep_sparse=keep_sparse and is_sparse(scores),
+            groups=None if groups is None else group_numbers(groups, scores.shape[0]),
         )
 
     @property
@@ -191,6 +196,7 @@ class Problem:
             scores=self.scores[rows],
             unit_weights=None if self.unit_weights is None else self.unit_weights[rows],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
 
     def pooled(self) -> "Problem | None":

@@ -10,11 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from thresholds._checks import Average, Placement
+from thresholds._arrays.types import Floats
+from thresholds._checks import Average, InputError, Placement
+from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.problem import Problem
 from thresholds.fitting.options import FitOptions
-from thresholds.guards.base import GuardedFit
-from thresholds.guards.fitting import fit_guarded, guard_name
+from thresholds.guarantees.floors import Floors
+from thresholds.guards.fitting import fit_guarded
+from thresholds.guards.limited import LimitedFit
+from thresholds.guards.limits import Limits
 from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
@@ -41,8 +45,11 @@ def fit_empirical(
     placement: Placement = "low",
     guard: Guard = None,
     max_overprediction: float | None = None,
-    min_precision: float | None = None,
-    min_recall: float | None = None,
+    min_precision: Floor | None = None,
+    min_recall: Floor | None = None,
+    confidence: float | None = None,
+    family: str = "each",
+    groups: object = None,
     missing: float = 0.0,
     keep_sparse: bool = False,
     label_names: object = None,
@@ -79,12 +86,22 @@ def fit_empirical(
         left out of the fit, one by one. It lies between two scores of positives, of any label, whatever `placement`.
         "auto": the guard for the average, None where all labels share a threshold.
     max_overprediction, min_precision, min_recall : float or None
-        Limits for each label on the data of the fit: predictions over positives, precision, recall. For "macro" and
-        "weighted" with `per_label=True`.
+        Limits for each label on the rows of the fit: predictions over positives, precision, recall. For "macro" and
+        "weighted" with `per_label=True`. The two floors may be a mapping by label name (labels that are not named have
+        none) or an array of one for each label (NaN for none).
         1. Without a guard: the best cut that keeps them.
         2. Where a guard's cut breaks them, or the best cut has no true positive: the lowest cut within
            `max_overprediction`; if that breaks another limit, the allowed cut with the nearest number of predictions.
         3. If no cut keeps them: never.
+        New rows may break them, and do so for many labels, unless `confidence` is given.
+    confidence : None, or a probability inside (0, 1) with which the floors hold on new rows
+        The best cut (under a guard the nearest) among those for which that is shown by exact tests; none of them
+        assumes anything of the scores. A label of which nothing can be shown is never predicted, with a floor of recall
+        alone always. `rule.guarantees` says what is promised for which labels, and how many positives or predictions
+        the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of the fit.
+    family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
+    groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
+        The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
@@ -136,6 +153,8 @@ def fit_empirical(
         max_overprediction=max_overprediction,
         min_precision=min_precision,
         min_recall=min_recall,
+        confidence=confidence,
+        family=family,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
         progress=progress,
@@ -144,28 +163,41 @@ def fit_empirical(
         y_true,
         y_score,
         sample_weight=sample_weight,
+        groups=groups,
         missing=missing,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
     )
+    refuse_unused_groups(problem, options)
     return fit_problem(problem, options)
+
+
+def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:
+    """Refuse groups where nothing is promised: no other part of a fit has a use for them."""
+    if problem.groups is not None and options.confidence is None:
+        raise InputError(
+            "groups is given without confidence, and only promises look at groups; expected None"
+        )
 
 
 def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     """Fit on what is checked already."""
-    guard = guard_name(options.chosen_guard, options.limits)
+    guard = options.guarded_by
 
     # Choose the cut of every label: the step of its staircase below which it is predicted no more.
-    report = None
+    report = guarantees = None
     if not options.per_label:
         cuts = _shared(problem, options)
     elif guard is not None:
-        guarded = _guarded(problem, options)
+        floors = _floors(problem, options)
+        guarded, shown = _guarded(problem, options, floors)
         cuts = guarded.cuts
         report = guarded.report(
             problem, guard, options.beta, options.zero_division, options.placement
         )
+        if floors is not None and shown is not None:
+            guarantees = floors.guarantees(shown, report.guarded, problem.label_names)
     elif options.average == "micro":
         cuts = _joint_micro(problem, options)
     else:
@@ -185,6 +217,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         placement=options.placement,
         fitted_on=FittedOn.of(problem.scores, problem.missing, cuts.positives * problem.unit),
         guard_report=report,
+        guarantees=guarantees,
         made_by=MadeBy.of(fit_empirical, vars(options)),
     )
 
@@ -209,12 +242,39 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     return replace(rule, objective=objective, profile=profile)
 
 
-def _guarded(problem: Problem, options: FitOptions) -> GuardedFit:
+def _floors(problem: Problem, options: FitOptions) -> Floors | None:
+    """Return the floors that are to hold on new rows, None without a confidence."""
+    if options.confidence is None:
+        return None
+    min_precision, min_recall = _floors_of_labels(problem, options)
+    return Floors.of(
+        problem, min_precision, min_recall, options.confidence, options.family, options.beta
+    )
+
+
+def _floors_of_labels(problem: Problem, options: FitOptions) -> tuple[Floats, Floats]:
+    """Return the floors of precision and of recall of each label, (n_labels,) each, NaN for none."""
+    names, n_labels = problem.label_names, problem.n_labels
+    return (
+        floors_of_labels(options.min_precision, "min_precision", names, n_labels),
+        floors_of_labels(options.min_recall, "min_recall", names, n_labels),
+    )
+
+
+def _guarded(problem: Problem, options: FitOptions, floors: Floors | None) -> LimitedFit:
     """Choose the cut of every label under a guard, within limits, or both."""
+    limits = Limits(options.max_overprediction)
+    if floors is None:
+        min_precision, min_recall = _floors_of_labels(problem, options)
+        if options.min_precision is not None:
+            limits = limits._replace(min_precision=min_precision)
+        if options.min_recall is not None:
+            limits = limits._replace(min_recall=min_recall)
     return fit_guarded(
         problem,
         options.chosen_guard,
-        options.limits,
+        limits,
+        floors,
         options.average,
         options.beta,
         options.placement,

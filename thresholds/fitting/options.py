@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
+from thresholds._checks.floors import Floor, floor
 from thresholds.fitting.rules import (
     RULES,
     NamedRule,
@@ -24,10 +25,10 @@ from thresholds.fitting.rules import (
     rules_that_take,
 )
 from thresholds.guards.names import GUARD_NAMES
+from thresholds.rule.guarantees import FAMILIES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
     from thresholds.guards.base import BaseGuard
-    from thresholds.guards.limits import Limits
     from thresholds.guards.options import Guard
 
 Check = Callable[[object, str], Any]
@@ -126,18 +127,37 @@ class FitOptions:
             "predict a label on at most X times its positives, on the rows of the fit: new rows may break it",
         ),
     )
-    min_precision: float | None = field(
+    min_precision: Floor | None = field(
         default=None,
         metadata=_about(
-            _or_none(_checks.share),
-            "keep the precision of each label at X or above, on the rows of the fit: new rows may break it",
+            _or_none(floor),
+            "keep the precision of each label at X or above, on the rows of the fit: new rows may break it, unless"
+            " confidence is given; cat=.9,dog=.8 for these labels only",
+            by_label=True,
         ),
     )
-    min_recall: float | None = field(
+    min_recall: Floor | None = field(
         default=None,
         metadata=_about(
-            _or_none(_checks.share),
-            "keep the recall of each label at X or above, on the rows of the fit: new rows may break it",
+            _or_none(floor),
+            "keep the recall of each label at X or above, on the rows of the fit: new rows may break it, unless"
+            " confidence is given; cat=.9,dog=.8 for these labels only",
+            by_label=True,
+        ),
+    )
+    confidence: float | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_checks.inside),
+            "promise min_precision and min_recall on new rows, with this probability, as 0.95",
+        ),
+    )
+    family: str = field(
+        default="each",
+        metadata=_about(
+            _one_of(*FAMILIES),
+            "whether each label's promise holds with that confidence, or those of all labels at once",
+            choices=FAMILIES,
         ),
     )
     keep_sparse: bool = field(
@@ -177,6 +197,7 @@ class FitOptions:
                 " (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
             )
         _ = self.chosen_guard  # refuses a guard that does not fit the average
+        self._refuse_promise_of_nothing()
         for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
             if getattr(self, name) != FIT_OPTIONS[name].default:
                 self._refuse_unused(name)
@@ -203,6 +224,17 @@ class FitOptions:
         object.__setattr__(self, "per_label", named.per_label)
         if asked in (None, "auto"):
             object.__setattr__(self, "guard", named.guard)
+
+    def _refuse_promise_of_nothing(self) -> None:
+        """Refuse a confidence without a floor, and a family without a confidence."""
+        if self.confidence is not None and self.min_precision is None and self.min_recall is None:
+            raise InputError(
+                f"confidence is {self.confidence:g} without a floor; expected min_precision, min_recall or both"
+            )
+        if self.confidence is None and self.family != DEFAULTS["family"]:
+            raise InputError(
+                f"family is {self.family!r} without confidence; expected a confidence, as 0.95"
+            )
 
     def _refuse_unused(self, name: str) -> None:
         """Refuse an option that the rule does not take, and say which rules do."""
@@ -237,11 +269,24 @@ class FitOptions:
         return chosen_guard(self.guard, self.average, self.per_label)
 
     @property
-    def limits(self) -> "Limits":
-        """The limits of each label's cut."""
-        from thresholds.guards.limits import Limits
+    def guarded_by(self) -> str | None:
+        """Name what keeps a fit from its in-sample optimum: a guard, and limits; None is nothing."""
+        names = [str(self.chosen_guard)] if self.chosen_guard is not None else []
+        for name in ("max_overprediction", "min_precision", "min_recall", "confidence"):
+            value = getattr(self, name)
+            if value is not None:
+                names.append(
+                    f"{name}={value!r}" if isinstance(value, float) else f"{name}={BY_LABEL}"
+                )
+        if self.family != DEFAULTS["family"]:
+            names.append(f"family={self.family}")
+        return ", ".join(names) or None
 
-        return Limits(self.max_overprediction, self.min_precision, self.min_recall)
+    @property
+    def has_limits(self) -> bool:
+        """Whether a label's cut is limited."""
+        limits = (self.max_overprediction, self.min_precision, self.min_recall)
+        return any(limit is not None for limit in limits)
 
 
 class FitArguments(TypedDict, total=False):
@@ -256,8 +301,10 @@ class FitArguments(TypedDict, total=False):
     placement: Placement
     guard: "Guard"
     max_overprediction: float | None
-    min_precision: float | None
-    min_recall: float | None
+    min_precision: Floor | None
+    min_recall: Floor | None
+    confidence: float | None
+    family: str
     keep_sparse: bool
     n_jobs: int | None
     progress: bool
@@ -280,6 +327,8 @@ def refuse_without_guard(named: NamedRule) -> None:
             f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
         )
 
+
+BY_LABEL = "by label"  # how floors that labels have each for themselves are written
 
 # Options that the name of a rule says.
 SAID_BY_NAME = ("average", "rule", "per_label", "guard")

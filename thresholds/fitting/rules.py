@@ -29,6 +29,7 @@ _NO_MAP = "nothing: scores are taken for probabilities"
 # Options that all rules take; beta and zero_division are of the F by which one that is not fitted is judged.
 OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
 LIMITS = ("max_overprediction", "min_precision", "min_recall")
+_PROMISES = ("confidence", "family")
 _OF_CUTS = ("placement", "keep_sparse")
 
 _CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
@@ -117,7 +118,8 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
     """Describe thresholds that are fitted on labels."""
     guard = how if how in ("shrink", "pool") else None
     is_shared = how == "shared"
-    limits = LIMITS if average in ("macro", "weighted") and not is_shared else ()
+    has_limits = average in ("macro", "weighted") and not is_shared
+    limits = (*LIMITS, *_PROMISES) if has_limits else ()
     return NamedRule(
         name=f"{average}, {how}" if how else average,
         method="thresholds",

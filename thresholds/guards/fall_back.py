@@ -14,10 +14,11 @@ from thresholds.guards.base import (
     either,
     never,
 )
-from thresholds.guards.cuts import count_at, lowest_cut_within, weight_present
+from thresholds.guards.cuts import lowest_cut_within
 from thresholds.guards.limited import within_limits
 from thresholds.guards.limits import Limits
 from thresholds.metrics.counts import f_of_counts
+from thresholds.search.ranks import count_at, weight_present
 
 
 def is_below_always(

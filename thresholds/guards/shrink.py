@@ -170,7 +170,8 @@ class _Steps:
         """Cut at the ranks, before and after the limits."""
         items = self.items_of(first, last)
         cuts = cut_at_ranks(self.problem, items, ranks[first:last], self.rows_per_unit)
-        return cuts, within_limits(self.problem, items, cuts, self.limits, self.placement)
+        limits = self.limits.of_labels(first, last)
+        return cuts, within_limits(self.problem, items, cuts, limits, self.placement)
 
     def fall_back(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:
         """Take the better of the cuts and always, after the limits."""
@@ -181,7 +182,7 @@ class _Steps:
             tile,
             positives[first:last],
             self.beta,
-            self.limits,
+            self.limits.of_labels(first, last),
             self.placement,
         )
 

@@ -26,7 +26,7 @@ from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_of_odds
-from thresholds.fitting.options import FitArguments
+from thresholds.fitting.options import BY_LABEL, FitArguments
 from thresholds.fitting.rules import LIMITS
 from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
@@ -307,8 +307,10 @@ def _guard_of(old: ThresholdRule) -> dict[str, Any]:
             options["guard"] = part
         elif part == _KEPT:
             continue
-        elif name in LIMITS:
+        elif name in (*LIMITS, "confidence") and value != BY_LABEL:
             options[name] = float(value)
+        elif name == "family":
+            options[name] = value
         else:
             raise InputError(
                 f"old has guard {old.guard!r}, whose options are not kept, expected guard, and limits, as in its fit"
@@ -410,6 +412,7 @@ def _updated(
         thresholds=thresholds,
         guard=_KEPT if fresh.guard is None and is_mixed else fresh.guard,
         guard_report=None,
+        guarantees=None if is_mixed else fresh.guarantees,
         out_of_fold=replace(known, f=out_of_fold, by_label=_by_label(known, problem, sums)),
         made_by=replace(fresh.made_by, function="update_rule"),
     )
