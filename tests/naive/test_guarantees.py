@@ -79,14 +79,20 @@ def test_the_cut_is_the_best_of_those_shown() -> None:
     assert twin.best_cut(TRUTH, SCORES, []) == NEVER
 
 
-def test_labels_that_can_show_nothing_take_no_share() -> None:
-    delta = Fraction(1, 10)
-    # A half takes 4 positives at 1/10, and 5 at 1/20 and at 1/30.
-    assert twin.sharing_recall([4, 3], [0.5, 0.5], delta) == [True, False]
-    assert twin.sharing_recall([4, 5], [0.5, 0.5], delta) == [False, True]
-    assert twin.sharing_recall([4, 5, 5], [0.5, 0.5, 0.5], delta) == [False, True, True]
-    assert twin.sharing_recall([4, 0], [0.5, 0.5], delta) == [True, False]
-    assert twin.sharing_recall([3, 3], [0.5, 0.5], delta) == [False, False]
+def test_a_gate_of_all_that_is_higher_is_shown_just_above_its_score() -> None:
+    assert twin.gates_shown(TRUTH, SCORES, 0.5, [(3, Fraction(1, 4))]) == [0.7]
+    assert twin.gates_shown(TRUTH, SCORES, 0.5, [(3, Fraction(1, 5))]) == []
+    tied = np.array([0.9, 0.9, 0.9, 0.6, 0.5, 0.4])
+    assert twin.gates_shown(TRUTH, tied, 0.5, [(3, Fraction(1, 4)), (4, Fraction(1, 4))]) == [0.6]
+
+
+def test_labels_that_could_show_nothing_take_no_share() -> None:
+    # With 5 rows a half can be shown at 1/32, .7 at .168.
+    assert twin.sharing(5, [0.5, 0.5], Fraction(1, 16)) == [True, True]
+    assert twin.sharing(5, [0.5, 0.5, 0.5], Fraction(1, 16)) == [True, True, False]
+    assert twin.sharing(5, [0.7, 0.5], Fraction(1, 10)) == [False, True]
+    assert twin.sharing(5, [0.7, 0.5], Fraction(4, 10)) == [True, True]
+    assert twin.sharing(5, [0.7, 0.7], Fraction(1, 10)) == [False, False]
 
 
 # A law of few scores: every sample that it can give, with its probability.
