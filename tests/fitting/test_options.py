@@ -35,6 +35,8 @@ OTHER: dict[str, Any] = {
     "max_overprediction": 0.5,
     "min_precision": 0.9,
     "min_recall": 0.9,
+    "max_predicted": 5.0,
+    "max_predicted_per_row": 2,
     "keep_sparse": True,
     "n_jobs": 2,
     "progress": True,

@@ -52,7 +52,7 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
             command.add_argument(flag(name), choices=choices, **settings)
         elif name == "rule":
             command.add_argument(flag(name), metavar="NAME", **settings)
-        elif name == "n_jobs":
+        elif about.get("whole"):
             command.add_argument(flag(name), type=int, metavar="N", **settings)
         else:
             command.add_argument(flag(name), type=float, metavar="X", **settings)

@@ -63,6 +63,8 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
     guard : as in `fit_empirical`; "auto", the default here, keeps thresholds from over-fitting
     max_overprediction, min_precision, min_recall : limits for each label, as in `fit_empirical`
         They hold on the out-of-fold scores that thresholds are fitted on.
+    max_predicted, max_predicted_per_row : budgets of predictions, as in `fit_empirical`
+        The first is one of cells of these scores, the second one of the labels of any row.
     cv : which rows the thresholds are fitted on
         None (default): 5 folds that keep rare labels (`multilabel_folds`), fewer for fewer rows.
         A whole number: so many of these folds.
@@ -166,6 +168,8 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         max_overprediction: float | None = None,
         min_precision: float | None = None,
         min_recall: float | None = None,
+        max_predicted: float | None = None,
+        max_predicted_per_row: int | None = None,
         cv: Any = None,
         refit: bool = True,
         response_method: str = "auto",
@@ -184,6 +188,8 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         self.max_overprediction = max_overprediction
         self.min_precision = min_precision
         self.min_recall = min_recall
+        self.max_predicted = max_predicted
+        self.max_predicted_per_row = max_predicted_per_row
         self.cv = cv
         self.refit = refit
         self.response_method = response_method
