@@ -10,7 +10,7 @@ from tests.naive import guarantees as twin
 from tests.naive.exhaustive import Array, f_beta
 from thresholds.guarantees.fixed_sequence import starts_of
 
-LABELS = 60
+LABELS = 30
 
 
 def sample(seed: int, n_rows: int, n_values: int) -> tuple[Array, Array]:
@@ -31,30 +31,18 @@ def starts(floor: float, delta: float, n_rows: int) -> list[twin.Start]:
     return [(int(n) + 1, Fraction(share)) for n, share in pairs if not np.isnan(n)]
 
 
-def places_of(scores: Array) -> list[int]:
-    """The library's order of the rows of one score, which is a choice too, and knows nothing of truth."""
-    places = np.empty(len(scores), int)
-    for score in np.unique(scores):
-        tied = np.flatnonzero(scores == score)
-        places[tied[np.random.default_rng(0).permutation(tied.size)]] = np.arange(tied.size)
-    return places.tolist()
-
-
 def best_f(
     truth: Array, scores: Array, beta: float, floor: float | None, recall: float | None, confidence: float
 ) -> Fraction:
-    """The best F of what is shown: of whole cuts, and of gates."""
+    """The best F of the cuts that are shown."""
     half = 2 if floor is not None and recall is not None else 1
     delta = twin.delta_of(confidence) / half
     shown = {twin.at_or_above(truth, scores, cut) for cut in twin.cuts_of(scores)}
     if floor is not None:
-        chosen, places = starts(floor, float(delta), len(truth)), places_of(scores)
-        cuts = twin.precision_cuts(truth, scores, floor, chosen, places)
-        above = [
-            min(score for score in twin.cuts_of(scores) if score > start)
-            for start in twin.gates_shown(truth, scores, floor, chosen, places)
-        ]
-        shown &= {twin.at_or_above(truth, scores, cut) for cut in cuts + above}
+        # Rows of one score have the library's order, which is a choice too, and knows nothing of truth.
+        places = np.random.default_rng(0).permutation(len(truth)).tolist()
+        cuts = twin.precision_cuts(truth, scores, floor, starts(floor, float(delta), len(truth)), places)
+        shown &= {twin.at_or_above(truth, scores, cut) for cut in cuts}
     if recall is not None:
         shown &= {twin.at_or_above(truth, scores, cut) for cut in twin.recall_cuts(truth, scores, recall, delta)}
         if not shown and floor is None:

@@ -11,11 +11,10 @@ Precision. A start is a rank, chosen before truth is looked at, with its share o
 that rank are tested first (the gate), then one cut after another from its score down, tie groups whole. Of rows with
 one score, those of a lower place are above; places are a permutation that knows nothing of truth. A test is passed
 if a binomial law with the floor has so many true positives, or more, with probability at most the share; the first
-one that fails ends the start. What is passed below the gate is shown; just above its score so is a gate of all that
-is higher.
+one that fails ends the start. What is passed below the gate is shown.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import count
 from math import comb
@@ -101,40 +100,22 @@ def precision_cuts(
 ) -> list[float]:
     """The cuts at which precision is shown, from any of the starts; places are those of the rows, if not in order."""
     shown: set[float] = set()
-    for gate, start, share in gates(truth, scores, starts, places):
+    n_rows = len(scores)
+    places = range(n_rows) if places is None else places
+    ranked = sorted(range(n_rows), key=lambda row: (-plain(scores[row]), places[row]))
+    for rank, share in starts:
+        if rank > n_rows:
+            continue
+        gate = [int(truth[row]) for row in ranked[: rank - 1]]
         if not precision_is_shown(sum(gate), len(gate), floor, share):
             continue
         for cut in cuts_of(scores):
-            if cut > start:
+            if cut > plain(scores[ranked[rank - 1]]):
                 continue
             if not precision_is_shown(*at_or_above(truth, scores, cut), floor, share):
                 break
             shown.add(cut)
     return sorted(shown, reverse=True)
-
-
-def gates_shown(
-    truth: Array, scores: Array, floor: float, starts: Sequence[Start], places: Sequence[int] | None = None
-) -> list[float]:
-    """The scores just above which precision is shown: those of starts whose gate is all that is higher, and passed."""
-    return [
-        start
-        for gate, start, share in gates(truth, scores, starts, places)
-        if len(gate) == sum(plain(score) > start for score in scores)
-        and precision_is_shown(sum(gate), len(gate), floor, share)
-    ]
-
-
-def gates(
-    truth: Array, scores: Array, starts: Sequence[Start], places: Sequence[int] | None
-) -> Iterator[tuple[list[int], float, Fraction]]:
-    """Of each start the truth of the rows above it, its score and its share."""
-    n_rows = len(scores)
-    places = range(n_rows) if places is None else places
-    ranked = sorted(range(n_rows), key=lambda row: (-plain(scores[row]), places[row]))
-    for rank, share in starts:
-        if rank <= n_rows:
-            yield [int(truth[row]) for row in ranked[: rank - 1]], plain(scores[ranked[rank - 1]]), share
 
 
 def predictions_needed(floor: float, delta: Fraction) -> int:

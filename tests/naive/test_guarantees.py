@@ -79,13 +79,6 @@ def test_the_cut_is_the_best_of_those_shown() -> None:
     assert twin.best_cut(TRUTH, SCORES, []) == NEVER
 
 
-def test_a_gate_of_all_that_is_higher_is_shown_just_above_its_score() -> None:
-    assert twin.gates_shown(TRUTH, SCORES, 0.5, [(3, Fraction(1, 4))]) == [0.7]
-    assert twin.gates_shown(TRUTH, SCORES, 0.5, [(3, Fraction(1, 5))]) == []
-    tied = np.array([0.9, 0.9, 0.9, 0.6, 0.5, 0.4])
-    assert twin.gates_shown(TRUTH, tied, 0.5, [(3, Fraction(1, 4)), (4, Fraction(1, 4))]) == [0.6]
-
-
 def test_labels_that_could_show_nothing_take_no_share() -> None:
     # With 5 rows a half can be shown at 1/32, .7 at .168.
     assert twin.sharing(5, [0.5, 0.5], Fraction(1, 16)) == [True, True]
