@@ -118,6 +118,7 @@ def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
         problem.truth[rows],
         problem.scores[rows],
         sample_weight=None if weights is None else weights[rows],
+        groups=None if problem.groups is None else problem.groups[rows],
         missing=problem.missing,
         label_names=problem.label_names,
         keep_sparse=problem.keep_sparse,
