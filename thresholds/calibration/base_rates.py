@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks
-from thresholds._arrays.types import Booleans, Floats
+from thresholds._arrays.types import Booleans, Floats, Matrix
 from thresholds._checks import InputError
 from thresholds.calibration.by_class import N_BINS, ScoresByClass, squares, tally
 from thresholds.calibration.calibrator import Calibrator
@@ -252,6 +252,14 @@ def estimate_base_rates(
     rates = _rates(calibrator, known, problem, confidence, alpha, n_jobs)
     _warn_of_changed(rates)
     return rates
+
+
+def rates_of(calibrator: Calibrator, scores: Matrix, alpha: float) -> BaseRates | None:
+    """Estimate the base rates of checked scores without a warning; None where the calibrator knows too little."""
+    if calibrator.by_class is None:
+        return None
+    problem = _problem_of(calibrator, scores, None)
+    return _rates(calibrator, calibrator.by_class, problem, 0.95, alpha, -1)
 
 
 def checked_rates(rates: object, before: Floats, label_names: Sequence[str] | None) -> Floats:
