@@ -11,7 +11,7 @@ import pickle
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from tests.bad_inputs.matrices import (
     nan,
     spoiled,
 )
+from thresholds.calibration.by_class import N_BINS, N_EDGES, ScoresByClass
 from thresholds.calibration.saving import from_values
 
 NAMES = ("cat", "dog")
@@ -58,6 +59,15 @@ LINE = {"scale": 1.0, "centre": 0.0, "slope": 2.0, "intercept": 0.0, "missing": 
 KNOTS = {"scores": [0.1, 0.4, 0.6], "probabilities": [0.0, 0.2, 0.8]}
 PLATT = from_values({"method": "platt", "curves": [LINE, LINE], "limits": [5e-324, 1 - 2**-53]} | OF_CALIBRATOR)
 ISOTONIC = from_values({"method": "isotonic", "curves": [KNOTS, KNOTS]} | OF_CALIBRATOR)
+BY_CLASS = ScoresByClass(
+    edges=np.tile(np.linspace(0.1, 0.7, N_EDGES), (2, 1)),
+    positives=np.tile(np.arange(1.0, N_BINS + 1), (2, 1)),
+    negatives=np.tile(np.arange(40.0, 40 - N_BINS, -1), (2, 1)),
+    probabilities=np.tile(np.linspace(0.02, 0.4, N_BINS), (2, 1)),
+    rates=np.array([0.2, 0.2]),
+    observed=np.array([0.2, 0.2]),
+)
+COUNTED = replace(ISOTONIC, by_class=BY_CLASS)
 CALIBRATED = thresholds.CalibratedRule(PLATT, INSTANCE)
 JOINT = np.array([[0.25, 0.25], [0.25, 0.25]])
 DRAWS = np.array([Y, 1 - Y, Y])
@@ -174,6 +184,21 @@ def predict_from_samples(label_draws: object = DRAWS, **given: object) -> object
 def calibrate(y_true: object = Y, y_score: object = S, **given: object) -> thresholds.Calibrator:
     """A map from scores to probabilities."""
     return thresholds.calibrate(y_true, y_score, **given)
+
+
+def estimate_base_rates(calibrator: object = ..., new_scores: object = S, **given: object) -> thresholds.BaseRates:
+    """Base rates without labels."""
+    return thresholds.estimate_base_rates(COUNTED if calibrator is ... else calibrator, new_scores, **given)
+
+
+def fit_adapted(calibrator: object = ..., new_scores: object = S, **given: object) -> thresholds.CalibratedRule:
+    """A rule for other base rates."""
+    return thresholds.fit_adapted(COUNTED if calibrator is ... else calibrator, new_scores, **given)
+
+
+def for_base_rates(rates: object) -> thresholds.Calibrator:
+    """A calibrator for other base rates."""
+    return COUNTED.for_base_rates(rates)
 
 
 def measure_calibration(y_true: object = Y, probabilities: object = S, **given: object) -> object:
@@ -808,6 +833,39 @@ LABEL_FREE_ARGUMENTS = [
     *every({"batch_effect": batch_effect}, "sizes", BAD_SIZES),
     *every({"RegionRule": region}, "switches", BAD_SWITCHES),
     *each(
+        {"estimate_base_rates": estimate_base_rates, "fit_adapted": fit_adapted},
+        "calibrator",
+        [None, "platt", INSTANCE, Y],
+        "calibrator is .*, expected a Calibrator",
+    ),
+    *each(
+        {"estimate_base_rates": estimate_base_rates},
+        "calibrator",
+        [PLATT],
+        "calibrator does not know its scores by truth, as it is from an older file",
+    ),
+    *each(
+        {"estimate_base_rates": estimate_base_rates}, "confidence", [0, 1, 2, nan, None, "x"], "confidence is .*, exp"
+    ),
+    *each({"estimate_base_rates": estimate_base_rates}, "alpha", [0, 1, -1, nan, None, "x"], "alpha is .*, expected"),
+    *each(
+        {"estimate_base_rates": estimate_base_rates, "fit_adapted": fit_adapted},
+        "new_scores",
+        [TOO_WIDE],
+        "new_scores has 3 labels|y_score has 3 labels",
+    ),
+    *each(
+        {"for_base_rates": for_base_rates}, "rates", [[0.5], [[0.5, 0.5]], 0.5], "rates has shape .*, expected 2 num"
+    ),
+    *each(
+        {"for_base_rates": for_base_rates},
+        "rates",
+        [[0, 0.5], [0.5, 1], [nan, 0.5], [0.5, -0.1]],
+        "rates has .* at ., expected numbers inside",
+    ),
+    *each({"for_base_rates": for_base_rates}, "rates", [{"emu": 0.5}, {2: 0.5}], "label .* is unknown, expected"),
+    *each({"for_base_rates": for_base_rates}, "rates", [{"cat": 1}, {1: 0}], "the base rate of .* is .*, expected"),
+    *each(
         {"CalibratedRule": calibrated_rule}, "calibrator", [None, "platt", INSTANCE, Y], "calibrator is .*, expected a"
     ),
     *each(
@@ -880,7 +938,8 @@ DIAGNOSES = [
     *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
     *every({"diagnose": diagnose, "make_report": make_report}, "n_jobs", BAD_JOBS),
     *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
-    *each({"diagnose_expected": diagnose_expected}, "rule", [CALIBRATED], "rule is .*, expected a rule for prob"),
+    *each({"diagnose_expected": diagnose_expected}, "rule", [None, PLATT], "rule is .*, expected a rule for prob"),
+    *each({"diagnose_expected": diagnose_expected}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
     BadInput("diagnose: swapped", lambda: diagnose(S, Y, fixed()), SWAPPED),
     BadInput("diagnose: no probabilities", lambda: diagnose(y_score=2 * S, rule=INSTANCE), "y_score has 1.8 at row 0"),
     *each({"diagnose": diagnose}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
