@@ -16,6 +16,7 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,7 @@ def main() -> None:
         problem = Problem.of(data.y_true, data.y_score, keep_sparse=True)
         for average in AVERAGES:
             plain(problem, average)
-            seconds, cuts = timed(lambda average=average: plain(problem, average))
+            seconds, cuts = timed(partial(plain, problem, average))
             for share in SHARES:
                 most = int(share * cuts.predicted.sum())
                 line, is_optimal = within(problem, average, most, seconds)
@@ -66,7 +67,7 @@ def main() -> None:
 
 def within(problem: Problem, average: str, most: int, plain_seconds: float) -> tuple[str, bool]:
     """Search within a budget, and by less."""
-    seconds, found = timed(lambda: budget.best_cuts_within(problem, most, average, 1.0, 0.0))
+    seconds, found = timed(partial(budget.best_cuts_within, problem, most, average, 1.0, 0.0))
     f = budget._f(found.cuts, average, 1.0, 0.0)
     lost = []
     for less in (only_supported, only_filled):

@@ -42,7 +42,7 @@ OTHER: dict[str, Any] = {
     "progress": True,
 }
 BAD: dict[str, Any] = dict.fromkeys(FIT_OPTIONS, "nothing of the kind")
-DATA = {"y_true", "y_score", "sample_weight", "missing", "label_names"}
+DATA = {"y_true", "y_score", "sample_weight", "missing", "unknown", "label_names"}
 OF_FOLDS = {"cv", "groups", "random_state"}
 OF_REPORTS = {"verdicts", "alternatives"}
 NOT_OF_THE_ESTIMATOR = {"keep_sparse", "n_jobs", "progress"}

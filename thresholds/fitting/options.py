@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
+from thresholds._checks.floors import Floor, floor
 from thresholds.fitting.rules import (
     RULES,
     NamedRule,
@@ -24,10 +25,10 @@ from thresholds.fitting.rules import (
     rules_that_take,
 )
 from thresholds.guards.names import GUARD_NAMES
+from thresholds.rule.guarantees import EXPECTED, FAMILIES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
     from thresholds.guards.base import BaseGuard
-    from thresholds.guards.limits import Limits
     from thresholds.guards.options import Guard
 
 Check = Callable[[object, str], Any]
@@ -66,6 +67,11 @@ def _guard(value: Any, _: str) -> Any:
 
     check_guard(value)
     return value
+
+
+def _confidence(value: Any, name: str) -> float | str:
+    """Check a probability, or the word that asks for an expectation."""
+    return EXPECTED if isinstance(value, str) and value == EXPECTED else _checks.inside(value, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,18 +132,38 @@ class FitOptions:
             "predict a label on at most X times its positives, on the rows of the fit: new rows may break it",
         ),
     )
-    min_precision: float | None = field(
+    min_precision: Floor | None = field(
         default=None,
         metadata=_about(
-            _or_none(_checks.share),
-            "keep the precision of each label at X or above, on the rows of the fit: new rows may break it",
+            _or_none(floor),
+            "keep the precision of each label at X or above, on the rows of the fit: new rows may break it, unless"
+            " confidence is given; cat=.9,dog=.8 for these labels only",
+            by_label=True,
         ),
     )
-    min_recall: float | None = field(
+    min_recall: Floor | None = field(
         default=None,
         metadata=_about(
-            _or_none(_checks.share),
-            "keep the recall of each label at X or above, on the rows of the fit: new rows may break it",
+            _or_none(floor),
+            "keep the recall of each label at X or above, on the rows of the fit: new rows may break it, unless"
+            " confidence is given; cat=.9,dog=.8 for these labels only",
+            by_label=True,
+        ),
+    )
+    confidence: float | str | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_confidence),
+            "promise min_precision and min_recall on new rows, with this probability, as 0.95; expected: min_recall, of"
+            " micro and of means over rows, on average over fits",
+        ),
+    )
+    family: str = field(
+        default="each",
+        metadata=_about(
+            _one_of(*FAMILIES),
+            "whether each label's promise holds with that confidence, or those of all labels at once",
+            choices=FAMILIES,
         ),
     )
     max_predicted: float | None = field(
@@ -194,9 +220,17 @@ class FitOptions:
             )
         self._refuse_limits_within_budget()
         _ = self.chosen_guard  # refuses a guard that does not fit the average
+        self._refuse_promise_of_nothing()
         for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
             if getattr(self, name) != FIT_OPTIONS[name].default:
                 self._refuse_unused(name)
+        if self.named.is_promised_of_rows:
+            self._check_floors_of_rows()
+        elif self.confidence == EXPECTED:
+            raise InputError(
+                f"confidence is 'expected' with average {self.average!r}, whose floors are those of each label;"
+                " expected a probability, as 0.95, or average 'micro' or 'samples'"
+            )
 
     def _settle_by(self, named: NamedRule) -> None:
         """Take what the name of a rule settles, and refuse what contradicts it."""
@@ -221,13 +255,24 @@ class FitOptions:
         if asked in (None, "auto"):
             object.__setattr__(self, "guard", named.guard)
 
+    def _refuse_promise_of_nothing(self) -> None:
+        """Refuse a confidence without a floor, and a family without a confidence."""
+        if self.confidence is not None and self.min_precision is None and self.min_recall is None:
+            raise InputError(
+                f"confidence is {self.confidence} without a floor; expected min_precision, min_recall or both"
+            )
+        if self.confidence is None and self.family != DEFAULTS["family"]:
+            raise InputError(
+                f"family is {self.family!r} without confidence; expected a confidence, as 0.95"
+            )
+
     def _refuse_limits_within_budget(self) -> None:
         """Refuse limits of each label beside a budget of all."""
-        if self.max_predicted is None or not self.limits.any:
+        if self.max_predicted is None or not self.has_limits:
             return
         raise InputError(
-            f"max_predicted is {self.max_predicted:g} with {self.limits}, expected one or the other: a budget is shared"
-            " out among labels that have no limits of their own"
+            f"max_predicted is {self.max_predicted:g} with {self.guarded_by}, expected one or the other: a budget is"
+            " shared out among labels that have no limits of their own"
         )
 
     def of_part(self, share: float) -> "FitOptions":
@@ -235,6 +280,33 @@ class FitOptions:
         if self.max_predicted is None:
             return self
         return replace(self, max_predicted=share * self.max_predicted)
+
+    def _check_floors_of_rows(self) -> None:
+        """Refuse floors of all labels together that cannot be promised."""
+        for name in ("min_precision", "min_recall"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if self.confidence is None:
+                raise InputError(
+                    f"{name} is {_checks.shown(value)} with average {self.average!r} and no confidence; expected a"
+                    " confidence too, as 0.95: a floor of all labels together is kept on new rows, or not at all"
+                )
+            if not isinstance(value, float):
+                raise InputError(
+                    f"{name} is {_checks.shown(value)} with average {self.average!r}, expected a number: all labels"
+                    " have one floor together"
+                )
+        if self.confidence == EXPECTED and self.min_precision is not None:
+            raise InputError(
+                "min_precision is given with confidence 'expected', and only recall can be promised so; expected a"
+                " probability, as 0.95"
+            )
+
+    @property
+    def promises_rows(self) -> bool:
+        """Whether a floor of all labels together is promised."""
+        return self.confidence is not None and self.named.is_promised_of_rows
 
     def _refuse_unused(self, name: str) -> None:
         """Refuse an option that the rule does not take, and say which rules do."""
@@ -266,17 +338,32 @@ class FitOptions:
         """The guard with its options; "auto" is the one that suits what is maximised."""
         from thresholds.guards.options import chosen_guard
 
-        # A guard moves thresholds, and would break a budget.
-        within_budget = self.max_predicted is not None and self.guard == "auto"
-        guard = None if within_budget else self.guard
+        # A guard moves thresholds: it would break a budget, and a promise of micro is one of the
+        # thresholds that were tested.
+        is_promised = self.average == "micro" and self.confidence is not None
+        moves_nothing = self.max_predicted is not None or is_promised
+        guard = None if moves_nothing and self.guard == "auto" else self.guard
         return chosen_guard(guard, self.average, self.per_label)
 
     @property
-    def limits(self) -> "Limits":
-        """The limits of each label's cut."""
-        from thresholds.guards.limits import Limits
+    def guarded_by(self) -> str | None:
+        """Name what keeps a fit from its in-sample optimum: a guard, and limits; None is nothing."""
+        names = [str(self.chosen_guard)] if self.chosen_guard is not None else []
+        for name in ("max_overprediction", "min_precision", "min_recall", "confidence"):
+            value = getattr(self, name)
+            if value is not None:
+                names.append(
+                    f"{name}={value}" if isinstance(value, float | str) else f"{name}={BY_LABEL}"
+                )
+        if self.family != DEFAULTS["family"]:
+            names.append(f"family={self.family}")
+        return ", ".join(names) or None
 
-        return Limits(self.max_overprediction, self.min_precision, self.min_recall)
+    @property
+    def has_limits(self) -> bool:
+        """Whether a label's cut is limited."""
+        limits = (self.max_overprediction, self.min_precision, self.min_recall)
+        return any(limit is not None for limit in limits)
 
 
 class OfThresholds(TypedDict, total=False):
@@ -291,8 +378,10 @@ class OfThresholds(TypedDict, total=False):
     placement: Placement
     guard: "Guard"
     max_overprediction: float | None
-    min_precision: float | None
-    min_recall: float | None
+    min_precision: Floor | None
+    min_recall: Floor | None
+    confidence: float | str | None
+    family: str
     max_predicted: float | None
     keep_sparse: bool
     n_jobs: int | None
@@ -322,6 +411,8 @@ def refuse_without_guard(named: NamedRule) -> None:
             f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
         )
 
+
+BY_LABEL = "by label"  # how floors that labels have each for themselves are written
 
 # Options that the name of a rule says.
 SAID_BY_NAME = ("average", "rule", "per_label", "guard")

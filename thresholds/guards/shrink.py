@@ -164,13 +164,15 @@ class _Steps:
 
     def view(self, curve: PooledCurve | None, first: int, last: int) -> _Views:
         """Read what the labels say."""
-        return _view(self.problem, self.items_of(first, last), curve, self.beta)
+        rows = self.problem.weight_of_label[first:last]
+        return _view(self.problem, self.items_of(first, last), rows, curve, self.beta)
 
     def cut(self, ranks: Floats, first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
         """Cut at the ranks, before and after the limits."""
         items = self.items_of(first, last)
         cuts = cut_at_ranks(self.problem, items, ranks[first:last], self.rows_per_unit)
-        return cuts, within_limits(self.problem, items, cuts, self.limits, self.placement)
+        limits = self.limits.of_labels(first, last)
+        return cuts, within_limits(self.problem, items, cuts, limits, self.placement)
 
     def fall_back(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:
         """Take the better of the cuts and always, after the limits."""
@@ -181,22 +183,23 @@ class _Steps:
             tile,
             positives[first:last],
             self.beta,
-            self.limits,
+            self.limits.of_labels(first, last),
             self.placement,
         )
 
 
-def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float) -> _Views:
-    """Read what a tile of labels says."""
+def _view(
+    problem: Problem, items: Items, rows: Ints, curve: PooledCurve | None, beta: float
+) -> _Views:
+    """Read what a tile of labels says; `rows` (n_labels,) is the weight of the rows of each."""
     stairs = staircase.of_items(items)
-    n_rows = int(problem.row_weights.sum())
     own = f_at_ratios(
         stairs.offsets,
         stairs.tp,
         stairs.predicted,
         stairs.higher,
         stairs.positives,
-        n_rows,
+        rows,
         RATIOS,
         beta**2,
     )

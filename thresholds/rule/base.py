@@ -22,7 +22,9 @@ from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
 if TYPE_CHECKING:
     from thresholds.rule.capped import CappedRule, Order
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
+    from thresholds.rule.guarantees import Guarantees
     from thresholds.rule.made_by import MadeBy
+    from thresholds.rule.row_guarantees import RowGuarantees
     from thresholds.rule.watching.check import ScoreCheck
     from thresholds.rule.watching.profile import ScoreProfile
 
@@ -55,6 +57,7 @@ class Rule(Shown):
     fitted_on : FittedOn, the data of the fit in brief; None if not fitted
     out_of_fold : OutOfFold, what the rule may be expected to reach on other rows; None if it is not of `cross_fit`
     made_by : MadeBy, the function and its options; None if made by hand
+    guarantees : Guarantees or RowGuarantees, the floors that are promised on new rows; None where nothing is promised
     profile : ScoreProfile of the scores that the rule was fitted on; None if it keeps none
     """
 
@@ -69,6 +72,7 @@ class Rule(Shown):
     out_of_fold: "OutOfFold | None" = None
     made_by: "MadeBy | None" = None
     profile: "ScoreProfile | None" = None
+    guarantees: "Guarantees | RowGuarantees | None" = None
 
     @property
     @abstractmethod
