@@ -1,13 +1,14 @@
 """How good are thresholds within a budget of predictions, how often are they shown to be it, and what is lost?
 
-Tiny cases first: 3,000 draws of 3 labels and 7 rows with ties, all choices of cuts tried. In how many is the best of the
-choices that some price supports (Lagrange's) worse than the optimum, and in how many is ours? Is the bound ever
+Tiny cases first: 3,000 draws of 3 labels and 7 rows with ties, all choices of cuts tried. In how many is the best of
+the choices that some price supports (Lagrange's) worse than the optimum, and in how many is ours? Is the bound ever
 below?
 
-Then whole score files, at five budgets: shares of what the thresholds without a budget predict. "supported" and "filled"
-are the best choices that a price supports within the budget, and the same with what is left filled up greedily: how many
-points of F1 they lose against the search. "to bound" is what the search falls short of the bound. Seconds are those of
-the search with its sort, beside those of a fit of the same average without a budget that sorts. Run
+Then whole score files, at five budgets: shares of what the thresholds without a budget predict. "supported" and
+"filled" are the best choices that a price supports within the budget, and the same with what is left filled up
+greedily: how many points of F1 they lose against the search. "to bound" is what the search falls short of the bound.
+Seconds are those of the search with its sort, beside those of a fit of the same average without a budget that sorts;
+the least of three. Run
 
     OMP_NUM_THREADS=1 python experiments/budgets/totals.py FOLDER | tee experiments/budgets/totals.txt
 """
