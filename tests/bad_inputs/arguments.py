@@ -1051,6 +1051,30 @@ CROSS_FITS = [
     *each(CROSS_FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
     *each(CROSS_FIT, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
     *each(CROSS_FIT, "guard", ["shrunk", True, 0, MATRIX], "guard is .*, expected"),
+    *every(CROSS_FIT, "max_predicted", [([0, -1, nan, inf, HUGE, "3", True, [3]], "is .*, expected a")]),
+    *every(
+        CROSS_FIT,
+        "max_predicted_per_row",
+        [([0, -1, nan, inf, 1.0, "3", True, [3]], "is .*, expected a whole number of at least 1")],
+    ),
+    *each(
+        {"fit within limits": partial(fit, Y, S, min_recall=0.5)},
+        "max_predicted",
+        [3],
+        "max_predicted is 3 with min_recall=.*, expected one or the other",
+    ),
+    *each(
+        {"fit above a floor": partial(fit, Y, S, min_recall=0.5)},
+        "max_predicted_per_row",
+        [1],
+        "max_predicted_per_row is 1 with min_recall, expected one or the other",
+    ),
+    *each(
+        {"fit guarded": partial(fit, Y, S, guard="shrink")},
+        "max_predicted",
+        [3],
+        "max_predicted is 3.0 with average 'macro', per_label=True, which has no use for it; expected None, or a rule",
+    ),
     *every(CROSS_FIT, "max_overprediction", [([0, -1, nan, inf, HUGE, "3", True, [3]], "is .*, expected a")]),
     *(
         row
