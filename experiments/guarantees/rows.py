@@ -87,9 +87,7 @@ class Population:
 
     def micro(self, thresholds: Floats) -> Reached:
         """Return micro figures."""
-        above = sum(
-            cells.size - np.searchsorted(cells, t) for cells, t in zip(self.all.T, thresholds, strict=True)
-        )
+        above = sum(cells.size - np.searchsorted(cells, t) for cells, t in zip(self.all.T, thresholds, strict=True))
         tp = sum(cells.size - np.searchsorted(cells, t) for cells, t in zip(self.true, thresholds, strict=True))
         precision = tp / above if above else 1.0
         return Reached(precision, tp / self.n_true, 2 * tp / (above + self.n_true), precision, not above)
@@ -170,11 +168,11 @@ def methods(n: int) -> Iterator[Method]:
     for of in FLOORS:
         for average, per_label in (("micro", False), ("micro", True), ("samples", False)):
             name = "ours, a cut for each label" if per_label else "ours, one cut"
-            yield Method(
-                name, average, of, RUNS, lambda rows, a=average, p=per_label, o=of: ours(rows, a, p, o, DELTA)
-            )
+            yield Method(name, average, of, RUNS, lambda rows, a=average, p=per_label, o=of: ours(rows, a, p, o, DELTA))
     few = MAPIE_SLOW_RUNS if n > 500 else MAPIE_RUNS
-    yield Method("MAPIE, LTT", "samples", "precision", MAPIE_RUNS, lambda rows: mapies(rows, "precision", "ltt", None), True)
+    yield Method(
+        "MAPIE, LTT", "samples", "precision", MAPIE_RUNS, lambda rows: mapies(rows, "precision", "ltt", None), True
+    )
     for bound, n_runs in (("hoeffding", MAPIE_RUNS), ("bernstein", MAPIE_RUNS), ("wsr", few)):
         yield Method(
             f"MAPIE, RCPS {bound}", "samples", "recall", n_runs, lambda rows, b=bound: mapies(rows, "recall", "rcps", b)
@@ -196,7 +194,9 @@ def main() -> None:
         population = Population(draw(rng, POPULATION, together))
         for n in (100, 300, 1000):
             print(f"\n{law}, {n:,} rows")
-            print(f"{'':28}{'floor of':>18}{'broken':>9}{'error':>8}{'none':>8}{'mean of it':>12}{'the other':>11}{'F1':>8}{'error':>8}")
+            print(
+                f"{'':28}{'floor of':>18}{'broken':>9}{'error':>8}{'none':>8}{'mean of it':>12}{'the other':>11}{'F1':>8}{'error':>8}"
+            )
             samples = [draw(rng, n, together) for _ in range(n_runs)]
             for method in sorted(methods(n), key=lambda method: (method.average, method.of)):
                 show(method, population, samples[: min(method.n_runs, n_runs)])

@@ -219,6 +219,7 @@ def _weight_of_rows(problem: Problem, counts: ConfusionCounts) -> float:
 
 def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMeasures:
     """Measure what a rule takes for probabilities: calibrated scores, the scores themselves, or nothing."""
+    rule = rule.uncapped
     if isinstance(rule, CalibratedRule):
         return rule.calibrator.measure(problem)
     is_label_free = isinstance(rule, ThresholdRule) and rule.expected is not None

@@ -200,6 +200,14 @@ class Problem:
         return self.n_samples - unknown_along(self.unknown, 0)
 
     @cached_property
+    def present_of_label(self) -> Ints:
+        """Number of rows of positive weight in which the truth of each label is known, (n_labels,)."""
+        present = (self.row_weights > 0).astype(np.int64)  # (n_samples,)
+        if self.unknown is None:
+            return np.full(self.n_labels, present.sum())
+        return known_weights(self.unknown, present)
+
+    @cached_property
     def known_in_row(self) -> Ints:
         """Number of labels whose truth is known in each row, (n_samples,)."""
         if self.unknown is None:

@@ -14,6 +14,7 @@ from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import blanked
+from thresholds.fitting.capping import with_cap
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
@@ -121,6 +122,7 @@ def fit_named(
         fitted = _calibrated(problem, options, {} if calibrators is None else calibrators)
     else:
         fitted = _FITS[options.named.method](problem, options)
+    fitted = with_cap(fitted, problem, options)
     if options.rule is None:
         return fitted
     given = {

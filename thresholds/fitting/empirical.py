@@ -7,7 +7,7 @@ decisions) and 2.1 (averages).
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.problem import Problem
-from thresholds.fitting.options import FitOptions
+from thresholds.fitting.capping import with_cap
+from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.guarantees.floors import Floors
 from thresholds.guarantees.rows import RowFit, RowSearch
 from thresholds.guards.fitting import fit_guarded
@@ -27,6 +28,7 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.budget import Budget
+from thresholds.rule.capped import CappedRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.row_guarantees import RowGuarantees
@@ -39,6 +41,38 @@ from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
 _MOST_UNITS = 2.0**62  # no counts are higher
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: None = ...,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule: ...
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: int | None,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule | CappedRule: ...
 
 
 def fit_empirical(
@@ -66,7 +100,7 @@ def fit_empirical(
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> ThresholdRule:
+) -> ThresholdRule | CappedRule:
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
 
     Parameters
@@ -130,7 +164,7 @@ def fit_empirical(
 
     Returns
     -------
-    ThresholdRule
+    ThresholdRule, or a CappedRule around one with `max_predicted_per_row`
         `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
         `unsupported`: their threshold is `+inf` (unless shared, or under a guard), their F is `zero_division`.
 
@@ -193,7 +227,7 @@ def fit_empirical(
         n_jobs=options.n_jobs,
     )
     refuse_unused_groups(problem, options)
-    return fit_problem(problem, options)
+    return with_cap(fit_problem(problem, options), problem, options)
 
 
 def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:

@@ -366,8 +366,8 @@ class FitOptions:
         return any(limit is not None for limit in limits)
 
 
-class FitArguments(TypedDict, total=False):
-    """The same options as keyword arguments, for type checkers.
+class OfThresholds(TypedDict, total=False):
+    """The same options as keyword arguments, for type checkers, but for the one that makes another kind of rule.
 
     `average` and `rule` stand by themselves: either may be positional.
     """
@@ -383,10 +383,15 @@ class FitArguments(TypedDict, total=False):
     confidence: float | str | None
     family: str
     max_predicted: float | None
-    max_predicted_per_row: int | None
     keep_sparse: bool
     n_jobs: int | None
     progress: bool
+
+
+class FitArguments(OfThresholds, total=False):
+    """All of these options as keyword arguments, for type checkers."""
+
+    max_predicted_per_row: int | None
 
 
 def refuse_another_average(named: NamedRule, average: Average) -> None:

@@ -59,7 +59,8 @@ def _with_cuts(
     tp = counts.tp_above + counts.tp_tied
     predicted = counts.above + counts.tied
     # The lower end of the gap is not needed: just above it, the score stands for the whole gap.
-    added = np.flatnonzero(wanted)
+    # A label without a known row has nothing to predict.
+    added = np.flatnonzero(wanted & ((predicted > 0) | (stairs.positives > 0)))
     label = np.concatenate([stairs.label, added])
     score = np.concatenate([stairs.score, at[added]])
     order = np.lexsort((-score, label))

@@ -243,7 +243,9 @@ def _other_rows(found: _Found, asked: Asked) -> OtherRows:
         if figure.measure == average:
             here = Interval(figure.value, figure.lower, figure.upper)
     # The objective of a fit without truth is an expectation.
-    without_truth = isinstance(rule, InstanceRule) or getattr(rule, "expected", None) is not None
+    decider = rule.uncapped
+    without_truth = isinstance(decider, InstanceRule)
+    without_truth |= getattr(decider, "expected", None) is not None
     in_sample = None if without_truth or rule.average is None else rule.objective
     kept = rule.out_of_fold
     name = name_of(average, rule.beta)

@@ -17,6 +17,7 @@ from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
 from thresholds.results import are, counted, first_names, percent
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
+from thresholds.rule.capped import CappedRule
 
 WORDS = (
     "A row is what the labels are about: an image, a patient, a document.",
@@ -62,6 +63,9 @@ def what_it_does(rule: Rule, n_labels: int) -> tuple[str, ...]:
 
 def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
     """Say how a rule decides by scores."""
+    if isinstance(rule, CappedRule):
+        most = counted(rule.k, "label")
+        return (*what_it_does(rule.rule, n_labels)[1:], f"A row is marked with {most} at most.")
     each = f"; each of the {n_labels:,} labels has its own" if n_labels > 1 else ""
     if isinstance(rule, TopKRule):
         highest = "the label" if rule.k == 1 else f"the {rule.k:,} labels"
