@@ -178,6 +178,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Agreement": lambda: _comparison().agreement,
     "AnnotationPlan": lambda: thresholds.plan_annotation(*_data(), label_names=NAMES),
     "AveragesReport": _averages,
+    "Budget": lambda: thresholds.fit_empirical(*_data(), max_predicted=50).budget,
     "BatchEffect": lambda: thresholds.batch_effect(_data()[1][:5], 0, label_names=NAMES),
     "CalibrationMeasures": lambda: thresholds.measure_calibration(*_data()),
     "Comparison": _comparison,
@@ -235,7 +236,7 @@ OF_LABELS = (
     "ThresholdRule",
     "Verdicts",
 )
-ONE_ROW = ("Alternative", "CalibrationMeasures", "Finding", "MadeBy", "NamedRule", "OutOfFold", "WarmUp")
+ONE_ROW = ("Alternative", "Budget", "CalibrationMeasures", "Finding", "MadeBy", "NamedRule", "OutOfFold", "WarmUp")
 FRAME_ROWS = {
     "AveragesReport": N_LABELS + 6,
     "BatchEffect": 3 * N_LABELS,

@@ -35,12 +35,14 @@ OTHER: dict[str, Any] = {
     "max_overprediction": 0.5,
     "min_precision": 0.9,
     "min_recall": 0.9,
+    "max_predicted": 5.0,
+    "max_predicted_per_row": 2,
     "keep_sparse": True,
     "n_jobs": 2,
     "progress": True,
 }
 BAD: dict[str, Any] = dict.fromkeys(FIT_OPTIONS, "nothing of the kind")
-DATA = {"y_true", "y_score", "sample_weight", "missing", "label_names"}
+DATA = {"y_true", "y_score", "sample_weight", "missing", "unknown", "label_names"}
 OF_FOLDS = {"cv", "groups", "random_state"}
 OF_REPORTS = {"verdicts", "alternatives"}
 NOT_OF_THE_ESTIMATOR = {"keep_sparse", "n_jobs", "progress"}

@@ -2,7 +2,8 @@
 
 import argparse
 
-from thresholds._checks import AVERAGES
+from thresholds._checks import AVERAGES, InputError
+from thresholds._checks.unknown import unknown_value
 from thresholds._version import __version__
 from thresholds.cli import failing, fit_options
 from thresholds.cli.annotating import annotate
@@ -434,6 +435,13 @@ def _add_file(command: argparse.ArgumentParser, *, of_saved_rule: bool = False) 
         metavar="COLUMN",
         help="column that joins scores to --truth (default: by the order of rows)",
     )
+    command.add_argument(
+        "--unknown",
+        type=_unknown,
+        metavar="X",
+        help='what stands for truth that is not known: a number, as -1, or "nan" for cells without a value (empty ones'
+        " of a csv, null of parquet and JSON, NaN); such cells are counted nowhere (default: they are refused)",
+    )
     if not of_saved_rule:
         command.add_argument(
             "--missing",
@@ -471,6 +479,18 @@ def _count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 0")
     return int(text)
+
+
+def _unknown(text: str) -> str | float:
+    """Read what stands for truth that is not known."""
+    try:
+        value = text if text == "nan" else float(text)
+        unknown_value(value)
+    except (ValueError, InputError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither nan nor a number other than 0 and 1"
+        ) from None
+    return value
 
 
 def _confidence(text: str) -> float | None:

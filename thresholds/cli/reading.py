@@ -39,6 +39,7 @@ def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
         key=values.get("key"),
         label_names=names,
         with_truth="truth" in values,
+        unknown=values.get("unknown"),
     )
     if "truth" in values and options.key is not None and truth is None:
         raise InputError(f"--key is {options.key!r} without --truth, the file to join by it")
@@ -69,7 +70,11 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
     from thresholds.files import gather
 
     source = opened(options, rule)
-    return gather(source, progress(source, "reading"))
+    data = gather(source, progress(source, "reading"))
+    unknown = getattr(options, "unknown", None)  # Not every command asks for it, nor for `missing`.
+    if unknown is not None and data.y_true is None:
+        raise InputError(f"--unknown is {shown(unknown)} with {data.name}, which has no truth")
+    return data
 
 
 def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "LabelledFile":
@@ -80,7 +85,18 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
     source = opened(options, rule)
     data = gather_labelled(source, progress(source, "reading"))
     missing = getattr(options, "missing", 0.0)  # Not every command asks for it.
-    Problem.of(data.y_true, data.y_score, label_names=data.label_names, missing=missing)
+    try:
+        Problem.of(
+            data.y_true,
+            data.y_score,
+            label_names=data.label_names,
+            missing=missing,
+            unknown=data.unknown,
+        )
+    except InputError as error:
+        if "; unknown=" not in str(error):
+            raise
+        raise InputError(f"{error} (--unknown)") from None
     return data
 
 
@@ -108,7 +124,7 @@ def halves(data: "LabelledFile", *, groups_have_use: bool = False) -> tuple["Int
         return data.halves()
     if data.y_score.shape[0] < 2:
         raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
-    return halves(data.y_true, data.groups, SEED)
+    return halves(data.y_true, data.groups, SEED, data.unknown)
 
 
 def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:

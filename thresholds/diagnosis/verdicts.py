@@ -167,6 +167,8 @@ def verdicts_of(
     on_own_rows : whether the rule was fitted on these rows
     has_thresholds : whether the rule has a threshold for each label
     """
+    rows = np.maximum(np.full(names.size, counts.total), 1)  # (n_labels,) in which each is known
+
     # What the rule marks, and what the cut does that marks as many rows as are positive.
     tp, predicted, positives = counts.sums
     rule = Marked(*counts.sums.astype(np.float64))
@@ -177,7 +179,7 @@ def verdicts_of(
     )
 
     # F against the bar, and against the other cut.
-    p_usable, p_weak = p_of_bar(rule, n_samples, criteria, beta)
+    p_usable, p_weak = p_of_bar(rule, rows, criteria, beta)
     p_of_top = p_missed(rule, top, beta)
 
     # What is shown, and the first that applies.
@@ -197,7 +199,7 @@ def verdicts_of(
     precision_low, precision_high = wilson(rule.tp, rule.predicted, confidence)
     recall_low, recall_high = wilson(rule.tp, rule.positives, confidence)
     f_low, f_high = score_interval(*rule, beta, confidence)
-    needed = positives_needed(rule, n_samples, p_usable, p_weak, criteria, beta)
+    needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta)
     columns = {
         "name": names,
         "verdict": verdict,
@@ -213,7 +215,7 @@ def verdicts_of(
         "f": f_of_counts(*rule, beta, np.nan),
         "f_low": f_low,
         "f_high": f_high,
-        "bar": bar_of(rule.positives / n_samples, criteria, beta),
+        "bar": bar_of(rule.positives / rows, criteria, beta),
         "p_usable": p_usable,
         "p_weak": p_weak,
         "top_predicted": evidence.top_predicted,

@@ -22,15 +22,19 @@ from thresholds.guards.limits import Limits
 from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
+from thresholds.rule.budget import Budget
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
+from thresholds.search.budget import CutsWithin, best_cuts_within
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
+
+_MOST_UNITS = 2.0**62  # no counts are higher
 
 
 def fit_empirical(
@@ -49,8 +53,11 @@ def fit_empirical(
     min_recall: Floor | None = None,
     confidence: float | None = None,
     family: str = "each",
+    max_predicted: float | None = None,
+    max_predicted_per_row: int | None = None,
     groups: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     keep_sparse: bool = False,
     label_names: object = None,
     n_jobs: int | None = -1,
@@ -100,9 +107,18 @@ def fit_empirical(
         alone always. `rule.guarantees` says what is promised for which labels, and how many positives or predictions
         the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of the fit.
     family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
+    max_predicted : float or None
+        The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
+        weights); new rows may get more. The best thresholds within it; `rule.budget` says whether they are shown to be
+        that, and the most that others could reach. Without a guard ("auto" is none then) and without limits.
+    max_predicted_per_row : int or None
+        The most labels of any row, new ones too: of those that the rule predicts, the ones that add most to F
+        (docs/budgets.md). The result is a `CappedRule` around the thresholds.
     groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
         The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
     missing : score of the entries that a sparse `y_score` leaves out
+    unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
+        None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
@@ -155,6 +171,8 @@ def fit_empirical(
         min_recall=min_recall,
         confidence=confidence,
         family=family,
+        max_predicted=max_predicted,
+        max_predicted_per_row=max_predicted_per_row,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
         progress=progress,
@@ -165,6 +183,7 @@ def fit_empirical(
         sample_weight=sample_weight,
         groups=groups,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
@@ -186,7 +205,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     guard = options.guarded_by
 
     # Choose the cut of every label: the step of its staircase below which it is predicted no more.
-    report = guarantees = None
+    report = guarantees = within = None
     if not options.per_label:
         cuts = _shared(problem, options)
     elif guard is not None:
@@ -198,6 +217,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         )
         if floors is not None and shown is not None:
             guarantees = floors.guarantees(shown, report.guarded, problem.label_names)
+    elif options.max_predicted is not None:
+        within = _within_budget(problem, options)
+        cuts = within.cuts
     elif options.average == "micro":
         cuts = _joint_micro(problem, options)
     else:
@@ -222,9 +244,10 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
+    judged = None
     if options.per_label and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-        counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
+        counts = ConfusionCounts(by_label, problem.weight_of_label)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
@@ -237,9 +260,15 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # What the scores look like is kept, so that others can be compared with them.
     profile = ScoreProfile.of(
-        rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
+        rule,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=counts.predicted if problem.unknown is None else None,
     )
-    return replace(rule, objective=objective, profile=profile)
+    budget = None
+    if options.max_predicted is not None:
+        budget = _budget(options.max_predicted, objective, problem, judged, within)
+    return replace(rule, objective=objective, profile=profile, budget=budget)
 
 
 def _floors(problem: Problem, options: FitOptions) -> Floors | None:
@@ -290,6 +319,7 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         options.average,
         options.beta,
         options.zero_division,
+        most=_most_units(problem, options),
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
@@ -302,6 +332,47 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         not_counted,
         count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,
     )
+
+
+def _most_units(problem: Problem, options: FitOptions) -> int | None:
+    """Return the budget in the unit of the weights."""
+    if options.max_predicted is None:
+        return None
+    return int(min(options.max_predicted / problem.unit, _MOST_UNITS))
+
+
+def _within_budget(problem: Problem, options: FitOptions) -> CutsWithin:
+    """Choose the cuts of highest F-beta within a budget of predictions."""
+    most = _most_units(problem, options)
+    assert most is not None, "there is one"
+    return best_cuts_within(
+        problem,
+        most,
+        options.average,
+        options.beta,
+        options.zero_division,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+
+
+def _budget(
+    most: float,
+    objective: float,
+    problem: Problem,
+    judged: Judged | None,
+    within: CutsWithin | None,
+) -> Budget:
+    """Say how a budget was kept: by cuts within it, or by a shared one, whose decisions are judged."""
+    if within is not None:
+        units, bound, is_optimal = int(within.cuts.predicted.sum()), within.bound, within.is_optimal
+    else:
+        assert judged is not None, "shared cuts are"
+        units = int((judged.by_sample.predicted * problem.row_weights).sum())
+        # The best of shared cuts was found among all that keep the budget.
+        bound, is_optimal = objective, True
+    predicted = min(units * problem.unit, most)
+    return Budget(most, predicted, objective, max(bound, objective), is_optimal)
 
 
 def _each_label(problem: Problem, options: FitOptions) -> Cuts:

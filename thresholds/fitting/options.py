@@ -39,8 +39,8 @@ def _about(check: Check, text: str, choices: tuple[Any, ...] = (), **more: Any) 
     """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows.
 
     On the command line an option with `choices` takes one of them, a bool can only be switched from its default, and
-    all others but `n_jobs` take a number. A bool needs `unless`, the help text of the flag that does so, unless the
-    command line does not offer it (`cli/fit_options.py`).
+    all others take a number, a `whole` one if they say so. A bool needs `unless`, the help text of the flag that does
+    so, unless the command line does not offer it (`cli/fit_options.py`).
     """
     return {"check": check, "help": text, "choices": choices, **more}
 
@@ -160,6 +160,21 @@ class FitOptions:
             choices=FAMILIES,
         ),
     )
+    max_predicted: float | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_checks.positive),
+            "predict at most X cells in all, on the rows of the fit: new rows may get more",
+        ),
+    )
+    max_predicted_per_row: int | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(lambda value, name: _checks.count(value, name, 1)),
+            "predict at most N labels of any row: those that add most to F",
+            whole=True,
+        ),
+    )
     keep_sparse: bool = field(
         default=False,
         metadata=_about(
@@ -167,7 +182,8 @@ class FitOptions:
         ),
     )
     n_jobs: int | None = field(
-        default=ALL_CORES, metadata=_about(_n_jobs, "threads; -1 for all cores the process may use")
+        default=ALL_CORES,
+        metadata=_about(_n_jobs, "threads; -1 for all cores the process may use", whole=True),
     )
     progress: bool = field(
         default=False,
@@ -196,6 +212,7 @@ class FitOptions:
                 "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
                 " (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
             )
+        self._refuse_limits_within_budget()
         _ = self.chosen_guard  # refuses a guard that does not fit the average
         self._refuse_promise_of_nothing()
         for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
@@ -236,6 +253,21 @@ class FitOptions:
                 f"family is {self.family!r} without confidence; expected a confidence, as 0.95"
             )
 
+    def _refuse_limits_within_budget(self) -> None:
+        """Refuse limits of each label beside a budget of all."""
+        if self.max_predicted is None or not self.has_limits:
+            return
+        raise InputError(
+            f"max_predicted is {self.max_predicted:g} with {self.guarded_by}, expected one or the other: a budget is"
+            " shared out among labels that have no limits of their own"
+        )
+
+    def of_part(self, share: float) -> "FitOptions":
+        """Return the options of a fit to a share of the rows, by weight, whose budget is that share."""
+        if self.max_predicted is None:
+            return self
+        return replace(self, max_predicted=share * self.max_predicted)
+
     def _refuse_unused(self, name: str) -> None:
         """Refuse an option that the rule does not take, and say which rules do."""
         value = _checks.shown(getattr(self, name))
@@ -266,7 +298,10 @@ class FitOptions:
         """The guard with its options; "auto" is the one that suits what is maximised."""
         from thresholds.guards.options import chosen_guard
 
-        return chosen_guard(self.guard, self.average, self.per_label)
+        # A guard moves thresholds, and would break a budget.
+        within_budget = self.max_predicted is not None and self.guard == "auto"
+        guard = None if within_budget else self.guard
+        return chosen_guard(guard, self.average, self.per_label)
 
     @property
     def guarded_by(self) -> str | None:
@@ -305,6 +340,8 @@ class FitArguments(TypedDict, total=False):
     min_recall: Floor | None
     confidence: float | None
     family: str
+    max_predicted: float | None
+    max_predicted_per_row: int | None
     keep_sparse: bool
     n_jobs: int | None
     progress: bool

@@ -27,7 +27,7 @@ _NEARLY_LINEAR_MAP = f"{_LINEAR_MAP_OF_LOGITS}, but for few decisions"
 _NO_MAP = "nothing: scores are taken for probabilities"
 
 # Options that all rules take; beta and zero_division are of the F by which one that is not fitted is judged.
-OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
+OF_ALL = ("beta", "zero_division", "max_predicted_per_row", "n_jobs", "progress")
 LIMITS = ("max_overprediction", "min_precision", "min_recall")
 _PROMISES = ("confidence", "family")
 _OF_CUTS = ("placement", "keep_sparse")
@@ -118,6 +118,7 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
     """Describe thresholds that are fitted on labels."""
     guard = how if how in ("shrink", "pool") else None
     is_shared = how == "shared"
+    budget = () if guard else ("max_predicted",)
     has_limits = average in ("macro", "weighted") and not is_shared
     limits = (*LIMITS, *_PROMISES) if has_limits else ()
     return NamedRule(
@@ -126,7 +127,7 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
         average=average,
         per_label=not is_shared,
         guard=guard,
-        options=(*_OF_CUTS, *limits, *OF_ALL),
+        options=(*_OF_CUTS, *limits, *budget, *OF_ALL),
         **more,
     )
 

@@ -164,7 +164,8 @@ class _Steps:
 
     def view(self, curve: PooledCurve | None, first: int, last: int) -> _Views:
         """Read what the labels say."""
-        return _view(self.problem, self.items_of(first, last), curve, self.beta)
+        rows = self.problem.weight_of_label[first:last]
+        return _view(self.problem, self.items_of(first, last), rows, curve, self.beta)
 
     def cut(self, ranks: Floats, first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
         """Cut at the ranks, before and after the limits."""
@@ -187,17 +188,18 @@ class _Steps:
         )
 
 
-def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float) -> _Views:
-    """Read what a tile of labels says."""
+def _view(
+    problem: Problem, items: Items, rows: Ints, curve: PooledCurve | None, beta: float
+) -> _Views:
+    """Read what a tile of labels says; `rows` (n_labels,) is the weight of the rows of each."""
     stairs = staircase.of_items(items)
-    n_rows = int(problem.row_weights.sum())
     own = f_at_ratios(
         stairs.offsets,
         stairs.tp,
         stairs.predicted,
         stairs.higher,
         stairs.positives,
-        n_rows,
+        rows,
         RATIOS,
         beta**2,
     )

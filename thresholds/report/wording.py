@@ -15,7 +15,7 @@ from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, Ru
 from thresholds.diagnosis.sentences import between
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
-from thresholds.results import are, counted, first_names
+from thresholds.results import are, counted, first_names, percent
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
 
 WORDS = (
@@ -84,6 +84,14 @@ def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
             return (first,)
         return (first, f"{counted(n_never, 'label')} {are(n_never)} never marked.")
     return (f"The rule decides about {counted(n_labels, 'label')}.",)
+
+
+def partly_known(share: float) -> str:
+    """Say that truth was not known everywhere."""
+    return (
+        f"For {percent(share)} of the cells, a label of a row each, it is not known whether the label is true. They"
+        " count in no figure."
+    )
 
 
 def how_much(n_predicted: int, n_true: int, n_samples: int) -> str:
@@ -314,17 +322,6 @@ def of_change(difference: Interval) -> str:
     least, most = sorted((abs(difference.lower), abs(difference.upper)))
     which = "Higher" if difference.value > 0 else "Lower"
     return f"{which} by {abs(difference.value):.3f}, probably between {least:.3f} and {most:.3f}."
-
-
-def percent(share: float) -> str:
-    """Write a share in whole per cents; one near none or all in tenths, and never rounded to that."""
-    if 0 < share < 0.001:
-        return "less than 0.1 %"
-    if 0.999 < share < 1:
-        return "more than 99.9 %"
-    if 0 < share < 0.01 or 0.99 < share < 1:
-        return f"{100 * share:.1f} %"
-    return f"{100 * share:.0f} %"
 
 
 def _about(interval: Interval) -> str:
