@@ -77,7 +77,7 @@ def test_no_number_is_enough_where_what_was_seen_says_otherwise() -> None:
 
 def test_positives_for_a_floor_of_recall_are_certain() -> None:
     """.9^29 is below .05, and .9^28 is not."""
-    found = of_recall(np.array([12.0, 28.0]), 1000, np.full(2, 0.9), np.full(2, 0.05))
+    found = of_recall(np.array([12.0, 28.0]), np.full(2, 1000.0), np.full(2, 0.9), np.full(2, 0.05))
     assert found.positives.needed.tolist() == found.positives.low.tolist() == [29, 29]
     assert found.rows.needed.tolist() == [math.ceil(17 * 1000 / 12), math.ceil(1000 / 28)]
     assert (found.rows.low < found.rows.needed).all()
@@ -86,7 +86,7 @@ def test_positives_for_a_floor_of_recall_are_certain() -> None:
 
 def test_a_floor_of_precision_takes_more_the_closer_it_is() -> None:
     cut = Marked(np.array([19.0, 19.0, 10.0]), np.full(3, 20.0), np.full(3, 40.0))
-    found = of_precision(cut, 400, np.array([0.8, 0.9, 0.9]), np.full(3, 0.05))
+    found = of_precision(cut, np.full(3, 400.0), np.array([0.8, 0.9, 0.9]), np.full(3, 0.05))
     near, nearer, above = found.top_rows
     assert near < nearer
     assert above == inf, "half of the predictions are wrong"
@@ -95,7 +95,7 @@ def test_a_floor_of_precision_takes_more_the_closer_it_is() -> None:
 
 def test_a_first_positive_is_found_by_the_rule_of_succession() -> None:
     n = 137
-    found = of_first(n, np.array([0.1]))
+    found = of_first(np.array([n]), np.array([0.1]))
     for rows, level in zip(found.rows, (Fraction(1, 10), Fraction(8, 10), Fraction(9, 10)), strict=True):
         m = int(rows[0])
         assert Fraction(m, n + 1 + m) >= level > Fraction(m - 1, n + m)
@@ -282,6 +282,29 @@ def test_nothing_depends_on_threads_or_layout() -> None:
         assert np.array_equal(plan_annotation(y_true, y_score, n_jobs=2).table, expected) or (
             plan_annotation(y_true, y_score, n_jobs=2).table.tolist().__repr__() == expected.tolist().__repr__()
         )
+
+
+def test_unknown_cells_are_as_if_their_rows_were_absent_of_the_label() -> None:
+    """Each label by itself, as the level of a test, and what siblings lend, depend on the others."""
+    truth, scores = kinds(600)
+    rng = np.random.default_rng(0)
+    hidden = rng.random(truth.shape) < 0.3
+    for j in range(truth.shape[1]):
+        known = ~hidden[:, j]
+        with_gaps = np.where(hidden, -1, truth.astype(float))[:, [j]]
+        found = plan_annotation(with_gaps, scores[:, [j]], unknown=-1).table
+        expected = plan_annotation(truth[known][:, [j]], scores[known][:, [j]]).table
+        assert repr(found.tolist()) == repr(expected.tolist())
+
+
+def test_a_label_of_which_nothing_is_known() -> None:
+    truth, scores = kinds(600)
+    with_gaps = truth.astype(float)
+    with_gaps[:, 0] = np.nan
+    row = by_name(plan_annotation(with_gaps, scores, unknown="nan", label_names=NAMES))["usual"]
+    assert row["question"] == "positives"
+    assert row["n_rows"] == 0
+    assert str(row["sentence"]) == "Of no row it is known whether it truly is usual."
 
 
 def test_seeds_and_options_matter() -> None:

@@ -31,6 +31,7 @@ def annotate(options: argparse.Namespace) -> None:
         min_f=options.min_f,
         min_skill=options.min_skill,
         missing=options.missing,
+        unknown=data.unknown,
         label_names=data.label_names if rule is None else None,
         keep_sparse=True,
         n_jobs=fit_options.read_all(options)["n_jobs"],

@@ -47,6 +47,7 @@ def plan_annotation(
     min_f: float = 0.5,
     min_skill: float = 0.25,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     keep_sparse: bool = False,
     n_bootstraps: int = 100,
@@ -83,6 +84,8 @@ def plan_annotation(
     more_rows : how many more rows the gain is about
     alpha, min_auroc, overprediction, min_f, min_skill : as in `diagnose`
     missing, label_names : as in `fit_empirical`; with a rule those of the rule
+    unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`
+        Each label is looked at on the rows in which it is known, and more rows are cells of it that become known.
     keep_sparse : as in `fit_empirical`, for the fits whose gain is foreseen
     n_bootstraps : replicates of the rows, of which the loss is estimated; at least 2, fewer are drawn where there are
         more than a million positives
@@ -129,11 +132,14 @@ def plan_annotation(
     n_bootstraps = _checks.count(n_bootstraps, "n_bootstraps", 2)
     resampling = Resampling(1.0 if rule is None else rule.beta, n_bootstraps, _seed(random_state))
     names = label_names if rule is None else rule.label_names
-    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", names)
+    y_true, y_score, names = _checks.aligned(
+        y_true, "y_true", y_score, "y_score", names, unknown=unknown
+    )
     problem = Problem.of(
         y_true,
         y_score,
         missing=missing if rule is None else rule.missing,
+        unknown=unknown,
         label_names=names if rule is None else None,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
@@ -173,7 +179,7 @@ def plan_annotation(
     columns["gain"] = learning.gain / problem.n_labels
     rows = rows_of(columns)
     columns["sentence"] = np.array(
-        [sentence_on(row, problem.n_samples, criteria.alpha, verdicts.beta) for row in rows]
+        [sentence_on(row, criteria.alpha, verdicts.beta) for row in rows]
     )
 
     # Those first that gain most.
@@ -228,7 +234,7 @@ def _counts_of(problem: Problem, evidence: Evidence) -> ConfusionCounts:
     """Count what the cuts do that predict as many rows as are positive."""
     positives = np.asarray(problem.truth.sum(axis=0), np.int64).reshape(-1)
     sums = np.stack([evidence.top_tp, evidence.top_predicted, positives])
-    return ConfusionCounts(sums, problem.n_samples, labels=range(problem.n_labels))
+    return ConfusionCounts(sums, problem.rows_of_label, labels=range(problem.n_labels))
 
 
 def _questions(asked: _Asked, floors: _Floors) -> npt.NDArray[np.str_]:
@@ -240,7 +246,7 @@ def _questions(asked: _Asked, floors: _Floors) -> npt.NDArray[np.str_]:
     is_unknown = rejected(asked.evidence.p_uninformative, alpha)
     is_open = {
         "positives": positives == 0,
-        "negatives": positives == asked.problem.n_samples,
+        "negatives": positives == asked.problem.rows_of_label,
         "scores": asked.is_suspect | (is_unproven & ~is_known & ~is_unknown),
         "precision": ~np.isnan(floors.precision),
         "recall": ~np.isnan(floors.recall),
@@ -255,7 +261,7 @@ def _answer(
 ) -> Answer:
     """Return the answer to the question that is open of each label, NaN for none."""
     problem, marked, evidence, verdicts, criteria, is_suspect = asked
-    n = problem.n_samples
+    n = np.maximum(problem.rows_of_label, 1).astype(np.float64)  # (n_labels,)
     nothing = np.full(problem.n_labels, np.nan)
     found = Answer(More(nothing, nothing, nothing), More(nothing, nothing, nothing), nothing)
     answers: dict[str, Callable[[], Answer]] = {
@@ -325,6 +331,7 @@ def _columns(
         "name": table["name"],
         "label": np.arange(table.size),
         "question": questions,
+        "n_rows": asked.problem.rows_of_label,
         "n_positives": table["n_positives"],
         "positives_needed": two_digits(answer.positives.needed),
         "positives_low": two_digits(answer.positives.low, np.floor),

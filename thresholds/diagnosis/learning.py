@@ -91,11 +91,11 @@ def learn(
 
     tiles = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
     fits = _Fits(*(np.concatenate(columns) for columns in zip(*tiles, strict=True)))
-    n = problem.n_samples
+    n = problem.rows_of_label  # (n_labels,)
     loss, f_now = _loss(fits, is_useless)
     gain = loss * (1 - (n / (n + more)) ** EXPONENT)
     unseen = fits.positives == 0
-    gain[unseen] = more / (n + 1 + more) * _at_one_positive(f_now, fits.positives)
+    gain[unseen] = (more / (n + 1 + more))[unseen] * _at_one_positive(f_now, fits.positives)
     return Learning(np.where(unseen, np.nan, loss), gain, fits.half_share)
 
 
@@ -120,7 +120,7 @@ def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fi
         stairs.predicted,
         stairs.higher,
         stairs.positives,
-        problem.n_samples,
+        problem.rows_of_label[first:last],
         RATIOS,
         beta**2,
     )
@@ -130,7 +130,7 @@ def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fi
         positives=stairs.positives,
         own=own,
         ratios=predicted[cuts] / np.maximum(stairs.positives, 1)[:, np.newaxis],
-        half_share=_half_share(stairs) / problem.n_samples,
+        half_share=_half_share(stairs) / np.maximum(problem.rows_of_label[first:last], 1),
     )
 
 

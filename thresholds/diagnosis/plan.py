@@ -12,8 +12,9 @@ from thresholds.diagnosis.bars import most_positives
 from thresholds.results import Result, Table, are, counted, in_percent, n_more, shown_name
 
 COLUMNS = (
-    "name", "label", "question", "n_positives", "positives_needed", "positives_low", "positives_high", "rows_needed",
-    "rows_low", "rows_high", "top_rows_needed", "verdict", "f", "bar", "auroc", "floor", "loss", "gain", "sentence",
+    "name", "label", "question", "n_rows", "n_positives", "positives_needed", "positives_low", "positives_high",
+    "rows_needed", "rows_low", "rows_high", "top_rows_needed", "verdict", "f", "bar", "auroc", "floor", "loss",
+    "gain", "sentence",
 )  # fmt: skip
 
 _IN_WORDS = {
@@ -36,12 +37,12 @@ class AnnotationPlan(Result):
     ----------
     table : structured array (n_labels,), those labels first that gain most: `table["gain"]` is a column
         name, label (its position in the data), question (that is open: "positives", "negatives", "scores", "precision",
-        "recall" or "f"; empty where all is decided), n_positives; positives_needed (in all, for an answer with a
-        probability of 80 %), positives_low and positives_high (of 10 % and 90 %); rows_needed, rows_low and rows_high
-        (more rows, drawn as these were); top_rows_needed (more rows, if they are those that score highest); verdict, f,
-        bar and auroc as in `Verdicts.table`; floor (of precision or recall, if that is the question); loss (how much of
-        the label's F is lost to the choice of its threshold), gain (how much macro F gains by `more_rows` more rows of
-        this label); sentence
+        "recall" or "f"; empty where all is decided), n_rows (in which the label is known), n_positives;
+        positives_needed (in all, for an answer with a probability of 80 %), positives_low and positives_high (of 10 %
+        and 90 %); rows_needed, rows_low and rows_high (more rows, drawn as these were); top_rows_needed (more rows, if
+        they are those that score highest); verdict, f, bar and auroc as in `Verdicts.table`; floor (of precision or
+        recall, if that is the question); loss (how much of the label's F is lost to the choice of its threshold), gain
+        (how much macro F gains by `more_rows` more rows of this label); sentence
         Numbers are inf where no number may be enough, or none that can be foreseen, and NaN where nothing is open.
     n_samples : rows looked at
     more_rows : how many more rows the gain is about
@@ -134,7 +135,7 @@ class AnnotationPlan(Result):
         return Table(head, body, left=(0, 1), note=n_more(self.undecided.size, k))
 
 
-def sentence_on(row: Any, n: int, alpha: float, beta: float) -> str:
+def sentence_on(row: Any, alpha: float, beta: float) -> str:
     """Say what is open of a label, and what would decide it; `row` is one of `AnnotationPlan.table`."""
     name = shown_name(row["name"])
     positives = row["n_positives"]
@@ -142,7 +143,7 @@ def sentence_on(row: Any, n: int, alpha: float, beta: float) -> str:
     if not question:
         return f"Decided: {name} is {row['verdict']}."
     if question == "positives":
-        return _of_first(row, name, n, alpha)
+        return _of_first(row, name, alpha)
     if question == "negatives":
         return f"All rows here truly are {name}: some that are not are needed."
     so_far = f"{counted(positives, 'row')} so far truly {are(positives)} {name}"
@@ -166,8 +167,11 @@ def sentence_on(row: Any, n: int, alpha: float, beta: float) -> str:
     return f"{so_far}; {needed}: {rows}{top}."
 
 
-def _of_first(row: Any, name: str, n: int, alpha: float) -> str:
+def _of_first(row: Any, name: str, alpha: float) -> str:
     """Say how often a label that was never seen may be true, and how long one may look for it."""
+    n = row["n_rows"]
+    if n == 0:
+        return f"Of no row it is known whether it truly is {name}."
     highest = -math.expm1(math.log(alpha) / n)
     bound = (
         f"No row of {n:,} truly is {name}, so that at most {100 * highest:.2g} % of all rows are"

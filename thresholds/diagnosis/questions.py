@@ -26,8 +26,8 @@ enough for confidence 1 - delta (Wilks 1941).
 **Ever true.** If before n rows without a positive all base rates were equally likely, the first one is found among m
 more with probability m / (n + 1 + m) (Laplace's rule of succession). So m = 4 (n + 1) for a probability of .8.
 
-From observations to rows: divided by how many of them came in a row so far. The interval of rows allows for this being
-an estimate, and for chance in what is to come, too: on a logarithmic scale, with squares added,
+From observations to rows: divided by how many of them came with each row so far. The interval of rows allows for this
+being an estimate, and for chance in what is to come, too: on a logarithmic scale, with squares added,
 
     ln(upper / needed)^2 = ln(upper / needed)^2 of the observations + z^2 (1 / n + 1 / k),    z = 1.28 (80 %)
 """
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
 
 
 def of_scores(
-    evidence: Evidence, positives: Floats, n: int, criteria: Criteria, is_suspect: Booleans
+    evidence: Evidence, positives: Floats, n: Floats, criteria: Criteria, is_suspect: Booleans
 ) -> Answer:
     """Ask whether the scores know a label."""
     auroc = np.nan_to_num(evidence.auroc, nan=0.5)
@@ -71,7 +71,7 @@ def of_scores(
         spread=_spread_of_placements(expected, base_rate),
         known=known,
     )
-    untied = 1 - evidence.tie_cubes / (float(n) ** 3 - n)
+    untied = 1 - evidence.tie_cubes / np.maximum(n**3 - n, 1)
     above = _bar(
         0.5,
         next_level(evidence.p_informative, criteria.alpha) / 2,
@@ -102,7 +102,7 @@ def _spread_of_placements(auroc: Floats, base_rate: Floats) -> Floats:
 
 
 def of_f(
-    marked: Marked, n: int, p_usable: Floats, p_weak: Floats, criteria: Criteria, beta: float
+    marked: Marked, n: Floats, p_usable: Floats, p_weak: Floats, criteria: Criteria, beta: float
 ) -> Answer:
     """Ask whether F is above its bar, or below."""
     tp, predicted, positives = marked
@@ -129,7 +129,7 @@ def of_f(
     return _answer(more, taking_part, n, positives, share)
 
 
-def of_precision(cut: Marked, n: int, floor: Floats, delta: Floats) -> Answer:
+def of_precision(cut: Marked, n: Floats, floor: Floats, delta: Floats) -> Answer:
     """Ask whether the precision at the cut of each label that promises most is above a floor; NaN without a floor."""
     tp, predicted, positives = cut
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -149,20 +149,22 @@ def of_precision(cut: Marked, n: int, floor: Floats, delta: Floats) -> Answer:
     return _answer(more, predicted, n, positives, share)._replace(top_rows=more.needed)
 
 
-def of_recall(positives: Floats, n: int, floor: Floats, delta: Floats) -> Answer:
+def of_recall(positives: Floats, n: Floats, floor: Floats, delta: Floats) -> Answer:
     """Ask for enough positives that a cut is shown to keep a floor of recall; NaN without a floor."""
     more = np.maximum(positives_needed(floor, delta) - positives, 1)
     return _answer(More(more, more, more), positives, n, positives, np.ones_like(positives))
 
 
-def of_first(n: int, half_share: Floats) -> Answer:
+def of_first(n: Floats, half_share: Floats) -> Answer:
     """Ask for a first positive; `half_share` is the share of rows that score highest and hold half of the positives."""
     odds = np.array([level / (1 - level) for level in LEVELS])
-    rows = np.ceil(np.round((n + 1) * odds, 6))  # 4 is not more than 4
+    rows = np.ceil(
+        np.round((n + 1) * odds[:, np.newaxis], 6)
+    )  # (3, n_labels); 4 is not more than 4
     one = np.ones_like(half_share)
     return Answer(
         positives=More(one, one, one),
-        rows=More(*(number * one for number in rows)),
+        rows=More(*rows),
         top_rows=np.ceil(2 * half_share * rows[1]),
     )
 
@@ -182,7 +184,7 @@ def _bar(
     )
 
 
-def _answer(more: More, seen: Floats, n: int, positives: Floats, share: Floats) -> Answer:
+def _answer(more: More, seen: Floats, n: Floats, positives: Floats, share: Floats) -> Answer:
     """Turn observations into positives and rows; `share` of the observations are positives."""
     # Numbers of positives beyond what can be foreseen are infinite.
     most = most_positives(positives)
