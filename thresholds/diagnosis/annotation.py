@@ -118,10 +118,11 @@ def plan_annotation(
     --------
     >>> import numpy as np, thresholds
     >>> rng = np.random.default_rng(0)
-    >>> y_true = rng.random((500, 3)) < [0.2, 0.02, 0.001]
+    >>> y_true = rng.random((500, 3)) < [0.2, 0.02, 0]
     >>> y_score = rng.normal(size=(500, 3)) + 2 * y_true
     >>> plan = thresholds.plan_annotation(y_true, y_score, label_names=["cat", "dog", "emu"])
     >>> plan.table[["name", "question", "n_positives", "positives_needed"]].tolist()
+    [('dog', 'f', 12, 510.0), ('emu', 'positives', 0, 1.0), ('cat', '', 108, nan)]
     """
     if rule is not None and not isinstance(rule, Rule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule or None")

@@ -200,7 +200,9 @@ def _answer(more: More, seen: Floats, n: Floats, positives: Floats, share: Float
         below = np.exp(-np.sqrt(np.log(more.low / middle) ** 2 + chance))
         above = np.exp(np.sqrt(np.log(more.high / middle) ** 2 + chance))
         rows = More(
-            low=np.where(np.isfinite(middle), np.floor(middle * rows_each * below), middle),
+            low=np.where(
+                np.isfinite(middle), np.maximum(np.floor(middle * rows_each * below), 1), middle
+            ),
             needed=np.ceil(more.needed * rows_each),
             high=np.where(np.isfinite(more.high), np.ceil(middle * rows_each * above), more.high),
         )
