@@ -178,6 +178,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Agreement": lambda: _comparison().agreement,
     "AnnotationPlan": lambda: thresholds.plan_annotation(*_data(), label_names=NAMES),
     "AveragesReport": _averages,
+    "Guarantees": lambda: (
+        thresholds.fit_empirical(*_data(), min_precision=0.999, confidence=0.95, label_names=NAMES).guarantees
+    ),
     "Budget": lambda: thresholds.fit_empirical(*_data(), max_predicted=50).budget,
     "BatchEffect": lambda: thresholds.batch_effect(_data()[1][:5], 0, label_names=NAMES),
     "CalibrationMeasures": lambda: thresholds.measure_calibration(*_data()),
@@ -200,6 +203,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
 RULES: dict[str, Callable[[], Any]] = {
     "CalibratedRule": lambda: thresholds.CalibratedRule(_calibrator(), thresholds.FixedRule(0.5, N_LABELS)),
     "FixedRule": lambda: thresholds.FixedRule(0.5, N_LABELS, label_names=NAMES),
+    "CappedRule": lambda: thresholds.fit_empirical(*_data(), max_predicted_per_row=2, label_names=NAMES),
     "InstanceRule": lambda: thresholds.InstanceRule(label_names=NAMES),
     "RegionRule": lambda: thresholds.RegionRule([np.arange(200.0)] * N_LABELS, label_names=NAMES),
     "ThresholdRule": lambda: _cross_fit().rule,
@@ -211,6 +215,7 @@ PARTS: dict[str, Callable[[], Any]] = {  # of rules and results, and what is sho
     "ConfusionCounts": _counts,
     "Finding": lambda: _check().findings[0],
     "FittedOn": lambda: _rule().fitted_on,
+    "GainByScore": lambda: thresholds.fit_empirical(*_data(), max_predicted_per_row=2).gains,
     "LabelCounts": lambda: _cross_fit().rule.out_of_fold.by_label,
     "MadeBy": lambda: dataclasses.replace(_rule("shrink").made_by, file="f" * 300, date="2026-03-31"),
     "NamedRule": lambda: thresholds.RULES["macro, shrink"],
@@ -223,9 +228,11 @@ OF_LABELS = (
     "Agreement",
     "AveragesReport",
     "CalibratedRule",
+    "CappedRule",
     "ConfusionCounts",
     "CrossFit",
     "FixedRule",
+    "Guarantees",
     "GuardReport",
     "MostPredicted",
     "RegionRule",

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import sparse
 
 import thresholds
@@ -72,6 +71,22 @@ FUNCTIONS: dict[str, Function] = {
     },
     "fit_empirical": thresholds.fit_empirical,
     "fit_empirical, limits": lambda y, s, **given: thresholds.fit_empirical(y, s, min_precision=0.6, **given),
+    "fit_empirical, promises": lambda y, s, **given: thresholds.fit_empirical(
+        y, s, min_recall=0.5, min_precision=0.3, confidence=0.8, **given
+    ),
+    "fit_empirical, promises of groups": lambda y, s, **given: thresholds.fit_empirical(
+        y, s, min_recall=0.5, confidence=0.8, groups=np.arange(N_ROWS) // 2, **given
+    ),
+    "fit_empirical, promise of micro": lambda y, s, **given: thresholds.fit_empirical(
+        y, s, "micro", min_precision=0.3, confidence=0.8, **given
+    ),
+    "fit_empirical, promise of rows": lambda y, s, **given: thresholds.fit_empirical(
+        y, s, "samples", per_label=False, min_recall=0.3, confidence=0.8, **given
+    ),
+    "fit_empirical, budget": lambda y, s, **given: thresholds.fit_empirical(y, s, max_predicted=80, **given),
+    "fit_empirical, micro budget": lambda y, s, **given: thresholds.fit_empirical(
+        y, s, "micro", max_predicted=80, **given
+    ),
     "fit_regions": lambda y, s, **given: thresholds.fit_regions(y, s, posterior="isotonic", **given),
     "cross_fit": lambda y, s, **given: thresholds.cross_fit(y, s, alternatives=True, **given),
     "cross_fit micro": lambda y, s, **given: thresholds.cross_fit(y, s, "micro", **given),
@@ -207,6 +222,7 @@ PER_LABEL: dict[str, Callable[..., Any]] = {
         getattr(metrics.confusion_counts(y, decided(s), **given), name)[label] for name in ("tp", "fp", "fn", "tn")
     ],
 }
+PROMISES = {"min_recall": 0.5, "min_precision": 0.3, "confidence": 0.8}
 UNWEIGHTED: dict[str, Callable[..., Any]] = {
     "tests": lambda y, s, label, **given: by_label(
         thresholds.diagnose(y, s, thresholds.FixedRule(0.5, y.shape[1]), **given).table,
@@ -223,6 +239,7 @@ UNWEIGHTED: dict[str, Callable[..., Any]] = {
         ),
         *("auroc", "best_f", "p_informative", "p_uninformative", "p_backwards", "f_low", "f_high", "bar"),
     ),
+    "promise": lambda y, s, label, **given: thresholds.fit_empirical(y, s, **PROMISES, **given).thresholds[label],
     "verdict": lambda y, s, label, **given: by_label(
         thresholds.diagnose(y, s, thresholds.FixedRule(0.5, y.shape[1]), **given).verdicts.table,
         label,
@@ -369,7 +386,7 @@ def test_counts_of_chunks_add_up() -> None:
     whole = metrics.confusion_counts(Y, predicted, unknown="nan")
     assert (sum(parts).tn == whole.tn).all()
     assert (whole.tp + whole.fp + whole.fn + whole.tn == (~HIDDEN).sum(axis=0)).all()
-    assert whole.pooled().accuracy()[0] == ((TRUTH == predicted) & ~HIDDEN).sum() / (~HIDDEN).sum()
+    assert whole.pooled().accuracy()[0] == ((predicted == TRUTH) & ~HIDDEN).sum() / (~HIDDEN).sum()
 
 
 # A label or a row with nothing known is legal

@@ -16,6 +16,7 @@ _HOME = {
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
+    "CappedRule": "rule.capped",
     "Comparison": "comparison.result",
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
@@ -23,6 +24,7 @@ _HOME = {
     "Finding": "rule.watching.findings",
     "FixedRule": "rule",
     "GuardReport": "rule",
+    "Guarantees": "rule.guarantees",
     "InputError": "errors",
     "InstanceRule": "rule",
     "NamedRule": "fitting.rules",
@@ -129,6 +131,8 @@ if TYPE_CHECKING:
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule
     from thresholds.rule import load_rule as load_rule
+    from thresholds.rule.capped import CappedRule as CappedRule
+    from thresholds.rule.guarantees import Guarantees as Guarantees
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile

@@ -240,6 +240,12 @@ def _fitting_to(data: _Data) -> Iterator[Call]:
         for rule in RULES.values():
             if rule.needs_labels and rule.calibration is None:
                 yield partial(fit, *data, rule.name, sample_weight=weights)
+        for budget in ({"max_predicted": 9}, {"max_predicted_per_row": 1}):
+            for average in AVERAGES:
+                shared = {"per_label": average not in ("samples", "weighted")}
+                yield partial(
+                    fit_empirical, *data, average, sample_weight=weights, **budget, **shared
+                )
         for average in _GUARDED:
             yield partial(cross_fit, *data, average, sample_weight=weights, alternatives=True)
         for method in METHODS:

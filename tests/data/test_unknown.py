@@ -110,12 +110,12 @@ def test_one_thing_stands_for_it() -> None:
 
 def test_nothing_known_is_refused() -> None:
     for nothing in (np.full((2, 2), np.nan), sparse.csr_array(np.full((2, 2), np.nan))):
-        with pytest.raises(InputError, match="^y_true has no known cell, expected at least one$"):
+        with pytest.raises(InputError, match=r"^y_true has no known cell, expected at least one$"):
             Problem.of(nothing, np.zeros((2, 2)), unknown="nan")
 
 
 def test_weights_that_leave_nothing_known_are_refused() -> None:
-    with pytest.raises(InputError, match="^sample_weight is 0 for every row with a known cell"):
+    with pytest.raises(InputError, match=r"^sample_weight is 0 for every row with a known cell"):
         Problem.of([[1], [-1]], [[0.5], [0.5]], unknown=-1, sample_weight=[0, 1])
 
 

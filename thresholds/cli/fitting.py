@@ -139,11 +139,10 @@ def _diagnosed(
 ) -> "Diagnosis | ExpectedDiagnosis | None":
     """Diagnose a rule on the rows of the fit: by labels if there are any, else by the model's belief."""
     from thresholds.diagnosis import diagnose, diagnose_expected
-    from thresholds.rule import ThresholdRule
 
     if truth is not None:
         return diagnose(truth, scores, rule, unknown=unknown, progress=sys.stderr.isatty())
-    if isinstance(rule, ThresholdRule) and rule.expected is not None:
+    if getattr(rule.uncapped, "expected", None) is not None:
         return diagnose_expected(scores, rule)
     return None
 

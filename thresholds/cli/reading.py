@@ -94,10 +94,15 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
             unknown=data.unknown,
         )
     except InputError as error:
-        if "; unknown=" not in str(error):
-            raise
-        raise InputError(f"{error} (--unknown)") from None
+        raise InputError(_in_words_of_commands(str(error))) from None
     return data
+
+
+def _in_words_of_commands(message: str) -> str:
+    """Name an option as it is written here, where a message tells how to leave out what is not known."""
+    return message.replace("; unknown='nan' ", "; --unknown nan ").replace(
+        "; unknown=", "; --unknown="
+    )
 
 
 def progress(source: "Source", title: str) -> Callable[[int], None] | None:

@@ -138,6 +138,7 @@ def judge_side_by_side(
         confidence=confidence,
         paired_by="row" if groups is None else "group",
         agreement=agreement,
+        n_cells=None if problem.unknown is None else int(problem.known_in_row.sum()),
     )
 
 
@@ -218,6 +219,7 @@ def _weight_of_rows(problem: Problem, counts: ConfusionCounts) -> float:
 
 def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMeasures:
     """Measure what a rule takes for probabilities: calibrated scores, the scores themselves, or nothing."""
+    rule = rule.uncapped
     if isinstance(rule, CalibratedRule):
         return rule.calibrator.measure(problem)
     is_label_free = isinstance(rule, ThresholdRule) and rule.expected is not None

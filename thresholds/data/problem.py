@@ -200,6 +200,14 @@ class Problem:
         return self.n_samples - unknown_along(self.unknown, 0)
 
     @cached_property
+    def present_of_label(self) -> Ints:
+        """Number of rows of positive weight in which the truth of each label is known, (n_labels,)."""
+        present = (self.row_weights > 0).astype(np.int64)  # (n_samples,)
+        if self.unknown is None:
+            return np.full(self.n_labels, present.sum())
+        return known_weights(self.unknown, present)
+
+    @cached_property
     def known_in_row(self) -> Ints:
         """Number of labels whose truth is known in each row, (n_samples,)."""
         if self.unknown is None:
@@ -312,9 +320,12 @@ class Problem:
 
     def view_of_rows(self, rows: Ints) -> "Problem":
         """Return the dense, unweighted problem of some rows; scores are copied in pieces."""
-        unknown = None if self.unknown is None else self.unknown[rows]
         return replace(
-            self, truth=self.truth[rows], scores=RowsOf(self.scores, rows), unknown=unknown
+            self,
+            truth=self.truth[rows],
+            scores=RowsOf(self.scores, rows),
+            groups=None if self.groups is None else self.groups[rows],
+            unknown=None if self.unknown is None else self.unknown[rows],
         )
 
     def group_items(self, axis: Axis, first: int, last: int) -> Items:

@@ -129,7 +129,7 @@ def diagnose_expected(
     >>> thresholds.diagnose_expected(p, thresholds.fit_expected(p)).state.tolist()
     ['restrained', 'platypus']
     """
-    if not isinstance(rule, Rule) or isinstance(rule, CalibratedRule):
+    if not isinstance(rule, Rule) or isinstance(rule.uncapped, CalibratedRule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule for probabilities")
     overprediction = _checks.positive(overprediction, "overprediction")
     probabilities, names = _checks.named(probabilities, "probabilities", rule.label_names)

@@ -7,6 +7,7 @@ decisions) and 2.1 (averages).
 """
 
 from dataclasses import replace
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.problem import Problem
-from thresholds.fitting.options import FitOptions
+from thresholds.fitting.capping import with_cap
+from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.guarantees.floors import Floors
+from thresholds.guarantees.rows import RowFit, RowSearch
 from thresholds.guards.fitting import fit_guarded
 from thresholds.guards.limited import LimitedFit
 from thresholds.guards.limits import Limits
@@ -25,7 +28,10 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.budget import Budget
+from thresholds.rule.capped import CappedRule
+from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.made_by import MadeBy
+from thresholds.rule.row_guarantees import RowGuarantees
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
 from thresholds.search.budget import CutsWithin, best_cuts_within
@@ -35,6 +41,38 @@ from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
 _MOST_UNITS = 2.0**62  # no counts are higher
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: None = ...,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule: ...
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: int | None,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule | CappedRule: ...
 
 
 def fit_empirical(
@@ -51,7 +89,7 @@ def fit_empirical(
     max_overprediction: float | None = None,
     min_precision: Floor | None = None,
     min_recall: Floor | None = None,
-    confidence: float | None = None,
+    confidence: float | str | None = None,
     family: str = "each",
     max_predicted: float | None = None,
     max_predicted_per_row: int | None = None,
@@ -62,7 +100,7 @@ def fit_empirical(
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> ThresholdRule:
+) -> ThresholdRule | CappedRule:
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
 
     Parameters
@@ -126,7 +164,7 @@ def fit_empirical(
 
     Returns
     -------
-    ThresholdRule
+    ThresholdRule, or a CappedRule around one with `max_predicted_per_row`
         `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
         `unsupported`: their threshold is `+inf` (unless shared, or under a guard), their F is `zero_division`.
 
@@ -189,7 +227,7 @@ def fit_empirical(
         n_jobs=options.n_jobs,
     )
     refuse_unused_groups(problem, options)
-    return fit_problem(problem, options)
+    return with_cap(fit_problem(problem, options), problem, options)
 
 
 def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:
@@ -205,8 +243,13 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     guard = options.guarded_by
 
     # Choose the cut of every label: the step of its staircase below which it is predicted no more.
-    report = guarantees = within = None
-    if not options.per_label:
+    report = within = None
+    guarantees: Guarantees | RowGuarantees | None = None
+    thresholds = None
+    if options.promises_rows:
+        thresholds, guarantees = _promised(problem, options)
+        cuts = _uncounted(problem, thresholds, thresholds)
+    elif not options.per_label:
         cuts = _shared(problem, options)
     elif guard is not None:
         floors = _floors(problem, options)
@@ -215,8 +258,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         report = guarded.report(
             problem, guard, options.beta, options.zero_division, options.placement
         )
+        thresholds = report.guarded
         if floors is not None and shown is not None:
-            guarantees = floors.guarantees(shown, report.guarded, problem.label_names)
+            guarantees = floors.guarantees(shown, thresholds, problem.label_names)
     elif options.max_predicted is not None:
         within = _within_budget(problem, options)
         cuts = within.cuts
@@ -225,9 +269,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     else:
         cuts = _each_label(problem, options)
 
-    # Place each threshold in the gap below its cut; a guard has placed its own.
+    # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
     rule = ThresholdRule(
-        thresholds=cuts.placed(problem, options.placement) if report is None else report.guarded,
+        thresholds=cuts.placed(problem, options.placement) if thresholds is None else thresholds,
         label_names=problem.label_names,
         average=options.average,
         beta=options.beta,
@@ -245,7 +289,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     judged = None
-    if options.per_label and problem.exactly_weighted:
+    if cuts.tp.size and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
         counts = ConfusionCounts(by_label, problem.weight_of_label)
         objective = average_of(
@@ -277,7 +321,7 @@ def _floors(problem: Problem, options: FitOptions) -> Floors | None:
         return None
     min_precision, min_recall = _floors_of_labels(problem, options)
     return Floors.of(
-        problem, min_precision, min_recall, options.confidence, options.family, options.beta
+        problem, min_precision, min_recall, float(options.confidence), options.family, options.beta
     )
 
 
@@ -312,6 +356,23 @@ def _guarded(problem: Problem, options: FitOptions, floors: Floors | None) -> Li
     )
 
 
+def _promised(problem: Problem, options: FitOptions) -> RowFit:
+    """Choose thresholds whose micro precision or recall, or mean over rows, is promised on new rows."""
+    checked: Any = options  # Floors are numbers, and there is a confidence.
+    return RowSearch(
+        problem,
+        average=checked.average,
+        beta=options.beta,
+        zero_division=options.zero_division,
+        per_label=options.per_label,
+        placement=options.placement,
+        min_precision=checked.min_precision,
+        min_recall=checked.min_recall,
+        confidence=checked.confidence,
+        n_jobs=options.n_jobs,
+    ).best()
+
+
 def _shared(problem: Problem, options: FitOptions) -> Cuts:
     """Choose one cut for all labels."""
     score, lower = best_shared_cut(
@@ -323,11 +384,15 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
-    # Nobody reads tp and predicted of these cuts: the objective is judged from the decisions.
+    return _uncounted(problem, np.full(problem.n_labels, score), np.full(problem.n_labels, lower))
+
+
+def _uncounted(problem: Problem, score: Floats, lower: Floats) -> Cuts:
+    """Return cuts (n_labels,) without tp and predicted: the objective is judged from the decisions."""
     not_counted = np.empty(0, np.int64)
     return Cuts(
-        np.full(problem.n_labels, score),
-        np.full(problem.n_labels, lower),
+        score,
+        lower,
         not_counted,
         not_counted,
         count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,

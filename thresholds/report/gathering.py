@@ -184,7 +184,9 @@ def _summary(found: _Found, confidence: float) -> Summary:
     return Summary(
         rule=(
             *wording.what_it_does(rule, problem.n_labels),
-            wording.how_much(n_predicted, n_true, problem.n_samples),
+            wording.how_much(
+                n_predicted, n_true, problem.n_samples, partly=problem.unknown is not None
+            ),
         ),
         headline=wording.headline(groups),
         how_good=tuple(wording.how_good(precision, recall, n_predicted, n_true)),
@@ -241,7 +243,9 @@ def _other_rows(found: _Found, asked: Asked) -> OtherRows:
         if figure.measure == average:
             here = Interval(figure.value, figure.lower, figure.upper)
     # The objective of a fit without truth is an expectation.
-    without_truth = isinstance(rule, InstanceRule) or getattr(rule, "expected", None) is not None
+    decider = rule.uncapped
+    without_truth = isinstance(decider, InstanceRule)
+    without_truth |= getattr(decider, "expected", None) is not None
     in_sample = None if without_truth or rule.average is None else rule.objective
     kept = rule.out_of_fold
     name = name_of(average, rule.beta)

@@ -17,6 +17,7 @@ from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
 from thresholds.results import are, counted, first_names, percent
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
+from thresholds.rule.capped import CappedRule
 
 WORDS = (
     "A row is what the labels are about: an image, a patient, a document.",
@@ -62,6 +63,9 @@ def what_it_does(rule: Rule, n_labels: int) -> tuple[str, ...]:
 
 def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
     """Say how a rule decides by scores."""
+    if isinstance(rule, CappedRule):
+        most = counted(rule.k, "label")
+        return (*what_it_does(rule.rule, n_labels)[1:], f"A row is marked with {most} at most.")
     each = f"; each of the {n_labels:,} labels has its own" if n_labels > 1 else ""
     if isinstance(rule, TopKRule):
         highest = "the label" if rule.k == 1 else f"the {rule.k:,} labels"
@@ -89,15 +93,17 @@ def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
 def partly_known(share: float) -> str:
     """Say that truth was not known everywhere."""
     return (
-        f"For {percent(share)} of the cells, a label of a row each, it is not known whether the label is true. They"
-        " count in no figure."
+        f"In {percent(share)} of the cells (one label of one row each) the truth is not known. These cells count in no"
+        " figure."
     )
 
 
-def how_much(n_predicted: int, n_true: int, n_samples: int) -> str:
-    """Say how many marks there are, and how many there should be."""
+def how_much(n_predicted: int, n_true: int, n_samples: int, *, partly: bool = False) -> str:
+    """Say how many marks there are, and how many there should be; `partly` where truth is not known in all cells."""
     marks = f"it makes {counted(n_predicted, 'mark')}; by the truth there should be {n_true:,}"
-    return f"On {counted(n_samples, 'row')} {marks}."
+    return (
+        f"On {counted(n_samples, 'row')}{', where the truth is known,' if partly else ''} {marks}."
+    )
 
 
 def headline(groups: Sequence[Group]) -> str:

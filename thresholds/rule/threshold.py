@@ -1,7 +1,7 @@
 """One threshold for each label."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # Rules that are loaded and applied without them need not imp
     from thresholds.rule.guarantees import Guarantees
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.odds import OddsByScore
+    from thresholds.rule.row_guarantees import RowGuarantees
     from thresholds.rule.watching.profile import ScoreProfile
 
 
@@ -71,9 +72,9 @@ class ThresholdRule(Drawable, Rule):
     budget : Budget or None
         What a fit within `max_predicted` predicts and reaches, and the most that others could reach; None without one,
         and once `replace` has changed a threshold.
-    guarantees : Guarantees or None
-        Which floors of which labels are promised on new rows, if the fit had a confidence. None once `replace` has
-        changed a threshold: a promise is about the thresholds that were tested.
+    guarantees : Guarantees, RowGuarantees or None
+        Which floors, of which labels or of all labels together, are promised on new rows, if the fit had a confidence.
+        None once `replace` has changed a threshold: a promise is about the thresholds that were tested.
     profile : ScoreProfile or None
         What the scores of the fit looked like, which `check` and `predict` compare new ones with.
     """
@@ -96,7 +97,7 @@ class ThresholdRule(Drawable, Rule):
     made_by: "MadeBy | None" = None
     odds: "OddsByScore | None" = field(default=None, repr=False)
     budget: "Budget | None" = field(default=None, repr=False)
-    guarantees: "Guarantees | None" = field(default=None, repr=False)
+    guarantees: "Guarantees | RowGuarantees | None" = field(default=None, repr=False)
     profile: "ScoreProfile | None" = field(default=None, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -257,7 +258,7 @@ class ThresholdRule(Drawable, Rule):
         """Return the same rule with names for its labels, in order."""
         changed: dict[str, Any] = {"label_names": tuple(label_names)}
         if self.guarantees is not None:
-            changed["guarantees"] = replace(self.guarantees, label_names=tuple(label_names))
+            changed["guarantees"] = self.guarantees.with_names(label_names)
         return ThresholdRule(**self._values() | changed)
 
     def reordered(self, places: Ints) -> "ThresholdRule":
@@ -317,8 +318,7 @@ class ThresholdRule(Drawable, Rule):
         unsupported = np.isin(np.arange(len(thresholds)), labels)
         settings = read_settings(ThresholdRule, values)
         if settings["guarantees"] is not None:
-            names = settings["label_names"]
-            settings["guarantees"] = replace(settings["guarantees"], label_names=names)
+            settings["guarantees"] = settings["guarantees"].with_names(settings["label_names"])
         return ThresholdRule(
             thresholds=np.array(thresholds),
             unsupported=unsupported,

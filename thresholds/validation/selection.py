@@ -320,7 +320,7 @@ def options_for(rule: NamedRule, options: FitArguments) -> FitOptions:
 def _why_not(rule: NamedRule, problem: Problem, options: FitArguments) -> str | None:
     """Say why a rule takes no part; None if it does."""
     # It has to take limits that are asked for; it does without other options.
-    for name in LIMITS:
+    for name in (*LIMITS, "max_predicted"):
         if options.get(name) is not None and name not in rule.options:
             return f"it does not keep {name}"
     return why_not(rule, problem)
