@@ -187,6 +187,7 @@ def _counts() -> Any:
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "Agreement": lambda: _comparison().agreement,
+    "AnnotationPlan": lambda: thresholds.plan_annotation(*_data(), label_names=NAMES),
     "AveragesReport": _averages,
     "Guarantees": lambda: (
         thresholds.fit_empirical(*_data(), min_precision=0.999, confidence=0.95, label_names=NAMES).guarantees

@@ -11,6 +11,7 @@ from thresholds._version import __version__ as __version__
 _HOME = {
     "Accumulator": "fitting.accumulator",
     "Agreement": "comparison.agreement",
+    "AnnotationPlan": "diagnosis",
     "BaseRates": "calibration",
     "BatchEffect": "fitting.batches",
     "CalibratedRule": "calibration",
@@ -68,6 +69,7 @@ _HOME = {
     "make_report": "report.report",
     "measure_calibration": "calibration",
     "multilabel_folds": "data.folds",
+    "plan_annotation": "diagnosis",
     "predict_by_batch": "fitting.batches",
     "select_rule": "validation.selection",
     "to_label_lists": "data.label_lists",
@@ -100,11 +102,13 @@ if TYPE_CHECKING:
     from thresholds.data.folds import multilabel_folds as multilabel_folds
     from thresholds.data.label_lists import from_label_lists as from_label_lists
     from thresholds.data.label_lists import to_label_lists as to_label_lists
+    from thresholds.diagnosis import AnnotationPlan as AnnotationPlan
     from thresholds.diagnosis import Diagnosis as Diagnosis
     from thresholds.diagnosis import ExpectedDiagnosis as ExpectedDiagnosis
     from thresholds.diagnosis import Verdicts as Verdicts
     from thresholds.diagnosis import diagnose as diagnose
     from thresholds.diagnosis import diagnose_expected as diagnose_expected
+    from thresholds.diagnosis import plan_annotation as plan_annotation
     from thresholds.errors import InputError as InputError
     from thresholds.expectation.value import expected_f as expected_f
     from thresholds.fitting.accumulator import Accumulator as Accumulator

@@ -272,6 +272,11 @@ def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **giv
     return thresholds.diagnose(y_true, y_score, rule, **given)
 
 
+def plan_annotation(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
+    """What would decide what is open of each label."""
+    return thresholds.plan_annotation(y_true, y_score, rule, **given)
+
+
 def make_report(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
     """What a page says of a rule."""
     return thresholds.make_report(y_true, y_score, rule, **given)
@@ -339,6 +344,8 @@ SCORES = {
     "diagnose": lambda y_score: diagnose(y_score=y_score),
     "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
     "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
+    "plan_annotation": lambda y_score: plan_annotation(y_score=y_score),
+    "plan_annotation, no rule": lambda y_score: plan_annotation(y_score=y_score, rule=None, label_names=NAMES),
     "make_report": lambda y_score: make_report(y_score=y_score),
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
     "bootstrap_thresholds": lambda y_score: bootstrap(y_score=y_score, label_names=NAMES),
@@ -371,6 +378,7 @@ TRUTH = {
     "measure_calibration": lambda y_true: measure_calibration(y_true),
     "compare": lambda y_true: compare(y_true=y_true),
     "diagnose": lambda y_true: diagnose(y_true),
+    "plan_annotation": lambda y_true: plan_annotation(y_true),
     "make_report": lambda y_true: make_report(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
@@ -725,6 +733,7 @@ OTHER_ROWS = {
     "calibrate, sparse": lambda: calibrate(CSR(Y[:3]), CSR(S)),
     "compare": lambda: compare(y_true=Y[:3]),
     "diagnose": lambda: diagnose(Y[:3]),
+    "plan_annotation": lambda: plan_annotation(Y[:3]),
     "make_report": lambda: make_report(Y[:3]),
 }
 TOO_WIDE = np.full((4, 3), 0.5)
@@ -924,19 +933,28 @@ BAD_BOUNDS: Values = [
     (["3", None, True, [3], MATRIX], "is .*, expected a number"),
 ]
 NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
+PLAN = {"plan_annotation": plan_annotation}
+JUDGES = {"diagnose": diagnose} | PLAN
 DIAGNOSES = [
-    *every({"diagnose": diagnose, "diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
+    *every(JUDGES | {"diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
     *each(
         {"compare": compare, "compare, fitted here": partial(compare, None), "make_report": make_report},
         "confidence",
         [0, 1, -0.1, nan, "0.95", [0.9], True],
         "confidence is .*, expected a num",
     ),
-    *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
-    *every({"diagnose": diagnose}, "min_f", BAD_SHARES),
-    *every({"diagnose": diagnose}, "min_skill", BAD_SKILLS),
-    *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
-    *every({"diagnose": diagnose, "make_report": make_report}, "n_jobs", BAD_JOBS),
+    *every(JUDGES, "min_auroc", BAD_SHARES),
+    *every(JUDGES, "min_f", BAD_SHARES),
+    *every(JUDGES, "min_skill", BAD_SKILLS),
+    *every(JUDGES | {"diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
+    *every(JUDGES | {"make_report": make_report}, "n_jobs", BAD_JOBS),
+    *each(PLAN, "rule", NO_RULE[1:], "rule is .*, expected a rule or None"),
+    *each(PLAN, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
+    *each(PLAN, "label_names", [NAMES, list(NAMES)], "label_names is given beside a rule, expected None"),
+    *each(PLAN, "more_rows", [0, -1, 1.5, "10", None, True], "more_rows is .*, expected a whole number of at least 1"),
+    *each(PLAN, "n_bootstraps", [0, 1, 2.5, "10", None], "n_bootstraps is .*, expected a whole number of at least 2"),
+    *each(PLAN, "random_state", [-1, 0.5, "0", None], "random_state is .*, expected a whole number of at least 0"),
+    *each(PLAN, "random_state", [2**64], "random_state is .*, expected a number below"),
     *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
     *each({"diagnose_expected": diagnose_expected}, "rule", [None, PLATT], "rule is .*, expected a rule for prob"),
     *each({"diagnose_expected": diagnose_expected}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
