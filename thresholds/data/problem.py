@@ -325,9 +325,12 @@ class Problem:
 
     def view_of_rows(self, rows: Ints) -> "Problem":
         """Return the dense, unweighted problem of some rows; scores are copied in pieces."""
-        unknown = None if self.unknown is None else self.unknown[rows]
         return replace(
-            self, truth=self.truth[rows], scores=RowsOf(self.scores, rows), unknown=unknown
+            self,
+            truth=self.truth[rows],
+            scores=RowsOf(self.scores, rows),
+            groups=None if self.groups is None else self.groups[rows],
+            unknown=None if self.unknown is None else self.unknown[rows],
         )
 
     def group_items(self, axis: Axis, first: int, last: int) -> Items:

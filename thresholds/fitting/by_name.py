@@ -15,7 +15,7 @@ from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import blanked
 from thresholds.fitting.capping import with_cap
-from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.empirical import fit_problem, refuse_unused_groups
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
     DEFAULTS,
@@ -48,6 +48,7 @@ def fit(
     rule: str = "macro, shrink",
     *,
     sample_weight: object = None,
+    groups: object = None,
     missing: float = 0.0,
     unknown: object = None,
     label_names: object = None,
@@ -64,7 +65,7 @@ def fit(
         "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, guarded for new rows.
         "micro, pool": the same for all decisions counted together.
         "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
-    sample_weight, missing, unknown, label_names : as in `fit_empirical`
+    sample_weight, groups, missing, unknown, label_names : as in `fit_empirical`
     options : those of fits that the rule takes, `beta` and `zero_division` mostly, as in `fit_empirical`
         A rule that does not take one refuses it, and says which rules do.
 
@@ -102,12 +103,14 @@ def fit(
         y_true,
         y_score,
         sample_weight=sample_weight,
+        groups=groups,
         missing=missing,
         unknown=unknown,
         label_names=label_names,
         keep_sparse=fit_options.keep_sparse,
         n_jobs=fit_options.n_jobs,
     )
+    refuse_unused_groups(problem, fit_options)
     return fit_named(problem, fit_options)
 
 

@@ -134,8 +134,11 @@ def _gains(problem: Problem, counts: _Counts, curves: _Curves, rule: Rule) -> Ga
 def _counts_by_label(rule: Rule, problem: Problem) -> _Counts:
     """Count the decisions of a rule."""
     counts = judge(rule, problem).by_label
-    # The mean weight of a row; labels that are known in few rows are counted as if they were in all.
-    row = np.where(np.equal(counts.total, 0), 1, counts.total) / problem.n_samples
+    row: Any = float(problem.row_weights.mean()) * problem.unit  # the mean weight of a row
+    if problem.unknown is not None:
+        # Labels that are known in few rows are counted as if they were in all.
+        share = problem.weight_of_label / problem.row_weights.sum()  # (n_labels,)
+        row = row * np.where(share > 0, share, 1.0)
     return _Counts(counts.tp / row, counts.predicted / row, counts.positives / row)
 
 

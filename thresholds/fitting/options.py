@@ -261,18 +261,30 @@ class FitOptions:
             raise InputError(
                 f"confidence is {self.confidence} without a floor; expected min_precision, min_recall or both"
             )
+        if self.confidence is not None and self.max_predicted_per_row is not None:
+            raise InputError(
+                f"confidence is {self.confidence} with max_predicted_per_row={self.max_predicted_per_row}, expected one"
+                " or the other: a cap takes back decisions that a promise counts on"
+            )
         if self.confidence is None and self.family != DEFAULTS["family"]:
             raise InputError(
                 f"family is {self.family!r} without confidence; expected a confidence, as 0.95"
             )
 
     def _refuse_limits_within_budget(self) -> None:
-        """Refuse limits of each label beside a budget of all."""
+        """Refuse limits of each label beside a budget of all, and floors beside a cap on the labels of a row."""
+        for name in ("min_precision", "min_recall"):
+            if self.max_predicted_per_row is not None and getattr(self, name) is not None:
+                raise InputError(
+                    f"max_predicted_per_row is {self.max_predicted_per_row} with {name}, expected one or the other: a"
+                    " label's floor holds for all that its threshold predicts, and a cap leaves some of that out"
+                )
         if self.max_predicted is None or not self.has_limits:
             return
+        limits = ", ".join(self._limits())
         raise InputError(
-            f"max_predicted is {self.max_predicted:g} with {self.guarded_by}, expected one or the other: a budget is"
-            " shared out among labels that have no limits of their own"
+            f"max_predicted is {self.max_predicted:g} with {limits}, expected one or the other: a budget is shared"
+            " out among labels that have no limits of their own"
         )
 
     def of_part(self, share: float) -> "FitOptions":
@@ -348,7 +360,12 @@ class FitOptions:
     @property
     def guarded_by(self) -> str | None:
         """Name what keeps a fit from its in-sample optimum: a guard, and limits; None is nothing."""
-        names = [str(self.chosen_guard)] if self.chosen_guard is not None else []
+        guard = [] if self.chosen_guard is None else [str(self.chosen_guard)]
+        return ", ".join([*guard, *self._limits()]) or None
+
+    def _limits(self) -> list[str]:
+        """Name the limits of labels that are set, and the confidence with which floors hold."""
+        names = []
         for name in ("max_overprediction", "min_precision", "min_recall", "confidence"):
             value = getattr(self, name)
             if value is not None:
@@ -357,7 +374,7 @@ class FitOptions:
                 )
         if self.family != DEFAULTS["family"]:
             names.append(f"family={self.family}")
-        return ", ".join(names) or None
+        return names
 
     @property
     def has_limits(self) -> bool:

@@ -118,6 +118,7 @@ def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
         problem.truth[rows],
         problem.scores[rows],
         sample_weight=None if weights is None else weights[rows],
+        groups=None if problem.groups is None else problem.groups[rows],
         missing=problem.missing,
         unknown_cells=None if problem.unknown is None else problem.unknown[rows],
         label_names=problem.label_names,
