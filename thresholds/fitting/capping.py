@@ -134,7 +134,7 @@ def _gains(problem: Problem, counts: _Counts, curves: _Curves, rule: Rule) -> Ga
 def _counts_by_label(rule: Rule, problem: Problem) -> _Counts:
     """Count the decisions of a rule."""
     counts = judge(rule, problem).by_label
-    row = counts.total / problem.n_samples  # the mean weight of a row
+    row = float(problem.row_weights.mean()) * problem.unit  # the mean weight of a row
     return _Counts(counts.tp / row, counts.predicted / row, counts.positives / row)
 
 

@@ -272,7 +272,13 @@ class FitOptions:
             )
 
     def _refuse_limits_within_budget(self) -> None:
-        """Refuse limits of each label beside a budget of all."""
+        """Refuse limits of each label beside a budget of all, and floors beside a cap on the labels of a row."""
+        for name in ("min_precision", "min_recall"):
+            if self.max_predicted_per_row is not None and getattr(self, name) is not None:
+                raise InputError(
+                    f"max_predicted_per_row is {self.max_predicted_per_row} with {name}, expected one or the other: a"
+                    " label's floor holds for all that its threshold predicts, and a cap leaves some of that out"
+                )
         if self.max_predicted is None or not self.has_limits:
             return
         limits = ", ".join(self._limits())

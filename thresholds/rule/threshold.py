@@ -356,11 +356,11 @@ class ThresholdRule(Drawable, Rule):
             "outcomes": "expectation over outcomes",
         }
         alone = "" if self.expected is None else ", from probabilities alone"
-        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self._within()}{self.on_other_rows()}"
+        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self.on_other_rows()}{self._within()}"
 
     def _within(self) -> str:
         """Say within which budget."""
-        return "" if self.budget is None else f", {self.budget.in_words()}"
+        return "" if self.budget is None else f"; {self.budget.in_words()}"
 
     def _guarded_by(self) -> str:
         """Say what guards the rule, and where it gave up."""
