@@ -177,9 +177,9 @@ def _counts() -> Any:
 RESULTS: dict[str, Callable[[], Any]] = {
     "Agreement": lambda: _comparison().agreement,
     "AveragesReport": _averages,
-    "Guarantees": lambda: thresholds.fit_empirical(
-        *_data(), min_precision=0.999, confidence=0.95, label_names=NAMES
-    ).guarantees,
+    "Guarantees": lambda: (
+        thresholds.fit_empirical(*_data(), min_precision=0.999, confidence=0.95, label_names=NAMES).guarantees
+    ),
     "Budget": lambda: thresholds.fit_empirical(*_data(), max_predicted=50).budget,
     "BatchEffect": lambda: thresholds.batch_effect(_data()[1][:5], 0, label_names=NAMES),
     "CalibrationMeasures": lambda: thresholds.measure_calibration(*_data()),
