@@ -7,6 +7,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds.results import counted
 from thresholds.rule import ThresholdRule
+from thresholds.rule.guarantees import Guarantees
 from thresholds.validation.held_out import HeldOut
 
 KEPT = "kept"
@@ -26,7 +27,7 @@ def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
     promised = [
         (rule.guarantees, fold.by_label)
         for rule, fold in zip(held_out.rules, held_out.judged, strict=True)
-        if isinstance(rule, ThresholdRule) and rule.guarantees is not None
+        if isinstance(rule, ThresholdRule) and isinstance(rule.guarantees, Guarantees)
     ]
     if not promised:
         return {}
