@@ -209,9 +209,8 @@ def _hits_among_ties(items: Items, score: Floats, n_taken: Ints) -> Ints:
     What a sparse matrix leaves out is one item, whose rows have no order: none of them counts as a hit.
     """
     hits = np.zeros(score.size, np.int64)
-    longest = int(np.diff(items.starts).max())
-    place = np.random.default_rng(_SEED).permutation(longest)  # of each row
     keys = keys_of(items, score)
+    place = np.empty(0, np.int64)  # of each row
     for j in np.flatnonzero(n_taken):
         own = slice(items.starts[j], items.starts[j + 1])
         tied = np.flatnonzero(items.keys[own] == keys[j])
@@ -220,6 +219,10 @@ def _hits_among_ties(items: Items, score: Floats, n_taken: Ints) -> Ints:
             if weights.max() > 1:
                 continue
             tied = tied[weights > 0]
+        # The order depends on the number of rows alone: not on the labels that share a tile.
+        n_rows = own.stop - own.start
+        if place.size != n_rows:
+            place = np.random.default_rng(_SEED).permutation(n_rows)
         taken = tied[np.argsort(place[tied])[: n_taken[j]]]
         hits[j] = np.count_nonzero(items.positive_weights[own][taken])
     return hits
