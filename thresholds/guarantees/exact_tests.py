@@ -11,8 +11,6 @@ has the recall Beta(P - r + 1, r), whose tail is that of the binomial law, P(Bet
 P(Bin(P, floor) >= P - r + 1) (docs/proofs.md).
 """
 
-import math
-
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Numbers
@@ -97,32 +95,27 @@ def predictions_needed(
     floor, delta, precision = np.broadcast_arrays(
         np.float64(floor), np.float64(delta), np.float64(precision)
     )
-    found = np.full(precision.shape, np.inf)
-    for at in np.ndindex(precision.shape):
-        if np.isnan(precision[at]) or np.isnan(floor[at]):
-            found[at] = np.nan
-        elif precision[at] > floor[at]:
-            found[at] = _least_rows(float(floor[at]), float(delta[at]), float(precision[at]))
+    found = np.where(np.isnan(floor) | np.isnan(precision), np.nan, np.inf)
+    is_above = precision > floor
+    found[is_above] = _least_rows(floor[is_above], delta[is_above], precision[is_above])
     return found
 
 
-def _least_rows(floor: float, delta: float, precision: float) -> float:
-    """Search for the number of rows by doubling, then by halves; the floor is below the precision."""
+def _least_rows(floor: Floats, delta: Floats, precision: Floats) -> Floats:
+    """Search for numbers of rows by doubling, then by halves, all at once; floors are below the precisions."""
 
-    def is_enough(n: float) -> bool:
-        hits = math.floor(n * precision * (1 + 1e-12))
-        return bool(is_shown(hits, n, floor, delta))
+    def is_enough(n: Floats) -> Booleans:
+        hits = np.floor(n * precision * (1 + 1e-12))
+        return is_shown(hits, n, floor, delta)
 
-    enough = max(float(positives_needed(floor, delta)), 1.0)
-    while not is_enough(enough):
-        enough *= 2
-        if enough > _MOST_ROWS:
-            return math.inf
-    too_few = enough // 2
-    while enough - too_few > 1:
+    enough = np.maximum(positives_needed(floor, delta), 1.0)
+    while (lacking := ~is_enough(enough) & (enough <= _MOST_ROWS)).any():
+        enough = np.where(lacking, 2 * enough, enough)
+    is_found = enough <= _MOST_ROWS
+    too_few = np.where(is_found, enough // 2, enough)
+    while (is_open := enough - too_few > 1).any():
         middle = (enough + too_few) // 2
-        if is_enough(middle):
-            enough = middle
-        else:
-            too_few = middle
-    return enough
+        is_less = is_enough(middle)
+        enough = np.where(is_open & is_less, middle, enough)
+        too_few = np.where(is_open & ~is_less, middle, too_few)
+    return np.where(is_found, enough, np.inf)
