@@ -159,6 +159,9 @@ def _fitted(
     groups = None if data.groups is None else data.groups[rows]
     n_folds = _n_folds(options.cv, _n_units(rows, groups))
     about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
+    if n_folds == 0:
+        # Without folds, only what is promised looks at groups.
+        about_data["groups"] = groups if given.get("confidence") is not None else None
     if n_folds == 0 and "rule" in given:
         from thresholds.fitting.by_name import fit as fit_by_name
 

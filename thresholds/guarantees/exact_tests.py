@@ -16,6 +16,7 @@ import numpy as np
 from thresholds._arrays.types import Booleans, Floats, Numbers
 
 _MOST_ROWS = 2.0**53  # More rows than can be counted exactly are never enough.
+_ROUNDING = 1e-12  # of hits that are whole but for it
 
 
 def p_of_floor(hits: Numbers | float, n: Numbers | float, floor: Floats | float) -> Floats:
@@ -95,27 +96,21 @@ def predictions_needed(
     floor, delta, precision = np.broadcast_arrays(
         np.float64(floor), np.float64(delta), np.float64(precision)
     )
-    found = np.where(np.isnan(floor) | np.isnan(precision), np.nan, np.inf)
-    is_above = precision > floor
-    found[is_above] = _least_rows(floor[is_above], delta[is_above], precision[is_above])
-    return found
-
-
-def _least_rows(floor: Floats, delta: Floats, precision: Floats) -> Floats:
-    """Search for numbers of rows by doubling, then by halves, all at once; floors are below the precisions."""
 
     def is_enough(n: Floats) -> Booleans:
-        hits = np.floor(n * precision * (1 + 1e-12))
+        hits = np.floor(n * precision * (1 + _ROUNDING))
         return is_shown(hits, n, floor, delta)
 
-    enough = np.maximum(positives_needed(floor, delta), 1.0)
-    while (lacking := ~is_enough(enough) & (enough <= _MOST_ROWS)).any():
-        enough = np.where(lacking, 2 * enough, enough)
-    is_found = enough <= _MOST_ROWS
-    too_few = np.where(is_found, enough // 2, enough)
-    while (is_open := enough - too_few > 1).any():
-        middle = (enough + too_few) // 2
-        is_less = is_enough(middle)
-        enough = np.where(is_open & is_less, middle, enough)
-        too_few = np.where(is_open & ~is_less, middle, too_few)
-    return np.where(is_found, enough, np.inf)
+    # Doubling from the least number that is ever enough, where some number is.
+    can_be_shown = precision > floor
+    enough = np.where(can_be_shown, np.maximum(positives_needed(floor, delta), 1), 1)
+    while (grows := can_be_shown & (enough <= _MOST_ROWS) & ~is_enough(enough)).any():
+        enough = np.where(grows, 2 * enough, enough)
+
+    # Halving.
+    too_few = np.floor(enough / 2)
+    while (enough - too_few > 1).any():
+        middle = np.floor((enough + too_few) / 2)
+        enough, too_few = np.where(is_enough(middle), (middle, too_few), (enough, middle))
+    found = np.where(can_be_shown & (enough <= _MOST_ROWS), enough, np.inf)
+    return np.where(np.isnan(precision) | np.isnan(floor), np.nan, found)
