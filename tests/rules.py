@@ -114,6 +114,7 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     "cross-fitted": lambda: crossed(label_names=["a", "b", "c", "d"]),
     "cross-fitted, weighted": lambda: crossed("micro", sample_weight=np.linspace(0, 1, 80)),
     "replaced": lambda: AWKWARD.replace({"cat": 1e-320, 1: -inf}),
+    "within a budget": lambda: fitted(max_predicted=30),
     "top k": lambda: TopKRule(3),
     "fitted top k": lambda: thresholds.fit_top_k(
         [[1, 0]], [[0.5, 0.1]], label_names=["á", "b"], missing=-inf, beta=1 / 3

@@ -177,6 +177,10 @@ def _counts() -> Any:
 RESULTS: dict[str, Callable[[], Any]] = {
     "Agreement": lambda: _comparison().agreement,
     "AveragesReport": _averages,
+    "Guarantees": lambda: thresholds.fit_empirical(
+        *_data(), min_precision=0.999, confidence=0.95, label_names=NAMES
+    ).guarantees,
+    "Budget": lambda: thresholds.fit_empirical(*_data(), max_predicted=50).budget,
     "BatchEffect": lambda: thresholds.batch_effect(_data()[1][:5], 0, label_names=NAMES),
     "CalibrationMeasures": lambda: thresholds.measure_calibration(*_data()),
     "Comparison": _comparison,
@@ -224,6 +228,7 @@ OF_LABELS = (
     "ConfusionCounts",
     "CrossFit",
     "FixedRule",
+    "Guarantees",
     "GuardReport",
     "MostPredicted",
     "RegionRule",
@@ -234,7 +239,7 @@ OF_LABELS = (
     "ThresholdRule",
     "Verdicts",
 )
-ONE_ROW = ("Alternative", "CalibrationMeasures", "Finding", "MadeBy", "NamedRule", "OutOfFold", "WarmUp")
+ONE_ROW = ("Alternative", "Budget", "CalibrationMeasures", "Finding", "MadeBy", "NamedRule", "OutOfFold", "WarmUp")
 FRAME_ROWS = {
     "AveragesReport": N_LABELS + 6,
     "BatchEffect": 3 * N_LABELS,

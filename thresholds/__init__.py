@@ -22,6 +22,7 @@ _HOME = {
     "Finding": "rule.watching.findings",
     "FixedRule": "rule",
     "GuardReport": "rule",
+    "Guarantees": "rule.guarantees",
     "InputError": "errors",
     "InstanceRule": "rule",
     "NamedRule": "fitting.rules",
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule
     from thresholds.rule import load_rule as load_rule
+    from thresholds.rule.guarantees import Guarantees as Guarantees
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile

@@ -50,9 +50,11 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
         if about["choices"]:
             choices = [as_word(choice) for choice in about["choices"]]
             command.add_argument(flag(name), choices=choices, **settings)
+        elif about.get("by_label"):
+            command.add_argument(flag(name), type=_floor, metavar="X", **settings)
         elif name == "rule":
             command.add_argument(flag(name), metavar="NAME", **settings)
-        elif name == "n_jobs":
+        elif about.get("whole"):
             command.add_argument(flag(name), type=int, metavar="N", **settings)
         else:
             command.add_argument(flag(name), type=float, metavar="X", **settings)
@@ -108,6 +110,21 @@ def refuse_unused(
         written = getattr(options, _kept_as(name))
         value = "given" if isinstance(written, bool) else repr(written)
         raise InputError(f"{flag(name)} is {value} with {beside}, which has no use for it")
+
+
+def _floor(text: str) -> float | dict[str, float]:
+    """Read a floor: a number, or one for each of some labels, as cat=.9,dog=.8; a name may have = in it."""
+    if "=" not in text:
+        return float(text)
+    floors = {}
+    for part in text.split(","):
+        name, _, number = part.rpartition("=")
+        if not name or name in floors:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is no floor, expected a number, or labels, each once, as cat=0.9,dog=0.8"
+            )
+        floors[name] = float(number)
+    return floors
 
 
 def _kept_as(name: str) -> str:

@@ -120,7 +120,10 @@ def _update(command: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="protection against over-fitting (default: that of the old rule)",
     )
-    fit_options.add(command, ("max_overprediction", "min_precision", "min_recall", "n_jobs"))
+    fit_options.add(
+        command,
+        ("max_overprediction", "min_precision", "min_recall", "confidence", "family", "n_jobs"),
+    )
     command.add_argument(
         "--alpha",
         type=float,

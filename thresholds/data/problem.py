@@ -217,7 +217,9 @@ class Problem:
 
     def view_of_rows(self, rows: Ints) -> "Problem":
         """Return the dense, unweighted problem of some rows; scores are copied in pieces."""
-        return replace(self, truth=self.truth[rows], scores=RowsOf(self.scores, rows))
+        groups = None if self.groups is None else self.groups[rows]
+        scores = RowsOf(self.scores, rows)
+        return replace(self, truth=self.truth[rows], scores=scores, groups=groups)
 
     def group_items(self, axis: Axis, first: int, last: int) -> Items:
         """Return the items of groups `first:last`."""

@@ -13,7 +13,7 @@ from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.data.problem import Problem
-from thresholds.fitting.empirical import fit_problem
+from thresholds.fitting.empirical import fit_problem, refuse_unused_groups
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
     DEFAULTS,
@@ -46,6 +46,7 @@ def fit(
     rule: str = "macro, shrink",
     *,
     sample_weight: object = None,
+    groups: object = None,
     missing: float = 0.0,
     label_names: object = None,
     **options: Unpack[FitArguments],
@@ -61,7 +62,7 @@ def fit(
         "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, guarded for new rows.
         "micro, pool": the same for all decisions counted together.
         "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
-    sample_weight, missing, label_names : as in `fit_empirical`
+    sample_weight, groups, missing, label_names : as in `fit_empirical`
     options : those of fits that the rule takes, `beta` and `zero_division` mostly, as in `fit_empirical`
         A rule that does not take one refuses it, and says which rules do.
 
@@ -99,11 +100,13 @@ def fit(
         y_true,
         y_score,
         sample_weight=sample_weight,
+        groups=groups,
         missing=missing,
         label_names=label_names,
         keep_sparse=fit_options.keep_sparse,
         n_jobs=fit_options.n_jobs,
     )
+    refuse_unused_groups(problem, fit_options)
     return fit_named(problem, fit_options)
 
 

@@ -24,17 +24,21 @@ from thresholds.guards.limits import Limits
 from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
+from thresholds.rule.budget import Budget
 from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.row_guarantees import RowGuarantees
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
+from thresholds.search.budget import CutsWithin, best_cuts_within
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
+
+_MOST_UNITS = 2.0**62  # no counts are higher
 
 
 def fit_empirical(
@@ -53,6 +57,8 @@ def fit_empirical(
     min_recall: Floor | None = None,
     confidence: float | str | None = None,
     family: str = "each",
+    max_predicted: float | None = None,
+    max_predicted_per_row: int | None = None,
     groups: object = None,
     missing: float = 0.0,
     keep_sparse: bool = False,
@@ -106,6 +112,13 @@ def fit_empirical(
     family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
     groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
         The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
+    max_predicted : float or None
+        The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
+        weights); new rows may get more. The best thresholds within it; `rule.budget` says whether they are shown to be
+        that, and the most that others could reach. Without a guard ("auto" is none then) and without limits.
+    max_predicted_per_row : int or None
+        The most labels of any row, new ones too: of those that the rule predicts, the ones that add most to F
+        (docs/budgets.md). The result is a `CappedRule` around the thresholds.
     missing : score of the entries that a sparse `y_score` leaves out
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
@@ -159,6 +172,8 @@ def fit_empirical(
         min_recall=min_recall,
         confidence=confidence,
         family=family,
+        max_predicted=max_predicted,
+        max_predicted_per_row=max_predicted_per_row,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
         progress=progress,
@@ -192,7 +207,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     # Choose the cut of every label: the step of its staircase below which it is predicted no more.
     report = None
     guarantees: Guarantees | RowGuarantees | None = None
-    thresholds = None
+    thresholds = within = None
     if options.promises_rows:
         thresholds, guarantees = _promised(problem, options)
         cuts = _uncounted(problem, thresholds, thresholds)
@@ -208,6 +223,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         thresholds = report.guarded
         if floors is not None and shown is not None:
             guarantees = floors.guarantees(shown, thresholds, problem.label_names)
+    elif options.max_predicted is not None:
+        within = _within_budget(problem, options)
+        cuts = within.cuts
     elif options.average == "micro":
         cuts = _joint_micro(problem, options)
     else:
@@ -232,6 +250,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
+    judged = None
     if cuts.tp.size and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
         counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
@@ -249,7 +268,10 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     profile = ScoreProfile.of(
         rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
     )
-    return replace(rule, objective=objective, profile=profile)
+    budget = None
+    if options.max_predicted is not None:
+        budget = _budget(options.max_predicted, objective, problem, judged, within)
+    return replace(rule, objective=objective, profile=profile, budget=budget)
 
 
 def _floors(problem: Problem, options: FitOptions) -> Floors | None:
@@ -317,6 +339,7 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         options.average,
         options.beta,
         options.zero_division,
+        most=_most_units(problem, options),
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
@@ -333,6 +356,47 @@ def _uncounted(problem: Problem, score: Floats, lower: Floats) -> Cuts:
         not_counted,
         count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,
     )
+
+
+def _most_units(problem: Problem, options: FitOptions) -> int | None:
+    """Return the budget in the unit of the weights."""
+    if options.max_predicted is None:
+        return None
+    return int(min(options.max_predicted / problem.unit, _MOST_UNITS))
+
+
+def _within_budget(problem: Problem, options: FitOptions) -> CutsWithin:
+    """Choose the cuts of highest F-beta within a budget of predictions."""
+    most = _most_units(problem, options)
+    assert most is not None, "there is one"
+    return best_cuts_within(
+        problem,
+        most,
+        options.average,
+        options.beta,
+        options.zero_division,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+
+
+def _budget(
+    most: float,
+    objective: float,
+    problem: Problem,
+    judged: Judged | None,
+    within: CutsWithin | None,
+) -> Budget:
+    """Say how a budget was kept: by cuts within it, or by a shared one, whose decisions are judged."""
+    if within is not None:
+        units, bound, is_optimal = int(within.cuts.predicted.sum()), within.bound, within.is_optimal
+    else:
+        assert judged is not None, "shared cuts are"
+        units = int((judged.by_sample.predicted * problem.row_weights).sum())
+        # The best of shared cuts was found among all that keep the budget.
+        bound, is_optimal = objective, True
+    predicted = min(units * problem.unit, most)
+    return Budget(most, predicted, objective, max(bound, objective), is_optimal)
 
 
 def _each_label(problem: Problem, options: FitOptions) -> Cuts:

@@ -39,8 +39,8 @@ def _about(check: Check, text: str, choices: tuple[Any, ...] = (), **more: Any) 
     """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows.
 
     On the command line an option with `choices` takes one of them, a bool can only be switched from its default, and
-    all others but `n_jobs` take a number. A bool needs `unless`, the help text of the flag that does so, unless the
-    command line does not offer it (`cli/fit_options.py`).
+    all others take a number, a `whole` one if they say so. A bool needs `unless`, the help text of the flag that does
+    so, unless the command line does not offer it (`cli/fit_options.py`).
     """
     return {"check": check, "help": text, "choices": choices, **more}
 
@@ -166,6 +166,21 @@ class FitOptions:
             choices=FAMILIES,
         ),
     )
+    max_predicted: float | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_checks.positive),
+            "predict at most X cells in all, on the rows of the fit: new rows may get more",
+        ),
+    )
+    max_predicted_per_row: int | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(lambda value, name: _checks.count(value, name, 1)),
+            "predict at most N labels of any row: those that add most to F",
+            whole=True,
+        ),
+    )
     keep_sparse: bool = field(
         default=False,
         metadata=_about(
@@ -173,7 +188,8 @@ class FitOptions:
         ),
     )
     n_jobs: int | None = field(
-        default=ALL_CORES, metadata=_about(_n_jobs, "threads; -1 for all cores the process may use")
+        default=ALL_CORES,
+        metadata=_about(_n_jobs, "threads; -1 for all cores the process may use", whole=True),
     )
     progress: bool = field(
         default=False,
@@ -202,6 +218,7 @@ class FitOptions:
                 "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
                 " (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
             )
+        self._refuse_limits_within_budget()
         _ = self.chosen_guard  # refuses a guard that does not fit the average
         self._refuse_promise_of_nothing()
         for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
@@ -244,6 +261,11 @@ class FitOptions:
             raise InputError(
                 f"confidence is {self.confidence} without a floor; expected min_precision, min_recall or both"
             )
+        if self.confidence is not None and self.max_predicted_per_row is not None:
+            raise InputError(
+                f"confidence is {self.confidence} with max_predicted_per_row={self.max_predicted_per_row}, expected"
+                " one or the other: a cap takes back decisions that a promise counts on"
+            )
         if self.confidence is None and self.family != DEFAULTS["family"]:
             raise InputError(
                 f"family is {self.family!r} without confidence; expected a confidence, as 0.95"
@@ -265,6 +287,11 @@ class FitOptions:
                     f"{name} is {_checks.shown(value)} with average {self.average!r}, expected a number: all labels"
                     " have one floor together"
                 )
+        if self.confidence is not None and self.max_predicted is not None:
+            raise InputError(
+                f"max_predicted is {self.max_predicted:g} with confidence and average {self.average!r}, expected one or"
+                " the other: a budget is kept on the rows of the fit, a promise on new ones"
+            )
         if self.confidence == EXPECTED and self.min_precision is not None:
             raise InputError(
                 "min_precision is given with confidence 'expected', and only recall can be promised so; expected a"
@@ -275,6 +302,22 @@ class FitOptions:
     def promises_rows(self) -> bool:
         """Whether a floor of all labels together is promised."""
         return self.confidence is not None and self.named.is_promised_of_rows
+
+    def _refuse_limits_within_budget(self) -> None:
+        """Refuse limits of each label beside a budget of all."""
+        if self.max_predicted is None or not self.has_limits:
+            return
+        limits = ", ".join(self._limits())
+        raise InputError(
+            f"max_predicted is {self.max_predicted:g} with {limits}, expected one or the other: a budget is shared"
+            " out among labels that have no limits of their own"
+        )
+
+    def of_part(self, share: float) -> "FitOptions":
+        """Return the options of a fit to a share of the rows, by weight, whose budget is that share."""
+        if self.max_predicted is None:
+            return self
+        return replace(self, max_predicted=share * self.max_predicted)
 
     def _refuse_unused(self, name: str) -> None:
         """Refuse an option that the rule does not take, and say which rules do."""
@@ -306,15 +349,21 @@ class FitOptions:
         """The guard with its options; "auto" is the one that suits what is maximised."""
         from thresholds.guards.options import chosen_guard
 
-        # A promise of micro is one of the thresholds that were tested: no guard moves them.
-        if self.guard == "auto" and self.average == "micro" and self.confidence is not None:
-            return None
-        return chosen_guard(self.guard, self.average, self.per_label)
+        # A guard moves thresholds, and would break a budget, or a promise of what was tested.
+        is_promised = self.average == "micro" and self.confidence is not None
+        stays = self.max_predicted is not None or is_promised
+        guard = None if stays and self.guard == "auto" else self.guard
+        return chosen_guard(guard, self.average, self.per_label)
 
     @property
     def guarded_by(self) -> str | None:
         """Name what keeps a fit from its in-sample optimum: a guard, and limits; None is nothing."""
-        names = [str(self.chosen_guard)] if self.chosen_guard is not None else []
+        guard = [] if self.chosen_guard is None else [str(self.chosen_guard)]
+        return ", ".join([*guard, *self._limits()]) or None
+
+    def _limits(self) -> list[str]:
+        """Name the limits of labels that are set, and the confidence with which floors hold."""
+        names = []
         for name in ("max_overprediction", "min_precision", "min_recall", "confidence"):
             value = getattr(self, name)
             if value is not None:
@@ -323,7 +372,7 @@ class FitOptions:
                 )
         if self.family != DEFAULTS["family"]:
             names.append(f"family={self.family}")
-        return ", ".join(names) or None
+        return names
 
     @property
     def has_limits(self) -> bool:
@@ -348,6 +397,8 @@ class FitArguments(TypedDict, total=False):
     min_recall: Floor | None
     confidence: float | str | None
     family: str
+    max_predicted: float | None
+    max_predicted_per_row: int | None
     keep_sparse: bool
     n_jobs: int | None
     progress: bool

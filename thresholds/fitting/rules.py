@@ -27,14 +27,11 @@ _NEARLY_LINEAR_MAP = f"{_LINEAR_MAP_OF_LOGITS}, but for few decisions"
 _NO_MAP = "nothing: scores are taken for probabilities"
 
 # Options that all rules take; beta and zero_division are of the F by which one that is not fitted is judged.
-OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
+OF_ALL = ("beta", "zero_division", "max_predicted_per_row", "n_jobs", "progress")
 LIMITS = ("max_overprediction", "min_precision", "min_recall")
 _PROMISES = ("confidence", "family")
-OF_ROWS = (
-    "min_precision",
-    "min_recall",
-    "confidence",
-)  # floors of all labels together, on new rows
+# Floors of all labels together, on new rows.
+_OF_ROWS = ("min_precision", "min_recall", "confidence")
 _OF_CUTS = ("placement", "keep_sparse")
 
 _CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
@@ -136,14 +133,15 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
     if average in ("macro", "weighted") and not is_shared:
         limits = (*LIMITS, *_PROMISES)
     elif average in ("micro", "samples") and guard is None:
-        limits = OF_ROWS
+        limits = _OF_ROWS
+    budget = () if guard else ("max_predicted",)
     return NamedRule(
         name=f"{average}, {how}" if how else average,
         method="thresholds",
         average=average,
         per_label=not is_shared,
         guard=guard,
-        options=(*_OF_CUTS, *limits, *OF_ALL),
+        options=(*_OF_CUTS, *limits, *budget, *OF_ALL),
         **more,
     )
 

@@ -8,22 +8,23 @@ a rank, and as the best rank is not known there are several starts, which share 
     start i lies below n_i rows, n_0 being the least number of which all hits show the floor, n_i = 4^i n_0,
     and has the share (3 / 4) (1 / 4)^i of the error.
 
-A start at the score s of rank n_i + 1 is tested with what lies strictly above s: given s, these are rows drawn alike
-from those above it. If they show the floor, every cut at a lower score follows, groups of equal scores whole, until one
-does not show it. docs/proofs.md has the proof that this is exact for any law of scores and truth, ties included.
+A start is tested with the n_i rows above it, rows of equal scores in an order that is drawn without truth: given where
+the start lies, they are drawn alike from the rows above it. If they show the floor, the cut at the start's score
+follows, then every lower one, groups of equal scores whole, until one does not show it. docs/proofs.md has the proof
+that this is exact for any law of scores and truth, ties included.
 """
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.dtypes import threshold_dtype
 from thresholds._arrays.types import Booleans, Floats, Ints
-from thresholds.data.problem import Items, Problem
+from thresholds.data.problem import Items
 from thresholds.guarantees.exact_tests import p_of_floor, positives_needed
 from thresholds.guarantees.ranges import Ranges
-from thresholds.search.ranks import count_at, next_above, scores_at
+from thresholds.search.ranks import count_at, keys_of, rows_of, scores_at
 from thresholds.search.staircase import Staircase
 
 # Chosen on simulated labels (two normal laws; 500 to 20,000 rows, base rates .01 to .5, AUROC .8 to .995, floors .5 to
@@ -31,6 +32,8 @@ from thresholds.search.staircase import Staircase
 _TIMES_THE_ROWS = 4
 _SHARE_HANDED_ON = 0.25
 FIRST_SHARE = 1 - _SHARE_HANDED_ON  # of the error, to the first start
+
+_SEED = 0  # of the order of rows with equal scores
 
 
 class Starts(NamedTuple):
@@ -58,14 +61,11 @@ def starts_of(floor: Floats, delta: Floats, n_rows: Floats) -> Starts:
     return Starts(np.where(fits, n_above, np.nan), np.where(fits, shares, np.nan))
 
 
-def shown_precision(
-    problem: Problem, items: Items, stairs: Staircase, floor: Floats, delta: Floats
-) -> Ranges:
+def shown_precision(items: Items, stairs: Staircase, floor: Floats, delta: Floats) -> Ranges:
     """Return the thresholds of labels that are shown to keep a floor of precision.
 
     Parameters
     ----------
-    problem : what the items are of, for the dtype of its scores
     items, stairs : of some labels: the rows that are tested, each of weight 1 or 0, and their staircase
     floor : (n_labels,), NaN for a label without one
     delta : (n_labels,), the error allowed to each label
@@ -74,82 +74,152 @@ def shown_precision(
     -------
     Ranges (n_starts of them for each label), of which a label without a floor has none
     """
-    n_rows = _rows_of(items)  # (n_labels,)
-    starts = starts_of(floor, delta, n_rows)
-    p = _p_of_steps(stairs, floor)  # (n_steps,)
-    found = [
-        _down_from(problem, items, stairs, p, floor, n_above, share)
-        for n_above, share in zip(*starts, strict=True)
-    ]
-    return Ranges(*(np.stack(ends) for ends in zip(*found, strict=True)))
+    n_above, shares = starts_of(floor, delta, rows_of(items).astype(np.float64))
+    steps = _Steps.of(stairs, floor)
+    gates = _gates_of(items, steps, n_above)
+    passes = p_of_floor(gates.hits, n_above, floor) <= shares  # (n_starts, n_labels)
+    low, high = np.full_like(n_above, np.nan), np.full_like(n_above, np.nan)
+    reached = np.zeros(floor.size)  # rows at or above the lowest cut that is shown
+    for k in np.flatnonzero(passes.any(axis=1)):
+        # A sequence that has come as far is tested at a higher level, and goes on at least as far.
+        wanted = passes[k] & (n_above[k] >= reached)
+        if wanted.any():
+            gate = _Gates(*(values[k] for values in gates))
+            shown = _down_from(items, steps, floor, n_above[k], shares[k], gate, wanted)
+            low[k], high[k] = shown.low, shown.high
+            reached = np.maximum(reached, shown.reached)
+    return Ranges(low, high)
 
 
-def _rows_of(items: Items) -> Floats:
-    """Return the number of rows (n_labels,) of each label."""
-    if items.is_unweighted:
-        return np.diff(items.starts).astype(np.float64)
-    return np.add.reduceat(items.weights, items.starts[:-1]).astype(np.float64)
+class _Steps(NamedTuple):
+    """The staircase of some labels, and p of its steps."""
+
+    stairs: Staircase
+    label: Ints  # (n_steps,)
+    predicted: Ints  # (n_steps,)
+    p: Floats  # (n_steps,), the larger of p of the step and of the cut just above it
+
+    @classmethod
+    def of(cls, stairs: Staircase, floor: Floats) -> "_Steps":
+        """Test each step, and the cut just above it: of those between two steps the hardest to show.
+
+        Between two steps hits stay and predictions grow.
+        """
+        label = stairs.label
+        predicted = stairs.predicted
+        p = p_of_floor(stairs.tp, predicted, floor[label])
+        tp_above = stairs.tp - stairs.increments(stairs.tp)
+        predicted_above = predicted - stairs.increments(predicted)
+        between = np.flatnonzero(stairs.higher > predicted_above)
+        p_above = p_of_floor(tp_above[between], stairs.higher[between], floor[label[between]])
+        p[between] = np.maximum(p[between], p_above)
+        return cls(stairs, label, predicted, p)
 
 
-def _p_of_steps(stairs: Staircase, floor: Floats) -> Floats:
-    """Return the larger p (n_steps,) of each step and of the cut just above it, after which the sequence gets there.
+class _Gates(NamedTuple):
+    """What lies above the starts of each label; all (n_starts, n_labels), or (n_labels,) of one start."""
 
-    Between two steps hits stay and predictions grow: the lowest of these cuts is the hardest to show.
-    """
-    of_label = floor[stairs.label]
-    p = p_of_floor(stairs.tp, stairs.predicted, of_label)
-    tp_above = stairs.tp - stairs.increments(stairs.tp)
-    predicted_above = stairs.predicted - stairs.increments(stairs.predicted)
-    has_between = stairs.higher > predicted_above
-    between = p_of_floor(tp_above[has_between], stairs.higher[has_between], of_label[has_between])
-    p[has_between] = np.maximum(p[has_between], between)
-    return p
+    next: Ints  # the first step that is not wholly above the start
+    on_step: Booleans  # whether the start lies in it, and not among negatives
+    hits: Ints  # among the rows above the start
+
+
+class _Shown(NamedTuple):
+    """What is shown from a start of each label: ends of thresholds, NaN for nothing, and how many rows."""
+
+    low: Floats  # (n_labels,)
+    high: Floats  # (n_labels,)
+    reached: Floats  # (n_labels,)
 
 
 def _down_from(
-    problem: Problem,
     items: Items,
-    stairs: Staircase,
-    p: Floats,
+    steps: _Steps,
     floor: Floats,
     n_above: Floats,
     delta: Floats,
-) -> tuple[Floats, Floats]:
-    """Return low and high ends (n_labels,) of what is shown from one start of each label; NaN for nothing."""
-    dtype = threshold_dtype(problem.scores.dtype)
-    has_start = ~np.isnan(n_above)
+    start: _Gates,
+    passes: Booleans,
+) -> _Shown:
+    """Find what is shown from one start of each label whose gate passes."""
+    stairs = steps.stairs
+    nothing = np.full(floor.size, np.nan)
 
-    # The gate: what lies strictly above the score at the start.
-    ranks = np.where(has_start, n_above + 1, 1)
-    start, _ = scores_at(items, ranks, ranks)  # (n_labels,)
-    counts = count_at(problem, items, start)
-    passes = has_start & (p_of_floor(counts.tp_above, counts.above, floor) <= delta)
+    # The score of the start, the next lower one, and what is predicted there; from the staircase where it is a step.
+    at = np.minimum(start.next, max(stairs.tp.size - 1, 0))
+    high, low, tp, predicted = nothing.copy(), nothing.copy(), start.hits.copy(), nothing.copy()
+    on_step = passes & start.on_step
+    for own, of_steps in (
+        (high, stairs.score),
+        (low, stairs.lower),
+        (tp, stairs.tp),
+        (predicted, steps.predicted),
+    ):
+        own[on_step] = of_steps[at[on_step]]
+    between = passes & ~start.on_step
+    if between.any():
+        rank = np.where(between, n_above + 1, 1)
+        score, _ = scores_at(items, rank, rank)
+        counts = count_at(items, score)
+        after = counts.above + counts.tied
+        _, lower = scores_at(items, rank, np.minimum(after + 1, rows_of(items)))
+        high[between], predicted[between] = score[between], after[between]
+        low[between] = np.where(lower < score, lower, np.nan)[between]
+    passes = passes & (p_of_floor(tp, predicted, floor) <= delta)
 
-    # It is covered at the next number above the start alone, if no score lies between.
-    just_above = next_above(start, dtype)
-    is_next = np.abs(just_above) > np.finfo(dtype).tiny
-    if not is_next.all():
-        at = count_at(problem, items, just_above)
-        is_next |= at.above + at.tied == counts.above
-    high = np.where(is_next, just_above, start)
-
-    # The first step at or below the start, and the first from there on that does not show the floor.
-    first = _first_steps_below(stairs, start)  # (n_labels,)
-    fails = np.flatnonzero(~(p <= delta[stairs.label]))
-    after = np.append(fails, p.size)[np.searchsorted(fails, first)]
-    after = np.minimum(after, stairs.offsets[1:])
-
-    # What is shown ends at the score below the last step that shows it; without one, at the start.
-    goes_on = after > first
-    low = start.copy()
-    low[goes_on] = stairs.lower[after[goes_on] - 1]
-    low[np.isnan(low)] = -np.inf
-    low = np.where(passes, low, np.nan)
-    return low, np.where(passes, high, np.nan)
+    # From there down: the first step that does not show the floor ends it.
+    first = start.next + start.on_step
+    fails = np.flatnonzero(~(steps.p <= delta[steps.label]))
+    after_last = np.append(fails, steps.p.size)[np.searchsorted(fails, first)]
+    after_last = np.minimum(after_last, stairs.offsets[1:])
+    goes_on = after_last > first
+    low[goes_on] = stairs.lower[after_last[goes_on] - 1]
+    predicted[goes_on] = steps.predicted[after_last[goes_on] - 1]
+    low = np.where(np.isnan(low), -np.inf, low)
+    return _Shown(
+        np.where(passes, low, np.nan),
+        np.where(passes, high, np.nan),
+        np.where(passes, predicted, 0),
+    )
 
 
-def _first_steps_below(stairs: Staircase, scores: Floats) -> Ints:
-    """Return the first step (n_labels,) of each label at or below a score."""
-    is_above: Booleans = stairs.score > scores[stairs.label]
-    n_above = np.bincount(stairs.label[is_above], minlength=scores.size)
-    return np.asarray(stairs.offsets[:-1] + n_above)
+def _gates_of(items: Items, steps: _Steps, n_above: Floats) -> _Gates:
+    """Count the hits above the starts of each label; of the rows of a step that one lies in, the first by place."""
+    stairs = steps.stairs
+    # Steps that lie above each start as a whole, and the next one.
+    after = np.empty(n_above.shape, np.int64)
+    for j, (first, last) in enumerate(pairwise(stairs.offsets.tolist())):
+        own = steps.predicted[first:last]
+        after[:, j] = first + np.searchsorted(own, n_above[:, j], side="right")
+    hits = np.where(after > stairs.offsets[:-1], np.append(stairs.tp, 0)[after - 1], 0)
+
+    # Whether it lies in the next step, and how many of the rows of that are above.
+    higher = np.append(stairs.higher, 0)[after]
+    on_step = (after < stairs.offsets[1:]) & (higher <= n_above)
+    n_taken = np.where(on_step, n_above - higher, 0).astype(np.int64)
+    for k in np.flatnonzero(n_taken.any(axis=1)):
+        score = np.append(stairs.score, 0)[after[k]]
+        hits[k] += _hits_among_ties(items, score, n_taken[k])
+    return _Gates(after, on_step, hits)
+
+
+def _hits_among_ties(items: Items, score: Floats, n_taken: Ints) -> Ints:
+    """Count the positives (n_labels,) among the first rows at a score, in an order that is drawn without truth.
+
+    What a sparse matrix leaves out is one item, whose rows have no order: none of them counts as a hit.
+    """
+    hits = np.zeros(score.size, np.int64)
+    longest = int(np.diff(items.starts).max())
+    place = np.random.default_rng(_SEED).permutation(longest)  # of each row
+    keys = keys_of(items, score)
+    for j in np.flatnonzero(n_taken):
+        own = slice(items.starts[j], items.starts[j + 1])
+        tied = np.flatnonzero(items.keys[own] == keys[j])
+        if not items.is_unweighted:
+            weights = items.weights[own][tied]
+            if weights.max() > 1:
+                continue
+            tied = tied[weights > 0]
+        taken = tied[np.argsort(place[tied])[: n_taken[j]]]
+        hits[j] = np.count_nonzero(items.positive_weights[own][taken])
+    return hits

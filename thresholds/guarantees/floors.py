@@ -83,14 +83,11 @@ class Floors:
             tested=None if rows is None else problem.at_rows(rows),
         )
 
-    def show(
-        self, problem: Problem, items: Items, stairs: Staircase, first: int, last: int
-    ) -> ShownFloors:
+    def show(self, items: Items, stairs: Staircase, first: int, last: int) -> ShownFloors:
         """Find the thresholds of the labels `first:last` that are shown to keep their floors; items are all rows'."""
         labels = slice(first, last)
         if self.tested is not None:
-            problem = self.tested
-            items = problem.label_items(first, last)
+            items = self.tested.label_items(first, last)
             stairs = staircase.of_items(items)
         precision_floor = self.min_precision[labels]
         recall_floor = self.min_recall[labels]
@@ -99,7 +96,7 @@ class Floors:
         by_recall = shown_recall(stairs, _tested(recall_floor), self.recall_delta[labels])
         by_recall = _unless_free(by_recall, recall_floor)
         by_precision = shown_precision(
-            problem, items, stairs, _tested(precision_floor), self.precision_delta[labels]
+            items, stairs, _tested(precision_floor), self.precision_delta[labels]
         )
         by_precision = _unless_free(by_precision, precision_floor)
         allowed = by_precision.within(by_recall.high[0])

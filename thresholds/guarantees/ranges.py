@@ -10,8 +10,7 @@ from thresholds._arrays.types import Booleans, Floats
 class Ranges(NamedTuple):
     """Thresholds t of labels with `low < t <= high`, or `t == low == -inf`; several ranges a label, NaN for none.
 
-    The ends are scores of the rows that were tested, or lie just above one, so no range ends within a gap between two
-    scores of the fit but just above its lower end.
+    The ends are scores of the rows that were tested, so no range ends within a gap between two scores of the fit.
     """
 
     low: Floats  # (n_ranges, n_labels)

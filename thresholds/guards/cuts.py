@@ -52,7 +52,7 @@ def cut_at_ranks(
     thresholds = _scores_between(items, held, present, rows_per_unit, dtype)
     if problem.keep_sparse:
         thresholds = np.maximum(thresholds, problem.missing)
-    counts = count_at(problem, items, thresholds)
+    counts = count_at(items, thresholds)
 
     # The tie group there is left out if what is predicted without it is nearer to the rank, in ratio.
     rows_without = np.maximum(counts.above * rows_per_unit, 1)
@@ -75,7 +75,7 @@ def cut_at_ranks(
     # The next number above that is not subnormal may pass over subnormal scores: count again.
     tiny = left_out & (np.abs(thresholds) <= np.finfo(dtype).tiny)
     if tiny.any():
-        counts = count_at(problem, items, thresholds)
+        counts = count_at(items, thresholds)
         tp[tiny] = (counts.tp_above + counts.tp_tied)[tiny]
         predicted[tiny] = (counts.above + counts.tied)[tiny]
 
@@ -93,7 +93,7 @@ def lowest_cut_within(problem: Problem, items: Items, most: Floats) -> Cuts:
     score, _ = scores_at(items, held, held)  # (n_labels,)
     if problem.keep_sparse:
         score = np.maximum(score, problem.missing)
-    counts = count_at(problem, items, score)
+    counts = count_at(items, score)
 
     # The tie group at that score is predicted if all of it fits.
     absent = problem.keep_sparse & (score == problem.missing)

@@ -81,6 +81,6 @@ def _cut_below_all(problem: Problem, items: Items, placement: Placement) -> Guar
     lowest = lowest_cut_within(problem, items, weight_present(problem, items).astype(np.float64))
     reason = np.full(lowest.tp.size, ALWAYS)
     cuts = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
-    above = count_at(problem, items, lowest.score).above
+    above = count_at(items, lowest.score).above
     is_unscored = (lowest.score == problem.missing) & (above == 0)
     return either(is_unscored, never(is_unscored.size, ALWAYS), cuts)

@@ -39,7 +39,7 @@ def fit_limited(
         own_limits = limits.of_labels(first, last)
         shown = None
         if floors is not None:
-            shown = floors.show(problem, items, stairs, first, last)
+            shown = floors.show(items, stairs, first, last)
             own_limits = own_limits._replace(shown=shown.allowed)
         allowed = own_limits.candidates(problem, items, stairs)
         best = allowed.cuts_at(allowed.best(beta))
@@ -62,7 +62,7 @@ def show_floors(
 
     def show(first: int, last: int) -> ShownFloors:
         items = problem.label_items(first, last)
-        return floors.show(problem, items, staircase.of_items(items), first, last)
+        return floors.show(items, staircase.of_items(items), first, last)
 
     return joined_floors(map_tiles(problem, show, n_jobs=n_jobs, progress=progress))
 

@@ -62,7 +62,7 @@ class Limits(NamedTuple):
     def candidates(self, problem: Problem, items: Items, stairs: Staircase) -> Staircase:
         """Return the cuts that keep all limits, of which the best is chosen; `stairs` has all steps of the items."""
         if self.shown is not None:
-            stairs = shown_cuts(problem, items, stairs, self.shown)
+            stairs = shown_cuts(items, stairs, self.shown)
         return self.within(stairs.cuttable(problem))
 
     def keep(self, thresholds: Floats, tp: Ints, predicted: Ints, positives: Ints) -> Booleans:

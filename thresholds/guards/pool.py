@@ -162,7 +162,7 @@ class _Steps:
 
         def count(first: int, last: int) -> GuardedCuts:
             own = thresholds[first:last]
-            above, tp_above, tied, tp_tied = count_at(self.problem, self.items_of(first, last), own)
+            above, tp_above, tied, tp_tied = count_at(self.items_of(first, last), own)
             reason = np.where(positives[first:last] > 0, POOLED, NO_POSITIVES)
             return GuardedCuts(own, tp_above + tp_tied, above + tied, reason)
 

@@ -36,6 +36,7 @@ _PARTS = {
     "fitted_on": ("thresholds.rule.fitted_on", "FittedOn"),
     "out_of_fold": ("thresholds.rule.fitted_on", "OutOfFold"),
     "made_by": ("thresholds.rule.made_by", "MadeBy"),
+    "budget": ("thresholds.rule.budget", "Budget"),
     "profile": ("thresholds.rule.watching.profile", "ScoreProfile"),
     "guarantees": ("thresholds.rule.guarantees", "Guarantees"),
 }

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds._arrays.dtypes import rounded_up
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.types import Floats, Ints, Keys
 from thresholds._kernels.guards import count_at_keys, keys_at_ranks
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
@@ -30,9 +30,22 @@ def weight_present(problem: Problem, items: Items) -> Ints:
     return np.asarray(np.add.reduceat(weights, items.starts[:-1], dtype=np.int64))
 
 
-def count_at(problem: Problem, items: Items, thresholds: Floats) -> Counts:
+def keys_of(items: Items, scores: Floats) -> Keys:
+    """Return keys of scores, rounded up into the dtype that those of the items are of."""
+    dtype = np.dtype(np.float32 if items.keys.itemsize == 4 else np.float64)
+    return to_keys(np.ascontiguousarray(rounded_up(scores, dtype)))
+
+
+def rows_of(items: Items) -> Ints:
+    """Return the weight (n_labels,) of all cells of each label: of weights 0 and 1 the number of rows."""
+    if items.is_unweighted:
+        return np.diff(items.starts)
+    return np.asarray(np.add.reduceat(items.weights, items.starts[:-1]))
+
+
+def count_at(items: Items, thresholds: Floats) -> Counts:
     """Count what lies above, and at, a threshold of each label."""
-    keys = to_keys(np.ascontiguousarray(rounded_up(thresholds, problem.dtype)))
+    keys = keys_of(items, thresholds)
     starts, item_keys, positive_weights, weights = items
     return Counts(*count_at_keys(starts, item_keys, positive_weights, weights, keys))
 

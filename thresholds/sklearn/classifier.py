@@ -27,6 +27,7 @@ from sklearn.utils.validation import (
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError, Placement
+from thresholds._checks.floors import Floor
 from thresholds.data.folds import SEED
 from thresholds.fitting.options import FIT_OPTIONS, FitOptions
 from thresholds.guards.options import Guard
@@ -62,7 +63,12 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         Options that a rule does not take are refused before any classifier is fitted.
     guard : as in `fit_empirical`; "auto", the default here, keeps thresholds from over-fitting
     max_overprediction, min_precision, min_recall : limits for each label, as in `fit_empirical`
-        They hold on the out-of-fold scores that thresholds are fitted on.
+        They hold on the out-of-fold scores that thresholds are fitted on, unless `confidence` is given.
+    confidence, family : whether, and how, the floors are promised on new rows, as in `fit_empirical`
+        With `groups` given to `fit`, for groups in place of rows. The promise is about scores like the out-of-fold
+        ones; those of the classifier that is refitted on all rows may be somewhat better.
+    max_predicted, max_predicted_per_row : budgets of predictions, as in `fit_empirical`
+        The first is one of cells of these scores, the second one of the labels of any row.
     cv : which rows the thresholds are fitted on
         None (default): 5 folds that keep rare labels (`multilabel_folds`), fewer for fewer rows.
         A whole number: so many of these folds.
@@ -164,8 +170,12 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         placement: Placement = "low",
         guard: Guard = "auto",
         max_overprediction: float | None = None,
-        min_precision: float | None = None,
-        min_recall: float | None = None,
+        min_precision: Floor | None = None,
+        min_recall: Floor | None = None,
+        confidence: float | None = None,
+        family: str = "each",
+        max_predicted: float | None = None,
+        max_predicted_per_row: int | None = None,
         cv: Any = None,
         refit: bool = True,
         response_method: str = "auto",
@@ -184,6 +194,10 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         self.max_overprediction = max_overprediction
         self.min_precision = min_precision
         self.min_recall = min_recall
+        self.confidence = confidence
+        self.family = family
+        self.max_predicted = max_predicted
+        self.max_predicted_per_row = max_predicted_per_row
         self.cv = cv
         self.refit = refit
         self.response_method = response_method

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
-from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
+from thresholds.data.folds import N_SPLITS, SEED, group_numbers, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.evidence import Criteria, evidence_of
@@ -34,6 +34,12 @@ from thresholds.results import Drawable, Result, Table, are, counted, n_more, na
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
+from thresholds.validation.promises import (
+    RowPromise,
+    in_words,
+    promises_out_of_fold,
+    row_promises_out_of_fold,
+)
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -56,7 +62,11 @@ class CrossFit(Result, Drawable):
         higher) and highest of the folds' thresholds (NaN for a rule without thresholds), and, as scores have no common
         scale, predicted_most and predicted_least: the largest and the smallest share of all rows that a fold's rule
         predicts; f_in_sample and f_out_of_fold, the F-beta of the label that `rule` reaches on all rows, and that of
-        the out-of-fold decisions: the means of both over labels are the two figures above for macro-F
+        the out-of-fold decisions: the means of both over labels are the two figures above for macro-F. Where a floor
+        was asked for with a confidence also n_folds_promised (by how many folds' rules the label's floors were
+        promised), precision_out_of_fold and recall_out_of_fold (of the decisions of these rules, counted together; NaN
+        without a floor), and floors_out_of_fold: "kept", "below" (by no more than chance explains), "clearly below", or
+        empty where nothing was promised
     how : where the folds come from
     alternatives : what other rules reach over the same folds, if asked for: tuples of name (in words), rule (its name
         in `thresholds.RULES`), options (those of the fit that differ), out_of_fold, gain (over `out_of_fold` above),
@@ -64,6 +74,8 @@ class CrossFit(Result, Drawable):
         at 5 %)
     diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
         each label; None with `sample_weight`, as its tests are about rows, each of which counts once
+    row_promises : floors of micro, or of means over rows, that were asked for with a confidence: tuples of name, floor,
+        n_promised (by how many folds' rules), n_folds and reached (by their decisions, counted together)
     name : the name of the rule, if it was asked for by name
     average : of the F-measures above
     """
@@ -80,6 +92,7 @@ class CrossFit(Result, Drawable):
     how: str
     alternatives: tuple[Alternative, ...] = ()
     diagnosis: Diagnosis | None = None
+    row_promises: tuple[RowPromise, ...] = ()
     name: str | None = None
     average: str = "macro"
 
@@ -110,7 +123,7 @@ class CrossFit(Result, Drawable):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show both figures, and how far the folds' thresholds lie apart: of the k labels that depend most on rows."""
-        lines = [self._figures(), self.thresholds_apart()]
+        lines = [self._figures(), self.thresholds_apart(), *self._promises()]
         if self.better is not None:
             lines.append(self.better.in_words())
         if self.diagnosis is not None:
@@ -148,7 +161,13 @@ class CrossFit(Result, Drawable):
         figures = f"folds {self.how}, optimism {self.optimism:.4f}"
         if self.rule.objective != self.in_sample:  # of a rule that was fitted on no labels
             figures = self._figures()
-        return f"{figures}\n{self.thresholds_apart()}"
+        return "\n".join([figures, self.thresholds_apart(), *self._promises()])
+
+    def _promises(self) -> list[str]:
+        """Say whether floors that the folds' rules promised were kept; nothing where nothing was asked for."""
+        if "floors_out_of_fold" not in (self.spread.dtype.names or ()):
+            return [promise.in_words() for promise in self.row_promises]
+        return [in_words(self.spread["floors_out_of_fold"])]
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
@@ -340,6 +359,8 @@ def cross_fit_rows(
 ) -> CrossFit:
     """Fit a rule, and estimate what it reaches on new rows."""
     problem, pairs, folds, how = rows[:4]
+    if fit.confidence is not None and rows.groups is not None:
+        problem = replace(problem, groups=group_numbers(rows.groups, problem.n_samples))
 
     # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
     weights = rows.given_weights
@@ -377,6 +398,7 @@ def cross_fit_rows(
         diagnosis=_diagnosed(problem, fitted, held_out, folds >= 0, fit)
         if verdicts and rows.sample_weight is None
         else None,
+        row_promises=row_promises_out_of_fold(held_out),
         name=fit.rule,
         average=fit.average,
     )
@@ -470,6 +492,7 @@ def _spread(
             "predicted_least": least,
             "f_in_sample": each(f, judge(rule, problem).by_label, options.zero_division),
             "f_out_of_fold": each(f, held_out.by_label, options.zero_division),
+            **promises_out_of_fold(held_out),
         }
     )
 

@@ -292,6 +292,8 @@ def _refuse_other_rules(old: object) -> None:
         found = "a rule fitted on probabilities alone"
     elif not old.per_label:
         found = "a rule with one threshold for all labels"
+    elif old.budget is not None:
+        found = "a rule fitted with max_predicted, which no label keeps by itself"
     if found is not None:
         raise InputError(
             f"old is {found}, expected one fitted on labels, with a threshold for each"
