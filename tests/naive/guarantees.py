@@ -106,8 +106,8 @@ def precision_cuts(
     for rank, share in starts:
         if rank > n_rows:
             continue
-        gate = ranked[: rank - 1]
-        if not precision_is_shown(sum(int(truth[row]) for row in gate), len(gate), floor, share):
+        gate = [int(truth[row]) for row in ranked[: rank - 1]]
+        if not precision_is_shown(sum(gate), len(gate), floor, share):
             continue
         for cut in cuts_of(scores):
             if cut > plain(scores[ranked[rank - 1]]):
@@ -167,13 +167,13 @@ def shown_cuts(
 # All labels together
 
 
-def sharing_recall(positives: Sequence[int], floors: Sequence[float], delta: Fraction) -> list[bool]:
-    """Which labels share delta: the most of them that can all show their floors with an equal share.
+def sharing(n_rows: int, floors: Sequence[float], delta: Fraction) -> list[bool]:
+    """Which labels share delta: the most of them that could all show their floors with an equal share, were all hits.
 
-    The numbers of positives are given; a label that can show nothing is predicted always, and risks nothing. Of more
+    Truth is not looked at: how many positives one label has may tell how well the sample represents another. Of more
     labels than can share, those that show their floor at the smallest share do, the first of ties.
     """
-    least = [beta_below(n, 1, exact(floor)) if n else Fraction(1) for n, floor in zip(positives, floors, strict=True)]
+    least = [exact(floor) ** n_rows for floor in floors]
     order = sorted(range(len(least)), key=lambda label: least[label])
     most = max((m for m in range(len(order) + 1) if m == 0 or least[order[m - 1]] <= delta / m), default=0)
     return [label in order[:most] for label in range(len(least))]

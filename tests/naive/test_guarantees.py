@@ -79,14 +79,13 @@ def test_the_cut_is_the_best_of_those_shown() -> None:
     assert twin.best_cut(TRUTH, SCORES, []) == NEVER
 
 
-def test_labels_that_can_show_nothing_take_no_share() -> None:
-    delta = Fraction(1, 10)
-    # A half takes 4 positives at 1/10, and 5 at 1/20 and at 1/30.
-    assert twin.sharing_recall([4, 3], [0.5, 0.5], delta) == [True, False]
-    assert twin.sharing_recall([4, 5], [0.5, 0.5], delta) == [False, True]
-    assert twin.sharing_recall([4, 5, 5], [0.5, 0.5, 0.5], delta) == [False, True, True]
-    assert twin.sharing_recall([4, 0], [0.5, 0.5], delta) == [True, False]
-    assert twin.sharing_recall([3, 3], [0.5, 0.5], delta) == [False, False]
+def test_labels_that_could_show_nothing_take_no_share() -> None:
+    # With 5 rows a half can be shown at 1/32, .7 at .168.
+    assert twin.sharing(5, [0.5, 0.5], Fraction(1, 16)) == [True, True]
+    assert twin.sharing(5, [0.5, 0.5, 0.5], Fraction(1, 16)) == [True, True, False]
+    assert twin.sharing(5, [0.7, 0.5], Fraction(1, 10)) == [False, True]
+    assert twin.sharing(5, [0.7, 0.5], Fraction(4, 10)) == [True, True]
+    assert twin.sharing(5, [0.7, 0.7], Fraction(1, 10)) == [False, False]
 
 
 # A law of few scores: every sample that it can give, with its probability.

@@ -21,7 +21,10 @@ from thresholds.fitting.rules import NamedRule, find_rule
 _SET_HERE = {"keep_sparse", "progress"}
 OFFERED = tuple(name for name in FIT_OPTIONS if name not in _SET_HERE)
 _NONE = "none"
-_RULE = "rule_name"  # where it is kept: other commands have --rule for a saved one
+
+# Where options are kept whose names mean something else in other commands: there, --rule is a
+# saved one, and --confidence that of an interval.
+_KEPT_AS = {"rule": "rule_name", "confidence": "confidence_of_floors"}
 
 
 def flag(name: str) -> str:
@@ -129,7 +132,7 @@ def _floor(text: str) -> float | dict[str, float]:
 
 def _kept_as(name: str) -> str:
     """Return where an option is kept."""
-    return _RULE if name == "rule" else name
+    return _KEPT_AS.get(name, name)
 
 
 def as_word(value: object) -> str:

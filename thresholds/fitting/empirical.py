@@ -7,7 +7,7 @@ decisions) and 2.1 (averages).
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.problem import Problem
-from thresholds.fitting.options import FitOptions
+from thresholds.fitting.capping import with_cap
+from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.guarantees.floors import Floors
 from thresholds.guarantees.rows import RowFit, RowSearch
 from thresholds.guards.fitting import fit_guarded
@@ -27,6 +28,7 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.budget import Budget
+from thresholds.rule.capped import CappedRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.row_guarantees import RowGuarantees
@@ -39,6 +41,38 @@ from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
 _MOST_UNITS = 2.0**62  # no counts are higher
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: None = ...,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule: ...
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: int | None,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule | CappedRule: ...
 
 
 def fit_empirical(
@@ -61,11 +95,12 @@ def fit_empirical(
     max_predicted_per_row: int | None = None,
     groups: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     keep_sparse: bool = False,
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> ThresholdRule:
+) -> ThresholdRule | CappedRule:
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
 
     Parameters
@@ -110,8 +145,6 @@ def fit_empirical(
         alone always. `rule.guarantees` says what is promised for which labels, and how many positives or predictions
         the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of the fit.
     family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
-    groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
-        The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
     max_predicted : float or None
         The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
         weights); new rows may get more. The best thresholds within it; `rule.budget` says whether they are shown to be
@@ -119,7 +152,11 @@ def fit_empirical(
     max_predicted_per_row : int or None
         The most labels of any row, new ones too: of those that the rule predicts, the ones that add most to F
         (docs/budgets.md). The result is a `CappedRule` around the thresholds.
+    groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
+        The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
     missing : score of the entries that a sparse `y_score` leaves out
+    unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
+        None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
@@ -127,7 +164,7 @@ def fit_empirical(
 
     Returns
     -------
-    ThresholdRule
+    ThresholdRule, or a CappedRule around one with `max_predicted_per_row`
         `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
         `unsupported`: their threshold is `+inf` (unless shared, or under a guard), their F is `zero_division`.
 
@@ -184,12 +221,13 @@ def fit_empirical(
         sample_weight=sample_weight,
         groups=groups,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
     )
     refuse_unused_groups(problem, options)
-    return fit_problem(problem, options)
+    return with_cap(fit_problem(problem, options), problem, options)
 
 
 def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:
@@ -205,9 +243,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     guard = options.guarded_by
 
     # Choose the cut of every label: the step of its staircase below which it is predicted no more.
-    report = None
+    report = within = None
     guarantees: Guarantees | RowGuarantees | None = None
-    thresholds = within = None
+    thresholds = None
     if options.promises_rows:
         thresholds, guarantees = _promised(problem, options)
         cuts = _uncounted(problem, thresholds, thresholds)
@@ -253,7 +291,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     judged = None
     if cuts.tp.size and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-        counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
+        counts = ConfusionCounts(by_label, problem.weight_of_label)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
@@ -266,7 +304,10 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # What the scores look like is kept, so that others can be compared with them.
     profile = ScoreProfile.of(
-        rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
+        rule,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=counts.predicted if problem.unknown is None else None,
     )
     budget = None
     if options.max_predicted is not None:

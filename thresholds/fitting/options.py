@@ -263,13 +263,35 @@ class FitOptions:
             )
         if self.confidence is not None and self.max_predicted_per_row is not None:
             raise InputError(
-                f"confidence is {self.confidence} with max_predicted_per_row={self.max_predicted_per_row}, expected"
-                " one or the other: a cap takes back decisions that a promise counts on"
+                f"confidence is {self.confidence} with max_predicted_per_row={self.max_predicted_per_row}, expected one"
+                " or the other: a cap takes back decisions that a promise counts on"
             )
         if self.confidence is None and self.family != DEFAULTS["family"]:
             raise InputError(
                 f"family is {self.family!r} without confidence; expected a confidence, as 0.95"
             )
+
+    def _refuse_limits_within_budget(self) -> None:
+        """Refuse limits of each label beside a budget of all, and floors beside a cap on the labels of a row."""
+        for name in ("min_precision", "min_recall"):
+            if self.max_predicted_per_row is not None and getattr(self, name) is not None:
+                raise InputError(
+                    f"max_predicted_per_row is {self.max_predicted_per_row} with {name}, expected one or the other: a"
+                    " label's floor holds for all that its threshold predicts, and a cap leaves some of that out"
+                )
+        if self.max_predicted is None or not self.has_limits:
+            return
+        limits = ", ".join(self._limits())
+        raise InputError(
+            f"max_predicted is {self.max_predicted:g} with {limits}, expected one or the other: a budget is shared"
+            " out among labels that have no limits of their own"
+        )
+
+    def of_part(self, share: float) -> "FitOptions":
+        """Return the options of a fit to a share of the rows, by weight, whose budget is that share."""
+        if self.max_predicted is None:
+            return self
+        return replace(self, max_predicted=share * self.max_predicted)
 
     def _check_floors_of_rows(self) -> None:
         """Refuse floors of all labels together that cannot be promised."""
@@ -287,11 +309,6 @@ class FitOptions:
                     f"{name} is {_checks.shown(value)} with average {self.average!r}, expected a number: all labels"
                     " have one floor together"
                 )
-        if self.confidence is not None and self.max_predicted is not None:
-            raise InputError(
-                f"max_predicted is {self.max_predicted:g} with confidence and average {self.average!r}, expected one or"
-                " the other: a budget is kept on the rows of the fit, a promise on new ones"
-            )
         if self.confidence == EXPECTED and self.min_precision is not None:
             raise InputError(
                 "min_precision is given with confidence 'expected', and only recall can be promised so; expected a"
@@ -302,22 +319,6 @@ class FitOptions:
     def promises_rows(self) -> bool:
         """Whether a floor of all labels together is promised."""
         return self.confidence is not None and self.named.is_promised_of_rows
-
-    def _refuse_limits_within_budget(self) -> None:
-        """Refuse limits of each label beside a budget of all."""
-        if self.max_predicted is None or not self.has_limits:
-            return
-        limits = ", ".join(self._limits())
-        raise InputError(
-            f"max_predicted is {self.max_predicted:g} with {limits}, expected one or the other: a budget is shared"
-            " out among labels that have no limits of their own"
-        )
-
-    def of_part(self, share: float) -> "FitOptions":
-        """Return the options of a fit to a share of the rows, by weight, whose budget is that share."""
-        if self.max_predicted is None:
-            return self
-        return replace(self, max_predicted=share * self.max_predicted)
 
     def _refuse_unused(self, name: str) -> None:
         """Refuse an option that the rule does not take, and say which rules do."""
@@ -349,10 +350,11 @@ class FitOptions:
         """The guard with its options; "auto" is the one that suits what is maximised."""
         from thresholds.guards.options import chosen_guard
 
-        # A guard moves thresholds, and would break a budget, or a promise of what was tested.
+        # A guard moves thresholds: it would break a budget, and a promise of micro is one of the
+        # thresholds that were tested.
         is_promised = self.average == "micro" and self.confidence is not None
-        stays = self.max_predicted is not None or is_promised
-        guard = None if stays and self.guard == "auto" else self.guard
+        moves_nothing = self.max_predicted is not None or is_promised
+        guard = None if moves_nothing and self.guard == "auto" else self.guard
         return chosen_guard(guard, self.average, self.per_label)
 
     @property
@@ -381,8 +383,8 @@ class FitOptions:
         return any(limit is not None for limit in limits)
 
 
-class FitArguments(TypedDict, total=False):
-    """The same options as keyword arguments, for type checkers.
+class OfThresholds(TypedDict, total=False):
+    """The same options as keyword arguments, for type checkers, but for the one that makes another kind of rule.
 
     `average` and `rule` stand by themselves: either may be positional.
     """
@@ -398,10 +400,15 @@ class FitArguments(TypedDict, total=False):
     confidence: float | str | None
     family: str
     max_predicted: float | None
-    max_predicted_per_row: int | None
     keep_sparse: bool
     n_jobs: int | None
     progress: bool
+
+
+class FitArguments(OfThresholds, total=False):
+    """All of these options as keyword arguments, for type checkers."""
+
+    max_predicted_per_row: int | None
 
 
 def refuse_another_average(named: NamedRule, average: Average) -> None:

@@ -29,7 +29,7 @@ def with_record(rule: FittedRule, problem: Problem, made_by: MadeBy | None = Non
             rule,
             problem.scores,
             weights=problem.sample_weight,
-            predicted=judged.by_label.predicted,
+            predicted=judged.by_label.predicted if problem.unknown is None else None,
         ),
     }
     return replace(rule, **record)  # type: ignore[type-var]

@@ -30,8 +30,7 @@ _NO_MAP = "nothing: scores are taken for probabilities"
 OF_ALL = ("beta", "zero_division", "max_predicted_per_row", "n_jobs", "progress")
 LIMITS = ("max_overprediction", "min_precision", "min_recall")
 _PROMISES = ("confidence", "family")
-# Floors of all labels together, on new rows.
-_OF_ROWS = ("min_precision", "min_recall", "confidence")
+OF_ROWS = ("min_precision", "min_recall", "confidence")  # floors of all labels together
 _OF_CUTS = ("placement", "keep_sparse")
 
 _CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
@@ -129,12 +128,12 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
     """Describe thresholds that are fitted on labels."""
     guard = how if how in ("shrink", "pool") else None
     is_shared = how == "shared"
+    budget = () if guard else ("max_predicted",)
     limits: tuple[str, ...] = ()
     if average in ("macro", "weighted") and not is_shared:
         limits = (*LIMITS, *_PROMISES)
     elif average in ("micro", "samples") and guard is None:
-        limits = _OF_ROWS
-    budget = () if guard else ("max_predicted",)
+        limits = OF_ROWS
     return NamedRule(
         name=f"{average}, {how}" if how else average,
         method="thresholds",

@@ -69,8 +69,8 @@ class Floors:
         if family == "all":
             has_both = np.full_like(has_both, _has_both(min_precision, min_recall))
         delta = (1 - confidence) / np.where(has_both, 2, 1)  # (n_labels,)
-        n_rows = rows.size if rows is not None else np.count_nonzero(problem.row_weights)
-        numbers = np.full(delta.size, float(n_rows))
+        tested = problem if rows is None else problem.at_rows(rows)
+        numbers = np.maximum(tested.present_of_label, 1).astype(np.float64)  # (n_labels,)
         return cls(
             confidence=confidence,
             family=family,
@@ -80,7 +80,7 @@ class Floors:
             precision_delta=shares_of_error(min_precision, numbers, delta, family),
             recall_delta=shares_of_error(min_recall, numbers, delta, family),
             beta=beta,
-            tested=None if rows is None else problem.at_rows(rows),
+            tested=None if rows is None else tested,
         )
 
     def show(self, items: Items, stairs: Staircase, first: int, last: int) -> ShownFloors:

@@ -33,11 +33,14 @@ def tallies(problem: Problem, path: Path, units: Units) -> Iterator[Tally]:
         # No path leads down to what a sparse matrix leaves out.
         scores = filled(scores, -np.inf) if is_sparse(scores) else np.asarray(scores)
         truth = np.asarray(to_dense(problem.truth[block.rows])) != 0  # (n_rows, n_labels)
+        known = np.ones_like(truth)
+        if problem.unknown is not None:
+            known = ~to_dense(problem.unknown[block.rows])
         places = path.places(scores)  # (n_rows, n_labels)
         yield Tally(
             block,
             tp=_counts_along(places, truth, path.n_points),
-            predicted=_counts_along(places, np.ones_like(truth), path.n_points),
+            predicted=_counts_along(places, known, path.n_points),
             positives=np.count_nonzero(truth, axis=1)[:, np.newaxis],
         )
 

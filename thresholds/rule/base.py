@@ -20,6 +20,7 @@ from thresholds.errors import need
 from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
 
 if TYPE_CHECKING:
+    from thresholds.rule.capped import CappedRule, Order
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
     from thresholds.rule.guarantees import Guarantees
     from thresholds.rule.made_by import MadeBy
@@ -102,6 +103,11 @@ class Rule(Shown):
     def n_labels(self) -> int | None:
         """Number of labels; None for a rule that takes any number."""
         return None if self.label_names is None else len(self.label_names)
+
+    @property
+    def uncapped(self) -> "Rule":
+        """The rule without a limit on the labels of a row: itself, unless it is a `CappedRule`."""
+        return self
 
     @property
     def predicts_missing(self) -> bool:
@@ -386,6 +392,37 @@ class Rule(Shown):
         from thresholds.rule.serving.onnx import model_of
 
         return model_of(self, dtype)
+
+    def at_most(self, k: int, order: "Order | None" = None) -> "CappedRule":
+        """Return a rule that predicts at most k labels of a row: of those that this one does, the first in an order.
+
+        Parameters
+        ----------
+        k : at least 1
+        order : which labels come first; of equal ones the first label
+            "score" (default): the highest score. "margin": the highest score above the threshold, for a rule of
+            thresholds. What a prediction adds to F is learnt in a fit: give it `max_predicted_per_row=k` for that
+            order, which keeps more of F (docs/budgets.md); a rule of such a fit keeps it here.
+
+        Returns
+        -------
+        CappedRule
+            What it reaches is unknown.
+
+        Raises
+        ------
+        InputError
+            For a k that is no number of labels, and an order that the rule has not.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> thresholds.ThresholdRule([0.5, 0.2]).at_most(1, "margin").predict([[0.6, 0.4]])
+        array([[0, 1]], dtype=uint8)
+        """
+        from thresholds.rule.capped import CappedRule
+
+        return CappedRule(self, k, "score" if order is None else order)
 
     def with_names(self, label_names: Sequence[str]) -> "Rule":
         """Return the same rule with names for its labels, in order."""

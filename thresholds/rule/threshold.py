@@ -69,12 +69,12 @@ class ThresholdRule(Drawable, Rule):
     made_by : MadeBy or None
         What made the rule: function and options (those that are not its defaults); on the command line also file,
         scores, truth, rows, logits and date.
-    guarantees : Guarantees, RowGuarantees or None
-        Which floors, of which labels or of all labels together, are promised on new rows, if the fit had a confidence.
-        None once `replace` has changed a threshold: a promise is about the thresholds that were tested.
     budget : Budget or None
         What a fit within `max_predicted` predicts and reaches, and the most that others could reach; None without one,
         and once `replace` has changed a threshold.
+    guarantees : Guarantees, RowGuarantees or None
+        Which floors, of which labels or of all labels together, are promised on new rows, if the fit had a confidence.
+        None once `replace` has changed a threshold: a promise is about the thresholds that were tested.
     profile : ScoreProfile or None
         What the scores of the fit looked like, which `check` and `predict` compare new ones with.
     """
@@ -96,8 +96,8 @@ class ThresholdRule(Drawable, Rule):
     out_of_fold: OutOfFold | None = None
     made_by: "MadeBy | None" = None
     odds: "OddsByScore | None" = field(default=None, repr=False)
-    guarantees: "Guarantees | RowGuarantees | None" = field(default=None, repr=False)
     budget: "Budget | None" = field(default=None, repr=False)
+    guarantees: "Guarantees | RowGuarantees | None" = field(default=None, repr=False)
     profile: "ScoreProfile | None" = field(default=None, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -242,8 +242,9 @@ class ThresholdRule(Drawable, Rule):
             )
         if np.array_equal(changed, self.thresholds):
             return ThresholdRule(**self._values())
-        not_known = ("objective", "guard_report", "out_of_fold", "guarantees", "budget")
-        unknown = dict.fromkeys(not_known)
+        unknown = dict.fromkeys(
+            ("objective", "guard_report", "out_of_fold", "budget", "guarantees")
+        )
         profile = self.profile
         if profile is not None:
             profile = profile.without_predictions(changed != self.thresholds)
@@ -355,11 +356,11 @@ class ThresholdRule(Drawable, Rule):
             "outcomes": "expectation over outcomes",
         }
         alone = "" if self.expected is None else ", from probabilities alone"
-        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self._within()}{self.on_other_rows()}"
+        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self.on_other_rows()}{self._within()}"
 
     def _within(self) -> str:
         """Say within which budget."""
-        return "" if self.budget is None else f", {self.budget.in_words()}"
+        return "" if self.budget is None else f"; {self.budget.in_words()}"
 
     def _guarded_by(self) -> str:
         """Say what guards the rule, and where it gave up."""

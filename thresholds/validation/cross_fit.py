@@ -220,6 +220,7 @@ def cross_fit(
     random_state: int | None = SEED,
     sample_weight: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     verdicts: bool = True,
     alternatives: bool = False,
@@ -242,7 +243,7 @@ def cross_fit(
         `diff_rules` needs (`rule.odds`) are fitted in any case, in a seventh to a half of that time.
     alternatives : cross-fit one threshold for all labels, too, and, if there is no guard, with one
         That takes up to three times as long again, and says whether such a rule would do better on new rows.
-    sample_weight, missing, label_names, and the options from `beta` on : as in `fit_empirical`
+    sample_weight, missing, unknown, label_names, and the options from `beta` on : as in `fit_empirical`
         "auto" is the default `guard` here, as the rule is meant for new rows.
 
     Returns
@@ -286,6 +287,7 @@ def cross_fit(
         random_state=random_state,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=fit.keep_sparse,
         n_jobs=fit.n_jobs,
@@ -319,6 +321,7 @@ def in_folds(
     random_state: int | None,
     sample_weight: object,
     missing: float,
+    unknown: object,
     label_names: object,
     keep_sparse: bool,
     n_jobs: int | None,
@@ -330,20 +333,22 @@ def in_folds(
     groups = _checks.aligned_rows(groups, "groups", **beside)
     cv = _checks.aligned_rows(cv, "cv", **beside)
     y_true, y_score, label_names = _checks.aligned(
-        y_true, "y_true", y_score, "y_score", label_names
+        y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
     )
     problem = Problem.of(
         y_true,
         y_score,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
     )
 
     # Choose the rows that each fold is fitted on and judged on.
-    weighted = None if problem.unit_weights is None else problem.unit_weights > 0  # (n_samples,)
+    counts = problem.unit_weights is not None or problem.rows_with_known is not None
+    weighted = problem.row_weights > 0 if counts else None  # (n_samples,)
     pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     _refuse_folds_without_weight(problem, pairs, judged_rows)
@@ -433,14 +438,24 @@ def _refuse_folds_without_weight(
     problem: Problem, pairs: list[tuple[Ints, Ints]], judged_rows: Ints
 ) -> None:
     """Refuse folds all of whose rows, to be fitted on or judged, weigh nothing."""
+    if problem.rows_with_known is not None:
+        known = problem.known_in_row  # (n_samples,)
+        if not known[judged_rows].any():
+            raise InputError("y_true has no known cell in the rows that cv judges, expected some")
+        for k, (train, _) in enumerate(pairs):
+            if not known[train].any():
+                raise InputError(
+                    f"y_true has no known cell in the rows that fold {k} of cv is fitted on, expected some"
+                )
     if problem.unit_weights is None:
         return
-    if not problem.unit_weights[judged_rows].any():
+    weights = problem.row_weights  # (n_samples,)
+    if not weights[judged_rows].any():
         raise InputError(
             "sample_weight is 0 for every row that cv judges, expected at least one positive weight"
         )
     for k, (train, _) in enumerate(pairs):
-        if not problem.unit_weights[train].any():
+        if not weights[train].any():
             raise InputError(
                 f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight"
             )
@@ -453,7 +468,7 @@ def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int
         _, unit = _checks.weights_of_rows(sample_weight, n_samples)
         counts = replace(by_label, unit=unit)
     return LabelCounts(
-        n_samples=counts.total * (counts.unit or 1),
+        n_samples=float(np.max(counts.total)) * (counts.unit or 1),
         tp=tuple(counts.tp.tolist()),
         predicted=tuple(counts.predicted.tolist()),
         positives=tuple(counts.positives.tolist()),
@@ -498,6 +513,7 @@ def _spread(
 
 
 def _predicted(problem: Problem, rule: Rule) -> Floats:
-    """Return the share of rows, by weight, that a rule predicts of each label."""
+    """Return the share of rows, by weight, that a rule predicts of each label; 0 of one without a known row."""
     counts = judge(rule, problem).by_label
-    return np.asarray(counts.predicted / (counts.total * (counts.unit or 1)))
+    total = np.where(np.equal(counts.total, 0), 1, counts.total)
+    return np.asarray(counts.predicted / (total * (counts.unit or 1)))
