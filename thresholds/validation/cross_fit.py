@@ -6,6 +6,7 @@ section 8, the winner's curse). So rules are fitted on all folds but one, and ea
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -237,6 +238,7 @@ def cross_fit(
         fitted on, never judged), pairs of row numbers (fit on, judge on), or an object with scikit-learn's
         `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
+        With `confidence`, promises are about new groups, as in `fit_empirical`.
     random_state : seed of the folds; the same each time with 0 (default), others with None
     verdicts : tell which labels may be relied on, at the cost of one more pass over sorted scores
         That takes a fifth of the time of a guarded fit, and up to as long again as one without a guard. The curves that
@@ -291,6 +293,7 @@ def cross_fit(
         label_names=label_names,
         keep_sparse=fit.keep_sparse,
         n_jobs=fit.n_jobs,
+        promised=fit.confidence is not None,
     )
     return cross_fit_rows(rows, fit, verdicts=verdicts, alternatives=alternatives)
 
@@ -325,8 +328,12 @@ def in_folds(
     label_names: object,
     keep_sparse: bool,
     n_jobs: int | None,
+    promised: bool = False,
 ) -> RowsInFolds:
-    """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`."""
+    """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`.
+
+    Groups go with folds that are made already only where something is `promised`, which looks at them.
+    """
     # Put rows and labels in the order of the scores.
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
@@ -349,7 +356,9 @@ def in_folds(
     # Choose the rows that each fold is fitted on and judged on.
     counts = problem.unit_weights is not None or problem.rows_with_known is not None
     weighted = problem.row_weights > 0 if counts else None  # (n_samples,)
-    pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)
+    makes_folds = isinstance(cv, Integral) or hasattr(cv, "split")
+    of_folds = groups if makes_folds or not promised else None
+    pairs, how = split_rows(cv, problem.truth, y_true, weighted, of_folds, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     _refuse_folds_without_weight(problem, pairs, judged_rows)
     folds = np.full(problem.n_samples, -1)
