@@ -35,7 +35,12 @@ from thresholds.results import Drawable, Result, Table, are, counted, n_more, na
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
-from thresholds.validation.promises import in_words, promises_out_of_fold
+from thresholds.validation.promises import (
+    RowPromise,
+    in_words,
+    promises_out_of_fold,
+    row_promises_out_of_fold,
+)
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -70,6 +75,8 @@ class CrossFit(Result, Drawable):
         at 5 %)
     diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
         each label; None with `sample_weight`, as its tests are about rows, each of which counts once
+    row_promises : floors of micro, or of means over rows, that were asked for with a confidence: tuples of name, floor,
+        n_promised (by how many folds' rules), n_folds and reached (by their decisions, counted together)
     name : the name of the rule, if it was asked for by name
     average : of the F-measures above
     """
@@ -86,6 +93,7 @@ class CrossFit(Result, Drawable):
     how: str
     alternatives: tuple[Alternative, ...] = ()
     diagnosis: Diagnosis | None = None
+    row_promises: tuple[RowPromise, ...] = ()
     name: str | None = None
     average: str = "macro"
 
@@ -159,7 +167,7 @@ class CrossFit(Result, Drawable):
     def _promises(self) -> list[str]:
         """Say whether floors that the folds' rules promised were kept; nothing where nothing was asked for."""
         if "floors_out_of_fold" not in (self.spread.dtype.names or ()):
-            return []
+            return [promise.in_words() for promise in self.row_promises]
         return [in_words(self.spread["floors_out_of_fold"])]
 
     def thresholds_apart(self) -> str:
@@ -404,6 +412,7 @@ def cross_fit_rows(
         diagnosis=_diagnosed(problem, fitted, held_out, folds >= 0, fit)
         if verdicts and rows.sample_weight is None
         else None,
+        row_promises=row_promises_out_of_fold(held_out),
         name=fit.rule,
         average=fit.average,
     )
