@@ -8,8 +8,9 @@ rows, over labels that are true there. On average a label ends with 300 known ro
 
 Start, half and end are macro F1 before the first round, after 5 and after 10; in points of 100, averaged over runs. The
 differences at the end are those of the plan to the others within a run, with their standard errors over runs (over
-files, in the last line). Foreseen is the sum of the gains that plans foresaw for the labels that were chosen at random, and brought is what these runs
-gained. Exits with 1 if the plan gains less than another order on average over the files. Run
+files, in the last line). Foreseen is the sum of the gains that plans foresaw for the labels that were chosen at random,
+and brought is what these runs gained. Exits with 1 if the plan gains less than another order on average over the
+files. Run
 
     OMP_NUM_THREADS=1 python experiments/annotation/order.py FOLDER_OF_NPZ | tee experiments/annotation/order.txt
 """
