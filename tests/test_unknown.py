@@ -96,6 +96,7 @@ FUNCTIONS: dict[str, Function] = {
     "update_rule": lambda y, s, **given: thresholds.update_rule(old_rule(), y, s, **given),
     "bootstrap_thresholds": lambda y, s, **given: thresholds.bootstrap_thresholds(y, s, n_bootstraps=9, **given),
     "diagnose": lambda y, s, **given: thresholds.diagnose(y, s, two_rules()["fitted"], **given),
+    "plan_annotation": lambda y, s, **given: thresholds.plan_annotation(y, s, n_bootstraps=9, **given),
     "compare": lambda y, s, **given: thresholds.compare(two_rules(), y, s, **given),
     "compare, fitted": lambda y, s, **given: thresholds.compare(["macro", "micro, pool"], y, s, **given),
     **{
