@@ -1118,6 +1118,48 @@ CROSS_FITS = [
         for option in ("min_precision", "min_recall")
         for row in every(CROSS_FIT, option, [([-0.1, 1.5, nan, inf, HUGE, "1", True, [1]], "is .*, expected a")])
     ),
+    *each(
+        {"fit micro": partial(fit, average="micro"), "fit rows": partial(fit, average="samples", per_label=False)},
+        "min_precision",
+        [0.5],
+        "min_precision is 0.5 with average '.*' and no confidence; expected a confidence too",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", confidence=0.9)},
+        "min_recall",
+        [{"cat": 0.5}, [0.5, 0.5]],
+        "min_recall is .* with average 'micro', expected a number: all labels have one floor together",
+    ),
+    *each(
+        {"fit micro, expected": partial(fit, average="micro", confidence="expected")},
+        "min_precision",
+        [0.5],
+        "min_precision is given with confidence 'expected', and only recall can be promised so",
+    ),
+    *each(
+        {"fit a floor of each label": partial(fit, min_recall=0.5)},
+        "confidence",
+        ["expected"],
+        "confidence is 'expected' with average 'macro', whose floors are those of each label; expected a probability",
+    ),
+    *each(
+        {"fit micro, weighted": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "sample_weight",
+        [[1, 2, 1, 1], [0.5, 1, 1, 1]],
+        "sample_weight has .* with confidence, whose tests count rows; expected weights of 0 and 1 only",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "guard",
+        ["pool"],
+        "confidence is 0.9 with average 'micro', per_label=True, which has no use for it",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "family",
+        ["all"],
+        "family is 'all' with average 'micro', per_label=True, which has no use for it",
+    ),
     BadInput("cross_fit: swapped", lambda: cross_fit(S, Y), SWAPPED),
     BadInput("cross_fit: other rows", lambda: cross_fit(Y[:3]), f"y_score {ROWS} y_true has"),
     BadInput(
