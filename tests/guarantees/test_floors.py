@@ -333,7 +333,9 @@ def test_precision_is_kept_in_nearly_all_samples() -> None:
     def broken(rule: thresholds.ThresholdRule) -> float:
         return np.mean(np.array([*precision, 1.0])[np.searchsorted(values, rule.thresholds)] < 0.7)
 
-    assert 0.02 < broken(fit_empirical(truth, scores, min_precision=0.7, confidence=CONFIDENCE)) <= MOST_BROKEN
+    rule = fit_empirical(truth, scores, min_precision=0.7, confidence=CONFIDENCE)
+    assert rule.guarantees.promised.mean() > 0.01
+    assert broken(rule) <= MOST_BROKEN
     assert broken(fit_empirical(truth, scores, min_precision=0.7)) > MOST_BROKEN, "the floor alone is no promise"
 
 
