@@ -189,6 +189,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Agreement": lambda: _comparison().agreement,
     "AnnotationPlan": lambda: thresholds.plan_annotation(*_data(), label_names=NAMES),
     "AveragesReport": _averages,
+    "RowGuarantees": lambda: (
+        thresholds.fit_empirical(*_data(), "micro", label_names=NAMES, min_precision=0.99, confidence=0.99).guarantees
+    ),
     "Guarantees": lambda: (
         thresholds.fit_empirical(*_data(), min_precision=0.999, confidence=0.95, label_names=NAMES).guarantees
     ),

@@ -33,6 +33,7 @@ _HOME = {
     "RULES": "fitting.rules",
     "RegionRule": "rule",
     "Report": "report.report",
+    "RowGuarantees": "rule.row_guarantees",
     "RowOrderWarning": "_checks",
     "Rule": "rule",
     "RuleDifference": "comparison.differences",
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
     from thresholds.rule import load_rule as load_rule
     from thresholds.rule.capped import CappedRule as CappedRule
     from thresholds.rule.guarantees import Guarantees as Guarantees
+    from thresholds.rule.row_guarantees import RowGuarantees as RowGuarantees
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile

@@ -25,6 +25,8 @@ from tests.bad_inputs.matrices import (
     BAD_SCORES,
     BAD_TRUTH,
     CSR,
+    NOT_SAID,
+    UNSAYABLE,
     Frame,
     NotAvailable,
     S,
@@ -400,6 +402,7 @@ MATRICES = [
     *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
     *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
     *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
+    *matrices(TRUTH, "y_true", NOT_SAID),
 ]
 
 # Matrices that disagree with each other, or with a rule
@@ -478,7 +481,23 @@ BAD_MISSING: Values = [
     ([nan, inf, HUGE], "is .*, expected a (score of dtype float64, or -inf|number that float64 can hold)"),
     (["0", None, [0.0], True], "is .*, expected a number"),
 ]
+WITH_UNKNOWN = (
+    FITS
+    | BY_NAME
+    | ON_LABELS
+    | {
+        "measure_calibration": measure_calibration,
+        "compare": compare,
+        "diagnose": diagnose,
+        "multilabel_folds": multilabel_folds,
+        "cross_fit": cross_fit,
+        "bootstrap_thresholds": bootstrap,
+        "update_rule": update_rule,
+        "select_rule": select_rule,
+    }
+)
 OPTIONS = [
+    *every(WITH_UNKNOWN, "unknown", UNSAYABLE),
     *every(FITS, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
     *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
     *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),
@@ -1134,6 +1153,48 @@ CROSS_FITS = [
         "cross_fit: weights that count no rows",
         lambda: cross_fit(min_recall=0.5, confidence=0.9, sample_weight=[1, 2, 1, 1]),
         "sample_weight has 2 with confidence, whose tests count rows; expected weights of 0 and 1 only",
+    ),
+    *each(
+        {"fit micro": partial(fit, average="micro"), "fit rows": partial(fit, average="samples", per_label=False)},
+        "min_precision",
+        [0.5],
+        "min_precision is 0.5 with average '.*' and no confidence; expected a confidence too",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", confidence=0.9)},
+        "min_recall",
+        [{"cat": 0.5}, [0.5, 0.5]],
+        "min_recall is .* with average 'micro', expected a number: all labels have one floor together",
+    ),
+    *each(
+        {"fit micro, expected": partial(fit, average="micro", confidence="expected")},
+        "min_precision",
+        [0.5],
+        "min_precision is given with confidence 'expected', and only recall can be promised so",
+    ),
+    *each(
+        {"fit a floor of each label": partial(fit, min_recall=0.5)},
+        "confidence",
+        ["expected"],
+        "confidence is 'expected' with average 'macro', whose floors are those of each label; expected a probability",
+    ),
+    *each(
+        {"fit micro, weighted": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "sample_weight",
+        [[1, 2, 1, 1], [0.5, 1, 1, 1]],
+        "sample_weight has .* with confidence, whose tests count rows; expected weights of 0 and 1 only",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "guard",
+        ["pool"],
+        "confidence is 0.9 with average 'micro', per_label=True, which has no use for it",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "family",
+        ["all"],
+        "family is 'all' with average 'micro', per_label=True, which has no use for it",
     ),
     BadInput("cross_fit: swapped", lambda: cross_fit(S, Y), SWAPPED),
     BadInput("cross_fit: other rows", lambda: cross_fit(Y[:3]), f"y_score {ROWS} y_true has"),
