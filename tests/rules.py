@@ -102,6 +102,13 @@ def calibrated(
     return CalibratedRule(calibrate(truth, masked, method, **options), rule)
 
 
+def moved(method: str, rule: ThresholdRule | InstanceRule, factor: float = 1.0, **options: object) -> CalibratedRule:
+    """The same for other base rates; that of one label stays."""
+    of_fit = calibrated(method, rule, factor, **options)
+    rates = np.where(np.arange(4) == 3, of_fit.calibrator.base_rates, [0.7, 0.1, 0.002, 0.5])
+    return CalibratedRule(of_fit.calibrator.for_base_rates(rates), rule)
+
+
 MAKERS: dict[str, Callable[[], Rule]] = {
     "awkward": lambda: AWKWARD,
     "plain": lambda: ThresholdRule([0.5]),
@@ -115,6 +122,15 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     "cross-fitted, weighted": lambda: crossed("micro", sample_weight=np.linspace(0, 1, 80)),
     "replaced": lambda: AWKWARD.replace({"cat": 1e-320, 1: -inf}),
     "within a budget": lambda: fitted(max_predicted=30),
+    "capped": lambda: fitted(max_predicted_per_row=2, label_names=["a", "b", "c", "d"]),
+    "capped, by score": lambda: AWKWARD.at_most(3),
+    "capped, by margin": lambda: fitted(label_names=["a", "b", "c", "d"]).at_most(1, "margin"),
+    "capped, micro": lambda: fitted("micro", max_predicted_per_row=1),
+    "capped regions": lambda: thresholds.fit(*draw(), "macro, regions", max_predicted_per_row=2),
+    "capped, calibrated": lambda: thresholds.fit(*draw(), "macro, platt", max_predicted_per_row=2),
+    "capped, instance": lambda: thresholds.fit(*draw(), "instance, isotonic", max_predicted_per_row=1),
+    "capped, label-free": lambda: thresholds.fit(None, draw()[1], "macro, label-free", max_predicted_per_row=1),
+    "capped top k": lambda: thresholds.fit(*draw(), "top-k", max_predicted_per_row=1),
     "top k": lambda: TopKRule(3),
     "fitted top k": lambda: thresholds.fit_top_k(
         [[1, 0]], [[0.5, 0.1]], label_names=["á", "b"], missing=-inf, beta=1 / 3
@@ -135,6 +151,9 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     ),
     "isotonic, drawn": lambda: calibrated("isotonic", InstanceRule(), label_names=["a", "b", "c", "d"]),
     "isotonic, pooled": lambda: calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, by="pooled", missing=-0.5),
+    "isotonic, moved": lambda: moved("isotonic", InstanceRule(), by="label", label_names=["a", "b", "c", "d"]),
+    "isotonic, drawn, moved": lambda: moved("isotonic", ThresholdRule([0.1, 0.2, 0.3, 0.4])),
+    "platt, pooled, moved": lambda: moved("platt", InstanceRule(beta=1 / 3), -3.0, by="pooled", missing=-0.5),
     "platt": lambda: calibrated("platt", InstanceRule(), label_names=["á", "b", "c", "\x01"]),
     "platt, of scores": lambda: calibrated("platt", ThresholdRule([1 / 3, 0.0, inf, -inf]), 1e300, missing=-inf),
     "platt, pooled": lambda: calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), by="pooled"),

@@ -8,6 +8,7 @@ import json
 import pickle
 import pkgutil
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -139,6 +140,16 @@ def _calibrator() -> thresholds.Calibrator:
     return thresholds.calibrate(*_data(), "platt", label_names=NAMES)
 
 
+def _base_rates() -> thresholds.BaseRates:
+    """Of fewer positives, and of scores that mean something else."""
+    _, y_score = _data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", thresholds.ScoreChangeWarning)
+        return thresholds.estimate_base_rates(
+            _calibrator(), np.where(np.arange(N_LABELS) < 3, y_score**2, y_score)[::2]
+        )
+
+
 @cache
 def _check() -> thresholds.ScoreCheck:
     return _rule().check(3 * _data()[1])
@@ -176,10 +187,14 @@ def _counts() -> Any:
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "Agreement": lambda: _comparison().agreement,
+    "AnnotationPlan": lambda: thresholds.plan_annotation(*_data(), label_names=NAMES),
     "AveragesReport": _averages,
-    "Guarantees": lambda: thresholds.fit_empirical(
-        *_data(), min_precision=0.999, confidence=0.95, label_names=NAMES
-    ).guarantees,
+    "RowGuarantees": lambda: (
+        thresholds.fit_empirical(*_data(), "micro", label_names=NAMES, min_precision=0.99, confidence=0.99).guarantees
+    ),
+    "Guarantees": lambda: (
+        thresholds.fit_empirical(*_data(), min_precision=0.999, confidence=0.95, label_names=NAMES).guarantees
+    ),
     "Budget": lambda: thresholds.fit_empirical(*_data(), max_predicted=50).budget,
     "BatchEffect": lambda: thresholds.batch_effect(_data()[1][:5], 0, label_names=NAMES),
     "CalibrationMeasures": lambda: thresholds.measure_calibration(*_data()),
@@ -202,6 +217,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
 RULES: dict[str, Callable[[], Any]] = {
     "CalibratedRule": lambda: thresholds.CalibratedRule(_calibrator(), thresholds.FixedRule(0.5, N_LABELS)),
     "FixedRule": lambda: thresholds.FixedRule(0.5, N_LABELS, label_names=NAMES),
+    "CappedRule": lambda: thresholds.fit_empirical(*_data(), max_predicted_per_row=2, label_names=NAMES),
     "InstanceRule": lambda: thresholds.InstanceRule(label_names=NAMES),
     "RegionRule": lambda: thresholds.RegionRule([np.arange(200.0)] * N_LABELS, label_names=NAMES),
     "ThresholdRule": lambda: _cross_fit().rule,
@@ -210,9 +226,11 @@ RULES: dict[str, Callable[[], Any]] = {
 PARTS: dict[str, Callable[[], Any]] = {  # of rules and results, and what is shown besides
     "Alternative": lambda: _cross_fit().alternatives[0],
     "Calibrator": _calibrator,
+    "BaseRates": _base_rates,
     "ConfusionCounts": _counts,
     "Finding": lambda: _check().findings[0],
     "FittedOn": lambda: _rule().fitted_on,
+    "GainByScore": lambda: thresholds.fit_empirical(*_data(), max_predicted_per_row=2).gains,
     "LabelCounts": lambda: _cross_fit().rule.out_of_fold.by_label,
     "MadeBy": lambda: dataclasses.replace(_rule("shrink").made_by, file="f" * 300, date="2026-03-31"),
     "NamedRule": lambda: thresholds.RULES["macro, shrink"],
@@ -225,6 +243,7 @@ OF_LABELS = (
     "Agreement",
     "AveragesReport",
     "CalibratedRule",
+    "CappedRule",
     "ConfusionCounts",
     "CrossFit",
     "FixedRule",

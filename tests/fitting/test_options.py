@@ -48,7 +48,7 @@ BESIDE: dict[str, Any] = {  # what an option needs
     "family": {"min_recall": 0.5, "confidence": 0.7},
 }
 BAD: dict[str, Any] = dict.fromkeys(FIT_OPTIONS, "nothing of the kind")
-DATA = {"y_true", "y_score", "sample_weight", "groups", "missing", "label_names"}
+DATA = {"y_true", "y_score", "sample_weight", "groups", "missing", "unknown", "label_names"}
 OF_FOLDS = {"cv", "groups", "random_state"}
 OF_REPORTS = {"verdicts", "alternatives"}
 NOT_OF_THE_ESTIMATOR = {"keep_sparse", "n_jobs", "progress"}
@@ -162,7 +162,7 @@ def test_every_option_does_the_same_everywhere(name: str) -> None:
     expected = fit(**options)
     for call in (accumulate, cross_fit):
         got = call(**options)
-        np.testing.assert_array_equal(got.thresholds, expected.thresholds)
+        np.testing.assert_array_equal(got.uncapped.thresholds, expected.uncapped.thresholds)
         assert got.objective == expected.objective
     if name not in {"keep_sparse", "n_jobs", "progress"}:
         assert str(expected) != str(fit()) or (expected.thresholds != fit().thresholds).any()
@@ -200,7 +200,7 @@ def test_the_estimator_hands_on_every_option() -> None:
         options = {"guard": None} | BESIDE.get(name, {}) | {name: OTHER[name]}
         found = MultilabelThresholdClassifierCV(KNeighborsClassifier(), store_cv_results=True, **options).fit(S, Y)
         expected = fit(Y[found.cv_results_["rows"]], found.cv_results_["y_score"], **options)
-        np.testing.assert_array_equal(found.thresholds_, expected.thresholds)
+        np.testing.assert_array_equal(found.rule_.uncapped.thresholds, expected.uncapped.thresholds)
         assert found.best_score_ == expected.objective
 
 

@@ -259,7 +259,9 @@ def test_limits_elsewhere_are_refused(name: str, average: str, per_label: bool) 
         fit_empirical(SMALL_TRUTH, SMALL_SCORES, average, per_label=per_label, **{name: 0.5})
 
 
-@pytest.mark.parametrize("bad", [-0.5, math.nan, inf, "0.5", "", [], [0.5], True, False, {}, np.array([[0.5, 0.5]]), 1j])
+@pytest.mark.parametrize(
+    "bad", [-0.5, math.nan, inf, "0.5", "", [], [0.5], True, False, {}, np.array([[0.5, 0.5]]), 1j]
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_bad_limits_are_refused(name: str, bad: object) -> None:
     with pytest.raises(thresholds.InputError, match=rf"^{name} (is|has) "):

@@ -16,12 +16,16 @@ from thresholds.fitting.options import (
     refuse_without_guard,
 )
 from thresholds.fitting.rules import NamedRule, find_rule
+from thresholds.rule.guarantees import EXPECTED
 
 # Files of sparse scores are decided sparsely; a bar is for a terminal.
 _SET_HERE = {"keep_sparse", "progress"}
 OFFERED = tuple(name for name in FIT_OPTIONS if name not in _SET_HERE)
 _NONE = "none"
-_RULE = "rule_name"  # where it is kept: other commands have --rule for a saved one
+
+# Where options are kept whose names mean something else in other commands: there, --rule is a
+# saved one, and --confidence that of an interval.
+_KEPT_AS = {"rule": "rule_name", "confidence": "confidence_of_floors"}
 
 
 def flag(name: str) -> str:
@@ -56,6 +60,8 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
             command.add_argument(flag(name), metavar="NAME", **settings)
         elif about.get("whole"):
             command.add_argument(flag(name), type=int, metavar="N", **settings)
+        elif name == "confidence":
+            command.add_argument(flag(name), type=_confidence, metavar="X", **settings)
         else:
             command.add_argument(flag(name), type=float, metavar="X", **settings)
 
@@ -127,9 +133,14 @@ def _floor(text: str) -> float | dict[str, float]:
     return floors
 
 
+def _confidence(text: str) -> float | str:
+    """Read a probability, or the word for an expectation."""
+    return EXPECTED if text == EXPECTED else float(text)
+
+
 def _kept_as(name: str) -> str:
     """Return where an option is kept."""
-    return _RULE if name == "rule" else name
+    return _KEPT_AS.get(name, name)
 
 
 def as_word(value: object) -> str:

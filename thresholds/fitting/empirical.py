@@ -7,6 +7,7 @@ decisions) and 2.1 (averages).
 """
 
 from dataclasses import replace
+from typing import Any, Unpack, overload
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from thresholds._arrays.types import Floats
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.problem import Problem
-from thresholds.fitting.options import FitOptions
+from thresholds.fitting.capping import with_cap
+from thresholds.fitting.options import FitOptions, OfThresholds
 from thresholds.guarantees.floors import Floors
+from thresholds.guarantees.rows import RowFit, RowSearch
 from thresholds.guards.fitting import fit_guarded
 from thresholds.guards.limited import LimitedFit
 from thresholds.guards.limits import Limits
@@ -25,7 +28,10 @@ from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
 from thresholds.rule.budget import Budget
+from thresholds.rule.capped import CappedRule
+from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.made_by import MadeBy
+from thresholds.rule.row_guarantees import RowGuarantees
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
 from thresholds.search.budget import CutsWithin, best_cuts_within
@@ -35,6 +41,38 @@ from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
 
 _MOST_UNITS = 2.0**62  # no counts are higher
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: None = ...,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule: ...
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: int | None,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule | CappedRule: ...
 
 
 def fit_empirical(
@@ -51,17 +89,18 @@ def fit_empirical(
     max_overprediction: float | None = None,
     min_precision: Floor | None = None,
     min_recall: Floor | None = None,
-    confidence: float | None = None,
+    confidence: float | str | None = None,
     family: str = "each",
     max_predicted: float | None = None,
     max_predicted_per_row: int | None = None,
     groups: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     keep_sparse: bool = False,
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> ThresholdRule:
+) -> ThresholdRule | CappedRule:
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
 
     Parameters
@@ -106,8 +145,6 @@ def fit_empirical(
         alone always. `rule.guarantees` says what is promised for which labels, and how many positives or predictions
         the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of the fit.
     family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
-    groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
-        The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
     max_predicted : float or None
         The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
         weights); new rows may get more. The best thresholds within it; `rule.budget` says whether they are shown to be
@@ -115,7 +152,11 @@ def fit_empirical(
     max_predicted_per_row : int or None
         The most labels of any row, new ones too: of those that the rule predicts, the ones that add most to F
         (docs/budgets.md). The result is a `CappedRule` around the thresholds.
+    groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
+        The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
     missing : score of the entries that a sparse `y_score` leaves out
+    unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
+        None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
@@ -123,7 +164,7 @@ def fit_empirical(
 
     Returns
     -------
-    ThresholdRule
+    ThresholdRule, or a CappedRule around one with `max_predicted_per_row`
         `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
         `unsupported`: their threshold is `+inf` (unless shared, or under a guard), their F is `zero_division`.
 
@@ -180,12 +221,13 @@ def fit_empirical(
         sample_weight=sample_weight,
         groups=groups,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
     )
     refuse_unused_groups(problem, options)
-    return fit_problem(problem, options)
+    return with_cap(fit_problem(problem, options), problem, options)
 
 
 def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:
@@ -201,8 +243,13 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     guard = options.guarded_by
 
     # Choose the cut of every label: the step of its staircase below which it is predicted no more.
-    report = guarantees = within = None
-    if not options.per_label:
+    report = within = None
+    guarantees: Guarantees | RowGuarantees | None = None
+    thresholds = None
+    if options.promises_rows:
+        thresholds, guarantees = _promised(problem, options)
+        cuts = _uncounted(problem, thresholds, thresholds)
+    elif not options.per_label:
         cuts = _shared(problem, options)
     elif guard is not None:
         floors = _floors(problem, options)
@@ -211,8 +258,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         report = guarded.report(
             problem, guard, options.beta, options.zero_division, options.placement
         )
+        thresholds = report.guarded
         if floors is not None and shown is not None:
-            guarantees = floors.guarantees(shown, report.guarded, problem.label_names)
+            guarantees = floors.guarantees(shown, thresholds, problem.label_names)
     elif options.max_predicted is not None:
         within = _within_budget(problem, options)
         cuts = within.cuts
@@ -221,9 +269,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     else:
         cuts = _each_label(problem, options)
 
-    # Place each threshold in the gap below its cut; a guard has placed its own.
+    # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
     rule = ThresholdRule(
-        thresholds=cuts.placed(problem, options.placement) if report is None else report.guarded,
+        thresholds=cuts.placed(problem, options.placement) if thresholds is None else thresholds,
         label_names=problem.label_names,
         average=options.average,
         beta=options.beta,
@@ -233,7 +281,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         per_label=options.per_label,
         zero_division=options.zero_division,
         placement=options.placement,
-        fitted_on=FittedOn.of(problem.scores, problem.missing, cuts.positives * problem.unit),
+        fitted_on=FittedOn.of(
+            problem.scores, problem.missing, cuts.positives * problem.unit, problem.known
+        ),
         guard_report=report,
         guarantees=guarantees,
         made_by=MadeBy.of(fit_empirical, vars(options)),
@@ -241,9 +291,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
     judged = None
-    if options.per_label and problem.exactly_weighted:
+    if cuts.tp.size and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-        counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
+        counts = ConfusionCounts(by_label, problem.weight_of_label)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
@@ -256,7 +306,10 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # What the scores look like is kept, so that others can be compared with them.
     profile = ScoreProfile.of(
-        rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
+        rule,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=counts.predicted if problem.unknown is None else None,
     )
     budget = None
     if options.max_predicted is not None:
@@ -270,7 +323,7 @@ def _floors(problem: Problem, options: FitOptions) -> Floors | None:
         return None
     min_precision, min_recall = _floors_of_labels(problem, options)
     return Floors.of(
-        problem, min_precision, min_recall, options.confidence, options.family, options.beta
+        problem, min_precision, min_recall, float(options.confidence), options.family, options.beta
     )
 
 
@@ -305,6 +358,23 @@ def _guarded(problem: Problem, options: FitOptions, floors: Floors | None) -> Li
     )
 
 
+def _promised(problem: Problem, options: FitOptions) -> RowFit:
+    """Choose thresholds whose micro precision or recall, or mean over rows, is promised on new rows."""
+    checked: Any = options  # Floors are numbers, and there is a confidence.
+    return RowSearch(
+        problem,
+        average=checked.average,
+        beta=options.beta,
+        zero_division=options.zero_division,
+        per_label=options.per_label,
+        placement=options.placement,
+        min_precision=checked.min_precision,
+        min_recall=checked.min_recall,
+        confidence=checked.confidence,
+        n_jobs=options.n_jobs,
+    ).best()
+
+
 def _shared(problem: Problem, options: FitOptions) -> Cuts:
     """Choose one cut for all labels."""
     score, lower = best_shared_cut(
@@ -316,11 +386,15 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
-    # Nobody reads tp and predicted of these cuts: the objective is judged from the decisions.
+    return _uncounted(problem, np.full(problem.n_labels, score), np.full(problem.n_labels, lower))
+
+
+def _uncounted(problem: Problem, score: Floats, lower: Floats) -> Cuts:
+    """Return cuts (n_labels,) without tp and predicted: the objective is judged from the decisions."""
     not_counted = np.empty(0, np.int64)
     return Cuts(
-        np.full(problem.n_labels, score),
-        np.full(problem.n_labels, lower),
+        score,
+        lower,
         not_counted,
         not_counted,
         count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,

@@ -25,7 +25,7 @@ from thresholds.fitting.rules import (
     rules_that_take,
 )
 from thresholds.guards.names import GUARD_NAMES
-from thresholds.rule.guarantees import FAMILIES
+from thresholds.rule.guarantees import EXPECTED, FAMILIES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
     from thresholds.guards.base import BaseGuard
@@ -67,6 +67,11 @@ def _guard(value: Any, _: str) -> Any:
 
     check_guard(value)
     return value
+
+
+def _confidence(value: Any, name: str) -> float | str:
+    """Check a probability, or the word that asks for an expectation."""
+    return EXPECTED if isinstance(value, str) and value == EXPECTED else _checks.inside(value, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,11 +150,12 @@ class FitOptions:
             by_label=True,
         ),
     )
-    confidence: float | None = field(
+    confidence: float | str | None = field(
         default=None,
         metadata=_about(
-            _or_none(_checks.inside),
-            "promise min_precision and min_recall on new rows, with this probability, as 0.95",
+            _or_none(_confidence),
+            "promise min_precision and min_recall on new rows, with this probability, as 0.95; expected: min_recall, of"
+            " micro and of means over rows, on average over fits",
         ),
     )
     family: str = field(
@@ -218,6 +224,13 @@ class FitOptions:
         for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
             if getattr(self, name) != FIT_OPTIONS[name].default:
                 self._refuse_unused(name)
+        if self.named.is_promised_of_rows:
+            self._check_floors_of_rows()
+        elif self.confidence == EXPECTED:
+            raise InputError(
+                f"confidence is 'expected' with average {self.average!r}, whose floors are those of each label;"
+                " expected a probability, as 0.95, or average 'micro' or 'samples'"
+            )
 
     def _settle_by(self, named: NamedRule) -> None:
         """Take what the name of a rule settles, and refuse what contradicts it."""
@@ -246,12 +259,12 @@ class FitOptions:
         """Refuse a confidence without a floor, and a family without a confidence."""
         if self.confidence is not None and self.min_precision is None and self.min_recall is None:
             raise InputError(
-                f"confidence is {self.confidence:g} without a floor; expected min_precision, min_recall or both"
+                f"confidence is {self.confidence} without a floor; expected min_precision, min_recall or both"
             )
         if self.confidence is not None and self.max_predicted_per_row is not None:
             raise InputError(
-                f"confidence is {self.confidence:g} with max_predicted_per_row={self.max_predicted_per_row}, expected"
-                " one or the other: a cap takes back decisions that a promise counts on"
+                f"confidence is {self.confidence} with max_predicted_per_row={self.max_predicted_per_row}, expected one"
+                " or the other: a cap takes back decisions that a promise counts on"
             )
         if self.confidence is None and self.family != DEFAULTS["family"]:
             raise InputError(
@@ -259,7 +272,13 @@ class FitOptions:
             )
 
     def _refuse_limits_within_budget(self) -> None:
-        """Refuse limits of each label beside a budget of all."""
+        """Refuse limits of each label beside a budget of all, and floors beside a cap on the labels of a row."""
+        for name in ("min_precision", "min_recall"):
+            if self.max_predicted_per_row is not None and getattr(self, name) is not None:
+                raise InputError(
+                    f"max_predicted_per_row is {self.max_predicted_per_row} with {name}, expected one or the other: a"
+                    " label's floor holds for all that its threshold predicts, and a cap leaves some of that out"
+                )
         if self.max_predicted is None or not self.has_limits:
             return
         limits = ", ".join(self._limits())
@@ -273,6 +292,33 @@ class FitOptions:
         if self.max_predicted is None:
             return self
         return replace(self, max_predicted=share * self.max_predicted)
+
+    def _check_floors_of_rows(self) -> None:
+        """Refuse floors of all labels together that cannot be promised."""
+        for name in ("min_precision", "min_recall"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if self.confidence is None:
+                raise InputError(
+                    f"{name} is {_checks.shown(value)} with average {self.average!r} and no confidence; expected a"
+                    " confidence too, as 0.95: a floor of all labels together is kept on new rows, or not at all"
+                )
+            if not isinstance(value, float):
+                raise InputError(
+                    f"{name} is {_checks.shown(value)} with average {self.average!r}, expected a number: all labels"
+                    " have one floor together"
+                )
+        if self.confidence == EXPECTED and self.min_precision is not None:
+            raise InputError(
+                "min_precision is given with confidence 'expected', and only recall can be promised so; expected a"
+                " probability, as 0.95"
+            )
+
+    @property
+    def promises_rows(self) -> bool:
+        """Whether a floor of all labels together is promised."""
+        return self.confidence is not None and self.named.is_promised_of_rows
 
     def _refuse_unused(self, name: str) -> None:
         """Refuse an option that the rule does not take, and say which rules do."""
@@ -304,9 +350,11 @@ class FitOptions:
         """The guard with its options; "auto" is the one that suits what is maximised."""
         from thresholds.guards.options import chosen_guard
 
-        # A guard moves thresholds, and would break a budget.
-        within_budget = self.max_predicted is not None and self.guard == "auto"
-        guard = None if within_budget else self.guard
+        # A guard moves thresholds: it would break a budget, and a promise of micro is one of the
+        # thresholds that were tested.
+        is_promised = self.average == "micro" and self.confidence is not None
+        moves_nothing = self.max_predicted is not None or is_promised
+        guard = None if moves_nothing and self.guard == "auto" else self.guard
         return chosen_guard(guard, self.average, self.per_label)
 
     @property
@@ -322,7 +370,7 @@ class FitOptions:
             value = getattr(self, name)
             if value is not None:
                 names.append(
-                    f"{name}={value!r}" if isinstance(value, float) else f"{name}={BY_LABEL}"
+                    f"{name}={value}" if isinstance(value, float | str) else f"{name}={BY_LABEL}"
                 )
         if self.family != DEFAULTS["family"]:
             names.append(f"family={self.family}")
@@ -335,8 +383,8 @@ class FitOptions:
         return any(limit is not None for limit in limits)
 
 
-class FitArguments(TypedDict, total=False):
-    """The same options as keyword arguments, for type checkers.
+class OfThresholds(TypedDict, total=False):
+    """The same options as keyword arguments, for type checkers, but for the one that makes another kind of rule.
 
     `average` and `rule` stand by themselves: either may be positional.
     """
@@ -349,13 +397,18 @@ class FitArguments(TypedDict, total=False):
     max_overprediction: float | None
     min_precision: Floor | None
     min_recall: Floor | None
-    confidence: float | None
+    confidence: float | str | None
     family: str
     max_predicted: float | None
-    max_predicted_per_row: int | None
     keep_sparse: bool
     n_jobs: int | None
     progress: bool
+
+
+class FitArguments(OfThresholds, total=False):
+    """All of these options as keyword arguments, for type checkers."""
+
+    max_predicted_per_row: int | None
 
 
 def refuse_another_average(named: NamedRule, average: Average) -> None:

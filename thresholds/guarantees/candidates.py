@@ -38,8 +38,8 @@ def _with_cuts(stairs: Staircase, items: Items, at: Floats, wanted: Booleans) ->
     _, lower = scores_at(items, np.maximum(predicted, 1), np.minimum(predicted + 1, n_rows))
     lower = np.where(predicted < n_rows, lower, np.nan)
 
-    # Among the steps, each in its place.
-    added = np.flatnonzero(wanted)
+    # Among the steps, each in its place. A label without a known row has nothing to predict.
+    added = np.flatnonzero(wanted & (n_rows > 0))
     label = np.concatenate([stairs.label, added])
     columns = {
         "score": np.concatenate([stairs.score, at[added]]),

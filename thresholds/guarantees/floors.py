@@ -63,14 +63,14 @@ class Floors:
         beta: float,
     ) -> "Floors":
         """Share the error that is allowed among floors and labels; of rows in groups one of each group is tested."""
-        _refuse_weights(problem)
+        refuse_weights(problem)
         rows = None if problem.groups is None else _one_row_of_each(problem)
         has_both = ~np.isnan(min_precision) & ~np.isnan(min_recall)
         if family == "all":
             has_both = np.full_like(has_both, _has_both(min_precision, min_recall))
         delta = (1 - confidence) / np.where(has_both, 2, 1)  # (n_labels,)
-        n_rows = rows.size if rows is not None else np.count_nonzero(problem.row_weights)
-        numbers = np.full(delta.size, float(n_rows))
+        tested = problem if rows is None else problem.at_rows(rows)
+        numbers = np.maximum(tested.present_of_label, 1).astype(np.float64)  # (n_labels,)
         return cls(
             confidence=confidence,
             family=family,
@@ -80,7 +80,7 @@ class Floors:
             precision_delta=shares_of_error(min_precision, numbers, delta, family),
             recall_delta=shares_of_error(min_recall, numbers, delta, family),
             beta=beta,
-            tested=None if rows is None else problem.at_rows(rows),
+            tested=None if rows is None else tested,
         )
 
     def show(self, items: Items, stairs: Staircase, first: int, last: int) -> ShownFloors:
@@ -146,7 +146,7 @@ class Floors:
         )
 
 
-def _refuse_weights(problem: Problem) -> None:
+def refuse_weights(problem: Problem) -> None:
     """Refuse weights other than 0 and 1: a test counts rows, each of which was drawn once."""
     weights = problem.sample_weight
     if weights is None:

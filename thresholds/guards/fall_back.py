@@ -34,7 +34,7 @@ def is_below_always(
     positives for weighted F.
     """
     label_weights = positives if average == "weighted" else positives > 0
-    total = np.full_like(positives, problem.row_weights.sum())
+    total = problem.weight_of_label  # (n_labels,)
     f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
     f_always = f_of_counts(positives, total, positives, beta, 0.0)
     return bool((label_weights * f).sum() < (label_weights * f_always).sum())

@@ -1,8 +1,8 @@
 """What a rule promises on new rows: which floors of which labels, with which probability, and on what assumption."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,11 @@ from thresholds.results import (
 )
 from thresholds.rule.saving import refuse_unknown
 
+if TYPE_CHECKING:
+    from thresholds.rule.row_guarantees import RowGuarantees
+
 FAMILIES = ("each", "all")
+EXPECTED = "expected"  # a confidence: what is promised is an expectation
 UNITS = ("rows", "groups")
 NEVER = "never"
 ALWAYS = "always"
@@ -110,7 +114,7 @@ class Guarantees(Result):
     @property
     def assumption(self) -> str:
         """What must be true of new rows, in words."""
-        return _ASSUMPTIONS[self.units]
+        return assumption_of(self.units)
 
     @property
     def asked(self) -> Booleans:
@@ -129,6 +133,10 @@ class Guarantees(Result):
         if names is not None:
             names = tuple(names[k] for k in places.tolist())
         return replace(self, **moved, label_names=names)
+
+    def with_names(self, label_names: Sequence[str] | None) -> "Guarantees":
+        """Return the same with names for its labels, in order."""
+        return replace(self, label_names=None if label_names is None else tuple(label_names))
 
     def in_words(self) -> str:
         """Say what is promised, for how many labels, and what happens to the others, in a sentence or two."""
@@ -153,8 +161,15 @@ class Guarantees(Result):
         return {name: as_plain_values(value) for name, value in values.items()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "Guarantees":
-        """Build it from what `to_dict` gave, without names of labels, which the rule has."""
+    def from_dict(cls, values: Mapping[str, Any]) -> "Guarantees | RowGuarantees":
+        """Build it from what `to_dict` gave, without names of labels, which the rule has.
+
+        Floors of all labels together, which are of an average, are `RowGuarantees`.
+        """
+        if isinstance(values, Mapping) and "average" in values:
+            from thresholds.rule.row_guarantees import RowGuarantees
+
+            return RowGuarantees.from_dict(values)
         names = [item.name for item in fields(cls) if item.name != "label_names"]
         refuse_unknown(values, names)
         lists = {name: _checks.a_list(values[name], name) for name in _OF_LABELS}
@@ -221,6 +236,11 @@ class Guarantees(Result):
             for j in order
         ]
         return Table(head, body, left=(0, 1), note=n_more(n_without, k, "label"))
+
+
+def assumption_of(units: str) -> str:
+    """Say what must be true of new rows."""
+    return _ASSUMPTIONS[units]
 
 
 def _cell(value: float) -> str:

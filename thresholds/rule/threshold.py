@@ -1,7 +1,7 @@
 """One threshold for each label."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # Rules that are loaded and applied without them need not imp
     from thresholds.rule.guarantees import Guarantees
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.odds import OddsByScore
+    from thresholds.rule.row_guarantees import RowGuarantees
     from thresholds.rule.watching.profile import ScoreProfile
 
 
@@ -68,12 +69,12 @@ class ThresholdRule(Drawable, Rule):
     made_by : MadeBy or None
         What made the rule: function and options (those that are not its defaults); on the command line also file,
         scores, truth, rows, logits and date.
-    guarantees : Guarantees or None
-        Which floors of which labels are promised on new rows, if the fit had a confidence. None once `replace` has
-        changed a threshold: a promise is about the thresholds that were tested.
     budget : Budget or None
         What a fit within `max_predicted` predicts and reaches, and the most that others could reach; None without one,
         and once `replace` has changed a threshold.
+    guarantees : Guarantees, RowGuarantees or None
+        Which floors, of which labels or of all labels together, are promised on new rows, if the fit had a confidence.
+        None once `replace` has changed a threshold: a promise is about the thresholds that were tested.
     profile : ScoreProfile or None
         What the scores of the fit looked like, which `check` and `predict` compare new ones with.
     """
@@ -95,8 +96,8 @@ class ThresholdRule(Drawable, Rule):
     out_of_fold: OutOfFold | None = None
     made_by: "MadeBy | None" = None
     odds: "OddsByScore | None" = field(default=None, repr=False)
-    guarantees: "Guarantees | None" = field(default=None, repr=False)
     budget: "Budget | None" = field(default=None, repr=False)
+    guarantees: "Guarantees | RowGuarantees | None" = field(default=None, repr=False)
     profile: "ScoreProfile | None" = field(default=None, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -241,8 +242,9 @@ class ThresholdRule(Drawable, Rule):
             )
         if np.array_equal(changed, self.thresholds):
             return ThresholdRule(**self._values())
-        not_known = ("objective", "guard_report", "out_of_fold", "guarantees", "budget")
-        unknown = dict.fromkeys(not_known)
+        unknown = dict.fromkeys(
+            ("objective", "guard_report", "out_of_fold", "budget", "guarantees")
+        )
         profile = self.profile
         if profile is not None:
             profile = profile.without_predictions(changed != self.thresholds)
@@ -256,7 +258,7 @@ class ThresholdRule(Drawable, Rule):
         """Return the same rule with names for its labels, in order."""
         changed: dict[str, Any] = {"label_names": tuple(label_names)}
         if self.guarantees is not None:
-            changed["guarantees"] = replace(self.guarantees, label_names=tuple(label_names))
+            changed["guarantees"] = self.guarantees.with_names(label_names)
         return ThresholdRule(**self._values() | changed)
 
     def reordered(self, places: Ints) -> "ThresholdRule":
@@ -316,8 +318,7 @@ class ThresholdRule(Drawable, Rule):
         unsupported = np.isin(np.arange(len(thresholds)), labels)
         settings = read_settings(ThresholdRule, values)
         if settings["guarantees"] is not None:
-            names = settings["label_names"]
-            settings["guarantees"] = replace(settings["guarantees"], label_names=names)
+            settings["guarantees"] = settings["guarantees"].with_names(settings["label_names"])
         return ThresholdRule(
             thresholds=np.array(thresholds),
             unsupported=unsupported,
@@ -355,11 +356,11 @@ class ThresholdRule(Drawable, Rule):
             "outcomes": "expectation over outcomes",
         }
         alone = "" if self.expected is None else ", from probabilities alone"
-        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self._within()}{self.on_other_rows()}"
+        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self.on_other_rows()}{self._within()}"
 
     def _within(self) -> str:
         """Say within which budget."""
-        return "" if self.budget is None else f", {self.budget.in_words()}"
+        return "" if self.budget is None else f"; {self.budget.in_words()}"
 
     def _guarded_by(self) -> str:
         """Say what guards the rule, and where it gave up."""

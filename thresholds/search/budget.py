@@ -349,13 +349,12 @@ def _micro_within(stairs: Staircase, most: int, beta: float) -> CutsWithin:
     """Return the cuts of the highest micro F.
 
     F = (1 + b^2) tp / (b^2 P + predicted) by Dinkelbach's iteration, as without a budget, each of
-    its steps a search within it. The most tp of the concave majorants at N bounds F: they reach
-    their best ratio beyond N, so that it rises up to there.
+    its steps a search within it.
     """
     tp = _with_never(stairs, stairs.tp)  # (n_choices,)
     all_tp = _choices_of(stairs, tp.astype(np.float64))
     fixed = beta**2 * int(stairs.positives.sum())
-    found = first = best_within(all_tp, most, unit=1.0)
+    found = best_within(all_tp, most, unit=1.0)
 
     def choose(ratio: float) -> tuple[int, int, Ints]:
         nonlocal found
@@ -364,9 +363,35 @@ def _micro_within(stairs: Staircase, most: int, beta: float) -> CutsWithin:
             found = best_within(after, most, known=found.chosen)
         return int(tp[found.chosen].sum()), int(all_tp.predicted[found.chosen].sum()), found.chosen
 
-    _, chosen = highest_ratio(choose, fixed)
-    bound = (1 + beta**2) * first.bound / (fixed + most)
+    ratio, chosen = highest_ratio(choose, fixed)
+    bound = (1 + beta**2) * _least_ratio(all_tp, most, fixed, ratio)
     return CutsWithin(_cuts(stairs, all_tp, chosen), bound, found.is_optimal)
+
+
+def _least_ratio(all_tp: Choices, most: int, fixed: float, ratio: float) -> float:
+    """Return a ratio tp / (fixed + predicted) that none within the budget exceeds: at least `ratio`, which one has.
+
+    No ratio is above r if tp - r predicted is at most r fixed, and so if its least bound is. That less
+    r fixed is convex in r, and falls: Newton's steps come up to the r where it is 0, and end there.
+    """
+    while True:
+        after = replace(all_tp, value=all_tp.value - ratio * all_tp.predicted)
+        bound, predicted = _bound(after, most)
+        higher = ratio + (bound - ratio * fixed) / max(fixed + predicted, 1)
+        if higher <= ratio * (1 + _ROUNDING):
+            return max(higher, ratio)
+        ratio = higher
+
+
+def _bound(choices: Choices, most: int) -> tuple[float, int]:
+    """Return the least bound of the sum of values within a budget, and what is predicted there."""
+    free = choices.at_price(0.0)
+    predicted, value = choices.totals(free)
+    if predicted <= most:
+        return value, predicted
+    price, low, _ = _least_bound(choices, free, most)
+    low_predicted, low_value = choices.totals(low)
+    return low_value + price * (most - low_predicted), most
 
 
 def _choices_of(stairs: Staircase, value: Floats) -> Choices:

@@ -29,8 +29,10 @@ from thresholds import _checks
 from thresholds._checks import Average, InputError, Placement
 from thresholds._checks.floors import Floor
 from thresholds.data.folds import SEED
+from thresholds.data.unknown import UNKNOWN
 from thresholds.fitting.options import FIT_OPTIONS, FitOptions
 from thresholds.guards.options import Guard
+from thresholds.metrics import accuracy_score
 from thresholds.rule import ThresholdRule
 from thresholds.sklearn.deciding import Deciding
 from thresholds.sklearn.fitting import Fold, fit_fold
@@ -69,6 +71,9 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         ones; those of the classifier that is refitted on all rows may be somewhat better.
     max_predicted, max_predicted_per_row : budgets of predictions, as in `fit_empirical`
         The first is one of cells of these scores, the second one of the labels of any row.
+    unknown : what stands in y for truth that is not known, as in `fit_empirical`: "nan", or a number, as -1
+        Such cells count nowhere, in fits of the rule, folds, figures and `score`. The classifier is given y as it is:
+        one that cannot leave cells out is refused, unless it is fitted already (`cv="prefit"`).
     cv : which rows the thresholds are fitted on
         None (default): 5 folds that keep rare labels (`multilabel_folds`), fewer for fewer rows.
         A whole number: so many of these folds.
@@ -151,6 +156,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
             StrOptions({"prefit"}),
             Interval(RealNotInt, 0, 1, closed="neither"),
         ],
+        "unknown": "no_validation",
         "refit": ["boolean"],
         "response_method": [StrOptions({"auto", *METHODS})],
         "n_jobs": [Integral, None],
@@ -176,6 +182,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         family: str = "each",
         max_predicted: float | None = None,
         max_predicted_per_row: int | None = None,
+        unknown: Any = None,
         cv: Any = None,
         refit: bool = True,
         response_method: str = "auto",
@@ -198,6 +205,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         self.family = family
         self.max_predicted = max_predicted
         self.max_predicted_per_row = max_predicted_per_row
+        self.unknown = unknown
         self.cv = cv
         self.refit = refit
         self.response_method = response_method
@@ -213,6 +221,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         ----------
         X : (n_samples, n_features), whatever `estimator` takes
         y : (n_samples, n_labels) 0/1 or bool, dense, frame or scipy.sparse; (n_samples,) for two classes
+            With what `unknown` says in cells that are not known.
         **params : with metadata routing, what `estimator.fit` and `cv.split` request
             And sample_weight, (n_samples,) non-negative: the rule counts rows by it, whether or not the classifier
             requests it. And groups, (n_samples,) names or numbers: rows of a group stay in one fold, also in the folds
@@ -234,7 +243,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         for of_earlier_fit in {"cv_results_", "label_names_in_"} & vars(self).keys():
             delattr(self, of_earlier_fit)
         X, y = indexable(X, y)
-        target = Target.of(y, self._known_classes())
+        target = Target.of(y, self._known_classes(), self.unknown)
         validate_data(self, X, skip_check_array=True)
         routed = process_routing(self, "fit", **params)
         weights = params.get("sample_weight")
@@ -399,8 +408,25 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         Parameters
         ----------
         X, y : as in `fit`; the columns of a frame go by name
+            With the parameter `unknown`, only cells that are known have to be right, and rows without any do not count.
         sample_weight : (n_samples,), or None
         """
+        if self.unknown is not None:
+            return self._score_of_known(X, y, sample_weight)
         if hasattr(self, "label_names_in_"):
             y, _ = _checks.named(y, "y", self.label_names_in_)
         return float(super().score(X, y, sample_weight))
+
+    def _score_of_known(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the accuracy in the cells that are known."""
+        target = Target.of(y, self.classes_ if self._binary else None, self.unknown)
+        names = getattr(self, "label_names_in_", None)
+        order = _checks.places(target.label_names, names, "y", "those of the fit")
+        scores = self.label_scores(X)
+        self.rule_.validate(scores)
+        return accuracy_score(
+            _checks.in_order(target.coded, order),
+            self.rule_.decide(scores),
+            sample_weight=sample_weight,
+            unknown=UNKNOWN,
+        )

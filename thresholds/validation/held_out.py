@@ -112,7 +112,7 @@ def decided_out_of_fold(rules: Sequence[Rule], problem: Problem, folds: Folds) -
 
 def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
     """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
-    if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
+    if problem.is_plain:  # A copy of the scores would be most of the memory.
         return problem.view_of_rows(rows)
     return Problem.of(
         problem.truth[rows],
@@ -120,6 +120,7 @@ def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
         sample_weight=None if weights is None else weights[rows],
         groups=None if problem.groups is None else problem.groups[rows],
         missing=problem.missing,
+        unknown_cells=None if problem.unknown is None else problem.unknown[rows],
         label_names=problem.label_names,
         keep_sparse=problem.keep_sparse,
     )

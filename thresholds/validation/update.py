@@ -146,6 +146,7 @@ def update_rule(
     groups: object = None,
     random_state: int | None = SEED,
     sample_weight: object = None,
+    unknown: object = None,
     label_names: object = None,
     guard: Guard | Literal["old"] = "old",
     max_overprediction: float | None = None,
@@ -168,7 +169,7 @@ def update_rule(
         Its average, beta, zero_division, placement and missing are those of the update. Labels go by name where both
         have names: those that only the new rows have get fresh thresholds, those they lack are left out. Without names
         on either side they go by position.
-    y_true, y_score, sample_weight, label_names : as in `fit_empirical`; rows that `old` was not fitted on
+    y_true, y_score, sample_weight, unknown, label_names : as in `fit_empirical`; rows that `old` was not fitted on
     alpha : false discovery rate of what moves, between 0 and 1
     cv, groups, random_state : the folds, as in `cross_fit`
     guard : "old" for that of the old rule, or as in `fit_empirical`
@@ -224,9 +225,16 @@ def update_rule(
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     groups = _checks.aligned_rows(groups, "groups", **beside)
     cv = _checks.aligned_rows(cv, "cv", **beside)
-    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
+    y_true, y_score, names = _checks.aligned(
+        y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
+    )
     problem = Problem.of(
-        y_true, y_score, sample_weight=sample_weight, missing=old.missing, label_names=names
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=old.missing,
+        unknown=unknown,
+        label_names=names,
     )
     common = _matched(old, problem)
     _refuse_own_rows(old, problem, common)
@@ -243,6 +251,7 @@ def update_rule(
         random_state=random_state,
         sample_weight=sample_weight,
         missing=old.missing,
+        unknown=unknown,
         label_names=names,
         verdicts=False,
         **cast(FitArguments, options),
@@ -424,7 +433,10 @@ def _updated(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
     )
     profile = ScoreProfile.of(
-        rule, problem.scores, weights=problem.sample_weight, predicted=judged.by_label.predicted
+        rule,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=judged.by_label.predicted if problem.unknown is None else None,
     )
     return replace(rule, objective=objective, profile=profile)
 
@@ -434,4 +446,4 @@ def _by_label(known: OutOfFold, problem: Problem, sums: Floats) -> LabelCounts |
     if known.by_label is None or problem.sample_weight is not None:
         return None
     tp, predicted, positives = (tuple(count.tolist()) for count in sums.astype(np.int64))
-    return LabelCounts(known.by_label.n_samples, tp, predicted, positives)
+    return replace(known.by_label, tp=tp, predicted=predicted, positives=positives)
