@@ -23,7 +23,7 @@ has recall 1.
 
 Exits with 1 if a promise is broken too often. The full grid goes to a file:
 
-    OMP_NUM_THREADS=1 python experiments/guarantees/violations.py --json FILE > experiments/guarantees/violations.txt
+    OMP_NUM_THREADS=1 python -W ignore experiments/guarantees/violations.py --json FILE > FILE
 """
 
 import argparse
