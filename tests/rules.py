@@ -106,7 +106,7 @@ def moved(method: str, rule: ThresholdRule | InstanceRule, factor: float = 1.0, 
     """The same for other base rates; that of one label stays."""
     of_fit = calibrated(method, rule, factor, **options)
     rates = np.where(np.arange(4) == 3, of_fit.calibrator.base_rates, [0.7, 0.1, 0.002, 0.5])
-    return dataclasses.replace(of_fit, calibrator=of_fit.calibrator.for_base_rates(rates))
+    return CalibratedRule(of_fit.calibrator.for_base_rates(rates), rule)
 
 
 MAKERS: dict[str, Callable[[], Rule]] = {

@@ -25,6 +25,8 @@ from tests.bad_inputs.matrices import (
     BAD_SCORES,
     BAD_TRUTH,
     CSR,
+    NOT_SAID,
+    UNSAYABLE,
     Frame,
     NotAvailable,
     S,
@@ -400,6 +402,7 @@ MATRICES = [
     *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
     *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
     *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
+    *matrices(TRUTH, "y_true", NOT_SAID),
 ]
 
 # Matrices that disagree with each other, or with a rule
@@ -478,7 +481,23 @@ BAD_MISSING: Values = [
     ([nan, inf, HUGE], "is .*, expected a (score of dtype float64, or -inf|number that float64 can hold)"),
     (["0", None, [0.0], True], "is .*, expected a number"),
 ]
+WITH_UNKNOWN = (
+    FITS
+    | BY_NAME
+    | ON_LABELS
+    | {
+        "measure_calibration": measure_calibration,
+        "compare": compare,
+        "diagnose": diagnose,
+        "multilabel_folds": multilabel_folds,
+        "cross_fit": cross_fit,
+        "bootstrap_thresholds": bootstrap,
+        "update_rule": update_rule,
+        "select_rule": select_rule,
+    }
+)
 OPTIONS = [
+    *every(WITH_UNKNOWN, "unknown", UNSAYABLE),
     *every(FITS, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
     *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
     *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),

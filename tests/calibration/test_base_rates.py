@@ -14,6 +14,7 @@ from scipy.special import expit
 
 import thresholds
 from tests.naive.base_rates import Means, adjusted_count, by_em, moved, square_of_gap
+from tests.rules import same
 from thresholds import BaseRates, Calibrator, calibrate, estimate_base_rates
 from thresholds.calibration.base_rates import CHANGED, MOVED, SAME, UNKNOWN
 from thresholds.calibration.saving import from_values, to_values
@@ -73,6 +74,16 @@ def test_the_likelihood_may_be_highest_at_0_or_at_1() -> None:
         found = estimate_base_rates(calibrator, new)
     assert found.table["estimate"].tolist() == [0, 1]
     assert ((found.rates > 0) & (found.rates < 1)).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("by", BYS)
+def test_scores_that_are_all_certain_have_certain_rates(method: Any, by: Any) -> None:
+    """Probabilities next to 1 make sums that would cancel."""
+    calibrator = calibrate(*draw(300, [0.3, 0.2]), method, by)
+    for score in (0.0, 1.0):
+        found = estimate_base_rates(calibrator, np.full((50, 2), score)).table
+        assert found["estimate"].tolist() == [score, score]
 
 
 # The adjusted count, and intervals
@@ -435,6 +446,7 @@ def test_a_rule_for_new_rows_is_fitted_saved_and_loaded(tmp_path: Path) -> None:
 
     rule.save(tmp_path / "rule.json")
     loaded = thresholds.load_rule(tmp_path / "rule.json")
+    assert same(loaded, rule)
     np.testing.assert_array_equal(loaded.predict(new), rule.predict(new))
     assert loaded.made_by is not None
     assert loaded.made_by.function == "fit_adapted"

@@ -17,6 +17,7 @@ from thresholds.diagnosis.bars import Marked
 from thresholds.diagnosis.enough import LEVELS, Bar, Course, more_needed
 from thresholds.diagnosis.learning import Resampling, learn
 from thresholds.diagnosis.questions import of_first, of_precision, of_recall
+from thresholds.guarantees.exact_tests import positives_needed
 
 Array = NDArray[np.float64]
 inf = math.inf
@@ -77,7 +78,7 @@ def test_no_number_is_enough_where_what_was_seen_says_otherwise() -> None:
 
 def test_positives_for_a_floor_of_recall_are_certain() -> None:
     """.9^29 is below .05, and .9^28 is not."""
-    found = of_recall(np.array([12.0, 28.0]), np.full(2, 1000.0), np.full(2, 0.9), np.full(2, 0.05))
+    found = of_recall(np.array([12.0, 28.0]), np.full(2, 1000.0), positives_needed(np.full(2, 0.9), 0.05))
     assert found.positives.needed.tolist() == found.positives.low.tolist() == [29, 29]
     assert found.rows.needed.tolist() == [math.ceil(17 * 1000 / 12), math.ceil(1000 / 28)]
     assert (found.rows.low < found.rows.needed).all()
@@ -231,15 +232,15 @@ def test_floors_that_a_rule_could_not_show_are_asked_about() -> None:
     assert rows["border"]["top_rows_needed"] > 0
 
 
-def test_two_floors_and_a_family_share_the_error() -> None:
+@pytest.mark.parametrize("floor", ["min_precision", "min_recall"])
+def test_a_family_shares_the_error(floor: str) -> None:
     truth, scores = kinds()
-    given: dict[str, Any] = {"min_precision": 0.3, "min_recall": 0.9, "confidence": 0.95}
     needed = []
     for family in ("each", "all"):
-        rule = fit_empirical(truth, scores, family=family, label_names=NAMES, **given)
-        rows = by_name(plan_annotation(truth, scores, rule))
-        rare = rows["rare"]
-        assert rare["question"] in ("precision", "recall")
+        given: dict[str, Any] = {floor: 0.3 if floor == "min_precision" else 0.9}
+        rule = fit_empirical(truth, scores, label_names=NAMES, confidence=0.95, family=family, **given)
+        rare = by_name(plan_annotation(truth, scores, rule))["rare"]
+        assert f"min_{rare['question']}" == floor
         needed.append(rare["positives_needed"])
     assert needed[0] < needed[1]
 
@@ -314,6 +315,16 @@ def test_seeds_and_options_matter() -> None:
     assert gains[0] == plan_annotation(truth, scores).table["gain"].tolist()
     some = plan_annotation(truth, scores, more_rows=20)
     assert some.table["gain"].sum() > sum(gains[0])
+
+
+def test_on_the_rows_of_its_fit_a_rule_is_flattered() -> None:
+    truth, scores = kinds(600)
+    rule = fit_empirical(truth[:500], scores[:500])
+    own = plan_annotation(truth[:500], scores[:500], rule)
+    assert own.on_own_rows
+    assert "the rule was fitted on these rows, which flatters it" in flat(str(own))
+    assert not plan_annotation(truth[500:], scores[500:], rule).on_own_rows
+    assert not plan_annotation(truth, scores).on_own_rows
 
 
 def test_any_rule_will_do_and_its_names_are_taken() -> None:

@@ -180,3 +180,26 @@ def test_a_label_is_not_updated_out_of_its_budget() -> None:
     y_true, y_score = drawn()
     with pytest.raises(InputError, match="fitted with max_predicted"):
         thresholds.update_rule(fit_empirical(y_true, y_score, max_predicted=100), y_true, y_score)
+
+
+@pytest.mark.parametrize("options", [{}, {"average": "micro"}, {"average": "macro", "per_label": False}])
+def test_cells_of_unknown_truth_take_nothing_of_a_budget(options: Any) -> None:
+    """Where a label's truth is known on some rows alone, these are its rows: as if masked on the others."""
+    y_true, y_score = drawn(120, 4)
+    is_unknown = np.random.default_rng(3).random(y_true.shape) < 0.3
+    rule = fit_empirical(np.where(is_unknown, np.nan, y_true), y_score, unknown="nan", max_predicted=40, **options)
+    decided = rule.predict(y_score) & ~is_unknown
+    assert decided.sum() == rule.budget.predicted <= 40
+    masked = np.where(is_unknown, -np.inf, y_score)
+    without = fit_empirical(np.where(is_unknown, 0, y_true), masked, max_predicted=40, **options)
+    assert rule.objective == pytest.approx(without.objective, abs=1e-12)
+
+
+def test_a_cap_is_learnt_from_cells_of_known_truth() -> None:
+    y_true, y_score = drawn(120, 4)
+    is_unknown = np.random.default_rng(3).random(y_true.shape) < 0.3
+    rule = fit_empirical(np.where(is_unknown, np.nan, y_true), y_score, unknown="nan", max_predicted_per_row=1)
+    decided = rule.predict(y_score) & ~is_unknown
+    known = [~is_unknown[:, j] for j in range(4)]
+    f = [thresholds.metrics.f1_score(y_true[k, j], decided[k, j], zero_division=0.0) for j, k in enumerate(known)]
+    assert rule.objective == pytest.approx(np.mean(f), abs=1e-12)

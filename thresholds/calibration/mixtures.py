@@ -158,13 +158,13 @@ def likeliest_rates(starts: Ints, p: Floats, weights: Floats, rates: Floats) -> 
     first = starts[:-1][is_filled]
     before = rates[is_filled]
     size = np.diff(starts)[is_filled]
-    spread = before * (1 - before)
-    a = (p - np.repeat(before, size)) / np.repeat(spread, size)  # (n_cells,)
+    presumed = np.repeat(before, size)  # (n_cells,)
+    a = (p - presumed) / (presumed * (1 - presumed))
 
     def slopes(t: Floats) -> tuple[Floats, Floats]:
         # The first derivative of the log-likelihood, and the second one with its sign turned.
         with np.errstate(divide="ignore", invalid="ignore"):
-            h = a / (1 + np.repeat(t - before, size) * a)
+            h = a / density_of(p, presumed, np.repeat(t, size))
             weighted = weights * h
             return np.add.reduceat(weighted, first), np.add.reduceat(weighted * h, first)
 
@@ -198,7 +198,15 @@ def score_of(rates: Floats, p: Floats, t: Floats) -> Floats:
     """Return h of the likelihood at a rate, (n_labels, n_bins), from the mean probability of each bin."""
     before = rates[:, np.newaxis]
     a = (p - before) / (before * (1 - before))
-    return np.asarray(a / (1 + (t[:, np.newaxis] - before) * a))
+    return np.asarray(a / density_of(p, before, t[:, np.newaxis]))
+
+
+def density_of(p: Floats, before: Floats, t: Floats) -> Floats:
+    """Return how much more frequent scores of probabilities p are at rates t than at those before.
+
+    This is 1 + (t - r) a, as a sum of two terms that are never negative, however they are rounded.
+    """
+    return np.asarray(p * (t / before) + (1 - p) * ((1 - t) / (1 - before)))
 
 
 def estimate(mixture: Mixture, h: Floats, deviate: float) -> Estimate:

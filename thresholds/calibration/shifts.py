@@ -16,7 +16,7 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats
 from thresholds.calibration.curves import moved_odds
-from thresholds.calibration.mixtures import Mixture
+from thresholds.calibration.mixtures import Mixture, density_of, score_of
 
 _GRID = np.linspace(-4.0, 4.0, 161)  # shifts of log odds, 0 among them
 _ROUNDS = 200  # of EM
@@ -44,17 +44,13 @@ def _likelihoods(
 ) -> Floats:
     """Return the likelihood of each shift of each label, the highest being 1: (n_labels, n_grid)."""
     new = mixture.new
-    spread = (presumed * (1 - presumed))[:, np.newaxis]
-    a = (p - presumed[:, np.newaxis]) / spread  # (n_labels, n_bins)
-
-    # The share of the new rows in the noise of the estimate.
-    h = a / (1 + (now - presumed)[:, np.newaxis] * a)
-    share = mixture.share_of_new(h, now)
+    share = mixture.share_of_new(score_of(presumed, p, now), now)  # in the noise of the estimate
 
     log = np.empty((before.size, _GRID.size))
     for k, shift in enumerate(_GRID):
         t = moved_odds(before, np.full(before.size, np.exp(shift)))
-        log[:, k] = (new.shares * np.log1p((t - presumed)[:, np.newaxis] * a)).sum(axis=1)
+        density = density_of(p, presumed[:, np.newaxis], t[:, np.newaxis])
+        log[:, k] = (new.shares * np.log(density)).sum(axis=1)
     log *= (new.n * share)[:, np.newaxis]
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
 

@@ -16,6 +16,7 @@ from thresholds.diagnosis.bars import Marked, two_digits
 from thresholds.diagnosis.enough import More
 from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence, evidence_of
 from thresholds.diagnosis.learning import Learning, Resampling, learn
+from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.plan import COLUMNS, QUESTIONS, AnnotationPlan, sentence_on
 from thresholds.diagnosis.questions import (
     Answer,
@@ -78,9 +79,10 @@ def plan_annotation(
     ----------
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
         Rows count as independent, and new ones as drawn from where these were.
-    rule : the rule in use, with the rows that it was not fitted on as in `diagnose`; None to judge the cut of each
-        label that predicts as many rows as are positive, which is not chosen by what it reaches
-        Floors are asked about where a rule has `guarantees`.
+    rule : the rule in use; None to judge the cut of each label that predicts as many rows as are positive, which is not
+        chosen by what it reaches
+        Give it rows that the rule was not fitted on, as in `diagnose`: others flatter its F.
+        Floors are those of its `guarantees`.
     more_rows : how many more rows the gain is about
     alpha, min_auroc, overprediction, min_f, min_skill : as in `diagnose`
     missing, label_names : as in `fit_empirical`; with a rule those of the rule
@@ -159,6 +161,7 @@ def plan_annotation(
         criteria,
         names_of(problem.label_names, problem.n_labels),
         beta=resampling.beta,
+        on_own_rows=rule is not None and was_fitted_on(rule, problem),
         has_thresholds=isinstance(rule, ThresholdRule),
     )
     asked = _Asked(
@@ -191,6 +194,7 @@ def plan_annotation(
         more_rows=more_rows,
         **criteria._asdict(),
         beta=resampling.beta,
+        on_own_rows=verdicts.on_own_rows,
         label_names=problem.label_names,
     )
 
@@ -211,24 +215,25 @@ class _Floors(NamedTuple):
 
     precision: Floats
     recall: Floats
-    delta: Floats  # the error that each floor is allowed
+    positives_needed: Floats  # for that of recall
+    delta: Floats  # the error that the floor of precision is allowed
 
 
 def _floors_of(rule: Rule | None, n_labels: int) -> _Floors:
     """Return what a rule was asked to promise and does not.
 
-    Two floors of a label halve the error; those of a family share it. The sequence of tests of a precision has several
-    starts, which ask for a little more.
+    Two floors of a label halve the error; those of a family share it. (The sequence of tests of a precision has several
+    starts, which ask for a little more.)
     """
     guarantees = getattr(rule, "guarantees", None)
     if guarantees is None:
-        return _Floors(*np.full((3, n_labels), np.nan))
+        return _Floors(*np.full((4, n_labels), np.nan))
     of_precision = np.where(guarantees.precision_shown, np.nan, guarantees.min_precision)
     of_recall = np.where(guarantees.recall_shown, np.nan, guarantees.min_recall)
     has_both = ~np.isnan(guarantees.min_precision) & ~np.isnan(guarantees.min_recall)
     n_sharing = 1 if guarantees.family == "each" else max(int(guarantees.asked.sum()), 1)
     delta = (1 - guarantees.confidence) / np.where(has_both, 2, 1) / n_sharing
-    return _Floors(of_precision, of_recall, delta)
+    return _Floors(of_precision, of_recall, guarantees.positives_needed, delta)
 
 
 def _counts_of(problem: Problem, evidence: Evidence) -> ConfusionCounts:
@@ -271,7 +276,7 @@ def _answer(
         "precision": lambda: of_precision(
             _best_cuts(problem, floors.precision), n, floors.precision, floors.delta
         ),
-        "recall": lambda: of_recall(marked.positives, n, floors.recall, floors.delta),
+        "recall": lambda: of_recall(marked.positives, n, floors.positives_needed),
         "f": lambda: of_f(
             marked,
             n,

@@ -48,6 +48,7 @@ class AnnotationPlan(Result):
     more_rows : how many more rows the gain is about
     alpha, min_auroc, overprediction, min_f, min_skill : as asked for
     beta : of the F
+    on_own_rows : whether the rule was fitted on these rows, so that its F here flatters it
     label_names : tuple of str, or None
     """
 
@@ -62,6 +63,7 @@ class AnnotationPlan(Result):
     min_f: float
     min_skill: float
     beta: float
+    on_own_rows: bool
     label_names: tuple[str, ...] | None
 
     @property
@@ -101,9 +103,12 @@ class AnnotationPlan(Result):
             if number
         )
         asked = f": {each}" if each else ""
+        own_rows = (
+            "; the rule was fitted on these rows, which flatters it" if self.on_own_rows else ""
+        )
         return (
             f"{counted(self.n_labels, 'label')} on {self.n_samples:,} rows, of which {n_open:,} {are(n_open)}"
-            f" undecided{asked}\n"
+            f" undecided{asked}{own_rows}\n"
             f"Numbers are enough with a probability of 80 % [10 %, 90 %], if new rows are like these. The gain is that"
             f" of macro F{self.beta:g}, in points of 100, if {counted(self.more_rows, 'more row')}, drawn at random,"
             " are annotated for this label"
@@ -180,8 +185,9 @@ def _of_first(row: Any, name: str, alpha: float) -> str:
     rows = f"to find one may take some {_bounded(row, 'rows')} more rows like these"
     top = ""
     if not np.isnan(row["top_rows_needed"]):
+        pool = 2 * row["rows_needed"]
         top = (
-            f", or the {row['top_rows_needed']:,.0f} of twice as many that score highest, if its scores are as good as"
+            f", or the {row['top_rows_needed']:,.0f} that score highest of {pool:,.0f}, if its scores are as good as"
             " those of the other labels"
         )
     return f"{bound}; {rows}{top}. That there is one is not known."

@@ -40,7 +40,6 @@ from thresholds._arrays.types import Booleans, Floats
 from thresholds.diagnosis.bars import Marked, bar_of, most_positives, next_level
 from thresholds.diagnosis.enough import LEVELS, Bar, Course, More, more_needed
 from thresholds.diagnosis.evidence import FEWEST, Criteria, Evidence
-from thresholds.guarantees.exact_tests import positives_needed
 from thresholds.metrics.intervals import moments
 
 _PRIOR_POSITIVES = 2  # with the AUROC of other labels
@@ -149,9 +148,9 @@ def of_precision(cut: Marked, n: Floats, floor: Floats, delta: Floats) -> Answer
     return _answer(more, predicted, n, positives, share)._replace(top_rows=more.needed)
 
 
-def of_recall(positives: Floats, n: Floats, floor: Floats, delta: Floats) -> Answer:
-    """Ask for enough positives that a cut is shown to keep a floor of recall; NaN without a floor."""
-    more = np.maximum(positives_needed(floor, delta) - positives, 1)
+def of_recall(positives: Floats, n: Floats, needed: Floats) -> Answer:
+    """Ask for the positives that are needed for a cut that is shown to keep a floor of recall."""
+    more = np.maximum(needed - positives, 1)
     return _answer(More(more, more, more), positives, n, positives, np.ones_like(positives))
 
 

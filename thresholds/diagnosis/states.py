@@ -265,7 +265,7 @@ def _figures(
     _, predicted, positives = counts.sums
     n = np.full_like(positives, counts.total)  # (n_labels,) rows in which each label is known
     f_predict_all = f_of_counts(positives, n, positives, verdicts.beta, np.nan)
-    of_verdicts = ("verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
+    of_verdicts = ("n_rows", "verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
     f = verdicts.table["f"]
     with np.errstate(divide="ignore", invalid="ignore"):
         return {name: verdicts.table[name] for name in of_verdicts} | {

@@ -98,4 +98,5 @@ def fit_adapted(
         fitted_on=FittedOn.of(scores, calibrator.missing, positives),
         made_by=MadeBy.of(fit_adapted, options),
     )
-    return replace(fitted, profile=ScoreProfile.of(fitted, scores))
+    profile = ScoreProfile.of(fitted, scores)
+    return replace(fitted, calibrator=replace(adapted, profile=profile), profile=profile)

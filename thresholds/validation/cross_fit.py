@@ -385,7 +385,7 @@ def cross_fit_rows(
         len(pairs),
         how,
         rows.seed,
-        _in_weights(held_out.by_label, rows.sample_weight, problem.n_samples),
+        _in_weights(held_out.by_label, rows),
     )
 
     # Thresholds keep the odds at which they lie, so that a change of them can be told from noise.
@@ -470,14 +470,19 @@ def _refuse_folds_without_weight(
             )
 
 
-def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int) -> LabelCounts:
+def _in_weights(by_label: ConfusionCounts, rows: RowsInFolds) -> LabelCounts:
     """Return counts in the caller's weights; metrics count in a unit of their own."""
-    counts = by_label
-    if sample_weight is not None:
-        _, unit = _checks.weights_of_rows(sample_weight, n_samples)
+    counts, problem = by_label, rows.problem
+    if rows.sample_weight is not None:
+        _, unit = _checks.weights_of_rows(rows.sample_weight, problem.n_samples)
         counts = replace(by_label, unit=unit)
+    weight: Any = counts.total
+    if problem.unknown is not None:  # That of the judged rows with a known cell.
+        judged = (rows.folds >= 0) & (problem.known_in_row > 0)  # (n_samples,)
+        weights = problem.sample_weight
+        weight = np.count_nonzero(judged) if weights is None else weights[judged].sum().item()
     return LabelCounts(
-        n_samples=float(np.max(counts.total)) * (counts.unit or 1),
+        n_samples=weight * (counts.unit or 1),
         tp=tuple(counts.tp.tolist()),
         predicted=tuple(counts.predicted.tolist()),
         positives=tuple(counts.positives.tolist()),
