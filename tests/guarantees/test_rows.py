@@ -335,6 +335,23 @@ def test_groups_of_one_row_are_rows() -> None:
         np.testing.assert_array_equal(plain.thresholds, grouped.thresholds)
 
 
+@pytest.mark.parametrize("options", [{"min_precision": 0.7}, {"min_recall": 0.7}])
+@pytest.mark.parametrize("per_label", [False, True])
+def test_cells_of_unknown_truth_belong_to_nobody(options: dict[str, float], per_label: bool) -> None:
+    """Whatever their scores are, as long as these are none of those that fix which cuts are tested."""
+    truth, scores = drawn(400, 5)
+    hidden = np.random.default_rng(1).random(truth.shape) < 0.2
+    hidden[Units.of(Problem.of(truth.astype(int), scores)).between(0, 200).rows] = False
+    with_gaps = np.where(hidden, np.nan, truth)
+    lifted = np.where(hidden, scores.max(), scores)
+    given = {"unknown": "nan", "per_label": per_label, "confidence": 0.9, **options}
+    one = fit_empirical(with_gaps, scores, "micro", **given)  # type: ignore[arg-type]
+    other = fit_empirical(with_gaps, lifted, "micro", **given)  # type: ignore[arg-type]
+    assert one.guarantees.promised  # type: ignore[union-attr]
+    np.testing.assert_array_equal(one.thresholds, other.thresholds)
+    assert one.objective == other.objective
+
+
 @pytest.mark.parametrize("per_label", [False, True])
 @pytest.mark.parametrize("asked", [{"min_precision": 0.7}, {"min_recall": 0.5}])
 def test_sparse_scores_decide_as_dense_ones(asked: dict[str, float], per_label: bool) -> None:
