@@ -102,6 +102,13 @@ def calibrated(
     return CalibratedRule(calibrate(truth, masked, method, **options), rule)
 
 
+def moved(method: str, rule: ThresholdRule | InstanceRule, factor: float = 1.0, **options: object) -> CalibratedRule:
+    """The same for other base rates; that of one label stays."""
+    of_fit = calibrated(method, rule, factor, **options)
+    rates = np.where(np.arange(4) == 3, of_fit.calibrator.base_rates, [0.7, 0.1, 0.002, 0.5])
+    return CalibratedRule(of_fit.calibrator.for_base_rates(rates), rule)
+
+
 MAKERS: dict[str, Callable[[], Rule]] = {
     "awkward": lambda: AWKWARD,
     "plain": lambda: ThresholdRule([0.5]),
@@ -144,6 +151,9 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     ),
     "isotonic, drawn": lambda: calibrated("isotonic", InstanceRule(), label_names=["a", "b", "c", "d"]),
     "isotonic, pooled": lambda: calibrated("isotonic", InstanceRule(beta=1 / 3), -3.0, by="pooled", missing=-0.5),
+    "isotonic, moved": lambda: moved("isotonic", InstanceRule(), by="label", label_names=["a", "b", "c", "d"]),
+    "isotonic, drawn, moved": lambda: moved("isotonic", ThresholdRule([0.1, 0.2, 0.3, 0.4])),
+    "platt, pooled, moved": lambda: moved("platt", InstanceRule(beta=1 / 3), -3.0, by="pooled", missing=-0.5),
     "platt": lambda: calibrated("platt", InstanceRule(), label_names=["á", "b", "c", "\x01"]),
     "platt, of scores": lambda: calibrated("platt", ThresholdRule([1 / 3, 0.0, inf, -inf]), 1e300, missing=-inf),
     "platt, pooled": lambda: calibrated("platt", ThresholdRule([0.1, 0.2, 0.3, 0.4]), by="pooled"),

@@ -8,6 +8,7 @@ import json
 import pickle
 import pkgutil
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
@@ -139,6 +140,16 @@ def _calibrator() -> thresholds.Calibrator:
     return thresholds.calibrate(*_data(), "platt", label_names=NAMES)
 
 
+def _base_rates() -> thresholds.BaseRates:
+    """Of fewer positives, and of scores that mean something else."""
+    _, y_score = _data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", thresholds.ScoreChangeWarning)
+        return thresholds.estimate_base_rates(
+            _calibrator(), np.where(np.arange(N_LABELS) < 3, y_score**2, y_score)[::2]
+        )
+
+
 @cache
 def _check() -> thresholds.ScoreCheck:
     return _rule().check(3 * _data()[1])
@@ -176,7 +187,11 @@ def _counts() -> Any:
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "Agreement": lambda: _comparison().agreement,
+    "AnnotationPlan": lambda: thresholds.plan_annotation(*_data(), label_names=NAMES),
     "AveragesReport": _averages,
+    "RowGuarantees": lambda: (
+        thresholds.fit_empirical(*_data(), "micro", label_names=NAMES, min_precision=0.99, confidence=0.99).guarantees
+    ),
     "Guarantees": lambda: (
         thresholds.fit_empirical(*_data(), min_precision=0.999, confidence=0.95, label_names=NAMES).guarantees
     ),
@@ -211,6 +226,7 @@ RULES: dict[str, Callable[[], Any]] = {
 PARTS: dict[str, Callable[[], Any]] = {  # of rules and results, and what is shown besides
     "Alternative": lambda: _cross_fit().alternatives[0],
     "Calibrator": _calibrator,
+    "BaseRates": _base_rates,
     "ConfusionCounts": _counts,
     "Finding": lambda: _check().findings[0],
     "FittedOn": lambda: _rule().fitted_on,

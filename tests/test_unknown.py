@@ -422,3 +422,28 @@ def test_every_function_that_takes_truth_takes_the_option() -> None:
         if "y_true" in parameters and "unknown" not in parameters:
             without.add(function.__name__)
     assert without <= {"make_report"}
+
+
+# What a rule keeps of its fit
+
+
+def test_a_rule_keeps_in_how_many_rows_each_label_was_known() -> None:
+    rule = thresholds.fit(Y, SCORES, "macro", unknown="nan")
+    known = (~HIDDEN).sum(axis=0)
+    assert rule.fitted_on.known == tuple(known.tolist())
+    assert rule.fitted_on.base_rates.tolist() == (np.where(HIDDEN, 0, TRUTH).sum(axis=0) / known).tolist()
+    turned = rule.reordered(np.array([3, 2, 1, 0])).fitted_on
+    assert turned.known == rule.fitted_on.known[::-1]
+    assert type(turned).from_dict(turned.to_dict()) == turned
+    assert "known" not in thresholds.fit(TRUTH, SCORES, "macro").fitted_on.to_dict()
+
+
+def test_rows_of_its_own_fit_are_recognised() -> None:
+    rule = thresholds.fit(Y, SCORES, "macro", unknown="nan")
+    assert thresholds.diagnose(Y, SCORES, rule, unknown="nan").verdicts.on_own_rows
+    assert not thresholds.diagnose(np.where(HIDDEN, 0, TRUTH), SCORES, rule).verdicts.on_own_rows
+
+
+def test_decisions_out_of_fold_are_about_the_rows_with_a_known_cell() -> None:
+    kept = thresholds.cross_fit(Y, SCORES, unknown="nan").rule.out_of_fold.by_label
+    assert kept.n_samples == (~HIDDEN.all(axis=1)).sum()

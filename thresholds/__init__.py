@@ -11,6 +11,8 @@ from thresholds._version import __version__ as __version__
 _HOME = {
     "Accumulator": "fitting.accumulator",
     "Agreement": "comparison.agreement",
+    "AnnotationPlan": "diagnosis",
+    "BaseRates": "calibration",
     "BatchEffect": "fitting.batches",
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
@@ -31,6 +33,7 @@ _HOME = {
     "RULES": "fitting.rules",
     "RegionRule": "rule",
     "Report": "report.report",
+    "RowGuarantees": "rule.row_guarantees",
     "RowOrderWarning": "_checks",
     "Rule": "rule",
     "RuleDifference": "comparison.differences",
@@ -54,8 +57,10 @@ _HOME = {
     "diagnose": "diagnosis",
     "diagnose_expected": "diagnosis",
     "diff_rules": "comparison.differences",
+    "estimate_base_rates": "calibration",
     "expected_f": "expectation.value",
     "fit": "fitting.by_name",
+    "fit_adapted": "fitting.adapted",
     "fit_empirical": "fitting.empirical",
     "fit_expected": "fitting.expected",
     "fit_regions": "fitting.regions",
@@ -65,6 +70,7 @@ _HOME = {
     "make_report": "report.report",
     "measure_calibration": "calibration",
     "multilabel_folds": "data.folds",
+    "plan_annotation": "diagnosis",
     "predict_by_batch": "fitting.batches",
     "select_rule": "validation.selection",
     "to_label_lists": "data.label_lists",
@@ -82,10 +88,12 @@ if TYPE_CHECKING:
     from thresholds import sklearn as sklearn
     from thresholds import training as training
     from thresholds._checks import RowOrderWarning as RowOrderWarning
+    from thresholds.calibration import BaseRates as BaseRates
     from thresholds.calibration import CalibratedRule as CalibratedRule
     from thresholds.calibration import CalibrationMeasures as CalibrationMeasures
     from thresholds.calibration import Calibrator as Calibrator
     from thresholds.calibration import calibrate as calibrate
+    from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
     from thresholds.comparison.agreement import Agreement as Agreement
     from thresholds.comparison.compare import compare as compare
@@ -95,14 +103,17 @@ if TYPE_CHECKING:
     from thresholds.data.folds import multilabel_folds as multilabel_folds
     from thresholds.data.label_lists import from_label_lists as from_label_lists
     from thresholds.data.label_lists import to_label_lists as to_label_lists
+    from thresholds.diagnosis import AnnotationPlan as AnnotationPlan
     from thresholds.diagnosis import Diagnosis as Diagnosis
     from thresholds.diagnosis import ExpectedDiagnosis as ExpectedDiagnosis
     from thresholds.diagnosis import Verdicts as Verdicts
     from thresholds.diagnosis import diagnose as diagnose
     from thresholds.diagnosis import diagnose_expected as diagnose_expected
+    from thresholds.diagnosis import plan_annotation as plan_annotation
     from thresholds.errors import InputError as InputError
     from thresholds.expectation.value import expected_f as expected_f
     from thresholds.fitting.accumulator import Accumulator as Accumulator
+    from thresholds.fitting.adapted import fit_adapted as fit_adapted
     from thresholds.fitting.batches import BatchEffect as BatchEffect
     from thresholds.fitting.batches import batch_effect as batch_effect
     from thresholds.fitting.batches import predict_by_batch as predict_by_batch
@@ -129,6 +140,7 @@ if TYPE_CHECKING:
     from thresholds.rule import load_rule as load_rule
     from thresholds.rule.capped import CappedRule as CappedRule
     from thresholds.rule.guarantees import Guarantees as Guarantees
+    from thresholds.rule.row_guarantees import RowGuarantees as RowGuarantees
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile

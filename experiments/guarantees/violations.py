@@ -8,12 +8,12 @@ has recall 1.
 1. Labels by themselves (family="each"). In each cell: the share of samples whose promise is broken, held to
    1 - confidence (and 3.5 standard errors of the simulation, as there are some thousand cells); the mean F1 of the
    population under the promise, under the floor in the sample (confidence=None), and under MAPIE's promises on the
-   first 60 samples:
+   first 40 samples:
    - BinaryClassificationController with 100 thresholds on probabilities, by Bonferroni-Holm (its default, never less
      than by Bonferroni), by a fixed sequence, and by one with five starts. Its p-values and its control of errors are
      called as it calls them, on counts made here, and are held to the class itself on one sample of each cell. Of the
      thresholds that it calls valid, the one of best F1 in the sample is taken, as ours is.
-   - for recall MultiLabelClassificationController with one label, method "rcps", on at most 60 positives.
+   - for recall MultiLabelClassificationController with one label, method "rcps", on at most 50 positives.
    A difference to MAPIE's best is the mean over these samples, with its standard error; the best is the one of highest
    mean F1 among those that do not break their promise too often on them.
 2. All labels at once (family="all"): 10 labels, 2,000 fits; the share of fits that break any promise.
@@ -44,7 +44,7 @@ import thresholds
 from thresholds._kernels._jit import StandIns
 
 StandIns.seconds_left = 0  # Kernels from the first call on.
-RUNS, RIVALS = 2000, 60
+RUNS, RIVALS = 2000, 40
 CELLS_AT_ONCE = 8_000_000
 SIZES = ((5, 0.5), (5, 0.001), (20, 0.2), (20, 0.01), (50, 0.5), (50, 0.02), (150, 0.1), (500, 0.5), (500, 0.1))
 SHIFTS = (1.0, 2.0, 3.0)
@@ -53,7 +53,7 @@ LEVELS = (0.8, 0.9, 0.95, 0.99)
 BOTH = ((0.5, 0.5), (0.7, 0.5), (0.5, 0.8))
 PARAMETERS = np.linspace(0, 0.99, 100)  # MAPIE's default
 ERRORS = 3.5
-MOST_POSITIVES = 60  # MAPIE's risk-controlling sets take seconds on more
+MOST_POSITIVES = 50  # MAPIE's risk-controlling sets take seconds on more
 
 
 class Promise(NamedTuple):
@@ -98,9 +98,10 @@ def promises_of(number: int) -> Iterator[Promise]:
 
 
 def laws() -> Iterator[Law]:
-    """Every size in every shape; shifts take turns."""
+    """Every size in three of the six shapes, which alternate; shifts take turns."""
     for number, ((positives, rate), shape) in enumerate(product(SIZES, SHAPES)):
-        yield Law(positives, rate, SHIFTS[(number + number // len(SHAPES)) % len(SHIFTS)], shape)
+        if (number + number // len(SHAPES)) % 2 == 0:
+            yield Law(positives, rate, SHIFTS[number // 2 % len(SHIFTS)], shape)
 
 
 # Ours

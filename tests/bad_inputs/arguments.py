@@ -11,7 +11,7 @@ import pickle
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from tests.bad_inputs.matrices import (
     BAD_SCORES,
     BAD_TRUTH,
     CSR,
+    NOT_SAID,
+    UNSAYABLE,
     Frame,
     NotAvailable,
     S,
@@ -35,6 +37,7 @@ from tests.bad_inputs.matrices import (
     nan,
     spoiled,
 )
+from thresholds.calibration.by_class import N_BINS, N_EDGES, ScoresByClass
 from thresholds.calibration.saving import from_values
 
 NAMES = ("cat", "dog")
@@ -58,6 +61,15 @@ LINE = {"scale": 1.0, "centre": 0.0, "slope": 2.0, "intercept": 0.0, "missing": 
 KNOTS = {"scores": [0.1, 0.4, 0.6], "probabilities": [0.0, 0.2, 0.8]}
 PLATT = from_values({"method": "platt", "curves": [LINE, LINE], "limits": [5e-324, 1 - 2**-53]} | OF_CALIBRATOR)
 ISOTONIC = from_values({"method": "isotonic", "curves": [KNOTS, KNOTS]} | OF_CALIBRATOR)
+BY_CLASS = ScoresByClass(
+    edges=np.tile(np.linspace(0.1, 0.7, N_EDGES), (2, 1)),
+    positives=np.tile(np.arange(1.0, N_BINS + 1), (2, 1)),
+    negatives=np.tile(np.arange(40.0, 40 - N_BINS, -1), (2, 1)),
+    probabilities=np.tile(np.linspace(0.02, 0.4, N_BINS), (2, 1)),
+    rates=np.array([0.2, 0.2]),
+    observed=np.array([0.2, 0.2]),
+)
+COUNTED = replace(ISOTONIC, by_class=BY_CLASS)
 CALIBRATED = thresholds.CalibratedRule(PLATT, INSTANCE)
 JOINT = np.array([[0.25, 0.25], [0.25, 0.25]])
 DRAWS = np.array([Y, 1 - Y, Y])
@@ -176,6 +188,21 @@ def calibrate(y_true: object = Y, y_score: object = S, **given: object) -> thres
     return thresholds.calibrate(y_true, y_score, **given)
 
 
+def estimate_base_rates(calibrator: object = ..., new_scores: object = S, **given: object) -> thresholds.BaseRates:
+    """Base rates without labels."""
+    return thresholds.estimate_base_rates(COUNTED if calibrator is ... else calibrator, new_scores, **given)
+
+
+def fit_adapted(calibrator: object = ..., new_scores: object = S, **given: object) -> thresholds.CalibratedRule:
+    """A rule for other base rates."""
+    return thresholds.fit_adapted(COUNTED if calibrator is ... else calibrator, new_scores, **given)
+
+
+def for_base_rates(rates: object) -> thresholds.Calibrator:
+    """A calibrator for other base rates."""
+    return COUNTED.for_base_rates(rates)
+
+
 def measure_calibration(y_true: object = Y, probabilities: object = S, **given: object) -> object:
     """How good probabilities are."""
     return thresholds.measure_calibration(y_true, probabilities, **given)
@@ -247,6 +274,11 @@ def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **giv
     return thresholds.diagnose(y_true, y_score, rule, **given)
 
 
+def plan_annotation(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
+    """What would decide what is open of each label."""
+    return thresholds.plan_annotation(y_true, y_score, rule, **given)
+
+
 def make_report(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
     """What a page says of a rule."""
     return thresholds.make_report(y_true, y_score, rule, **given)
@@ -314,6 +346,8 @@ SCORES = {
     "diagnose": lambda y_score: diagnose(y_score=y_score),
     "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
     "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
+    "plan_annotation": lambda y_score: plan_annotation(y_score=y_score),
+    "plan_annotation, no rule": lambda y_score: plan_annotation(y_score=y_score, rule=None, label_names=NAMES),
     "make_report": lambda y_score: make_report(y_score=y_score),
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
     "bootstrap_thresholds": lambda y_score: bootstrap(y_score=y_score, label_names=NAMES),
@@ -346,6 +380,7 @@ TRUTH = {
     "measure_calibration": lambda y_true: measure_calibration(y_true),
     "compare": lambda y_true: compare(y_true=y_true),
     "diagnose": lambda y_true: diagnose(y_true),
+    "plan_annotation": lambda y_true: plan_annotation(y_true),
     "make_report": lambda y_true: make_report(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
@@ -367,6 +402,7 @@ MATRICES = [
     *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
     *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
     *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
+    *matrices(TRUTH, "y_true", NOT_SAID),
 ]
 
 # Matrices that disagree with each other, or with a rule
@@ -445,7 +481,23 @@ BAD_MISSING: Values = [
     ([nan, inf, HUGE], "is .*, expected a (score of dtype float64, or -inf|number that float64 can hold)"),
     (["0", None, [0.0], True], "is .*, expected a number"),
 ]
+WITH_UNKNOWN = (
+    FITS
+    | BY_NAME
+    | ON_LABELS
+    | {
+        "measure_calibration": measure_calibration,
+        "compare": compare,
+        "diagnose": diagnose,
+        "multilabel_folds": multilabel_folds,
+        "cross_fit": cross_fit,
+        "bootstrap_thresholds": bootstrap,
+        "update_rule": update_rule,
+        "select_rule": select_rule,
+    }
+)
 OPTIONS = [
+    *every(WITH_UNKNOWN, "unknown", UNSAYABLE),
     *every(FITS, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
     *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
     *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),
@@ -700,6 +752,7 @@ OTHER_ROWS = {
     "calibrate, sparse": lambda: calibrate(CSR(Y[:3]), CSR(S)),
     "compare": lambda: compare(y_true=Y[:3]),
     "diagnose": lambda: diagnose(Y[:3]),
+    "plan_annotation": lambda: plan_annotation(Y[:3]),
     "make_report": lambda: make_report(Y[:3]),
 }
 TOO_WIDE = np.full((4, 3), 0.5)
@@ -808,6 +861,39 @@ LABEL_FREE_ARGUMENTS = [
     *every({"batch_effect": batch_effect}, "sizes", BAD_SIZES),
     *every({"RegionRule": region}, "switches", BAD_SWITCHES),
     *each(
+        {"estimate_base_rates": estimate_base_rates, "fit_adapted": fit_adapted},
+        "calibrator",
+        [None, "platt", INSTANCE, Y],
+        "calibrator is .*, expected a Calibrator",
+    ),
+    *each(
+        {"estimate_base_rates": estimate_base_rates},
+        "calibrator",
+        [PLATT],
+        "calibrator does not know its scores by truth, as it is from an older file",
+    ),
+    *each(
+        {"estimate_base_rates": estimate_base_rates}, "confidence", [0, 1, 2, nan, None, "x"], "confidence is .*, exp"
+    ),
+    *each({"estimate_base_rates": estimate_base_rates}, "alpha", [0, 1, -1, nan, None, "x"], "alpha is .*, expected"),
+    *each(
+        {"estimate_base_rates": estimate_base_rates, "fit_adapted": fit_adapted},
+        "new_scores",
+        [TOO_WIDE],
+        "new_scores has 3 labels|y_score has 3 labels",
+    ),
+    *each(
+        {"for_base_rates": for_base_rates}, "rates", [[0.5], [[0.5, 0.5]], 0.5], "rates has shape .*, expected 2 num"
+    ),
+    *each(
+        {"for_base_rates": for_base_rates},
+        "rates",
+        [[0, 0.5], [0.5, 1], [nan, 0.5], [0.5, -0.1]],
+        "rates has .* at ., expected numbers inside",
+    ),
+    *each({"for_base_rates": for_base_rates}, "rates", [{"emu": 0.5}, {2: 0.5}], "label .* is unknown, expected"),
+    *each({"for_base_rates": for_base_rates}, "rates", [{"cat": 1}, {1: 0}], "the base rate of .* is .*, expected"),
+    *each(
         {"CalibratedRule": calibrated_rule}, "calibrator", [None, "platt", INSTANCE, Y], "calibrator is .*, expected a"
     ),
     *each(
@@ -866,21 +952,31 @@ BAD_BOUNDS: Values = [
     (["3", None, True, [3], MATRIX], "is .*, expected a number"),
 ]
 NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
+PLAN = {"plan_annotation": plan_annotation}
+JUDGES = {"diagnose": diagnose} | PLAN
 DIAGNOSES = [
-    *every({"diagnose": diagnose, "diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
+    *every(JUDGES | {"diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
     *each(
         {"compare": compare, "compare, fitted here": partial(compare, None), "make_report": make_report},
         "confidence",
         [0, 1, -0.1, nan, "0.95", [0.9], True],
         "confidence is .*, expected a num",
     ),
-    *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
-    *every({"diagnose": diagnose}, "min_f", BAD_SHARES),
-    *every({"diagnose": diagnose}, "min_skill", BAD_SKILLS),
-    *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
-    *every({"diagnose": diagnose, "make_report": make_report}, "n_jobs", BAD_JOBS),
+    *every(JUDGES, "min_auroc", BAD_SHARES),
+    *every(JUDGES, "min_f", BAD_SHARES),
+    *every(JUDGES, "min_skill", BAD_SKILLS),
+    *every(JUDGES | {"diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
+    *every(JUDGES | {"make_report": make_report}, "n_jobs", BAD_JOBS),
+    *each(PLAN, "rule", NO_RULE[1:], "rule is .*, expected a rule or None"),
+    *each(PLAN, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
+    *each(PLAN, "label_names", [NAMES, list(NAMES)], "label_names is given beside a rule, expected None"),
+    *each(PLAN, "more_rows", [0, -1, 1.5, "10", None, True], "more_rows is .*, expected a whole number of at least 1"),
+    *each(PLAN, "n_bootstraps", [0, 1, 2.5, "10", None], "n_bootstraps is .*, expected a whole number of at least 2"),
+    *each(PLAN, "random_state", [-1, 0.5, "0", None], "random_state is .*, expected a whole number of at least 0"),
+    *each(PLAN, "random_state", [2**64], "random_state is .*, expected a number below"),
     *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
-    *each({"diagnose_expected": diagnose_expected}, "rule", [CALIBRATED], "rule is .*, expected a rule for prob"),
+    *each({"diagnose_expected": diagnose_expected}, "rule", [None, PLATT], "rule is .*, expected a rule for prob"),
+    *each({"diagnose_expected": diagnose_expected}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
     BadInput("diagnose: swapped", lambda: diagnose(S, Y, fixed()), SWAPPED),
     BadInput("diagnose: no probabilities", lambda: diagnose(y_score=2 * S, rule=INSTANCE), "y_score has 1.8 at row 0"),
     *each({"diagnose": diagnose}, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
@@ -1021,6 +1117,48 @@ CROSS_FITS = [
         row
         for option in ("min_precision", "min_recall")
         for row in every(CROSS_FIT, option, [([-0.1, 1.5, nan, inf, HUGE, "1", True, [1]], "is .*, expected a")])
+    ),
+    *each(
+        {"fit micro": partial(fit, average="micro"), "fit rows": partial(fit, average="samples", per_label=False)},
+        "min_precision",
+        [0.5],
+        "min_precision is 0.5 with average '.*' and no confidence; expected a confidence too",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", confidence=0.9)},
+        "min_recall",
+        [{"cat": 0.5}, [0.5, 0.5]],
+        "min_recall is .* with average 'micro', expected a number: all labels have one floor together",
+    ),
+    *each(
+        {"fit micro, expected": partial(fit, average="micro", confidence="expected")},
+        "min_precision",
+        [0.5],
+        "min_precision is given with confidence 'expected', and only recall can be promised so",
+    ),
+    *each(
+        {"fit a floor of each label": partial(fit, min_recall=0.5)},
+        "confidence",
+        ["expected"],
+        "confidence is 'expected' with average 'macro', whose floors are those of each label; expected a probability",
+    ),
+    *each(
+        {"fit micro, weighted": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "sample_weight",
+        [[1, 2, 1, 1], [0.5, 1, 1, 1]],
+        "sample_weight has .* with confidence, whose tests count rows; expected weights of 0 and 1 only",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "guard",
+        ["pool"],
+        "confidence is 0.9 with average 'micro', per_label=True, which has no use for it",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "family",
+        ["all"],
+        "family is 'all' with average 'micro', per_label=True, which has no use for it",
     ),
     BadInput("cross_fit: swapped", lambda: cross_fit(S, Y), SWAPPED),
     BadInput("cross_fit: other rows", lambda: cross_fit(Y[:3]), f"y_score {ROWS} y_true has"),

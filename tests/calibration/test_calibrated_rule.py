@@ -211,6 +211,7 @@ def test_a_saved_rule_decides_alike(part: InstanceRule | ThresholdRule, by: str,
 def test_a_saved_rule_that_was_spoilt_is_refused(tmp_path: Path) -> None:
     truth, scores = draw(60, 2, seed=9)
     values = CalibratedRule(calibrate(truth, scores, by="label"), ThresholdRule([0.5, 0.5])).to_dict()
+    del values["calibrator"]["by_class"]  # as in an older file
     knots = values["calibrator"]["curves"][0]
     spoilt = {
         "absent has 1.5|absent is 1.5": {"absent": [1.5, 0.5]},

@@ -49,9 +49,9 @@ def test_so_many_predictions_show_a_floor() -> None:
 
 def test_starts_share_the_error_that_is_allowed() -> None:
     n_above, delta = starts_of(np.array([0.5, 0.9, np.nan]), np.full(3, 0.1), np.full(3, 10_000.0))
-    assert (np.nansum(delta, axis=0) <= 0.1).all()
+    assert (np.nansum(delta, axis=0) <= 0.1 * (1 + 1e-12)).all()
     assert np.isnan(delta[:, 2]).all()
-    np.testing.assert_array_equal(n_above[:3, 1], [25, 100, 400])
+    np.testing.assert_array_equal(n_above[:3, 1], [26, 52, 104])
     assert 0.9 ** n_above[0, 1] <= delta[0, 1]
 
 

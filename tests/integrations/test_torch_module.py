@@ -28,14 +28,16 @@ torch = pytest.importorskip("torch", reason="make test-integrations installs tor
 
 inf, nan = float("inf"), float("nan")
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-SEARCHING = (
+SEARCHING = (  # for sets of labels
     "instance",
     "fitted instance",
     "capped, instance",
     "isotonic, drawn",
+    "isotonic, moved",
     "isotonic, pooled",
     "platt",
-)  # for sets of labels
+    "platt, pooled, moved",
+)
 OTHERS = sorted(set(RULES) - set(SEARCHING))
 
 pytestmark = pytest.mark.filterwarnings("ignore::thresholds.rule.ScoreChangeWarning")

@@ -23,6 +23,7 @@ KINDS = {
     "isotonic": "calibrated_rule",
     "isotonic, drawn": "calibrated_rule",
     "platt": "calibrated_rule",
+    "isotonic, drawn, moved": "calibrated_rule",
 }
 
 
@@ -89,7 +90,7 @@ def beyond_a_schema(said: str) -> bool:
 
 
 # Knots of curves make long documents, which take long; "cross-fitted" has all that "macro" has, and more.
-SLOW = ("isotonic", "isotonic, drawn", "macro")
+SLOW = ("isotonic", "isotonic, drawn", "isotonic, drawn, moved", "macro")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.soak] * (name in SLOW)) for name in KINDS])

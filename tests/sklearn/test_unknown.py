@@ -11,12 +11,15 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import thresholds
 from thresholds import InputError
 from thresholds.metrics import f1_score
-from thresholds.sklearn import MultilabelThresholdClassifierCV
+from thresholds.sklearn import KnownRowsClassifier, MultilabelThresholdClassifierCV
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(200, 4))
@@ -89,7 +92,7 @@ def test_classifiers_of_partly_labelled_rows_take_it() -> None:
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 def test_a_classifier_that_takes_none_is_named(base: Any, y: Any, unknown: object) -> None:
     name = type(base).__name__
-    message = rf"^estimator {name} takes no y with unknown cells \(.*\); expected a classifier that leaves"
+    message = rf"^estimator {name} takes no y with unknown cells \(.*\); expected one that leaves"
     with pytest.raises(InputError, match=message):
         MultilabelThresholdClassifierCV(base, unknown=unknown).fit(X, y)
 
@@ -137,3 +140,48 @@ def test_a_y_that_is_all_known_is_fitted_as_without() -> None:
     with_option = MultilabelThresholdClassifierCV(base, unknown="nan").fit(X, Y.astype(float))
     without = MultilabelThresholdClassifierCV(base).fit(X, Y)
     assert with_option.rule_.to_dict() == without.rule_.to_dict()
+
+
+# Each label has rows of its own.
+
+
+def test_each_label_is_learned_from_the_rows_in_which_it_is_known() -> None:
+    several = MultiOutputClassifier(KnownRowsClassifier(LogisticRegression())).fit(X, HIDDEN)
+    for label, fitted in enumerate(several.estimators_):
+        known = HIDDEN[:, label] != -1
+        alone = LogisticRegression().fit(X[known], HIDDEN[known, label])
+        np.testing.assert_array_equal(fitted.predict(X), alone.predict(X))
+        np.testing.assert_array_equal(fitted.predict_proba(X), alone.predict_proba(X))
+        np.testing.assert_array_equal(fitted.decision_function(X), alone.decision_function(X))
+        np.testing.assert_array_equal(fitted.classes_, [0, 1])
+
+
+def test_classifier_and_thresholds_are_fitted_to_what_is_known() -> None:
+    inside = make_pipeline(StandardScaler(), LogisticRegression())
+    base = MultiOutputClassifier(KnownRowsClassifier(inside))
+    found = MultilabelThresholdClassifierCV(base, unknown=-1, store_cv_results=True).fit(X, HIDDEN)
+    pooled = found.cv_results_
+    crossed = thresholds.cross_fit(HIDDEN, pooled["y_score"], cv=pooled["folds"], unknown=-1)
+    np.testing.assert_array_equal(found.thresholds_, crossed.rule.thresholds)
+    assert found.cross_fitted_score_ == crossed.out_of_fold
+    np.testing.assert_array_equal(
+        found.label_scores(X)[:, 0], KnownRowsClassifier(inside).fit(X, HIDDEN[:, 0]).predict_proba(X)[:, 1]
+    )
+
+
+def test_what_has_a_value_for_each_row_goes_with_its_row() -> None:
+    weights = np.arange(200.0)
+    known = HIDDEN[:, 0] != -1
+    found = KnownRowsClassifier(LogisticRegression()).fit(X, HIDDEN[:, 0], sample_weight=weights)
+    alone = LogisticRegression().fit(X[known], HIDDEN[known, 0], sample_weight=weights[known])
+    np.testing.assert_array_equal(found.predict_proba(X), alone.predict_proba(X))
+
+
+def test_a_label_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^y has no known row, expected at least one of each class$"):
+        KnownRowsClassifier(LogisticRegression()).fit(X, np.full(200, -1))
+
+
+@parametrize_with_checks([KnownRowsClassifier(LogisticRegression(), unknown="nan")])
+def test_the_wrapper_passes_the_checks_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)

@@ -82,7 +82,7 @@ def _plain_numbers(array: Dense, name: str) -> Dense:
         if not isinstance(cell, Real | np.bool_):
             raise InputError(
                 f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers"
-                f"{_hint_of_absent(name, cell)}"
+                f"{_hint_of_absent(name, cell) if array.ndim else ''}"
             )
         if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT_INTEGER:
             raise InputError(

@@ -1,8 +1,8 @@
 """Calibration: from scores and truth to a map that turns scores into probabilities."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
+from thresholds.calibration.by_class import ScoresByClass
 from thresholds.calibration.cells import Cells, cells_of
-from thresholds.calibration.curves import Curves
+from thresholds.calibration.curves import Curves, moved_odds
 from thresholds.calibration.isotonic import IsotonicCurves, fit_isotonic
 from thresholds.calibration.measures import UNKNOWN, CalibrationMeasures, measure
 from thresholds.calibration.platt import LogisticCurves, fit_logistic_curves, weight_of_row
@@ -25,6 +26,9 @@ from thresholds.errors import need
 from thresholds.results import Shown, Table, names_of
 from thresholds.rule.base import as_row, in_kind, like_row
 from thresholds.rule.watching.profile import ScoreProfile
+
+if TYPE_CHECKING:
+    from thresholds.calibration.base_rates import BaseRates
 
 Method = Literal["isotonic", "platt"]
 By = Literal["shrink", "label", "pooled"]
@@ -51,8 +55,11 @@ class Calibrator(Shown):
     missing : the score of an entry that a sparse matrix leaves out
     absent : float64 (n_labels,), the probability of such an entry
     before, after : CalibrationMeasures of the scores and of their probabilities, on the data of the fit
-        `before` is all NaN where scores are not all in [0, 1]. `after` flatters, being measured where it was fitted.
+        `before` is all NaN where scores are not all in [0, 1]. `after` flatters, being measured where it was fitted; it
+        is about the base rates of the fit, whatever `for_base_rates` was told.
     profile : ScoreProfile of the scores of the fit, which a `CalibratedRule` compares new ones with; None if not known
+    by_class : ScoresByClass, counts of positives and negatives by score, which `estimate_base_rates` needs
+        None for a calibrator from an older file.
     """
 
     method: Method
@@ -64,6 +71,7 @@ class Calibrator(Shown):
     after: CalibrationMeasures
     _curves: Curves = field(repr=False)
     profile: ScoreProfile | None = field(default=None, repr=False)
+    by_class: ScoresByClass | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Freeze what is shown."""
@@ -78,6 +86,79 @@ class Calibrator(Shown):
     def n_labels(self) -> int:
         """Number of labels."""
         return int(self.absent.size)
+
+    @property
+    def base_rates(self) -> Floats | None:
+        """The base rate of each label that its probabilities presume, (n_labels,); None if not known.
+
+        Those of the fit, as the mean probability there, or those that `for_base_rates` was told.
+        """
+        if self.by_class is None:
+            return None
+        return moved_odds(self.by_class.rates, self._curves.odds)
+
+    def for_base_rates(self, rates: "BaseRates | Mapping[str, float] | object") -> "Calibrator":
+        """Return a calibrator for rows where labels are true more often, or less, and scores mean the same.
+
+        Each probability p of a label becomes, for a base rate that was r and is r' (Saerens et al. 2002, equation 4),
+
+            p' = p r'/r / (p r'/r + (1 - p) (1 - r')/(1 - r))
+
+        That is right where the scores of positives, and those of negatives, are distributed as before:
+        `estimate_base_rates` tests this. A higher probability stays a higher one, so that a threshold t for p is the
+        threshold t' for p'; which one is best may change.
+
+        Parameters
+        ----------
+        rates : what `estimate_base_rates` found (its `rates`); or base rates inside (0, 1), one for each label, or by
+            name: labels that are not named keep theirs
+
+        Returns
+        -------
+        Calibrator
+            Its `base_rates` are `rates`. A label whose base rate was 0 or 1 keeps its probabilities. If any moved, it
+            has no `profile`: that of the fit is of rows with other base rates.
+
+        Raises
+        ------
+        InputError
+            For rates that are not inside (0, 1), another number of them, or unknown names; for a calibrator from an
+            older file, which knows no base rates.
+
+        References
+        ----------
+        Saerens, Latinne and Decaestecker 2002, "Adjusting the outputs of a classifier to new a priori probabilities".
+
+        Examples
+        --------
+        >>> from thresholds.calibration import calibrate
+        >>> calibrator = calibrate([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+        >>> calibrator.base_rates, calibrator.transform([0.2, 0.35, 0.5])
+        (array([0.5]), array([0. , 0.5, 1. ]))
+        >>> calibrator.for_base_rates([0.2]).transform([0.2, 0.35, 0.5])
+        array([0. , 0.2, 1. ])
+        """
+        from thresholds.calibration.base_rates import checked_rates
+
+        before = self.base_rates
+        if before is None or self.by_class is None:
+            raise InputError(
+                "calibrator does not know the base rates of its fit, as it is from an older file, expected one of"
+                " calibrate"
+            )
+        after = checked_rates(rates, before, self.label_names)
+        fitted = self.by_class.rates
+
+        # From the rates of the fit, so that rates may move again and again.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = after / (1 - after) / (fitted / (1 - fitted))
+        is_certain = (fitted <= 0) | (fitted >= 1)
+        odds = np.where(is_certain | (after == fitted), 1.0, odds)
+        curves = replace(self._curves, odds=None if (odds == 1).all() else odds)
+        one_each = np.arange(self.n_labels + 1)
+        absent = curves.of_cells(one_each, np.full(self.n_labels, self.missing))
+        profile = self.profile if curves.odds is None else None
+        return replace(self, absent=absent, _curves=curves, profile=profile)
 
     def transform(self, y_score: object, *, dense: bool = False) -> Any:
         """Turn scores into probabilities.
@@ -218,7 +299,8 @@ class Calibrator(Shown):
 
     def _tables(self, _: int) -> Iterator[str | Table]:
         """Say what was fitted, and what it did to log-loss and reliability."""
-        lines = [f"{self.method} calibration, {_CURVES[self.by].format(self.n_labels)}"]
+        moved = "" if self._curves.odds is None else ", for other base rates than those of the fit"
+        lines = [f"{self.method} calibration, {_CURVES[self.by].format(self.n_labels)}{moved}"]
         for name, word in (("log_loss", "log-loss"), ("reliability", "reliability")):
             before = getattr(self.before, name)
             after = getattr(self.after, name)
@@ -235,6 +317,7 @@ class Calibrator(Shown):
             absent=self.absent[places],
             _curves=self._curves.reordered(places),
             profile=None if self.profile is None else self.profile.reordered(places),
+            by_class=None if self.by_class is None else self.by_class.reordered(places),
         )
 
     def validate(self, scores: Any) -> None:
@@ -450,6 +533,9 @@ def calibrate_problem(
         _curves=curves,
         profile=ScoreProfile.of_scores(
             problem.scores, problem.missing, weights=problem.sample_weight
+        ),
+        by_class=ScoresByClass.of(
+            cells, probabilities, heaviest=int(problem.row_weights.max()), n_jobs=n_jobs
         ),
     )
 

@@ -1,4 +1,12 @@
-"""Curves from scores to probabilities, of each label or one for all, and how they are read."""
+"""Curves from scores to probabilities, of each label or one for all, and how they are read.
+
+Where base rates have moved from r to r', the odds of every probability of the label are multiplied by the same factor:
+
+    p' = p r'/r / (p r'/r + (1 - p) (1 - r')/(1 - r)) = p o / (p o + 1 - p),    o = (r' / (1 - r')) / (r / (1 - r))
+
+Saerens, Latinne and Decaestecker 2002, "Adjusting the outputs of a classifier to new a priori probabilities",
+equation 4.
+"""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -18,6 +26,7 @@ class Curves:
 
     by_group: IsotonicCurves | LogisticCurves | StretchedCurves
     pooled: bool  # one curve for all labels
+    odds: Floats | None = None  # (n_labels,) factors of the odds, where base rates have moved
 
     @property
     def of_shares(self) -> bool:
@@ -26,12 +35,17 @@ class Curves:
 
     def reordered(self, places: Ints) -> "Curves":
         """Return the curves of the labels at some places, in that order."""
-        return self if self.pooled else replace(self, by_group=self.by_group.reordered(places))
+        odds = None if self.odds is None else self.odds[places]
+        by_group = self.by_group if self.pooled else self.by_group.reordered(places)
+        return replace(self, by_group=by_group, odds=odds)
 
     def parts(self, n_labels: int) -> list[Hashable]:
         """Return something to compare for each label: equal for equal curves."""
         parts = self.by_group.parts()
-        return parts * n_labels if self.pooled else parts
+        of_labels = parts * n_labels if self.pooled else parts
+        if self.odds is None:
+            return of_labels
+        return list(zip(of_labels, self.odds.tolist(), strict=True))
 
     def of_labels(self, starts: Ints, scores: Floats, n_jobs: int | None = -1) -> Floats:
         """Return the probabilities of cells, label after label, on threads."""
@@ -44,6 +58,9 @@ class Curves:
 
     def of_cells(self, starts: Ints, scores: Floats, first: int = 0) -> Floats:
         """Return the probabilities of cells, label after label, from label `first` on."""
+        odds = None
+        if self.odds is not None:
+            odds = np.repeat(self.odds[first : first + starts.size - 1], np.diff(starts))
         if self.pooled:
             starts = starts[[0, -1]]
             first = 0
@@ -54,4 +71,12 @@ class Curves:
             scores = np.where(is_masked, 0.0, scores)
         probabilities = self.by_group.at(starts, scores, first)
         probabilities[is_masked] = 0.0
-        return probabilities
+        return moved_odds(probabilities, odds)
+
+
+def moved_odds(p: Floats, odds: Floats | None) -> Floats:
+    """Return probabilities whose odds are multiplied; a factor of 1 leaves them as they are, to the last bit."""
+    if odds is None:
+        return p
+    up = p * odds
+    return np.where(odds == 1.0, p, up / (up + (1 - p)))

@@ -124,11 +124,48 @@ class LogisticReader:
         return xp.where(cells == self.missing, tables["at_missing"], _sigmoid(xp, odds))
 
 
-Reader = IsotonicReader | StretchedReader | LogisticReader
+@dataclass(frozen=True, slots=True)
+class MovedReader:
+    """Reads curves, and multiplies the odds that they give by those of each label: odds (n_labels,)."""
+
+    of_fit: IsotonicReader | StretchedReader | LogisticReader
+
+    @property
+    def integers(self) -> tuple[str, ...]:
+        """Names of the tables of integers."""
+        return self.of_fit.integers
+
+    @property
+    def floats(self) -> tuple[str, ...]:
+        """Names of the tables of floats."""
+        return (*self.of_fit.floats, "odds")
+
+    @property
+    def settings(self) -> tuple[float, ...]:
+        """What reads curves beside their tables, as numbers."""
+        return self.of_fit.settings
+
+    def with_settings(self, settings: Sequence[float]) -> Self:
+        """Return a reader with other settings."""
+        return replace(self, of_fit=self.of_fit.with_settings(settings))
+
+    def read(self, xp: Namespace, cells: Array, tables: Tables) -> Array:
+        """Return the probabilities of finite scores, as `curves.moved_odds` does."""
+        p = self.of_fit.read(xp, cells, tables)
+        odds = tables["odds"]
+        up = p * odds
+        return xp.where(odds == 1.0, p, up / (up + (1.0 - p)))
+
+
+Reader = IsotonicReader | StretchedReader | LogisticReader | MovedReader
 
 
 def reader_of(curves: Curves) -> tuple[Reader, dict[str, Dense]]:
     """Return what reads curves, and their tables: NumPy arrays, the floats in float64."""
+    if curves.odds is not None:
+        of_fit, tables = reader_of(replace(curves, odds=None))
+        assert not isinstance(of_fit, MovedReader), "odds are multiplied once"
+        return MovedReader(of_fit), tables | {"odds": curves.odds}
     fitted = curves.by_group
     if isinstance(fitted, IsotonicCurves):
         return _isotonic(fitted)

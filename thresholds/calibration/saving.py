@@ -11,6 +11,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Floats
 from thresholds._checks import InputError
+from thresholds.calibration.by_class import ScoresByClass
 from thresholds.calibration.calibrator import BYS, METHODS, By, Calibrator
 from thresholds.calibration.curves import Curves
 from thresholds.calibration.isotonic import IsotonicCurves
@@ -20,6 +21,7 @@ from thresholds.calibration.stretched import StretchedCurves
 from thresholds.rule.saving import from_json, refuse_unknown, to_json
 
 _FIELDS = ("method", "label_names", "missing", "absent", "before", "after", "curves")
+_OF_BASE_RATES = ("odds", "by_class")  # not in older files
 _KNOTS = ("scores", "probabilities")
 _STRETCH = ("slope", "intercept")
 _STEEPEST = 1e300  # slope, whose product with a logit is finite
@@ -37,6 +39,10 @@ def to_values(calibrator: Calibrator) -> dict[str, Any]:
         "before": _written_measures(calibrator.before),
         "after": _written_measures(calibrator.after),
     }
+    if calibrator.curves.odds is not None:
+        values["odds"] = calibrator.curves.odds.tolist()
+    if calibrator.by_class is not None:
+        values["by_class"] = calibrator.by_class.to_dict()
     curves = calibrator._curves.by_group
     if isinstance(curves, IsotonicCurves):
         return values | {"curves": _written_knots(curves)}
@@ -56,6 +62,7 @@ def from_values(values: object) -> Calibrator:
     by = _read_by(values)
     is_stretched = method == "isotonic" and by == "shrink"
     own = ["limits"] if method == "platt" else ["stretches"] if is_stretched else []
+    own += [name for name in _OF_BASE_RATES if name in values]
     refuse_unknown(values, (*_FIELDS, "pooled" if "pooled" in values else "by", *own))
     absent = _numbers(values["absent"], "absent", _checks.share)  # (n_labels,)
     if not absent.size:
@@ -85,8 +92,26 @@ def from_values(values: object) -> Calibrator:
         absent=absent,
         before=_read_measures(values["before"], "before"),
         after=_read_measures(values["after"], "after"),
-        _curves=Curves(curves, pooled=by == "pooled"),
+        _curves=Curves(curves, pooled=by == "pooled", odds=_read_odds(values, absent.size)),
+        by_class=_read_by_class(values, absent.size),
     )
+
+
+def _read_odds(values: Mapping[str, Any], n_labels: int) -> Floats | None:
+    """Return the factors of the odds; None where base rates have not moved."""
+    if "odds" not in values:
+        return None
+    odds = _numbers(values["odds"], "odds", _checks.positive)
+    if odds.size != n_labels:
+        raise InputError(f"odds has {odds.size} values, expected {n_labels}")
+    return odds
+
+
+def _read_by_class(values: Mapping[str, Any], n_labels: int) -> ScoresByClass | None:
+    """Return the counts of positives and negatives by score; None in older files."""
+    if "by_class" not in values:
+        return None
+    return ScoresByClass.from_dict(_an_object(values["by_class"], "by_class"), n_labels)
 
 
 def _read_by(values: Mapping[str, Any]) -> By:

@@ -16,6 +16,7 @@ from thresholds.fitting.options import (
     refuse_without_guard,
 )
 from thresholds.fitting.rules import NamedRule, find_rule
+from thresholds.rule.guarantees import EXPECTED
 
 # Files of sparse scores are decided sparsely; a bar is for a terminal.
 _SET_HERE = {"keep_sparse", "progress"}
@@ -59,6 +60,8 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
             command.add_argument(flag(name), metavar="NAME", **settings)
         elif about.get("whole"):
             command.add_argument(flag(name), type=int, metavar="N", **settings)
+        elif name == "confidence":
+            command.add_argument(flag(name), type=_confidence, metavar="X", **settings)
         else:
             command.add_argument(flag(name), type=float, metavar="X", **settings)
 
@@ -128,6 +131,11 @@ def _floor(text: str) -> float | dict[str, float]:
             )
         floors[name] = float(number)
     return floors
+
+
+def _confidence(text: str) -> float | str:
+    """Read a probability, or the word for an expectation."""
+    return EXPECTED if text == EXPECTED else float(text)
 
 
 def _kept_as(name: str) -> str:

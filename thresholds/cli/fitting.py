@@ -163,6 +163,9 @@ def _fitted(
         "unknown": data.unknown,
         "label_names": data.label_names,
     }
+    if n_folds == 0:
+        # Without folds, only what is promised looks at groups.
+        about_data["groups"] = groups if given.get("confidence") is not None else None
     if n_folds == 0 and "rule" in given:
         from thresholds.fitting.by_name import fit as fit_by_name
 

@@ -6,6 +6,7 @@ from thresholds._checks import AVERAGES, InputError
 from thresholds._checks.unknown import unknown_value
 from thresholds._version import __version__
 from thresholds.cli import failing, fit_options
+from thresholds.cli.annotating import annotate
 from thresholds.cli.applying import diff, monitor, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
@@ -34,6 +35,7 @@ examples:
   thresholds predict rule.json new_scores.npz -o decisions.npz
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
+  thresholds annotate scores.npz --rule rule.json --more-rows 100
   thresholds report scores.npz --rule rule.json --against old_rule.json -o report.html
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
   thresholds export rule.json -o rule.onnx --dtype float16
@@ -282,41 +284,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
     fit_options.add(command, [name for name in fit_options.OFFERED if name != "rule"])
-    command.add_argument(
-        "--alpha",
-        type=float,
-        default=0.05,
-        metavar="X",
-        help="false discovery rate of each test (default: 0.05)",
-    )
-    command.add_argument(
-        "--min-auroc",
-        type=float,
-        default=0.7,
-        metavar="X",
-        help="AUROC below which scores know too little of a label (default: 0.7)",
-    )
-    command.add_argument(
-        "--overprediction",
-        type=float,
-        default=3.0,
-        metavar="X",
-        help="a label is over-predicted on more than X times its positives (default: 3)",
-    )
-    command.add_argument(
-        "--min-f",
-        type=float,
-        default=0.5,
-        metavar="X",
-        help="F from which a label may be usable (default: 0.5)",
-    )
-    command.add_argument(
-        "--min-skill",
-        type=float,
-        default=0.25,
-        metavar="X",
-        help="how far above marking every row, as a share of the way to no mistake, it must be, too (default: 0.25)",
-    )
+    _add_criteria(command)
     command.add_argument(
         "--top", type=_count, default=8, metavar="K", help="labels that are listed (default: 8)"
     )
@@ -338,6 +306,33 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         help="exit with status 3 if more than BOUND labels are weak, unproven, missed or useless, or are backwards,"
         " platypus, suspect, overpredicted (whatever else they are) or unsupported, or if a larger share of all"
         " predictions falls on backwards, platypus and suspect labels: useless=0,platypus=0,share=0.3",
+    )
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
+    _add_file(command)
+
+
+def _annotate(command: argparse.ArgumentParser) -> None:
+    """Describe `annotate`."""
+    command.add_argument(
+        "--rule",
+        metavar="RULE.json",
+        help="a rule that fit saved (default: as many of the highest scores of each label as are true)",
+    )
+    _add_split(
+        command,
+        "rows to look at (default: calib_idx, else all but test_idx; with --rule test_idx, else all but calib_idx)",
+    )
+    command.add_argument(
+        "--more-rows",
+        type=_count,
+        default=10,
+        metavar="N",
+        help="how many more rows the gain is about (default: 10)",
+    )
+    _add_criteria(command)
+    fit_options.add(command, ("n_jobs",))
+    command.add_argument(
+        "--top", type=_count, default=5, metavar="K", help="labels that are listed (default: 5)"
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)
@@ -380,6 +375,45 @@ def _rules(command: argparse.ArgumentParser) -> None:
 
 def _demo(_: argparse.ArgumentParser) -> None:
     """Describe `demo`, which has no options."""
+
+
+def _add_criteria(command: argparse.ArgumentParser) -> None:
+    """Add what a diagnosis asks for."""
+    command.add_argument(
+        "--alpha",
+        type=float,
+        default=0.05,
+        metavar="X",
+        help="false discovery rate of each test (default: 0.05)",
+    )
+    command.add_argument(
+        "--min-auroc",
+        type=float,
+        default=0.7,
+        metavar="X",
+        help="AUROC below which scores know too little of a label (default: 0.7)",
+    )
+    command.add_argument(
+        "--overprediction",
+        type=float,
+        default=3.0,
+        metavar="X",
+        help="a label is over-predicted on more than X times its positives (default: 3)",
+    )
+    command.add_argument(
+        "--min-f",
+        type=float,
+        default=0.5,
+        metavar="X",
+        help="F from which a label may be usable (default: 0.5)",
+    )
+    command.add_argument(
+        "--min-skill",
+        type=float,
+        default=0.25,
+        metavar="X",
+        help="how far above marking every row, as a share of the way to no mistake, it must be, too (default: 0.25)",
+    )
 
 
 def _add_split(command: argparse.ArgumentParser, about: str) -> None:
@@ -495,6 +529,11 @@ _COMMANDS = {
         _diagnose,
         diagnose,
         "say which labels may be relied on, and which a rule predicts far too often",
+    ),
+    "annotate": (
+        _annotate,
+        annotate,
+        "say how many more rows would decide what is open of each label, and of which labels they gain most",
     ),
     "report": (
         _report,

@@ -8,6 +8,9 @@ have changed where it lies, by the curves that two rules keep of their rows (`ch
 with a false discovery rate of `alpha` over all labels that moved (Benjamini & Hochberg 1995). The rest is *noise*: the
 rows of both fits cannot tell. Of rules that were fitted with other settings nobody can say that, as thresholds move for
 these, too. Rules of other kinds keep no such curves: what moved is *unknown* there.
+
+With scores, the calibrator of an old `CalibratedRule` tells without labels whether base rates have moved since while
+scores mean the same, or whether scores changed their meaning (`calibration/base_rates.py`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,6 +25,8 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
 from thresholds._checks import InputError
+from thresholds.calibration import BaseRates, CalibratedRule
+from thresholds.calibration.base_rates import rates_of
 from thresholds.fitting.odds import OddsChange, change_of_odds
 from thresholds.results import (
     Drawable,
@@ -68,6 +73,9 @@ class RuleDifference(Result, Drawable):
     rows_changed : int or None, the rows in which the decision about some label of both rules differs
     predicted_new : int64 (n_new,) or None, rows predicted for each of the new labels
     alpha : the false discovery rate of what is called news
+    base_rates : BaseRates of the labels of both rules on the scores, found without labels, or None
+        Where the old rule is a `CalibratedRule`: whether base rates have moved since its calibration while scores mean
+        the same, or scores changed their meaning. None without scores, and for other kinds of rules.
     part : what may have moved: "threshold", "region" or "curve" (that of a calibration, with the threshold behind it)
         "" where rules cannot be compared label by label: they are of two kinds, decide by whole rows, or decide about
         probabilities by rules of two kinds.
@@ -85,6 +93,7 @@ class RuleDifference(Result, Drawable):
     predicted_new: Ints | None = None
     alpha: float = 0.05
     part: str = "threshold"
+    base_rates: BaseRates | None = None
 
     @property
     def n_news(self) -> int | None:
@@ -123,7 +132,10 @@ class RuleDifference(Result, Drawable):
             "lost_labels": self.lost,
             "labels": self.table,
         }
-        return {name: as_plain_values(value) for name, value in values.items()}
+        plain = {name: as_plain_values(value) for name, value in values.items()}
+        if self.base_rates is not None:
+            plain["base_rates"] = as_plain_values(self.base_rates)
+        return plain
 
     @property
     def _n_moved(self) -> int:
@@ -145,6 +157,9 @@ class RuleDifference(Result, Drawable):
             if names:
                 lines.append(f"{word} labels: {first_names(names, _NAMES_SHOWN)}")
         lines += self._about_news()
+        if self.base_rates is not None:
+            lines.append("the new scores, by the calibration of the old rule:")
+            lines.append(self.base_rates.in_brief())
         yield "\n".join(lines)
         if k and self.largest.size:
             yield self._largest_changes(k)
@@ -335,7 +350,17 @@ def diff_rules(
         n_samples=scores.shape[0],
         rows_changed=decided.rows_changed,
         predicted_new=decided.after[new_alone],
+        base_rates=_base_rates(old, scores, at_old, at_new, alpha),
     )
+
+
+def _base_rates(
+    old: Rule, scores: Matrix, at_old: Ints, at_new: Ints, alpha: float
+) -> BaseRates | None:
+    """Estimate the base rates of the labels that both rules have, if the old rule knows its scores by truth."""
+    if not isinstance(old, CalibratedRule) or not at_old.size:
+        return None
+    return rates_of(old.calibrator.reordered(at_old), _checks.in_order(scores, at_new), alpha)
 
 
 class _Decided(NamedTuple):

@@ -17,7 +17,7 @@ from thresholds._arrays.bits import Bits
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Booleans, Bytes, Dense, Ints, Keys, Matrix, Weights
+from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys, Matrix, Weights
 from thresholds._checks import InputError
 from thresholds._kernels.keys import to_keys
 from thresholds.data.folds import group_numbers
@@ -198,6 +198,11 @@ class Problem:
         if self.unknown is None:
             return np.full(self.n_labels, self.n_samples)
         return self.n_samples - unknown_along(self.unknown, 0)
+
+    @property
+    def known(self) -> Floats | None:
+        """Weight of the rows in which the truth of each label is known, (n_labels,); None where all is known."""
+        return None if self.unknown is None else self.weight_of_label * np.float64(self.unit)
 
     @cached_property
     def present_of_label(self) -> Ints:

@@ -163,7 +163,7 @@ def positives_needed(
     bar = bar_of(marked.positives / n, criteria, beta)
     f = f_of_counts(tp, predicted, positives, beta, np.nan)
     level = np.where(
-        f > bar, _next_level(p_usable, criteria.alpha), _next_level(p_weak, criteria.alpha)
+        f > bar, next_level(p_usable, criteria.alpha), next_level(p_weak, criteria.alpha)
     )
     has_negatives = marked.positives < n
     rows = rows_needed(
@@ -171,11 +171,16 @@ def positives_needed(
     )  # with a part in F
     share = positives / (predicted + positives - tp)  # of these rows that are positives
     needed = np.maximum(rows * share, marked.positives + 1)
-    with np.errstate(invalid="ignore"):
-        digits = 10 ** np.maximum(np.floor(np.log10(needed)) - 1, 0)
-        rounded = np.ceil(needed / digits) * digits
+    rounded = two_digits(needed)
     rounded = np.where(rounded <= most_positives(marked.positives), rounded, np.inf)
     return np.where(has_negatives, rounded, np.nan)
+
+
+def two_digits(numbers: Floats, rounded: np.ufunc = np.ceil) -> Floats:
+    """Round numbers of at least 1 to two digits, up or (`np.floor`) down; NaN and inf stay."""
+    with np.errstate(invalid="ignore"):
+        digits = 10 ** np.maximum(np.floor(np.log10(numbers)) - 1, 0)
+        return np.where(np.isfinite(numbers), rounded(numbers / digits) * digits, numbers)
 
 
 def most_positives(positives: Floats) -> Floats:
@@ -183,7 +188,7 @@ def most_positives(positives: Floats) -> Floats:
     return np.maximum(10 * positives, 1000)
 
 
-def _next_level(p: Floats, alpha: float) -> float:
+def next_level(p: Floats, alpha: float) -> float:
     """Return the p-value that would be rejected beside those that are (Benjamini & Hochberg)."""
     n_tested = max(int((~np.isnan(p)).sum()), 1)
     return alpha * min(int(rejected(p, alpha).sum()) + 1, n_tested) / n_tested

@@ -72,6 +72,7 @@ class Evidence(NamedTuple):
     cap_predicted: Ints
     top_tp: Ints  # true positives and predictions of the lowest cut that predicts at most as many rows as are positive
     top_predicted: Ints
+    tie_cubes: Floats  # the sum of t^3 - t over tie groups of t rows
 
 
 class _Ranks(NamedTuple):
@@ -149,6 +150,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
         cap_predicted=cap_predicted,
         top_tp=_hits_down_to(top, offsets, hit),
         top_predicted=top_predicted,
+        tie_cubes=ranks.tie_cubes,
     )
 
 

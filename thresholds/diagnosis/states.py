@@ -160,13 +160,7 @@ def diagnose(
     """
     if not isinstance(rule, Rule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
-    criteria = Criteria(
-        alpha=_checks.inside(alpha, "alpha"),
-        min_auroc=_checks.inside(min_auroc, "min_auroc"),
-        overprediction=_checks.positive(overprediction, "overprediction"),
-        min_f=_checks.inside(min_f, "min_f"),
-        min_skill=_min_skill(min_skill),
-    )
+    criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
     if random_state is not None:
         _checks.count(random_state, "random_state", 0)
     y_true, y_score, names = _checks.aligned(
@@ -178,6 +172,19 @@ def diagnose(
     rule.warn_if_changed(problem.scores)
     evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
     return conclude(problem, rule, evidence, criteria)
+
+
+def criteria_of(
+    alpha: object, min_auroc: object, overprediction: object, min_f: object, min_skill: object
+) -> Criteria:
+    """Check what a diagnosis asks for."""
+    return Criteria(
+        alpha=_checks.inside(alpha, "alpha"),
+        min_auroc=_checks.inside(min_auroc, "min_auroc"),
+        overprediction=_checks.positive(overprediction, "overprediction"),
+        min_f=_checks.inside(min_f, "min_f"),
+        min_skill=_min_skill(min_skill),
+    )
 
 
 def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
@@ -258,7 +265,7 @@ def _figures(
     _, predicted, positives = counts.sums
     n = np.full_like(positives, counts.total)  # (n_labels,) rows in which each label is known
     f_predict_all = f_of_counts(positives, n, positives, verdicts.beta, np.nan)
-    of_verdicts = ("verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
+    of_verdicts = ("n_rows", "verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
     f = verdicts.table["f"]
     with np.errstate(divide="ignore", invalid="ignore"):
         return {name: verdicts.table[name] for name in of_verdicts} | {

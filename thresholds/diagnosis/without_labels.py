@@ -1,4 +1,9 @@
-"""What a model itself believes of a rule's decisions, where there are no labels."""
+"""What a model itself believes of a rule's decisions, where there are no labels.
+
+Of scores that a calibrator turns into probabilities more is known: how they were distributed by truth. So it is tested,
+too, whether labels have become more or less frequent, or whether scores mean something else
+(`calibration/base_rates.py`).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +15,10 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.sparse import to_dense
+from thresholds._arrays.types import Matrix
 from thresholds._checks import InputError
-from thresholds.calibration import CalibratedRule
+from thresholds.calibration import BaseRates, CalibratedRule, Calibrator
+from thresholds.calibration.base_rates import rates_of
 from thresholds.diagnosis.by_state import NOT_OVER, by_state, platypuses_in_brief
 from thresholds.results import Result, Table, as_plain_values, names_of, rows_of
 from thresholds.rule import Rule
@@ -37,11 +44,14 @@ class ExpectedDiagnosis(Result):
         over b (1 - b): 0 if all are equal, 1 if all are 0 or 1), state. 0/0 is NaN.
     overprediction : as asked for
     n_samples : rows judged on
+    base_rates : BaseRates, whether base rates have moved since the calibration, or scores changed their meaning
+        None for a rule for probabilities, and for a calibrator from an older file.
     """
 
     table: npt.NDArray[Any]
     overprediction: float
     n_samples: int
+    base_rates: BaseRates | None = None
 
     @property
     def state(self) -> npt.NDArray[np.str_]:
@@ -55,9 +65,10 @@ class ExpectedDiagnosis(Result):
             "n_samples": self.n_samples,
             "n_labels": self.table.size,
         }
-        return {name: as_plain_values(value) for name, value in values.items()} | {
-            "labels": as_plain_values(self.table)
-        }
+        plain = {name: as_plain_values(value) for name, value in values.items()}
+        if self.base_rates is not None:
+            plain["base_rates"] = as_plain_values(self.base_rates)
+        return plain | {"labels": as_plain_values(self.table)}
 
     def in_brief(self, k: int = 3) -> str:
         """Name k of the platypuses, in a line; "" if there are none."""
@@ -79,6 +90,8 @@ class ExpectedDiagnosis(Result):
             _MEANINGS,
             f"Over-predicted is more than {self.overprediction:g} times as often as the model expects:",
         )
+        if self.base_rates is not None:
+            yield self.base_rates.in_brief()
 
     def _about(self) -> str:
         """Say what was judged, and how little that proves."""
@@ -89,7 +102,7 @@ class ExpectedDiagnosis(Result):
 
 
 def diagnose_expected(
-    probabilities: object, rule: Rule, *, overprediction: float = 3.0
+    probabilities: object, rule: Rule, *, overprediction: float = 3.0, alpha: float = 0.05
 ) -> ExpectedDiagnosis:
     """Tell which labels a rule over-predicts, by the model's own probabilities: without labels.
 
@@ -101,11 +114,17 @@ def diagnose_expected(
     all; "unsupported", mu = 0; "overpredicted", k > `overprediction` mu; "restrained". There is no error
     control: that the model believes its scores to be of use does not make them so. With labels, use `diagnose`.
 
+    Of a `CalibratedRule` and scores it also says, with error control, for which labels the base rate has moved since
+    the calibration while scores mean the same, and for which no base rate explains the scores: they changed their
+    meaning (`base_rates`, as `estimate_base_rates` finds them).
+
     Parameters
     ----------
     probabilities : (n_samples, n_labels) in [0, 1], dense or scipy.sparse, where absent entries are 0
-    rule : any rule for probabilities
+        For a `CalibratedRule`: scores, as it takes them.
+    rule : any rule for probabilities, or a `CalibratedRule`
     overprediction : positive, predictions over expected positives from which a label is over-predicted
+    alpha : false discovery rate of what is said of base rates, above 0 and below 1
 
     Returns
     -------
@@ -114,8 +133,8 @@ def diagnose_expected(
     Raises
     ------
     InputError
-        For numbers that are no probabilities, a rule of another number of labels, an `overprediction` that is not
-        positive.
+        For numbers that are no probabilities (or no scores), a rule of another number of labels, an `overprediction`
+        that is not positive, an `alpha` that is not inside (0, 1).
 
     References
     ----------
@@ -129,19 +148,33 @@ def diagnose_expected(
     >>> thresholds.diagnose_expected(p, thresholds.fit_expected(p)).state.tolist()
     ['restrained', 'platypus']
     """
-    if not isinstance(rule, Rule) or isinstance(rule.uncapped, CalibratedRule):
-        raise InputError(f"rule is {_checks.shown(rule)}, expected a rule for probabilities")
+    is_capped = isinstance(rule, Rule) and rule.uncapped is not rule
+    if not isinstance(rule, Rule) or (is_capped and isinstance(rule.uncapped, CalibratedRule)):
+        raise InputError(
+            f"rule is {_checks.shown(rule)}, expected a rule for probabilities, or a CalibratedRule"
+        )
     overprediction = _checks.positive(overprediction, "overprediction")
-    probabilities, names = _checks.named(probabilities, "probabilities", rule.label_names)
-    matrix = _checks.probabilities(probabilities, label_names=names)
-    rule.validate(matrix)
+    alpha = _checks.inside(alpha, "alpha")
+    calibrator = None
+    base_rates = None
+    if isinstance(rule, CalibratedRule):
+        names = rule.label_names
+        matrix = _checks.scores(probabilities, "probabilities", label_names=names)
+        rule.validate(matrix)
+        calibrator = rule.calibrator
+        base_rates = rates_of(calibrator, matrix, alpha)
+        rule = rule.rule
+    else:
+        probabilities, names = _checks.named(probabilities, "probabilities", rule.label_names)
+        matrix = _checks.probabilities(probabilities, label_names=names)
+        rule.validate(matrix)
     n_samples, n_labels = matrix.shape
 
     # Sums over the rows, all (n_labels,): of p, of p^2, of decisions, and of p where the label is predicted.
     positives, squares, predicted, tp = np.zeros((4, n_labels))
-    dense = rule.needs_dense(matrix)
+    dense = calibrator is not None or rule.needs_dense(matrix)
     for rows in row_blocks(n_samples, n_labels):
-        block = matrix[rows]
+        block = _probabilities(matrix[rows], calibrator)
         p = np.asarray(to_dense(block), np.float64)
         decided = np.asarray(to_dense(rule.decide(block, dense=dense)))
         positives += p.sum(axis=0)
@@ -174,4 +207,9 @@ def diagnose_expected(
     over = ratio > overprediction
     conditions = [over & (f < 2 * f_predict_all), positives == 0, over]
     columns["state"] = np.select(conditions, ["platypus", "unsupported", "overpredicted"], NOT_OVER)
-    return ExpectedDiagnosis(rows_of(columns), overprediction, n_samples)
+    return ExpectedDiagnosis(rows_of(columns), overprediction, n_samples, base_rates)
+
+
+def _probabilities(block: Matrix, calibrator: Calibrator | None) -> Matrix:
+    """Return the probabilities of a few rows, dense where scores are calibrated."""
+    return block if calibrator is None else calibrator.transform(block, dense=True)

@@ -129,13 +129,17 @@ def _gains(problem: Problem, counts: _Counts, curves: _Curves, rule: Rule) -> Ga
 def _counts_by_label(rule: Rule, problem: Problem) -> _Counts:
     """Count the decisions of a rule."""
     counts = judge(rule, problem).by_label
-    row = float(problem.row_weights.mean()) * problem.unit  # the mean weight of a row
+    row: Any = float(problem.row_weights.mean()) * problem.unit  # the mean weight of a row
+    if problem.unknown is not None:
+        # Labels that are known in few rows are counted as if they were in all.
+        share = problem.weight_of_label / problem.row_weights.sum()  # (n_labels,)
+        row = row * np.where(share > 0, share, 1.0)
     return _Counts(counts.tp / row, counts.predicted / row, counts.positives / row)
 
 
 def _expected_by_label(rule: Rule, problem: Problem) -> _Counts:
     """Add up probabilities, in the place of what is true."""
-    decisions = Decisions(rule, problem)
+    decisions = Decisions(rule, replace(problem, unknown=None))  # Truth is not asked for.
     weights = problem.row_weights / problem.row_weights.mean()  # (n_samples,)
     sums = np.zeros((3, problem.n_labels))
     for rows in problem.row_blocks():

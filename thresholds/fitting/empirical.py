@@ -281,7 +281,9 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         per_label=options.per_label,
         zero_division=options.zero_division,
         placement=options.placement,
-        fitted_on=FittedOn.of(problem.scores, problem.missing, cuts.positives * problem.unit),
+        fitted_on=FittedOn.of(
+            problem.scores, problem.missing, cuts.positives * problem.unit, problem.known
+        ),
         guard_report=report,
         guarantees=guarantees,
         made_by=MadeBy.of(fit_empirical, vars(options)),

@@ -23,7 +23,9 @@ def with_record(rule: FittedRule, problem: Problem, made_by: MadeBy | None = Non
     counted = count_by_label(problem.truth, problem.truth, problem.unit_weights)
     record = {
         "objective": objective,
-        "fitted_on": FittedOn.of(problem.scores, problem.missing, counted.positives * problem.unit),
+        "fitted_on": FittedOn.of(
+            problem.scores, problem.missing, counted.positives * problem.unit, problem.known
+        ),
         "made_by": made_by,
         "profile": ScoreProfile.of(
             rule,

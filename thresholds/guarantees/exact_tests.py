@@ -11,13 +11,12 @@ has the recall Beta(P - r + 1, r), whose tail is that of the binomial law, P(Bet
 P(Bin(P, floor) >= P - r + 1) (docs/proofs.md).
 """
 
-import math
-
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Numbers
 
 _MOST_ROWS = 2.0**53  # More rows than can be counted exactly are never enough.
+_ROUNDING = 1e-12  # of hits that are whole but for it
 
 
 def p_of_floor(hits: Numbers | float, n: Numbers | float, floor: Floats | float) -> Floats:
@@ -97,32 +96,21 @@ def predictions_needed(
     floor, delta, precision = np.broadcast_arrays(
         np.float64(floor), np.float64(delta), np.float64(precision)
     )
-    found = np.full(precision.shape, np.inf)
-    for at in np.ndindex(precision.shape):
-        if np.isnan(precision[at]) or np.isnan(floor[at]):
-            found[at] = np.nan
-        elif precision[at] > floor[at]:
-            found[at] = _least_rows(float(floor[at]), float(delta[at]), float(precision[at]))
-    return found
 
+    def is_enough(n: Floats) -> Booleans:
+        hits = np.floor(n * precision * (1 + _ROUNDING))
+        return is_shown(hits, n, floor, delta)
 
-def _least_rows(floor: float, delta: float, precision: float) -> float:
-    """Search for the number of rows by doubling, then by halves; the floor is below the precision."""
+    # Doubling from the least number that is ever enough, where some number is.
+    can_be_shown = precision > floor
+    enough = np.where(can_be_shown, np.maximum(positives_needed(floor, delta), 1), 1)
+    while (grows := can_be_shown & (enough <= _MOST_ROWS) & ~is_enough(enough)).any():
+        enough = np.where(grows, 2 * enough, enough)
 
-    def is_enough(n: float) -> bool:
-        hits = math.floor(n * precision * (1 + 1e-12))
-        return bool(is_shown(hits, n, floor, delta))
-
-    enough = max(float(positives_needed(floor, delta)), 1.0)
-    while not is_enough(enough):
-        enough *= 2
-        if enough > _MOST_ROWS:
-            return math.inf
-    too_few = enough // 2
-    while enough - too_few > 1:
-        middle = (enough + too_few) // 2
-        if is_enough(middle):
-            enough = middle
-        else:
-            too_few = middle
-    return enough
+    # Halving.
+    too_few = np.floor(enough / 2)
+    while (enough - too_few > 1).any():
+        middle = np.floor((enough + too_few) / 2)
+        enough, too_few = np.where(is_enough(middle), (middle, too_few), (enough, middle))
+    found = np.where(can_be_shown & (enough <= _MOST_ROWS), enough, np.inf)
+    return np.where(np.isnan(precision) | np.isnan(floor), np.nan, found)

@@ -6,8 +6,8 @@ the others are bet on (`bets.py`). If any point that is shown breaks the floor, 
 sequence, which is one fixed point, and was shown with a probability of at most delta: nothing is corrected for the
 number of points (Angelopoulos et al. 2021, "Learn then Test", section 2.3, fixed sequence testing).
 
-The start is where capital is expected to grow most, by what the scouts gain, among the points with at most half the
-predictions of their best F: above it, and where that is too little, anywhere.
+The start is the highest point at which capital is expected to grow nearly most, by what the scouts gain, among those
+with at most half the predictions of their best F; where that is too little, among all.
 """
 
 import math
@@ -24,6 +24,7 @@ from thresholds.guarantees.tallies import FAlong, Measure, Tally, tallies
 from thresholds.guarantees.units import Units
 
 _AMPLE = 2.0  # times the capital, in logarithms, that shows a floor
+_NEARLY = 0.75  # of the most that is expected
 
 
 class Promised(NamedTuple):
@@ -77,7 +78,9 @@ def _gains(floor: RowFloor, tally: Tally) -> Floats:
 def _start(gamblers: Gamblers, f: Floats, n_predicted: Ints, n: int, delta: float) -> int:
     """Return the first point to be tested, from what the scouts have seen."""
     expected = n * growth(gamblers.mean, gamblers.variance, gamblers.stakes)  # (n_points,)
-    is_high = n_predicted <= n_predicted[f.argmax()] / 2
-    among = np.where(is_high, expected, -np.inf)
     ample = _AMPLE * math.log(1 / delta)
-    return int(among.argmax() if among.max() >= ample else expected.argmax())
+    is_high = n_predicted <= n_predicted[f.argmax()] / 2
+    for capital in (np.where(is_high, expected, -np.inf), expected):
+        if capital.max() >= ample:
+            return int(np.flatnonzero(capital >= max(ample, _NEARLY * capital.max()))[0])
+    return int(expected.argmax())

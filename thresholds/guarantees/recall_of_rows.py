@@ -22,6 +22,8 @@ import numpy as np
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds.guarantees.bets import epochs, spread, stake
 
+_ROUNDING = 1e-12  # relative, of sums of recalls of rows
+
 
 class Finds(NamedTuple):
     """What is found as a cut falls: the positives, from the highest score down."""
@@ -61,7 +63,7 @@ class Finds(NamedTuple):
     def least_for(self, wanted: float) -> int | None:
         """Return the least number of positives that find so much together, None if all do not."""
         sums = self.found.cumsum()
-        enough = int(np.searchsorted(sums, wanted))
+        enough = int(np.searchsorted(sums, wanted * (1 - _ROUNDING)))
         return enough + 1 if enough < sums.size else None
 
 

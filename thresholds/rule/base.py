@@ -439,8 +439,7 @@ class Rule(Shown):
         if self.label_names is not None:
             moved["label_names"] = tuple(self.label_names[k] for k in at)
         if self.fitted_on is not None:
-            positives = tuple(self.fitted_on.positives[k] for k in at)
-            moved["fitted_on"] = replace(self.fitted_on, positives=positives)
+            moved["fitted_on"] = self.fitted_on.taken(places)
         if self.out_of_fold is not None:
             moved["out_of_fold"] = self.out_of_fold.taken(places)
         if self.profile is not None:

@@ -76,6 +76,11 @@ class RowGuarantees(Result):
         """Whether all floors are shown."""
         return self.instead == ""
 
+    @property
+    def what(self) -> str:
+        """Of what the floors are."""
+        return "micro" if self.average == "micro" else "mean row"
+
     def taken(self, _: Ints) -> "RowGuarantees":
         """Return the same: the order of the labels changes nothing."""
         return self
@@ -116,10 +121,9 @@ class RowGuarantees(Result):
 
     def _floors(self) -> str:
         """Name the floors."""
-        average = "micro" if self.average == "micro" else "mean row"
         floors = {"precision": self.min_precision, "recall": self.min_recall}
         return " and ".join(
-            f"{average} {what} of at least {floor:g}"
+            f"{self.what} {what} of at least {floor:g}"
             for what, floor in floors.items()
             if floor is not None
         )

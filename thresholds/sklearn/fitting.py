@@ -24,7 +24,10 @@ _SEVERAL_LABELS = re.compile(r"1d array|Multilabel and multi-output")
 _SPARSE_Y = re.compile(r"Sparse data was passed for y\b")
 _ONE_CLASS = re.compile(r"\bclass(es)?\b|out of bounds|unique")
 
-_LEAVES_OUT = "expected a classifier that leaves such cells out, or cv='prefit' with one that is fitted already"
+_LEAVES_OUT = (
+    "expected one that leaves such cells out, as MultiOutputClassifier(KnownRowsClassifier(...)) with unknown=-1, or"
+    " cv='prefit' with one that is fitted already"
+)
 
 
 @dataclass(frozen=True)

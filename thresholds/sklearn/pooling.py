@@ -94,10 +94,19 @@ def fit_rule(
         "unknown": None if target.unknown is None else UNKNOWN,
         "label_names": target.label_names,
     }
+    # Groups that folds have kept together already matter to what is promised alone.
+    promised_groups = None if options.get("confidence") is None else groups
 
     # Over the folds of the scores.
     if pooled.folds.any():
-        result = cross_fit(truth, pooled.scores, cv=pooled.folds, **about_rows, **options)
+        result = cross_fit(
+            truth,
+            pooled.scores,
+            cv=pooled.folds,
+            groups=promised_groups,
+            **about_rows,
+            **options,
+        )
         assert result.rule.out_of_fold is not None, "cross_fit has it"
         kept = replace(result.rule.out_of_fold, how=how, random_state=seed_of_folds(how, seed))
         rule = replace(result.rule, out_of_fold=kept)
@@ -107,7 +116,13 @@ def fit_rule(
     n_folds = fold_count(len(pooled.rows), weights, groups)
     if n_folds < 2:
         fit_options = FitOptions(**options)
-        problem = Problem.of(truth, pooled.scores, **about_rows, n_jobs=fit_options.n_jobs)
+        problem = Problem.of(
+            truth,
+            pooled.scores,
+            groups=promised_groups,
+            **about_rows,
+            n_jobs=fit_options.n_jobs,
+        )
         rule = fit_named(problem, fit_options)
         return FittedRule(rule, in_sample(rule, problem, fit_options), None)
     result = cross_fit(

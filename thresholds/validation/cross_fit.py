@@ -6,6 +6,7 @@ section 8, the winner's curse). So rules are fitted on all folds but one, and ea
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -34,7 +35,12 @@ from thresholds.results import Drawable, Result, Table, are, counted, n_more, na
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
-from thresholds.validation.promises import in_words, promises_out_of_fold
+from thresholds.validation.promises import (
+    RowPromise,
+    in_words,
+    promises_out_of_fold,
+    row_promises_out_of_fold,
+)
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -69,6 +75,8 @@ class CrossFit(Result, Drawable):
         at 5 %)
     diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
         each label; None with `sample_weight`, as its tests are about rows, each of which counts once
+    row_promises : floors of micro, or of means over rows, that were asked for with a confidence: tuples of name, floor,
+        n_promised (by how many folds' rules), n_folds and reached (by their decisions, counted together)
     name : the name of the rule, if it was asked for by name
     average : of the F-measures above
     """
@@ -85,6 +93,7 @@ class CrossFit(Result, Drawable):
     how: str
     alternatives: tuple[Alternative, ...] = ()
     diagnosis: Diagnosis | None = None
+    row_promises: tuple[RowPromise, ...] = ()
     name: str | None = None
     average: str = "macro"
 
@@ -158,7 +167,7 @@ class CrossFit(Result, Drawable):
     def _promises(self) -> list[str]:
         """Say whether floors that the folds' rules promised were kept; nothing where nothing was asked for."""
         if "floors_out_of_fold" not in (self.spread.dtype.names or ()):
-            return []
+            return [promise.in_words() for promise in self.row_promises]
         return [in_words(self.spread["floors_out_of_fold"])]
 
     def thresholds_apart(self) -> str:
@@ -229,6 +238,7 @@ def cross_fit(
         fitted on, never judged), pairs of row numbers (fit on, judge on), or an object with scikit-learn's
         `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
+        With `confidence`, promises are about new groups, as in `fit_empirical`.
     random_state : seed of the folds; the same each time with 0 (default), others with None
     verdicts : tell which labels may be relied on, at the cost of one more pass over sorted scores
         That takes a fifth of the time of a guarded fit, and up to as long again as one without a guard. The curves that
@@ -283,6 +293,7 @@ def cross_fit(
         label_names=label_names,
         keep_sparse=fit.keep_sparse,
         n_jobs=fit.n_jobs,
+        promised=fit.confidence is not None,
     )
     return cross_fit_rows(rows, fit, verdicts=verdicts, alternatives=alternatives)
 
@@ -317,8 +328,12 @@ def in_folds(
     label_names: object,
     keep_sparse: bool,
     n_jobs: int | None,
+    promised: bool = False,
 ) -> RowsInFolds:
-    """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`."""
+    """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`.
+
+    Groups go with folds that are made already only where something is `promised`, which looks at them.
+    """
     # Put rows and labels in the order of the scores.
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
@@ -341,7 +356,9 @@ def in_folds(
     # Choose the rows that each fold is fitted on and judged on.
     counts = problem.unit_weights is not None or problem.rows_with_known is not None
     weighted = problem.row_weights > 0 if counts else None  # (n_samples,)
-    pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)
+    makes_folds = isinstance(cv, Integral) or hasattr(cv, "split")
+    of_folds = groups if makes_folds or not promised else None
+    pairs, how = split_rows(cv, problem.truth, y_true, weighted, of_folds, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     _refuse_folds_without_weight(problem, pairs, judged_rows)
     folds = np.full(problem.n_samples, -1)
@@ -368,7 +385,7 @@ def cross_fit_rows(
         len(pairs),
         how,
         rows.seed,
-        _in_weights(held_out.by_label, rows.sample_weight, problem.n_samples),
+        _in_weights(held_out.by_label, rows),
     )
 
     # Thresholds keep the odds at which they lie, so that a change of them can be told from noise.
@@ -395,6 +412,7 @@ def cross_fit_rows(
         diagnosis=_diagnosed(problem, fitted, held_out, folds >= 0, fit)
         if verdicts and rows.sample_weight is None
         else None,
+        row_promises=row_promises_out_of_fold(held_out),
         name=fit.rule,
         average=fit.average,
     )
@@ -452,14 +470,19 @@ def _refuse_folds_without_weight(
             )
 
 
-def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int) -> LabelCounts:
+def _in_weights(by_label: ConfusionCounts, rows: RowsInFolds) -> LabelCounts:
     """Return counts in the caller's weights; metrics count in a unit of their own."""
-    counts = by_label
-    if sample_weight is not None:
-        _, unit = _checks.weights_of_rows(sample_weight, n_samples)
+    counts, problem = by_label, rows.problem
+    if rows.sample_weight is not None:
+        _, unit = _checks.weights_of_rows(rows.sample_weight, problem.n_samples)
         counts = replace(by_label, unit=unit)
+    weight: Any = counts.total
+    if problem.unknown is not None:  # That of the judged rows with a known cell.
+        judged = (rows.folds >= 0) & (problem.known_in_row > 0)  # (n_samples,)
+        weights = problem.sample_weight
+        weight = np.count_nonzero(judged) if weights is None else weights[judged].sum().item()
     return LabelCounts(
-        n_samples=float(np.max(counts.total)) * (counts.unit or 1),
+        n_samples=weight * (counts.unit or 1),
         tp=tuple(counts.tp.tolist()),
         predicted=tuple(counts.predicted.tolist()),
         positives=tuple(counts.positives.tolist()),

@@ -1,13 +1,16 @@
 """Were floors that the folds' rules promised kept on the rows of the folds, which these rules had not seen?"""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds.metrics.averages import PRECISION, RECALL, average_of
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.results import counted
 from thresholds.rule import ThresholdRule
 from thresholds.rule.guarantees import Guarantees
+from thresholds.rule.row_guarantees import RowGuarantees
 from thresholds.validation.held_out import HeldOut
 
 KEPT = "kept"
@@ -49,6 +52,50 @@ def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
         "recall_out_of_fold": shares[1],
         "floors_out_of_fold": words,
     }
+
+
+class RowPromise(NamedTuple):
+    """A floor of all labels together that the folds' rules promised, on the rows that these had not seen."""
+
+    name: str  # as "micro precision"
+    floor: float
+    n_promised: int  # folds whose rule promised it
+    n_folds: int
+    reached: float  # by the decisions of these folds' rules, counted together; NaN without one
+
+    def in_words(self) -> str:
+        """Say what was promised, and reached."""
+        by = f"promised by the rules of {self.n_promised} of {counted(self.n_folds, 'fold')}"
+        reached = f": {self.reached:.4f} on rows that they had not seen" if self.n_promised else ""
+        return f"{self.name} of at least {self.floor:g}, {by}{reached}"
+
+
+def row_promises_out_of_fold(held_out: HeldOut) -> tuple[RowPromise, ...]:
+    """Return what became of floors of micro, or of means over rows; of groups, too, rows are counted."""
+    asked = [rule.guarantees for rule in held_out.rules if isinstance(rule, ThresholdRule)]
+    wanted = next((one for one in asked if isinstance(one, RowGuarantees)), None)
+    if wanted is None:
+        return ()
+    promised = [
+        fold
+        for rule, fold in zip(held_out.rules, held_out.judged, strict=True)
+        if isinstance(rule, ThresholdRule)
+        and isinstance(rule.guarantees, RowGuarantees)
+        and rule.guarantees.promised
+    ]
+    by_row = wanted.average == "samples"
+    counts = [fold.by_sample if by_row else fold.by_label for fold in promised]
+    sums = np.concatenate([np.zeros((3, 1)), *(count.sums for count in counts)], axis=1)
+    together = ConfusionCounts(sums[:, 1:], 1)
+    found = []
+    for figure, floor in ((PRECISION, wanted.min_precision), (RECALL, wanted.min_recall)):
+        if floor is not None:
+            # Rows of which nothing is asked are left out.
+            average = "macro" if by_row else "micro"
+            reached = average_of(figure, together, average, np.nan) if promised else np.nan
+            name = f"{wanted.what} {figure.name.lower()}"
+            found.append(RowPromise(name, floor, len(promised), len(held_out.rules), reached))
+    return tuple(found)
 
 
 def in_words(floors: Any) -> str:

@@ -1,0 +1,360 @@
+"""Base rates of new rows from the scores of positives and of negatives in the calibration: estimates, intervals, fit.
+
+If the scores of positives and those of negatives are distributed as in the calibration, then the new ones are a mixture
+
+    f = t f1 + (1 - t) f0,    t the new base rate,
+
+and for any function h of a score  E[h] = t E1[h] + (1 - t) E0[h].  So
+
+    t = (E[h] - E0[h]) / (E1[h] - E0[h])                                                                       (1)
+
+With h = 1 above a cut, (1) is (share predicted - fpr) / (tpr - fpr), the adjusted count of Forman 2008, "Quantifying
+counts and costs via classification", section 2, which Lipton, Wang and Smola 2018, "Detecting and correcting for label
+shift with black box predictors", section 3, have for many classes.
+
+The likelihood has f1 / f0 from calibrated probabilities p and their base rate r (Saerens, Latinne and Decaestecker
+2002, "Adjusting the outputs of a classifier to new a priori probabilities", section 2.2). It is, with
+a = (p - r) / (r (1 - r)),
+
+    sum over rows of  log(1 + (t - r) a),    concave in t.
+
+Its maximum is the fixed point of their EM algorithm, and a root of  sum of a / (1 + (t - r) a),  which Newton's method
+finds between bounds. It is (1) with h = a / (1 + (t - r) a), where the means of the calibration are those that the
+curve has. This h, with means that are counted, gives the interval, which so holds where the curve is off; it is
+extended to the maximum if that lies outside.
+
+**Interval.** Rates t that are not rejected by the test that E[h] - t E1[h] - (1 - t) E0[h] is 0, with its variance for
+t (Fieller 1954, "Some problems in interval estimation"; for new rows as Wilson 1927 has it):
+
+    V(t) = (t S1 + (1 - t) S0 - (t E1 + (1 - t) E0)^2) / n + t^2 V1 / n1 + (1 - t)^2 V0 / n0,    S the means of h^2,
+
+a quadratic inequality in t. Both the new rows and those of the calibration have their noise in it. If E1 - E0 is not
+told from 0, no rate is excluded.
+
+**Fit.** Over bins of scores, X^2 is the least squared distance of the new shares from a mixture, t being free, by the
+covariance of all three samples: chi-squared with two degrees of freedom less than bins.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Floats, Ints
+
+_MOST_STEPS = 100  # of Newton's method, which takes some five
+_ACCURACY = 1e-12
+_ROUNDING = 1e-9
+_FEWEST_IN_BIN = 10.0  # rows, in the calibration and expected among the new ones
+
+
+class Sample(NamedTuple):
+    """Rows in bins of scores, for each label."""
+
+    shares: Floats  # (n_labels, n_bins), adding up to 1
+    smooth: Floats  # (n_labels, n_bins), shares for variances: with one row more, spread as the curve has it
+    n: Floats  # (n_labels,)
+
+    @classmethod
+    def of(cls, counts: Floats, spread: Floats) -> "Sample":
+        """Take counts; `spread` says how rows are expected to be spread, up to a factor: (n_labels, n_bins) each."""
+        n = counts.sum(axis=1)  # (n_labels,)
+        expected = shares_of(spread)
+        shares = np.where(n[:, np.newaxis] > 0, shares_of(counts), expected)
+        smooth = (counts + expected) / (n + 1)[:, np.newaxis]
+        return cls(shares, smooth, n)
+
+    def mean(self, h: Floats) -> Floats:
+        """Return the mean of a function of bins: (n_labels,)."""
+        return np.asarray((self.shares * h).sum(axis=1))
+
+    def variance_of_mean(self, h: Floats) -> Floats:
+        """Return the variance of that mean: (n_labels,)."""
+        centre = (self.smooth * h).sum(axis=1)[:, np.newaxis]
+        return np.asarray((self.smooth * (h - centre) ** 2).sum(axis=1) / np.maximum(self.n, 1.0))
+
+
+class NewRows(NamedTuple):
+    """New rows in the same bins."""
+
+    shares: Floats  # (n_labels, n_bins)
+    n: Floats  # (n_labels,), as many rows of equal weight as tell as much
+    per_row: Floats  # (n_labels, n_bins), the sum of squared shares of rows over their shares: 1 / n without weights
+
+    @classmethod
+    def of(cls, weights: Floats, squares: Floats) -> "NewRows":
+        """Take sums of weights, and of their squares, (n_labels, n_bins) each."""
+        total = weights.sum(axis=1, keepdims=True)  # (n_labels, 1)
+        all_squares = squares.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            n = np.where(total > 0, total**2 / all_squares, 0.0)
+            usual = np.where(total > 0, all_squares / total**2, 1.0)
+            per_row = np.where(weights > 0, squares / weights / total, usual)
+        return cls(shares_of(weights), n[:, 0], per_row)
+
+    def rows_for(self, h: Floats) -> Floats:
+        """Return how many rows of equal weight tell as much of the mean of a function of bins: (n_labels,)."""
+        centre = (self.shares * h).sum(axis=1)[:, np.newaxis]
+        squared = self.shares * (h - centre) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = squared.sum(axis=1) / (squared * self.per_row).sum(axis=1)
+        return np.where(np.isfinite(rows), rows, self.n)
+
+
+class Mixture(NamedTuple):
+    """New rows, and the positives and negatives of the calibration that they may be a mixture of."""
+
+    new: NewRows
+    positive: Sample
+    negative: Sample
+
+    def gap(self, h: Floats, t: Floats) -> Floats:
+        """Return by how much the mean of a function of bins is above that of the mixture at rates: (n_labels,)."""
+        expected = t * self.positive.mean(h) + (1 - t) * self.negative.mean(h)
+        return np.asarray((self.new.shares * h).sum(axis=1) - expected)
+
+    def smooth(self, t: Floats) -> Floats:
+        """Return the shares of bins in the mixture at rates, for variances: (n_labels, n_bins)."""
+        rate = t[:, np.newaxis]
+        return rate * self.positive.smooth + (1 - rate) * self.negative.smooth
+
+    def variance_of_gap(self, h: Floats, t: Floats) -> Floats:
+        """Return the variance of that gap if these are the rates: (n_labels,)."""
+        of_positives = t**2 * self.positive.variance_of_mean(h)
+        of_negatives = (1 - t) ** 2 * self.negative.variance_of_mean(h)
+        return np.asarray(self._variance_of_new(h, t) + of_positives + of_negatives)
+
+    def share_of_new(self, h: Floats, t: Floats) -> Floats:
+        """Return the share of the new rows in that variance: (n_labels,)."""
+        variance = self.variance_of_gap(h, t)
+        own = self._variance_of_new(h, t)
+        return np.asarray(np.divide(own, variance, out=np.ones_like(own), where=variance > 0))
+
+    def _variance_of_new(self, h: Floats, t: Floats) -> Floats:
+        """Return the variance of the mean over the new rows: (n_labels,)."""
+        share = self.smooth(t)
+        centre = (share * h).sum(axis=1)[:, np.newaxis]
+        return np.asarray((share * (h - centre) ** 2 * self.new.per_row).sum(axis=1))
+
+
+class Estimate(NamedTuple):
+    """Base rates by (1), and their interval, [0, 1] where they cannot be told; all (n_labels,)."""
+
+    rate: Floats  # NaN where E1 = E0
+    low: Floats
+    high: Floats
+
+    @property
+    def is_told(self) -> Booleans:
+        """Whether any rate is excluded: (n_labels,)."""
+        return (self.low > 0) | (self.high < 1)
+
+
+def likeliest_rates(starts: Ints, p: Floats, weights: Floats, rates: Floats) -> Floats:
+    """Return the rates of highest likelihood, (n_labels,), from probabilities, one label after another.
+
+    `rates` are those that the probabilities presume, inside (0, 1); a label without cells keeps its own.
+    """
+    is_filled = np.diff(starts) > 0
+    first = starts[:-1][is_filled]
+    before = rates[is_filled]
+    size = np.diff(starts)[is_filled]
+    presumed = np.repeat(before, size)  # (n_cells,)
+    a = (p - presumed) / (presumed * (1 - presumed))
+
+    def slopes(t: Floats) -> tuple[Floats, Floats]:
+        # The first derivative of the log-likelihood, and the second one with its sign turned.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            h = a / density_of(p, presumed, np.repeat(t, size))
+            weighted = weights * h
+            return np.add.reduceat(weighted, first), np.add.reduceat(weighted * h, first)
+
+    # At an end of [0, 1] where the likelihood still rises.
+    found = before.copy()
+    low = np.zeros_like(before)
+    high = np.ones_like(before)
+    at_low, _ = slopes(low)
+    at_high, _ = slopes(high)
+    at_end = (at_low <= 0) | (at_high >= 0)
+    found = np.where(at_low <= 0, 0.0, np.where(at_high >= 0, 1.0, found))
+
+    # Elsewhere by Newton's method, by halving where that leaves the bounds.
+    for _ in range(_MOST_STEPS):
+        slope, curvature = slopes(np.where(at_end, before, found))
+        low = np.where(slope > 0, found, low)
+        high = np.where(slope < 0, found, high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = found + slope / curvature
+        is_within = (moved > low) & (moved < high)
+        moved = np.where(is_within, moved, (low + high) / 2)
+        moved = np.where(at_end | (slope == 0), found, moved)
+        is_close = np.abs(moved - found) <= _ACCURACY * np.minimum(moved, 1 - moved)
+        found = moved
+        if (is_close | at_end).all():
+            break
+    return _put(rates, is_filled, found)
+
+
+def score_of(rates: Floats, p: Floats, t: Floats) -> Floats:
+    """Return h of the likelihood at a rate, (n_labels, n_bins), from the mean probability of each bin."""
+    before = rates[:, np.newaxis]
+    a = (p - before) / (before * (1 - before))
+    return np.asarray(a / density_of(p, before, t[:, np.newaxis]))
+
+
+def density_of(p: Floats, before: Floats, t: Floats) -> Floats:
+    """Return how much more frequent scores of probabilities p are at rates t than at those before.
+
+    This is 1 + (t - r) a, as a sum of two terms that are never negative, however they are rounded.
+    """
+    return np.asarray(p * (t / before) + (1 - p) * ((1 - t) / (1 - before)))
+
+
+def estimate(mixture: Mixture, h: Floats, deviate: float) -> Estimate:
+    """Estimate rates by (1), with the interval of all that are not rejected at a normal deviate."""
+    new, positive, negative = mixture
+    mean_1, mean_0 = positive.mean(h), negative.mean(h)
+    square_1, square_0 = positive.mean(h**2), negative.mean(h**2)
+    difference = mean_1 - mean_0
+    z2 = deviate**2
+    noise_1 = z2 * positive.variance_of_mean(h)
+    noise_0 = z2 * negative.variance_of_mean(h)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.clip(((new.shares * h).sum(axis=1) - mean_0) / difference, 0.0, 1.0)
+        gap = np.where(difference != 0, rate, 0.0) * difference  # as if it had been inside [0, 1]
+
+        # a t^2 - 2 b t + c <= 0, of the squared deviation less z^2 V(t).
+        per_row = np.where(new.n > 0, z2 / new.rows_for(h), np.inf)
+        a = difference**2 * (1 + per_row) - noise_1 - noise_0
+        b = gap * difference - noise_0
+        b = b + per_row * (square_1 - square_0 - 2 * mean_0 * difference) / 2
+        c = gap**2 - per_row * np.maximum(square_0 - mean_0**2, 0) - noise_0
+        root = np.sqrt(np.maximum(b**2 - a * c, 0))
+        low = np.clip((b - root) / a, 0.0, 1.0)
+        high = np.clip((b + root) / a, 0.0, 1.0)
+
+    # Where means of positives and negatives are not told apart, any rate may be.
+    told = (difference**2 > noise_1 + noise_0) & np.isfinite(rate)
+    return Estimate(
+        rate=np.where(difference != 0, rate, np.nan),
+        low=np.where(told, np.minimum(low, rate), 0.0),
+        high=np.where(told, np.maximum(high, rate), 1.0),
+    )
+
+
+def deviate_of_shift(mixture: Mixture, h: Floats, t: Floats, n_fit: Floats) -> Floats:
+    """Return how far new rates are from `t`, in standard deviations of no shift: (n_labels,).
+
+    t are shares of positives among `n_fit` rows of the calibration, and noisy themselves.
+    """
+    of_rate = t * (1 - t) / np.maximum(n_fit, 1)
+    difference = mixture.positive.mean(h) - mixture.negative.mean(h)
+    variance = mixture.variance_of_gap(h, t) + of_rate * difference**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(variance > 0, mixture.gap(h, t) / np.sqrt(variance), 0.0)
+
+
+def deviate_of_difference(mixture: Mixture, first: Floats, second: Floats, t: Floats) -> Floats:
+    """Return how far apart the rates by two functions of bins are, in standard deviations: (n_labels,)."""
+    scaled = []
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for h in (first, second):
+            difference = mixture.positive.mean(h) - mixture.negative.mean(h)
+            scaled.append(h / difference[:, np.newaxis])
+
+        # One function, the mean of which is the difference of the two rates.
+        h = scaled[0] - scaled[1]
+        variance = mixture.variance_of_gap(h, t)
+        of_first = (mixture.smooth(t) * scaled[0] ** 2 * mixture.new.per_row).sum(axis=1)
+        differs = variance > _ROUNDING * of_first  # else both are one function, up to a constant
+        return np.where(differs, mixture.gap(h, t) / np.sqrt(variance), 0.0)
+
+
+def p_of_fit(mixture: Mixture, t: Floats) -> Floats:
+    """Test that new scores are a mixture of those of positives and negatives: p-values (n_labels,).
+
+    t are the rates that covariances are taken at; NaN where there are too few rows for three bins.
+    """
+    from scipy.special import chdtrc
+
+    new, positive, negative = mixture
+    share = mixture.smooth(t)
+    counts = sum(
+        sample.shares * sample.n[:, np.newaxis] for sample in (positive, negative)
+    )  # (n_labels, n_bins)
+    group = _groups(np.minimum(counts, share * new.n[:, np.newaxis]))  # (n_labels, n_bins)
+    n_groups = group[:, -1] + 1
+
+    # Shares and covariances of groups of bins: those of three multinomial samples.
+    def grouped(values: Floats) -> Floats:
+        sums = np.zeros_like(values)
+        np.add.at(sums, (np.arange(len(values))[:, np.newaxis], group), values)
+        return sums
+
+    shares = [grouped(values) for values in (new.shares, positive.shares, negative.shares)]
+    at_rate = grouped(share)
+    weights = grouped(share * new.per_row)
+    smooth = [grouped(sample.smooth) for sample in (positive, negative)]
+    parts = [
+        _covariance(at_rate, weights / np.maximum(at_rate, 1e-300)),
+        _covariance(smooth[0], (t**2 / np.maximum(positive.n, 1))[:, np.newaxis]),
+        _covariance(smooth[1], ((1 - t) ** 2 / np.maximum(negative.n, 1))[:, np.newaxis]),
+    ]
+    covariance = parts[0] + parts[1] + parts[2]  # (n_labels, n_bins, n_bins)
+
+    # Distances add up to 0, and so the covariance is made regular along (1, ..., 1), and in bins that are no group.
+    n_bins = group.shape[1]
+    scale = np.trace(covariance, axis1=1, axis2=2)[:, np.newaxis, np.newaxis]
+    scale = np.where(scale > 0, scale, 1.0)
+    is_group = np.arange(n_bins) < n_groups[:, np.newaxis]
+    both = is_group[:, :, np.newaxis] & is_group[:, np.newaxis]
+    regular = np.where(both, covariance / scale + 1.0, np.eye(n_bins))
+    distance = np.stack([shares[0] - shares[2], shares[1] - shares[2]], axis=2)
+    solved = np.linalg.solve(regular, distance)  # (n_labels, n_bins, 2)
+    products = np.swapaxes(distance, 1, 2) @ solved / scale  # (n_labels, 2, 2)
+
+    # The least distance over all rates.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        explained = products[:, 0, 1] ** 2 / products[:, 1, 1]
+    least = products[:, 0, 0] - np.where(np.isfinite(explained), explained, 0.0)
+    freedom = n_groups - 2
+    p = chdtrc(np.maximum(freedom, 1), np.maximum(least, 0.0))
+    return np.asarray(np.where(freedom > 0, p, np.nan))
+
+
+def shares_of(counts: Floats) -> Floats:
+    """Return counts as shares of their sums; equal ones where the sum is 0."""
+    total = counts.sum(axis=1, keepdims=True)
+    even = np.full_like(counts, 1 / counts.shape[1])
+    return np.asarray(np.divide(counts, total, out=even, where=total > 0))
+
+
+def _groups(counts: Floats) -> Ints:
+    """Number groups of neighbouring bins that hold enough each, the top one highest: (n_labels, n_bins)."""
+    n_labels, n_bins = counts.shape
+    begins = np.zeros((n_labels, n_bins), np.bool_)  # whether a group begins at this bin, upwards
+    held = np.zeros(n_labels)
+    rest = counts.sum(axis=1)
+    for k in range(n_bins - 1, 0, -1):
+        held += counts[:, k]
+        rest -= counts[:, k]
+        begins[:, k] = (held >= _FEWEST_IN_BIN) & (rest >= _FEWEST_IN_BIN)
+        held[begins[:, k]] = 0.0
+    return np.asarray(begins.cumsum(axis=1), np.int64)
+
+
+def _covariance(shares: Floats, per_row: Floats) -> Floats:
+    """Return the covariance of shares of multinomial samples, (n_labels, n_bins, n_bins)."""
+    spread = shares * per_row  # (n_labels, n_bins)
+    n_bins = shares.shape[1]
+    diagonal = spread[:, :, np.newaxis] * np.eye(n_bins)
+    product = shares[:, :, np.newaxis] * spread[:, np.newaxis]
+    total = spread.sum(axis=1)[:, np.newaxis, np.newaxis]
+    outer = shares[:, :, np.newaxis] * shares[:, np.newaxis]
+    return np.asarray(diagonal - product - np.swapaxes(product, 1, 2) + total * outer)
+
+
+def _put(values: Floats, where: Booleans, new: Floats) -> Floats:
+    """Return values with new ones in some places."""
+    result = values.copy()
+    result[where] = new
+    return result
