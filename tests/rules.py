@@ -121,6 +121,16 @@ MAKERS: dict[str, Callable[[], Rule]] = {
     "cross-fitted": lambda: crossed(label_names=["a", "b", "c", "d"]),
     "cross-fitted, weighted": lambda: crossed("micro", sample_weight=np.linspace(0, 1, 80)),
     "replaced": lambda: AWKWARD.replace({"cat": 1e-320, 1: -inf}),
+    "within a budget": lambda: fitted(max_predicted=30),
+    "capped": lambda: fitted(max_predicted_per_row=2, label_names=["a", "b", "c", "d"]),
+    "capped, by score": lambda: AWKWARD.at_most(3),
+    "capped, by margin": lambda: fitted(label_names=["a", "b", "c", "d"]).at_most(1, "margin"),
+    "capped, micro": lambda: fitted("micro", max_predicted_per_row=1),
+    "capped regions": lambda: thresholds.fit(*draw(), "macro, regions", max_predicted_per_row=2),
+    "capped, calibrated": lambda: thresholds.fit(*draw(), "macro, platt", max_predicted_per_row=2),
+    "capped, instance": lambda: thresholds.fit(*draw(), "instance, isotonic", max_predicted_per_row=1),
+    "capped, label-free": lambda: thresholds.fit(None, draw()[1], "macro, label-free", max_predicted_per_row=1),
+    "capped top k": lambda: thresholds.fit(*draw(), "top-k", max_predicted_per_row=1),
     "top k": lambda: TopKRule(3),
     "fitted top k": lambda: thresholds.fit_top_k(
         [[1, 0]], [[0.5, 0.1]], label_names=["á", "b"], missing=-inf, beta=1 / 3

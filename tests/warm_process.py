@@ -117,6 +117,7 @@ def calls(data: Data) -> Iterator[Call]:
                 yield "fit", partial(thresholds.fit_expected, scores, average, **own)
                 yield "judge", partial(thresholds.expected_f, scores, decided, average, **own)
     yield "judge", partial(thresholds.diagnose, truth, scores, rule)
+    yield "judge", partial(thresholds.plan_annotation, truth, scores, rule, n_bootstraps=2)
     yield "judge", partial(thresholds.make_report, truth, scores, rule, groups=np.arange(n_rows) // 2)
     yield "judge", partial(thresholds.bootstrap_thresholds, truth, scores, n_bootstraps=2)
     yield "judge", partial(thresholds.compare, rules, truth, scores)
@@ -167,6 +168,8 @@ def commands() -> Iterator[Call]:
             ["rules"],
             ["compare", file, "--rule", rule, "--rule", other],
             ["diagnose", file, "--rule", rule],
+            ["annotate", file, "--rule", rule],
+            ["annotate", file],
             ["report", file, "--rule", rule, "--against", other, "-o", str(Path(folder, "report.html"))],
             ["diff", rule, other, file],
             ["monitor", rule, file],

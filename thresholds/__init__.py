@@ -11,11 +11,13 @@ from thresholds._version import __version__ as __version__
 _HOME = {
     "Accumulator": "fitting.accumulator",
     "Agreement": "comparison.agreement",
+    "AnnotationPlan": "diagnosis",
     "BaseRates": "calibration",
     "BatchEffect": "fitting.batches",
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
+    "CappedRule": "rule.capped",
     "Comparison": "comparison.result",
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
@@ -23,6 +25,7 @@ _HOME = {
     "Finding": "rule.watching.findings",
     "FixedRule": "rule",
     "GuardReport": "rule",
+    "Guarantees": "rule.guarantees",
     "InputError": "errors",
     "InstanceRule": "rule",
     "NamedRule": "fitting.rules",
@@ -30,6 +33,7 @@ _HOME = {
     "RULES": "fitting.rules",
     "RegionRule": "rule",
     "Report": "report.report",
+    "RowGuarantees": "rule.row_guarantees",
     "RowOrderWarning": "_checks",
     "Rule": "rule",
     "RuleDifference": "comparison.differences",
@@ -66,6 +70,7 @@ _HOME = {
     "make_report": "report.report",
     "measure_calibration": "calibration",
     "multilabel_folds": "data.folds",
+    "plan_annotation": "diagnosis",
     "predict_by_batch": "fitting.batches",
     "select_rule": "validation.selection",
     "to_label_lists": "data.label_lists",
@@ -98,11 +103,13 @@ if TYPE_CHECKING:
     from thresholds.data.folds import multilabel_folds as multilabel_folds
     from thresholds.data.label_lists import from_label_lists as from_label_lists
     from thresholds.data.label_lists import to_label_lists as to_label_lists
+    from thresholds.diagnosis import AnnotationPlan as AnnotationPlan
     from thresholds.diagnosis import Diagnosis as Diagnosis
     from thresholds.diagnosis import ExpectedDiagnosis as ExpectedDiagnosis
     from thresholds.diagnosis import Verdicts as Verdicts
     from thresholds.diagnosis import diagnose as diagnose
     from thresholds.diagnosis import diagnose_expected as diagnose_expected
+    from thresholds.diagnosis import plan_annotation as plan_annotation
     from thresholds.errors import InputError as InputError
     from thresholds.expectation.value import expected_f as expected_f
     from thresholds.fitting.accumulator import Accumulator as Accumulator
@@ -131,6 +138,9 @@ if TYPE_CHECKING:
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule
     from thresholds.rule import load_rule as load_rule
+    from thresholds.rule.capped import CappedRule as CappedRule
+    from thresholds.rule.guarantees import Guarantees as Guarantees
+    from thresholds.rule.row_guarantees import RowGuarantees as RowGuarantees
     from thresholds.rule.watching.check import ScoreCheck as ScoreCheck
     from thresholds.rule.watching.findings import Finding as Finding
     from thresholds.rule.watching.profile import ScoreProfile as ScoreProfile

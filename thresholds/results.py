@@ -374,6 +374,17 @@ def in_percent(level: float) -> str:
     return f"{100 * level:.10g} %"
 
 
+def percent(share: float) -> str:
+    """Write a share in whole per cents; one near none or all in tenths, and never rounded to that."""
+    if 0 < share < 0.001:
+        return "less than 0.1 %"
+    if 0.999 < share < 1:
+        return "more than 99.9 %"
+    if 0 < share < 0.01 or 0.99 < share < 1:
+        return f"{100 * share:.1f} %"
+    return f"{100 * share:.0f} %"
+
+
 def counted(number: int, thing: str) -> str:
     """Say how many there are of a thing."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -28,7 +28,7 @@ from thresholds.calibration.isotonic import IsotonicCurves
 from thresholds.calibration.measures import UNKNOWN
 from thresholds.comparison.compare import compare
 from thresholds.comparison.differences import diff_rules
-from thresholds.diagnosis import diagnose, diagnose_expected
+from thresholds.diagnosis import diagnose, diagnose_expected, plan_annotation
 from thresholds.errors import InputError, shown
 from thresholds.expectation.value import expected_f
 from thresholds.fitting.batches import batch_effect, predict_by_batch
@@ -240,6 +240,11 @@ def _fitting_to(data: _Data) -> Iterator[Call]:
         for rule in RULES.values():
             if rule.needs_labels and rule.calibration is None:
                 yield partial(fit, *data, rule.name, sample_weight=weights)
+        for average in AVERAGES:
+            for name in ("max_predicted", "max_predicted_per_row"):
+                budget: dict[str, Any] = {name: 9 if name == "max_predicted" else 1}
+                budget["per_label"] = average in ("macro", "micro")
+                yield partial(fit_empirical, *data, average, sample_weight=weights, **budget)
         for average in _GUARDED:
             yield partial(cross_fit, *data, average, sample_weight=weights, alternatives=True)
         for method in METHODS:
@@ -290,6 +295,7 @@ def _judging() -> Iterator[Call]:
             yield partial(measure_calibration, *data, sample_weight=weights)
         yield partial(bootstrap_thresholds, *data, n_bootstraps=2)
         yield partial(diagnose, *data, half)
+        yield partial(plan_annotation, *data, half, n_bootstraps=2)
         yield partial(diagnose_expected, data.scores, half)
         yield partial(diff_rules, half, rules["less"], data.scores)
         yield partial(_measure, data)

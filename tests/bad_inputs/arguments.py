@@ -25,6 +25,8 @@ from tests.bad_inputs.matrices import (
     BAD_SCORES,
     BAD_TRUTH,
     CSR,
+    NOT_SAID,
+    UNSAYABLE,
     Frame,
     NotAvailable,
     S,
@@ -272,6 +274,11 @@ def diagnose(y_true: object = Y, y_score: object = S, rule: object = RULE, **giv
     return thresholds.diagnose(y_true, y_score, rule, **given)
 
 
+def plan_annotation(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
+    """What would decide what is open of each label."""
+    return thresholds.plan_annotation(y_true, y_score, rule, **given)
+
+
 def make_report(y_true: object = Y, y_score: object = S, rule: object = RULE, **given: object) -> object:
     """What a page says of a rule."""
     return thresholds.make_report(y_true, y_score, rule, **given)
@@ -339,6 +346,8 @@ SCORES = {
     "diagnose": lambda y_score: diagnose(y_score=y_score),
     "diagnose, top k": lambda y_score: diagnose(y_score=y_score, rule=TOP),
     "diagnose, calibrated": lambda y_score: diagnose(y_score=y_score, rule=CALIBRATED),
+    "plan_annotation": lambda y_score: plan_annotation(y_score=y_score),
+    "plan_annotation, no rule": lambda y_score: plan_annotation(y_score=y_score, rule=None, label_names=NAMES),
     "make_report": lambda y_score: make_report(y_score=y_score),
     "cross_fit": lambda y_score: cross_fit(y_score=y_score, label_names=NAMES),
     "bootstrap_thresholds": lambda y_score: bootstrap(y_score=y_score, label_names=NAMES),
@@ -371,6 +380,7 @@ TRUTH = {
     "measure_calibration": lambda y_true: measure_calibration(y_true),
     "compare": lambda y_true: compare(y_true=y_true),
     "diagnose": lambda y_true: diagnose(y_true),
+    "plan_annotation": lambda y_true: plan_annotation(y_true),
     "make_report": lambda y_true: make_report(y_true),
     "multilabel_folds": lambda y_true: multilabel_folds(y_true),
     "cross_fit": lambda y_true: cross_fit(y_true, label_names=NAMES),
@@ -392,6 +402,7 @@ MATRICES = [
     *matrices(SCORES_AS_CHANCES, "y_score", {k: bad for k, bad in BAD_CHANCES.items() if k not in NOT_OF_SCORES}),
     *matrices(PREDICTIONS, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
     *matrices(TRUTH, "y_true", BAD_ANYWHERE | BAD_TRUTH),
+    *matrices(TRUTH, "y_true", NOT_SAID),
 ]
 
 # Matrices that disagree with each other, or with a rule
@@ -470,7 +481,23 @@ BAD_MISSING: Values = [
     ([nan, inf, HUGE], "is .*, expected a (score of dtype float64, or -inf|number that float64 can hold)"),
     (["0", None, [0.0], True], "is .*, expected a number"),
 ]
+WITH_UNKNOWN = (
+    FITS
+    | BY_NAME
+    | ON_LABELS
+    | {
+        "measure_calibration": measure_calibration,
+        "compare": compare,
+        "diagnose": diagnose,
+        "multilabel_folds": multilabel_folds,
+        "cross_fit": cross_fit,
+        "bootstrap_thresholds": bootstrap,
+        "update_rule": update_rule,
+        "select_rule": select_rule,
+    }
+)
 OPTIONS = [
+    *every(WITH_UNKNOWN, "unknown", UNSAYABLE),
     *every(FITS, "sample_weight", BAD_WEIGHTS + NO_WEIGHT),
     *every(FITS | {"ThresholdRule": rule, "TopKRule": top}, "beta", BAD_BETAS),
     *each(FIT, "average", ["mean", "Macro", "binary", None, 1, TwoLines(), TWO], "average is .*, expected 'macro'"),
@@ -725,6 +752,7 @@ OTHER_ROWS = {
     "calibrate, sparse": lambda: calibrate(CSR(Y[:3]), CSR(S)),
     "compare": lambda: compare(y_true=Y[:3]),
     "diagnose": lambda: diagnose(Y[:3]),
+    "plan_annotation": lambda: plan_annotation(Y[:3]),
     "make_report": lambda: make_report(Y[:3]),
 }
 TOO_WIDE = np.full((4, 3), 0.5)
@@ -924,19 +952,28 @@ BAD_BOUNDS: Values = [
     (["3", None, True, [3], MATRIX], "is .*, expected a number"),
 ]
 NO_RULE = [None, 0.5, [0.5, 0.25], "rule.json", PLATT, {"rule": RULE}]
+PLAN = {"plan_annotation": plan_annotation}
+JUDGES = {"diagnose": diagnose} | PLAN
 DIAGNOSES = [
-    *every({"diagnose": diagnose, "diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
+    *every(JUDGES | {"diff_rules": diff_rules, "update_rule": update_rule}, "alpha", BAD_SHARES),
     *each(
         {"compare": compare, "compare, fitted here": partial(compare, None), "make_report": make_report},
         "confidence",
         [0, 1, -0.1, nan, "0.95", [0.9], True],
         "confidence is .*, expected a num",
     ),
-    *every({"diagnose": diagnose}, "min_auroc", BAD_SHARES),
-    *every({"diagnose": diagnose}, "min_f", BAD_SHARES),
-    *every({"diagnose": diagnose}, "min_skill", BAD_SKILLS),
-    *every({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
-    *every({"diagnose": diagnose, "make_report": make_report}, "n_jobs", BAD_JOBS),
+    *every(JUDGES, "min_auroc", BAD_SHARES),
+    *every(JUDGES, "min_f", BAD_SHARES),
+    *every(JUDGES, "min_skill", BAD_SKILLS),
+    *every(JUDGES | {"diagnose_expected": diagnose_expected}, "overprediction", BAD_BOUNDS),
+    *every(JUDGES | {"make_report": make_report}, "n_jobs", BAD_JOBS),
+    *each(PLAN, "rule", NO_RULE[1:], "rule is .*, expected a rule or None"),
+    *each(PLAN, "rule", [fixed(n_labels=3)], "y_score has 2 labels, expected 3 as the rule"),
+    *each(PLAN, "label_names", [NAMES, list(NAMES)], "label_names is given beside a rule, expected None"),
+    *each(PLAN, "more_rows", [0, -1, 1.5, "10", None, True], "more_rows is .*, expected a whole number of at least 1"),
+    *each(PLAN, "n_bootstraps", [0, 1, 2.5, "10", None], "n_bootstraps is .*, expected a whole number of at least 2"),
+    *each(PLAN, "random_state", [-1, 0.5, "0", None], "random_state is .*, expected a whole number of at least 0"),
+    *each(PLAN, "random_state", [2**64], "random_state is .*, expected a number below"),
     *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
     *each({"diagnose_expected": diagnose_expected}, "rule", [None, PLATT], "rule is .*, expected a rule for prob"),
     *each({"diagnose_expected": diagnose_expected}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
@@ -1051,11 +1088,77 @@ CROSS_FITS = [
     *each(CROSS_FIT, "placement", ["high", None, 0.5, TWO], "placement is .*, expected 'low', 'mid' or 'score'"),
     *each(CROSS_FIT, "zero_division", [0.5, nan, "warn", None], "zero_division is .*, expected 0.0"),
     *each(CROSS_FIT, "guard", ["shrunk", True, 0, MATRIX], "guard is .*, expected"),
+    *every(CROSS_FIT, "max_predicted", [([0, -1, nan, inf, HUGE, "3", True, [3]], "is .*, expected a")]),
+    *every(
+        CROSS_FIT,
+        "max_predicted_per_row",
+        [([0, -1, nan, inf, 1.0, "3", True, [3]], "is .*, expected a whole number of at least 1")],
+    ),
+    *each(
+        {"fit within limits": partial(fit, Y, S, min_recall=0.5)},
+        "max_predicted",
+        [3],
+        "max_predicted is 3 with min_recall=.*, expected one or the other",
+    ),
+    *each(
+        {"fit above a floor": partial(fit, Y, S, min_recall=0.5)},
+        "max_predicted_per_row",
+        [1],
+        "max_predicted_per_row is 1 with min_recall, expected one or the other",
+    ),
+    *each(
+        {"fit guarded": partial(fit, Y, S, guard="shrink")},
+        "max_predicted",
+        [3],
+        "max_predicted is 3.0 with average 'macro', per_label=True, which has no use for it; expected None, or a rule",
+    ),
     *every(CROSS_FIT, "max_overprediction", [([0, -1, nan, inf, HUGE, "3", True, [3]], "is .*, expected a")]),
     *(
         row
         for option in ("min_precision", "min_recall")
         for row in every(CROSS_FIT, option, [([-0.1, 1.5, nan, inf, HUGE, "1", True, [1]], "is .*, expected a")])
+    ),
+    *each(
+        {"fit micro": partial(fit, average="micro"), "fit rows": partial(fit, average="samples", per_label=False)},
+        "min_precision",
+        [0.5],
+        "min_precision is 0.5 with average '.*' and no confidence; expected a confidence too",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", confidence=0.9)},
+        "min_recall",
+        [{"cat": 0.5}, [0.5, 0.5]],
+        "min_recall is .* with average 'micro', expected a number: all labels have one floor together",
+    ),
+    *each(
+        {"fit micro, expected": partial(fit, average="micro", confidence="expected")},
+        "min_precision",
+        [0.5],
+        "min_precision is given with confidence 'expected', and only recall can be promised so",
+    ),
+    *each(
+        {"fit a floor of each label": partial(fit, min_recall=0.5)},
+        "confidence",
+        ["expected"],
+        "confidence is 'expected' with average 'macro', whose floors are those of each label; expected a probability",
+    ),
+    *each(
+        {"fit micro, weighted": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "sample_weight",
+        [[1, 2, 1, 1], [0.5, 1, 1, 1]],
+        "sample_weight has .* with confidence, whose tests count rows; expected weights of 0 and 1 only",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "guard",
+        ["pool"],
+        "confidence is 0.9 with average 'micro', per_label=True, which has no use for it",
+    ),
+    *each(
+        {"fit micro, promised": partial(fit, average="micro", min_recall=0.5, confidence=0.9)},
+        "family",
+        ["all"],
+        "family is 'all' with average 'micro', per_label=True, which has no use for it",
     ),
     BadInput("cross_fit: swapped", lambda: cross_fit(S, Y), SWAPPED),
     BadInput("cross_fit: other rows", lambda: cross_fit(Y[:3]), f"y_score {ROWS} y_true has"),

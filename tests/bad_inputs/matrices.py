@@ -222,6 +222,23 @@ BAD_CHANCES: Table = {
     "long doubles": (lambda: S.astype(np.longdouble), r"has dtype (float128|float96|longdouble), expected float16"),
 }
 
+# What may stand for truth that is not known, and is not said to
+SAY_NAN, SAY_MINUS_ONE = (f"unknown={value} leaves cells out whose truth is not known" for value in ("'nan'", "-1"))
+NOT_SAID: Table = {
+    "NaN, which is not said": (lambda: spoiled(Y, nan, float), f"has NaN {HERE}, .*; {SAY_NAN}"),
+    "-1, which is not said": (lambda: spoiled(Y, -1), f"has -1 {HERE}, .*; {SAY_MINUS_ONE}"),
+    "masked, which is not said": (
+        lambda: np.ma.array(Y, mask=EIGHT.reshape(4, 2) == 5),
+        f"has masked cells, expected none; {SAY_NAN}",
+    ),
+    "None, which is not said": (
+        lambda: spoiled(Y, None, object),
+        f"has None of type NoneType, .*; {SAY_NAN}",
+    ),
+}
+SAYABLE = r"expected 'nan', a number other than 0 and 1 \(as -1\), or None"
+UNSAYABLE = [(["NaN", "nam", "", 0, 1, 1.0, True, inf, [nan], {}], f"is .*, {SAYABLE}")]
+
 BAD_TRUTH: Table = {
     "two": (lambda: spoiled(Y, 2), f"has 2 {HERE}, expected only 0 and 1"),
     "minus one": (lambda: spoiled(Y, -1), f"has -1 {HERE}, expected only 0 and 1"),

@@ -36,8 +36,10 @@ from tests.bad_inputs.matrices import (
     BAD_TRUTH,
     COO,
     CSR,
+    NOT_SAID,
     ONES,
     SPARSE,
+    UNSAYABLE,
     Frame,
     NotAvailable,
     S,
@@ -97,7 +99,7 @@ ONE_CLASS = figures(BINARY, "binary", ", binary")
 # Matrices
 
 OF_MATRICES = [
-    *matrices(MATRICES, "y_true", BAD_ANYWHERE | BAD_TRUTH),
+    *matrices(MATRICES, "y_true", BAD_ANYWHERE | BAD_TRUTH | NOT_SAID),
     *matrices(MATRICES, "y_pred", BAD_ANYWHERE | BAD_TRUTH),
     *matrices(BOTH_SPARSE, "y_true", SPARSE),
     *matrices(BOTH_SPARSE, "y_pred", SPARSE),
@@ -344,6 +346,7 @@ MEANS = on({"macro_skill_score": {}}, y_true=Y, y_pred=Y) | on({"macro_auroc": {
 FLOAT32 = on(RANKED, ", float32", y_true=Y, y_score=S.astype("f4"))
 WEIGHTED = MATRICES | BY_ROW | CLASSES | AUROC
 OPTIONS = [
+    *every(WEIGHTED, "unknown", UNSAYABLE),
     *every(WEIGHTED, "sample_weight", BAD_WEIGHTS),
     *every({name: f for name, f in WEIGHTED.items() if "counts" not in name}, "sample_weight", NO_WEIGHT),
     *every(BETA, "beta", BETAS_OF_NOTHING),

@@ -476,8 +476,8 @@ def test_nothing_is_flagged_where_nothing_is_predicted() -> None:
 def test_the_table_has_its_columns_in_order() -> None:
     truth, scores, rule = five_labels()
     found = diagnose(truth, scores, rule)
-    columns = "name n_positives base_rate threshold predicted_positive predicted_rate overprediction precision recall f"
-    more = "f_predict_all lift best_f auroc p_informative p_uninformative p_backwards informative state reason"
+    columns = "name n_rows n_positives base_rate threshold predicted_positive predicted_rate overprediction precision"
+    more = "recall f f_predict_all lift best_f auroc p_informative p_uninformative p_backwards informative state reason"
     of_verdict = "verdict f_low f_high bar positives_needed sentence"
     assert found.table.dtype.names == tuple(f"{columns} {more} {of_verdict}".split())
     frame = found.to_frame()

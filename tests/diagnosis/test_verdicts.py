@@ -62,6 +62,7 @@ def verdicts(cases: list[tuple[tuple[int, ...], dict[str, float]]], n: int = 100
         cap_predicted=columns[0],
         top_tp=columns[3],
         top_predicted=columns[4],
+        tie_cubes=nothing,
     )
     names = np.array([f"label {j}" for j in range(len(cases))])
     beta = options.pop("beta", 1.0)

@@ -542,3 +542,76 @@ def test_a_failure_between_the_parts_of_a_block_leaves_none(monkeypatch: pytest.
         found = rows.compute().thresholds.tolist(), rows.y_score.toarray().tolist(), rows.sample_weight.tolist()
         assert found == expected
         assert len(rows) == 3
+
+
+# Truth that is not known
+
+
+@pytest.fixture(scope="module")
+def partly_known(data: tuple[Array, Array, Array]) -> Array:
+    """Truth with -1 where it is not known, in all cells of the first 100 rows among others."""
+    y_true, _, _ = data
+    hidden = np.where(np.random.default_rng(8).random(y_true.shape) < 0.3, -1, y_true).astype(np.int8)
+    hidden[:100] = -1
+    return hidden
+
+
+@pytest.mark.parametrize("form", ["-1", "-100", "NaN", "masked", "sparse", "spilled"])
+@pytest.mark.parametrize(
+    "fit", [{"average": "macro"}, {"average": "micro"}, {"average": "samples", "per_label": False}]
+)
+@pytest.mark.usefixtures("small_chunks")
+def test_batches_of_which_a_part_is_not_known_are_fitted_as_one(
+    form: str, fit: dict[str, object], data: tuple[Array, Array, Array], partly_known: Array, tmp_path: Path
+) -> None:
+    _, y_score, weights = data
+    unknown = partly_known == -1
+    written: dict[str, tuple[Array, object]] = {
+        "-100": (np.where(unknown, -100, partly_known), -100),
+        "NaN": (np.where(unknown, np.nan, partly_known), np.nan),
+        "masked": (np.ma.masked_array(data[0], unknown), "nan"),
+    }
+    y_true, stands_for = written.get(form, (partly_known, -1))
+    if form == "sparse":
+        y_true, y_score = sparse.csr_array(y_true), sparse.csr_array(np.maximum(y_score - 0.5, 0))
+    rows = Accumulator(unknown=stands_for, spill=tmp_path if form == "spilled" else None)
+    for part in batches(600, [1, 80, 130, 257, 599]):
+        rows.update(y_true[part], y_score[part], weights[part])
+    np.testing.assert_array_equal(as_dense(rows.y_true), partly_known)
+    assert rows.unknown == -1
+
+    whole = fit_empirical(partly_known, as_dense(y_score), sample_weight=weights, unknown=-1, **fit)
+    rule = rows.compute(**fit)
+    np.testing.assert_array_equal(rule.thresholds, whole.thresholds)
+    assert rule.objective == whole.objective
+    again = pickle.loads(pickle.dumps(rows))
+    again.merge(Accumulator(unknown="nan"))
+    assert again.compute(**fit).to_dict() == rule.to_dict()
+
+
+def test_rows_that_may_not_be_known_are_not_merged_with_others(partly_known: Array, data: tuple[Array, ...]) -> None:
+    rows, others = Accumulator(), Accumulator(unknown="nan")
+    others.update(partly_known.astype(float).clip(0), data[1])
+    with pytest.raises(InputError, match=r"^other has unknown=-1, expected None as here$"):
+        rows.merge(others)
+    assert len(rows) == 0
+
+
+def test_nothing_known_fits_nothing(data: tuple[Array, ...]) -> None:
+    rows = Accumulator(unknown=-1)
+    rows.update(np.full((5, 12), -1), data[1][:5])
+    with pytest.raises(InputError, match=r"^y_true has no known cell, expected at least one$"):
+        rows.compute()
+
+
+@pytest.mark.parametrize(("cell", "named"), [(np.nan, "'nan'"), (-1, "-1")])
+def test_without_the_option_a_batch_is_refused_by_its_name(cell: float, named: str) -> None:
+    rows = Accumulator()
+    message = rf"; unknown={named} leaves cells out .* \(in the batch that begins at row 0\)$"
+    with pytest.raises(InputError, match=message):
+        rows.update([[1, cell]], [[0.5, 0.5]])
+
+
+def test_what_cannot_stand_for_it_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match=r"^unknown is 0, expected 'nan', a number other than 0 and 1"):
+        Accumulator(unknown=0)

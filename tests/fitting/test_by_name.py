@@ -210,6 +210,8 @@ OTHER = {
     "max_overprediction": 2.0,
     "min_precision": 0.5,
     "min_recall": 0.5,
+    "max_predicted": 50.0,
+    "max_predicted_per_row": 2,
     "n_jobs": 2,
     "progress": True,
 }

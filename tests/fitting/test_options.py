@@ -35,12 +35,20 @@ OTHER: dict[str, Any] = {
     "max_overprediction": 0.5,
     "min_precision": 0.9,
     "min_recall": 0.9,
+    "confidence": 0.8,
+    "family": "all",
+    "max_predicted": 5.0,
+    "max_predicted_per_row": 2,
     "keep_sparse": True,
     "n_jobs": 2,
     "progress": True,
 }
+BESIDE: dict[str, Any] = {  # what an option needs
+    "confidence": {"min_recall": 0.5},
+    "family": {"min_recall": 0.5, "confidence": 0.7},
+}
 BAD: dict[str, Any] = dict.fromkeys(FIT_OPTIONS, "nothing of the kind")
-DATA = {"y_true", "y_score", "sample_weight", "missing", "label_names"}
+DATA = {"y_true", "y_score", "sample_weight", "groups", "missing", "unknown", "label_names"}
 OF_FOLDS = {"cv", "groups", "random_state"}
 OF_REPORTS = {"verdicts", "alternatives"}
 NOT_OF_THE_ESTIMATOR = {"keep_sparse", "n_jobs", "progress"}
@@ -150,11 +158,11 @@ def test_the_command_line_hands_on_what_is_given(name: str) -> None:
 
 @pytest.mark.parametrize("name", FIT_OPTIONS)
 def test_every_option_does_the_same_everywhere(name: str) -> None:
-    options = {"guard": None} | {name: OTHER[name]}
+    options = {"guard": None} | BESIDE.get(name, {}) | {name: OTHER[name]}
     expected = fit(**options)
     for call in (accumulate, cross_fit):
         got = call(**options)
-        np.testing.assert_array_equal(got.thresholds, expected.thresholds)
+        np.testing.assert_array_equal(got.uncapped.thresholds, expected.uncapped.thresholds)
         assert got.objective == expected.objective
     if name not in {"keep_sparse", "n_jobs", "progress"}:
         assert str(expected) != str(fit()) or (expected.thresholds != fit().thresholds).any()
@@ -189,10 +197,10 @@ def test_the_estimator_hands_on_every_option() -> None:
     for name in FIT_OPTIONS:
         if name in NOT_OF_THE_ESTIMATOR:
             continue
-        options = {"guard": None} | {name: OTHER[name]}
+        options = {"guard": None} | BESIDE.get(name, {}) | {name: OTHER[name]}
         found = MultilabelThresholdClassifierCV(KNeighborsClassifier(), store_cv_results=True, **options).fit(S, Y)
         expected = fit(Y[found.cv_results_["rows"]], found.cv_results_["y_score"], **options)
-        np.testing.assert_array_equal(found.thresholds_, expected.thresholds)
+        np.testing.assert_array_equal(found.rule_.uncapped.thresholds, expected.uncapped.thresholds)
         assert found.best_score_ == expected.objective
 
 

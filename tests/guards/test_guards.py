@@ -546,7 +546,7 @@ def test_siblings_on_a_grid_are_nearly_those_of_each_size() -> None:
     own, positives = rng.random((3000, shrink.RATIOS.size)), np.exp(rng.uniform(0, 7, 3000))
     near = np.exp(-0.5 * ((np.log(positives)[:, np.newaxis] - np.log(positives)) / 0.7) ** 2)
     expected = near @ own / near.sum(axis=1, keepdims=True)
-    found, which = shrink._of_siblings(own, positives)
+    found, which = shrink.of_siblings(own, positives)
     np.testing.assert_allclose(found[which], expected, atol=3e-4)
 
 

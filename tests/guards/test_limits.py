@@ -16,7 +16,7 @@ from tests.naive import exhaustive as naive
 from tests.naive import guards as twin
 from thresholds import fit_empirical
 from thresholds.data.problem import Problem
-from thresholds.guards.limits import Limits
+from thresholds.guards.limits import Limits, nearest
 from thresholds.search import staircase
 
 inf = math.inf
@@ -222,7 +222,7 @@ def test_the_report_says_what_a_limit_did() -> None:
     assert str(limited.guard_report)
 
 
-@pytest.mark.parametrize("limit", Limits._fields)
+@pytest.mark.parametrize("limit", NAMES)
 @pytest.mark.parametrize("guard", [None, "shrink"])
 def test_a_rule_says_that_limits_hold_on_the_rows_of_the_fit(limit: str, guard: str | None) -> None:
     truth, scores = np.array([[1, 1, 0, 0, 1, 0, 0, 1, 0]]).T, np.arange(9.0)
@@ -236,8 +236,8 @@ def test_the_nearest_step_is_nearest_in_ratio() -> None:
     scores = -np.arange(40.0)[:, np.newaxis]
     problem = Problem.of(truth, scores)
     stairs = staircase.of_items(problem.label_items(0, 1))
-    nearest = Limits(min_precision=0.5).nearest(stairs, np.array([7]))  # 2 and 24 to 40 keep it; 24 / 7 < 7 / 2
-    assert nearest.predicted.tolist() == [24]
+    cuts = nearest(Limits(min_precision=0.5).within(stairs), np.array([7]))  # 2 and 24 to 40 keep it; 24 / 7 < 7 / 2
+    assert cuts.predicted.tolist() == [24]
 
 
 def test_a_limit_that_is_no_binary_fraction_is_reached() -> None:
@@ -259,10 +259,12 @@ def test_limits_elsewhere_are_refused(name: str, average: str, per_label: bool) 
         fit_empirical(SMALL_TRUTH, SMALL_SCORES, average, per_label=per_label, **{name: 0.5})
 
 
-@pytest.mark.parametrize("bad", [-0.5, math.nan, inf, "0.5", "", [], [0.5], True, False, {}, np.array([0.5, 0.5]), 1j])
+@pytest.mark.parametrize(
+    "bad", [-0.5, math.nan, inf, "0.5", "", [], [0.5], True, False, {}, np.array([[0.5, 0.5]]), 1j]
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_bad_limits_are_refused(name: str, bad: object) -> None:
-    with pytest.raises(thresholds.InputError, match=rf"^{name} is "):
+    with pytest.raises(thresholds.InputError, match=rf"^{name} (is|has) "):
         fit_empirical(SMALL_TRUTH, SMALL_SCORES, **{name: bad})
 
 

@@ -31,6 +31,7 @@ DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 SEARCHING = (  # for sets of labels
     "instance",
     "fitted instance",
+    "capped, instance",
     "isotonic, drawn",
     "isotonic, moved",
     "isotonic, pooled",

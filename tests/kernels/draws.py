@@ -575,7 +575,8 @@ def of_ratios(rng: Generator, dtype: Any) -> Arguments:
     offsets, tp, fp, positives = of_steps(rng, dtype)
     predicted = tp + fp
     higher = predicted - rng.integers(1, np.diff(np.append(0, predicted)).clip(2))
-    return offsets, tp, predicted, higher, positives, int(10 * tp.max(initial=1)), np.array([0.1, 0.7, 1.0, 9.0]), 1.0
+    most = rng.integers(1, int(10 * tp.max(initial=1)) + 1, positives.size)
+    return offsets, tp, predicted, higher, positives, most, np.array([0.1, 0.7, 1.0, 9.0]), 1.0
 
 
 def of_keys_at_ranks(rng: Generator, dtype: Any) -> Arguments:

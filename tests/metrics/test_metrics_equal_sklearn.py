@@ -109,11 +109,11 @@ def test_numbers_for_zero_division(zero_division: float) -> None:
 
 @pytest.mark.parametrize("name", [ALL_FOUR, *SCORES, "accuracy_score"])
 def test_signatures(name: str) -> None:
-    """The same parameters in the same order, with the same defaults."""
+    """The same parameters in the same order, with the same defaults; and last, by keyword, what is unknown."""
     got, expected = (inspect.signature(getattr(module, name)).parameters for module in (ours, theirs))
-    assert [(p.name, p.kind, p.default) for p in got.values()] == [
-        (p.name, p.kind, p.default) for p in expected.values()
-    ]
+    *same, unknown = [(p.name, p.kind, p.default) for p in got.values()]
+    assert same == [(p.name, p.kind, p.default) for p in expected.values()]
+    assert unknown == ("unknown", inspect.Parameter.KEYWORD_ONLY, None)
 
 
 # Sizes beyond a block of rows, and counts beyond narrow integers

@@ -20,8 +20,8 @@ from thresholds.report.page.columns import WORDS
 from thresholds.report.page.forms import Forms
 from thresholds.report.page.render import render
 from thresholds.report.report import Report
-from thresholds.report.wording import headline, percent
-from thresholds.results import on_one_line
+from thresholds.report.wording import headline
+from thresholds.results import on_one_line, percent
 
 FORBIDDEN = {"iframe", "img", "object", "embed", "base", "audio", "video", "source"}
 ASKING = {"src", "srcset", "href", "action", "formaction", "poster", "data", "background", "ping", "xlink:href"}

@@ -153,3 +153,19 @@ def test_options_are_refused_before_anything_is_trained(options: dict[str, Any],
 def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="groups"):
         EpochFit(groups=[0, 1])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "samples"])
+def test_what_is_not_known_counts_nowhere(average: Any) -> None:
+    plain = rows_of(0)
+    hidden = np.where(np.random.default_rng(1).random((200, 3)) < 0.3, -100, plain.y_true.astype(int))
+    rows = Accumulator(label_names=NAMES, unknown=-100)
+    rows.update(hidden, plain.y_score)
+    options: dict[str, Any] = {"per_label": average != "samples"}
+    epoch = EpochFit(average, **options)
+    rule, figures = epoch.fit(rows)
+    assert figures[f"{average}_f1"] == cross_fit(hidden, plain.y_score, average, unknown=-100, **options).out_of_fold
+    y_pred = rule.predict(plain.y_score)
+    assert epoch.judge(rule, rows)[f"{average}_f1"] == pytest.approx(
+        metrics.f1_score(hidden, y_pred, average=average, unknown=-100, zero_division=0), abs=1e-12
+    )

@@ -69,3 +69,17 @@ def test_rows_of_items_dealt_out_otherwise_stay_in_the_order_of_the_processes(
 def test_a_process_may_have_no_rows() -> None:
     parts = [*dealt([[0, 1, 2]], 3), thresholds.Accumulator()]
     assert len(in_order(parts, None)) == 3
+
+
+def test_rows_of_which_a_part_is_not_known() -> None:
+    """Also where the first process has no rows, and another none that is known."""
+    y_true, y_score, _ = rows_of(5)
+    y_true[[1, 3]] = -100
+    parts = [thresholds.Accumulator(unknown=-100) for _ in range(3)]
+    parts[1].update(y_true[[0, 2, 4]], y_score[[0, 2, 4]])
+    parts[2].update(y_true[[1, 3]], y_score[[1, 3]])
+    together = in_order(parts, None)
+    assert together.unknown == -1
+    np.testing.assert_array_equal(together.y_true, np.where(y_true == -100, -1, y_true)[[0, 2, 4, 1, 3]])
+    dealt_out = in_order(parts[1:], 5)
+    np.testing.assert_array_equal(dealt_out.y_true, np.where(y_true == -100, -1, y_true))

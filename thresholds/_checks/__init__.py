@@ -4,6 +4,7 @@ A refusal is an `InputError` that names the argument, what was found and what wa
 """
 
 from thresholds._checks.arrays import (
+    Pair,
     indicator,
     label_count,
     missing,
@@ -13,6 +14,7 @@ from thresholds._checks.arrays import (
     same_shape,
     scores,
     thresholds,
+    truth,
     weights,
     weights_of_rows,
 )
@@ -64,6 +66,7 @@ __all__ = [
     "PLACEMENTS",
     "Average",
     "InputError",
+    "Pair",
     "Placement",
     "RowOrderWarning",
     "a_list",
@@ -113,6 +116,7 @@ __all__ = [
     "shown",
     "text",
     "thresholds",
+    "truth",
     "warn_caller",
     "weights",
     "weights_of_rows",

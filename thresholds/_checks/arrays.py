@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,16 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import on_threads, workers
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks.cells import first_bad_cell
+from thresholds._checks.cells import first_bad_cell, first_value
 from thresholds._checks.frames import aligned, columns_of, read_frame
 from thresholds._checks.labels import one_name_each
 from thresholds._checks.options import real
 from thresholds._checks.plain import LARGEST_EXACT_INTEGER, numbers, stacked
 from thresholds._checks.sparse import sound_csr, without_zeros
 from thresholds.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from thresholds._checks.unknown import Truth
 
 _SMALLEST = 2.0**-500  # Of the largest weight: below, products of sums might vanish.
 _BLOCK_CELLS = 2**22  # a few megabytes
@@ -72,14 +75,56 @@ def indicator(
     n_jobs: int | None = 1,
 ) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
-    array = _matrix(value, name, label_names)
+    return _binary(_matrix(value, name, label_names), name, label_names, n_jobs)
+
+
+def truth(
+    value: object,
+    unknown: object,
+    name: str = "y_true",
+    label_names: Sequence[str] | None = None,
+    *,
+    soft: bool = False,
+    some_known: bool = True,
+    n_jobs: int | None = 1,
+) -> "Truth":
+    """Check truth as `indicator` does, or degrees of truth; cells that are as `unknown` says are left out.
+
+    All of them may be, unless `some_known` have to be.
+    """
+    from thresholds._checks.unknown import Truth, divided, unknown_value
+
+    stands_for = unknown_value(unknown)
+    if stands_for is None:
+        if soft:
+            return Truth(probabilities(value, name), None)
+        return Truth(indicator(value, name, label_names, n_jobs), None)
+    if soft and 0 <= stands_for <= 1:
+        raise InputError(
+            f"unknown is {stands_for:g}, expected no degree of truth, which {name} may have: 'nan', or a number"
+            " outside [0, 1]"
+        )
+    array = _matrix(value, name, label_names, absent_as_nan=math.isnan(stands_for))
+    known, cells = divided(array, stands_for, name, some_known=some_known)
+    if soft:
+        return Truth(_shares(known, name, label_names), cells)
+    known = _binary(known, name, label_names, n_jobs)
+    return Truth(known if cells is None else known != 0, cells)
+
+
+def _binary(
+    array: Matrix, name: str, label_names: Sequence[str] | None, n_jobs: int | None
+) -> Matrix:
+    """Refuse cells that are neither 0 nor 1."""
     if array.dtype == np.bool_:
         return _sound_bools(array, n_jobs)
     cells = array.data if is_sparse(array) else array
     if not all(_by_rows(_all_binary, cells, n_jobs)):
-        raise InputError(
-            f"{name} has {first_bad_cell(array, _not_binary, label_names)}, expected only 0 and 1"
-        )
+        from thresholds._checks.unknown import hint
+
+        bad = first_bad_cell(array, _not_binary, label_names)
+        first = first_value(array, _not_binary)
+        raise InputError(f"{name} has {bad}, expected only 0 and 1{hint(name, first)}")
     return without_zeros(array) if is_sparse(array) else array
 
 
@@ -98,14 +143,33 @@ def probabilities(
     value: object, name: str = "probabilities", label_names: Sequence[str] | None = None
 ) -> Matrix:
     """Check probabilities, or degrees of truth, of shape (n_samples, n_labels): each in [0, 1]."""
-    array = _matrix(stacked(value, name), name, label_names)
+    return _shares(_matrix(stacked(value, name), name, label_names), name, label_names)
+
+
+def _shares(array: Matrix, name: str, label_names: Sequence[str] | None) -> Matrix:
+    """Refuse cells outside [0, 1]."""
     cells = array.data if is_sparse(array) else array
     _refuse_wide_floats(cells, name)
     if not _all_shares(cells) and _not_a_share(cells).any():
-        hint = "" if name == "y_true" else " (`calibrate` turns scores into probabilities)"
+        from thresholds._checks.unknown import hint
+
+        advice = " (`calibrate` turns scores into probabilities)"
+        if name == "y_true":
+            advice = hint(name, first_value(array, _not_a_share))
         bad = first_bad_cell(array, _not_a_share, label_names)
-        raise InputError(f"{name} has {bad}, expected values in [0, 1]{hint}")
+        raise InputError(f"{name} has {bad}, expected values in [0, 1]{advice}")
     return without_zeros(array) if is_sparse(array) else array
+
+
+class Pair(NamedTuple):
+    """Truth and scores, checked."""
+
+    truth: Matrix  # (n_samples, n_labels)
+    scores: Matrix  # (n_samples, n_labels)
+    label_names: tuple[str, ...] | None
+    unknown: (
+        Matrix | None
+    )  # (n_samples, n_labels) bool, CSR where the truth is; None where all is known
 
 
 def pair(
@@ -114,15 +178,17 @@ def pair(
     label_names: object = None,
     *,
     soft: bool = False,
+    unknown: object = None,
+    some_known: bool = True,
     n_jobs: int | None = 1,
-) -> tuple[Matrix, Matrix, tuple[str, ...] | None]:
+) -> Pair:
     """Check truth and scores together: same shape, and not swapped. Frames are aligned by name."""
-    y_true, y_score, names = aligned(y_true, "y_true", y_score, "y_score", label_names)
+    y_true, y_score, names = aligned(
+        y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
+    )
     try:
-        truth = (
-            probabilities(y_true, "y_true")
-            if soft
-            else indicator(y_true, label_names=names, n_jobs=n_jobs)
+        checked_truth = truth(
+            y_true, unknown, label_names=names, soft=soft, some_known=some_known, n_jobs=n_jobs
         )
     except InputError as error:
         if "expected only 0 and 1" in str(error) and _is_binary(y_score):
@@ -131,9 +197,9 @@ def pair(
             ) from None
         raise
     checked = scores(y_score, label_names=names, n_jobs=n_jobs)
-    same_shape(truth, "y_true", checked, "y_score")
+    same_shape(checked_truth.cells, "y_true", checked, "y_score")
     one_name_each(names, checked.shape[1])
-    return truth, checked, names
+    return Pair(checked_truth.cells, checked, names, checked_truth.unknown)
 
 
 def same_shape(first: Matrix, first_name: str, second: Matrix, second_name: str) -> None:
@@ -255,12 +321,18 @@ def rising(value: object, name: str) -> npt.NDArray[np.float64]:
     return array + 0.0
 
 
-def _matrix(value: object, name: str, label_names: Sequence[str] | None) -> Matrix:
+def _matrix(
+    value: object, name: str, label_names: Sequence[str] | None, *, absent_as_nan: bool = False
+) -> Matrix:
     """Return a non-empty 2-D numeric array, dense or CSR; one dimension means one label, frames are put in order."""
-    frame = read_frame(value, name)
+    frame = read_frame(value, name, absent_as_nan=absent_as_nan)
     if frame is not None:
         value = columns_of(frame, None if label_names is None else tuple(label_names), name)
-    array = sound_csr(value, name) if is_sparse(value) else _dense_matrix(value, name)
+    array = (
+        sound_csr(value, name)
+        if is_sparse(value)
+        else _dense_matrix(value, name, absent_as_nan=absent_as_nan)
+    )
     if 0 in array.shape:
         raise InputError(
             f"{name} is empty, shape {array.shape}, expected at least one row and one label"
@@ -268,9 +340,9 @@ def _matrix(value: object, name: str, label_names: Sequence[str] | None) -> Matr
     return array
 
 
-def _dense_matrix(value: object, name: str) -> Dense:
+def _dense_matrix(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
     """Return a plain 2-D array of numbers, a view of the caller's memory where it can be."""
-    array = numbers(value, name)
+    array = numbers(value, name, absent_as_nan=absent_as_nan)
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.ndim != 2:

@@ -28,6 +28,11 @@ def first_bad_cell(
     return bad_cell(array[row, column], first_row + row, column, label_names, signed=signed)
 
 
+def first_value(array: Matrix, is_bad: Callable[[Dense], Dense]) -> Any:
+    """Return the first bad cell, row by row; there must be one."""
+    return array[_first(array, is_bad)]
+
+
 def bad_cell(
     cell: Any,
     row: int,

@@ -92,12 +92,26 @@ def _one_kind(cells: Dense, name: str) -> Dense:
     if all(strings):
         return cells
     if any(strings):
-        raise InputError(f"{name} mixes strings with other values, expected one kind")
+        others = [cell for cell in cells if not isinstance(cell, str)]
+        raise InputError(
+            f"{name} mixes strings with other values, expected one kind{_hint(name, others)}"
+        )
     for row, cell in enumerate(cells):
         if not isinstance(cell, numbers.Real | np.bool_):
-            raise InputError(f"{name} has {_cell(cells, row, name)}, expected {_KINDS}")
+            advice = _hint(name, [cell])
+            raise InputError(f"{name} has {_cell(cells, row, name)}, expected {_KINDS}{advice}")
     plain_cells = [cell.item() if isinstance(cell, np.generic) else cell for cell in cells]
     return _whole(np.array(plain_cells, object), name)
+
+
+def _hint(name: str, cells: list[Any]) -> str:
+    """Say how to leave rows out whose truth is not known, if that is what some cells may mean."""
+    from thresholds._checks.unknown import hint
+
+    is_absent = any(
+        cell != cell if isinstance(cell, numbers.Real) else cell is None for cell in cells
+    )
+    return hint(name) if is_absent else ""
 
 
 def _whole(array: Dense, name: str) -> Ints:
@@ -106,7 +120,9 @@ def _whole(array: Dense, name: str) -> Ints:
         with np.errstate(invalid="ignore"):
             fractions = np.flatnonzero(array % 1 != 0)  # NaN and infinite ones, too.
         if fractions.size:
-            raise InputError(f"{name} has {_cell(array, fractions[0], name)}, expected {_KINDS}")
+            cell = _cell(array, fractions[0], name)
+            advice = _hint(name, array[fractions[:1]].tolist())
+            raise InputError(f"{name} has {cell}, expected {_KINDS}{advice}")
     if array.dtype.kind in "Ofu":
         large = np.flatnonzero((array >= -_LOWEST) | (array < _LOWEST))
         if large.size:

@@ -20,35 +20,39 @@ class Frame(NamedTuple):
 
 def _refuse_missing(row: int, column: object, name: str) -> None:
     """Refuse a cell without a value."""
+    from thresholds._checks.unknown import hint
+
     raise InputError(
-        f"{name} has no value at row {row}, column {shown(column)}, expected one in every cell"
+        f"{name} has no value at row {row}, column {shown(column)}, expected one in every cell{hint(name)}"
     )
 
 
-def _read_pandas(pandas: Any, value: Any, name: str) -> Frame | None:
+def _read_pandas(pandas: Any, value: Any, name: str, absent_as_nan: bool) -> Frame | None:
     """Read a pandas frame, of nullable or Arrow types, too, or a series."""
     if isinstance(value, pandas.Series):
-        return Frame(_pandas_column(value, name), None, value.index)
+        return Frame(_pandas_column(value, name, absent_as_nan), None, value.index)
     if not isinstance(value, pandas.DataFrame):
         return None
     names = _names(value.columns, name)
     if len(set(value.dtypes)) == 1 and isinstance(value.dtypes.iloc[0], np.dtype):
         return Frame(value.to_numpy(), names, value.index)
-    columns = [_pandas_column(value.iloc[:, j], name) for j in range(len(names))]
+    columns = [_pandas_column(value.iloc[:, j], name, absent_as_nan) for j in range(len(names))]
     return Frame(_side_by_side(columns, names, len(value), name), names, value.index)
 
 
-def _pandas_column(series: Any, name: str) -> Dense:
+def _pandas_column(series: Any, name: str, absent_as_nan: bool) -> Dense:
     """Read a column, which may be of a type that knows missing values."""
     if isinstance(series.dtype, np.dtype):
-        return np.asarray(series.to_numpy())
+        return _with_nan(series.to_numpy()) if absent_as_nan else np.asarray(series.to_numpy())
     absent = series.isna().to_numpy()
-    if absent.any():
+    if absent.any() and not absent_as_nan:
         _refuse_missing(int(absent.argmax()), series.name, name)
     dtype = getattr(series.dtype, "numpy_dtype", getattr(series.dtype, "subtype", None))
     if not isinstance(dtype, np.dtype):
         dtype = np.dtype(object)
     try:
+        if absent.any():
+            return np.asarray(series.to_numpy(np.float64, na_value=np.nan))
         return np.asarray(series.to_numpy(dtype))
     except (TypeError, ValueError):
         raise InputError(
@@ -73,8 +77,11 @@ def _refuse_objects(column: Dense, label: str, name: str) -> None:
     for row, cell in enumerate(column):
         if not isinstance(cell, Real | np.bool_):
             kind = type(cell).__name__
+            from thresholds._checks.unknown import hint
+
+            advice = "" if isinstance(cell, str) else hint(name)
             raise InputError(
-                f"{name} has {shown(cell)} ({kind}) at row {row}, column {shown(label)}, expected numbers"
+                f"{name} has {shown(cell)} ({kind}) at row {row}, column {shown(label)}, expected numbers{advice}"
             )
 
 
@@ -89,25 +96,27 @@ def _make_pandas(pandas: Any, cells: Any, value: Any, names: Names | None) -> An
     return pandas.DataFrame(ordered, index=value.index, columns=value.columns)
 
 
-def _read_polars(polars: Any, value: Any, name: str) -> Frame | None:
+def _read_polars(polars: Any, value: Any, name: str, absent_as_nan: bool) -> Frame | None:
     """Read a Polars frame or series."""
     if isinstance(value, polars.LazyFrame):
         raise InputError(f"{name} is a LazyFrame, expected its data: collect() it")
     if isinstance(value, polars.Series):
-        return Frame(_polars_column(polars, value, name), None, None)
+        return Frame(_polars_column(polars, value, name, absent_as_nan), None, None)
     if not isinstance(value, polars.DataFrame):
         return None
-    columns = [_polars_column(polars, series, name) for series in value]
+    columns = [_polars_column(polars, series, name, absent_as_nan) for series in value]
     names = _names(value.columns, name)
     return Frame(_side_by_side(columns, names, value.height, name), names, None)
 
 
-def _polars_column(polars: Any, series: Any, name: str) -> Dense:
+def _polars_column(polars: Any, series: Any, name: str, absent_as_nan: bool) -> Dense:
     """Read a column; integers of 128 bits and decimals, which NumPy has not, as float64."""
-    if series.null_count():
-        _refuse_missing(int(series.is_null().arg_max()), series.name, name)
     dtype = series.dtype
-    if dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype)):
+    is_number = dtype.is_numeric() or dtype in (polars.Boolean, polars.Null)
+    if series.null_count() and not (absent_as_nan and is_number):
+        _refuse_missing(int(series.is_null().arg_max()), series.name, name)
+    is_wide = dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype))
+    if is_wide or series.null_count():
         series = series.cast(polars.Float64)
     return np.asarray(series.to_numpy())
 
@@ -124,26 +133,31 @@ def _make_polars(polars: Any, cells: Any, value: Any, names: Names | None) -> An
     )
 
 
-def _read_arrow(pyarrow: Any, value: Any, name: str) -> Frame | None:
+def _read_arrow(pyarrow: Any, value: Any, name: str, absent_as_nan: bool) -> Frame | None:
     """Read a PyArrow table, batch of records, or array."""
     if isinstance(value, pyarrow.Array | pyarrow.ChunkedArray):
-        return Frame(_arrow_column(pyarrow, value, "", name), None, None)
+        return Frame(_arrow_column(pyarrow, value, "", name, absent_as_nan), None, None)
     if not isinstance(value, pyarrow.Table | pyarrow.RecordBatch):
         return None
     names = _names(value.schema.names, name)
     columns = [
-        _arrow_column(pyarrow, column, label, name)
+        _arrow_column(pyarrow, column, label, name, absent_as_nan)
         for column, label in zip(value.columns, names, strict=True)
     ]
     return Frame(_side_by_side(columns, names, value.num_rows, name), names, None)
 
 
-def _arrow_column(pyarrow: Any, column: Any, label: str, name: str) -> Dense:
+def _arrow_column(pyarrow: Any, column: Any, label: str, name: str, absent_as_nan: bool) -> Dense:
     """Read a column; decimals, which NumPy has not, as float64."""
+    types = pyarrow.types
     if column.null_count:
-        is_null = column.is_null().to_numpy(zero_copy_only=False)
-        _refuse_missing(int(np.argmax(is_null)), label, name)
-    if pyarrow.types.is_decimal(column.type):
+        kinds = (types.is_boolean, types.is_integer, types.is_floating, types.is_null)
+        is_number = types.is_decimal(column.type) or any(kind(column.type) for kind in kinds)
+        if not (absent_as_nan and is_number):
+            is_null = column.is_null().to_numpy(zero_copy_only=False)
+            _refuse_missing(int(np.argmax(is_null)), label, name)
+        return np.asarray(column.cast(pyarrow.float64()).fill_null(np.nan))
+    if types.is_decimal(column.type):
         column = column.cast(pyarrow.float64())
     return np.asarray(column)
 
@@ -198,6 +212,13 @@ def _names(columns: Any, name: str) -> Names:
     except InputError as error:
         message = str(error).replace("label_names has", "the columns have")
         raise InputError(f"{name}: {message}") from None
+
+
+def _with_nan(column: Any) -> Dense:
+    """Return a column, NaN where an object array has no value."""
+    from thresholds._checks.unknown import without_absent
+
+    return without_absent(np.asarray(column))
 
 
 # By the name of the library: read a value of it, None for what is none; make what is like a value from cells.

@@ -22,13 +22,13 @@ class RowOrderWarning(UserWarning):
     """Issued when the rows of a pandas object are put into the order of another's by their indexes."""
 
 
-def read_frame(value: Any, name: str) -> Frame | None:
+def read_frame(value: Any, name: str, *, absent_as_nan: bool = False) -> Frame | None:
     """Read a frame or a column of numbers or truth values; None for what is neither."""
     for library, read in READERS.items():
         module = imported(library)
         if module is None:
             continue
-        frame = read(module, value, name)
+        frame = read(module, value, name, absent_as_nan)
         if frame is not None:
             return frame
     if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
@@ -39,16 +39,22 @@ def read_frame(value: Any, name: str) -> Frame | None:
 
 
 def aligned(
-    first: object, first_name: str, second: object, second_name: str, label_names: object = None
+    first: object,
+    first_name: str,
+    second: object,
+    second_name: str,
+    label_names: object = None,
+    *,
+    unknown: object = None,
 ) -> tuple[Any, Any, Names | None]:
     """Return two arguments with frames as arrays, columns and rows in the same order, and the names of the labels.
 
     Columns go by name, in the order of `label_names`, else of the second argument, whose rows also lead. What has no
-    names, or no index, goes by position.
+    names, or no index, goes by position. `unknown` says what stands for truth, in `y_true`, that is not known.
     """
     names = None if label_names is None else names_of_labels(label_names)
-    first_frame = read_frame(first, first_name)
-    second_frame = read_frame(second, second_name)
+    first_frame = _read_either(first, first_name, unknown)
+    second_frame = _read_either(second, second_name, unknown)
 
     # Columns.
     for frame in (second_frame, first_frame):
@@ -68,6 +74,15 @@ def aligned(
     return first_cells, second_cells, names
 
 
+def _read_either(value: object, name: str, unknown: object) -> Frame | None:
+    """Read a frame, of truth with NaN for what has no value if that is to be left out."""
+    if unknown is None or name != "y_true":
+        return read_frame(value, name)
+    from thresholds._checks.unknown import reads_absent
+
+    return read_frame(value, name, absent_as_nan=reads_absent(unknown))
+
+
 def aligned_rows(value: object, name: str, **beside: object) -> Any:
     """Return a column (weights, groups) as an array, in the order of the first argument beside it that has an index."""
     frame = read_frame(value, name)
@@ -82,10 +97,12 @@ def aligned_rows(value: object, name: str, **beside: object) -> Any:
     return cells
 
 
-def named(value: object, name: str, label_names: object = None) -> tuple[Any, Names | None]:
+def named(
+    value: object, name: str, label_names: object = None, *, unknown: object = None
+) -> tuple[Any, Names | None]:
     """Return an argument and the names of its labels: a frame as an array, columns in the order of `label_names`."""
     names = None if label_names is None else names_of_labels(label_names)
-    frame = read_frame(value, name)
+    frame = _read_either(value, name, unknown)
     if frame is None:
         return value, names
     names = frame.names if names is None else names

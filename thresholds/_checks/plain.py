@@ -14,14 +14,26 @@ from thresholds.errors import InputError, shown
 LARGEST_EXACT_INTEGER = 2**53
 
 
-def plain(value: object, name: str) -> Dense:
-    """Return an array of whatever dtype, without masked cells; strings in lists stay as they are, objects."""
-    frame = read_frame(value, name)
+def plain(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
+    """Return an array of whatever dtype, without masked cells; strings in lists stay as they are, objects.
+
+    `absent_as_nan` puts NaN where there is no value: in cells that are masked, None, or missing in pandas' way.
+    """
+    if absent_as_nan:
+        from thresholds._checks.unknown import filled, without_absent
+
+        return without_absent(_plain(filled(value), name, absent_as_nan=True))
+    return _plain(value, name)
+
+
+def _plain(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
+    """Return an array of whatever dtype, without masked cells."""
+    frame = read_frame(value, name, absent_as_nan=absent_as_nan)
     value = value if frame is None else frame.cells
     is_list = isinstance(value, list | tuple)
     items: Any = value if is_list else [value]
     if any(map(_has_masked, items)):
-        hint = ": use -inf for a label that must not be predicted" if name == "y_score" else ""
+        hint = _hint_of_masked(name)
         raise InputError(f"{name} has masked cells, expected none{hint}")
     try:
         array = without_bfloat16(np.asarray(from_tensor(value, name)))
@@ -45,6 +57,20 @@ def is_vector(value: Any, name: str = "y_score") -> bool:
     return (ndim if isinstance(ndim, int) else plain(value, name).ndim) == 1
 
 
+def _hint_of_masked(name: str) -> str:
+    """Say what to do instead of masking."""
+    if name == "y_score":
+        return ": use -inf for a label that must not be predicted"
+    return _hint_of_absent(name, None)
+
+
+def _hint_of_absent(name: str, cell: object) -> str:
+    """Say how to leave a cell without a value out of the truth."""
+    from thresholds._checks.unknown import hint
+
+    return "" if isinstance(cell, str) else hint(name)
+
+
 def _has_masked(value: object) -> bool:
     """Whether an array has masked cells."""
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.getmaskarray(value).any())
@@ -56,6 +82,7 @@ def _plain_numbers(array: Dense, name: str) -> Dense:
         if not isinstance(cell, Real | np.bool_):
             raise InputError(
                 f"{name} has {shown(cell)} of type {type(cell).__name__}, expected real numbers"
+                f"{_hint_of_absent(name, cell) if array.ndim else ''}"
             )
         if isinstance(cell, Integral) and abs(int(cell)) > LARGEST_EXACT_INTEGER:
             raise InputError(
@@ -67,9 +94,9 @@ def _plain_numbers(array: Dense, name: str) -> Dense:
         raise InputError(f"{name} has a number that is no float64 ({error})") from None
 
 
-def numbers(value: object, name: str) -> Dense:
+def numbers(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
     """Return an array of real numbers without masked cells."""
-    array = plain(value, name)
+    array = plain(value, name, absent_as_nan=absent_as_nan)
     if array.dtype.kind == "O":
         array = _plain_numbers(array, name)
     if array.dtype.kind not in "biuf":

@@ -28,14 +28,14 @@ def f_at_ratios(
     predicted: Ints,
     higher: Ints,
     positives: Ints,
-    most: int,
+    most: Ints,
     ratios: Floats,
     beta_squared: float,
 ) -> Floats:
     """Return F-beta of each label when `ratios` times its positives are predicted, (n_labels, n_ratios).
 
-    Ties count in equal parts. Where `ratios` ask for more than `most`, the weight of all cells, these
-    are predicted.
+    Ties count in equal parts. Where `ratios` ask for more than `most`, the weight of all cells of a
+    label, these are predicted.
     """
     f = np.zeros((positives.size, ratios.size))
     for j in range(positives.size):
@@ -46,7 +46,7 @@ def f_at_ratios(
         tp_before = np.int64(0)
         for g in range(ratios.size):
             wanted = ratios[g] * positives[j]
-            rank = min(wanted, float(most))
+            rank = min(wanted, float(most[j]))
             while k < offsets[j + 1] and predicted[k] < rank:
                 tp_before = tp[k]
                 k += 1

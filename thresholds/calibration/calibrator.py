@@ -338,7 +338,12 @@ class Calibrator(Shown):
         )
         scores = _checks.in_order(problem.scores, order)
         truth = _checks.in_order(problem.truth, order)
-        problem = replace(problem, scores=scores, truth=truth, missing=self.missing)
+        unknown = None
+        if problem.unknown is not None:
+            unknown = _checks.in_order(problem.unknown, order)
+        problem = replace(
+            problem, scores=scores, truth=truth, unknown=unknown, missing=self.missing
+        )
         cells = cells_of(problem, ALL_CORES)
         probabilities = self._curves.of_labels(cells.starts, cells.scores)
         return measure(cells._replace(scores=probabilities), ALL_CORES)
@@ -399,6 +404,7 @@ def calibrate(
     *,
     sample_weight: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
@@ -428,6 +434,7 @@ def calibrate(
         "isotonic": as are all cells of equal score.
         "platt": they get the share of positives among them, and are no part of the curve. With "shrink", that share is
         drawn towards the one of all labels.
+    unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`: such cells are left out
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
     progress : show a progress bar on stderr if the fit takes longer than a second
@@ -487,6 +494,7 @@ def calibrate(
         y_score,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         n_jobs=n_jobs,
     )

@@ -19,7 +19,7 @@ _NO_WEIGHTS = np.empty(0, np.int64)
 
 
 class Cells(NamedTuple):
-    """Cells of positive weight that are not masked; label j has `starts[j]:starts[j + 1]`.
+    """Cells of positive weight and known truth that are not masked; label j has `starts[j]:starts[j + 1]`.
 
     The cells that a sparse column leaves out are two at most: its positives and its negatives.
     """
@@ -47,7 +47,7 @@ def cells_of(problem: Problem, n_jobs: int | None) -> Cells:
 
     def collect(labels: slice) -> Cells:
         items = problem.group_items("labels", labels.start, labels.stop)
-        return _cells(items, problem.is_dense_unweighted)
+        return _cells(items, problem.is_plain)
 
     pieces = list(by_cells(problem.n_labels, problem.n_stored, _CELLS_PER_PIECE))
     collected = threads.run(collect, pieces, n_jobs=n_jobs)

@@ -56,7 +56,11 @@ UNKNOWN = CalibrationMeasures(math.nan, math.nan, math.nan, math.nan)
 
 
 def measure_calibration(
-    y_true: object, probabilities: object, *, sample_weight: object = None
+    y_true: object,
+    probabilities: object,
+    *,
+    sample_weight: object = None,
+    unknown: object = None,
 ) -> CalibrationMeasures:
     """Measure how good probabilities are, over all cells.
 
@@ -66,6 +70,7 @@ def measure_calibration(
     probabilities : same shape, in [0, 1], dense or scipy.sparse
         Entries that a sparse matrix leaves out have probability 0.
     sample_weight : (n_samples,) non-negative; rows of weight 0 count as absent
+    unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`: such cells are left out
 
     Returns
     -------
@@ -84,25 +89,34 @@ def measure_calibration(
     >>> round(result.log_loss, 4), round(result.sum_over_positives, 4)
     (0.4432, 0.8333)
     """
-    problem = problem_of(y_true, probabilities, sample_weight)
+    return measure_problem(problem_of(y_true, probabilities, sample_weight, unknown=unknown))
+
+
+def measure_problem(problem: Problem) -> CalibrationMeasures:
+    """Measure probabilities, the scores of a problem."""
     return measure(cells_of(problem, None), None)
 
 
 def problem_of(
-    y_true: object, probabilities: object, sample_weight: object, label_names: object = None
+    y_true: object,
+    probabilities: object,
+    sample_weight: object,
+    label_names: object = None,
+    *,
+    unknown: object = None,
 ) -> Problem:
     """Check truth and probabilities together, of which a sparse matrix leaves out those of 0."""
     beside = {"probabilities": probabilities, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     y_true, probabilities, names = _checks.aligned(
-        y_true, "y_true", probabilities, "probabilities", label_names
+        y_true, "y_true", probabilities, "probabilities", label_names, unknown=unknown
     )
-    truth = _checks.indicator(y_true)
+    truth, unknown_cells = _checks.truth(y_true, unknown)
     p = _checks.probabilities(probabilities)
     _checks.same_shape(truth, "y_true", p, "probabilities")
     _checks.one_name_each(names, p.shape[1])
     weights, unit = _checks.weights(sample_weight, *p.shape)
-    return Problem(truth, p, weights, unit, weights, 0.0, names)
+    return Problem(truth, p, weights, unit, weights, 0.0, names, unknown=unknown_cells)
 
 
 def measure(cells: Cells, n_jobs: int | None) -> CalibrationMeasures:

@@ -173,7 +173,7 @@ def _refuse_bad(
 
     from thresholds.rule import InstanceRule
 
-    takes_probabilities = isinstance(rule, InstanceRule)
+    takes_probabilities = isinstance(rule.uncapped, InstanceRule)
 
     def is_bad(cells: Dense) -> Dense:
         if takes_probabilities:

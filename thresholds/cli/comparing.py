@@ -84,6 +84,7 @@ def _usual_rules(
         data.y_true[calibration],
         data.y_score[calibration],
         missing=options.missing,
+        unknown=data.unknown,
         label_names=data.label_names,
         keep_sparse=True,
     )
@@ -91,7 +92,12 @@ def _usual_rules(
     settings = fit_options.read_all(options)
     result = judge_side_by_side(
         fitted.rules,
-        Problem.of(data.y_true[test], data.y_score[test], label_names=data.label_names),
+        Problem.of(
+            data.y_true[test],
+            data.y_score[test],
+            unknown=data.unknown,
+            label_names=data.label_names,
+        ),
         beta=settings["beta"],
         zero_division=settings["zero_division"],
         groups=None if data.groups is None else group_numbers(data.groups[test], len(test)),
@@ -131,6 +137,7 @@ def _saved_rules(
         rules,
         truth,
         scores,
+        unknown=data.unknown,
         beta=settings["beta"],
         zero_division=settings["zero_division"],
         groups=groups,

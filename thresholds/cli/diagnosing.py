@@ -48,6 +48,7 @@ def diagnose(options: argparse.Namespace) -> None:
         reading.taken(case.data.y_true, case.rows),
         reading.taken(case.data.y_score, case.rows),
         case.rule,
+        unknown=case.data.unknown,
         alpha=options.alpha,
         min_auroc=options.min_auroc,
         overprediction=options.overprediction,
@@ -96,6 +97,7 @@ def _fitted(options: argparse.Namespace, data: "LabelledFile") -> _Case:
         data.y_true[calibration],
         data.y_score[calibration],
         missing=options.missing,
+        unknown=data.unknown,
         label_names=data.label_names,
         **fit_options.read_all(options),
     )

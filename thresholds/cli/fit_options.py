@@ -16,12 +16,16 @@ from thresholds.fitting.options import (
     refuse_without_guard,
 )
 from thresholds.fitting.rules import NamedRule, find_rule
+from thresholds.rule.guarantees import EXPECTED
 
 # Files of sparse scores are decided sparsely; a bar is for a terminal.
 _SET_HERE = {"keep_sparse", "progress"}
 OFFERED = tuple(name for name in FIT_OPTIONS if name not in _SET_HERE)
 _NONE = "none"
-_RULE = "rule_name"  # where it is kept: other commands have --rule for a saved one
+
+# Where options are kept whose names mean something else in other commands: there, --rule is a
+# saved one, and --confidence that of an interval.
+_KEPT_AS = {"rule": "rule_name", "confidence": "confidence_of_floors"}
 
 
 def flag(name: str) -> str:
@@ -50,10 +54,14 @@ def add(command: argparse.ArgumentParser, names: Iterable[str] = OFFERED) -> Non
         if about["choices"]:
             choices = [as_word(choice) for choice in about["choices"]]
             command.add_argument(flag(name), choices=choices, **settings)
+        elif about.get("by_label"):
+            command.add_argument(flag(name), type=_floor, metavar="X", **settings)
         elif name == "rule":
             command.add_argument(flag(name), metavar="NAME", **settings)
-        elif name == "n_jobs":
+        elif about.get("whole"):
             command.add_argument(flag(name), type=int, metavar="N", **settings)
+        elif name == "confidence":
+            command.add_argument(flag(name), type=_confidence, metavar="X", **settings)
         else:
             command.add_argument(flag(name), type=float, metavar="X", **settings)
 
@@ -110,9 +118,29 @@ def refuse_unused(
         raise InputError(f"{flag(name)} is {value} with {beside}, which has no use for it")
 
 
+def _floor(text: str) -> float | dict[str, float]:
+    """Read a floor: a number, or one for each of some labels, as cat=.9,dog=.8; a name may have = in it."""
+    if "=" not in text:
+        return float(text)
+    floors = {}
+    for part in text.split(","):
+        name, _, number = part.rpartition("=")
+        if not name or name in floors:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is no floor, expected a number, or labels, each once, as cat=0.9,dog=0.8"
+            )
+        floors[name] = float(number)
+    return floors
+
+
+def _confidence(text: str) -> float | str:
+    """Read a probability, or the word for an expectation."""
+    return EXPECTED if text == EXPECTED else float(text)
+
+
 def _kept_as(name: str) -> str:
     """Return where an option is kept."""
-    return _RULE if name == "rule" else name
+    return _KEPT_AS.get(name, name)
 
 
 def as_word(value: object) -> str:

@@ -75,7 +75,7 @@ def _on_labels(options: argparse.Namespace, given: dict[str, Any]) -> Fitted:
     truth = reading.taken(data.y_true, rows)
     scores = reading.taken(data.y_score, rows)
     rule, found = _fitted(options, given, data, rows, truth, scores)
-    diagnosis = _diagnosed(truth, scores, rule) if found is None else found.diagnosis
+    diagnosis = _diagnosed(truth, data.unknown, scores, rule) if found is None else found.diagnosis
     return Fitted(data, which, rule, found, diagnosis)
 
 
@@ -91,7 +91,7 @@ def _without_labels(
     scores = reading.taken(data.y_score, rows)
     about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
     rule = fit_by_name(None, scores, **about_data, **given)
-    return Fitted(data, which, rule, diagnosis=_diagnosed(None, scores, rule))
+    return Fitted(data, which, rule, diagnosis=_diagnosed(None, None, scores, rule))
 
 
 def _best(options: argparse.Namespace) -> Fitted:
@@ -125,6 +125,7 @@ def _best(options: argparse.Namespace) -> Fitted:
         cv=n_folds,
         groups=groups,
         missing=options.missing,
+        unknown=data.unknown,
         label_names=data.label_names,
         **fit_options.read(options),
     )
@@ -134,15 +135,14 @@ def _best(options: argparse.Namespace) -> Fitted:
 
 
 def _diagnosed(
-    truth: Matrix | None, scores: Matrix, rule: "Rule"
+    truth: Matrix | None, unknown: int | None, scores: Matrix, rule: "Rule"
 ) -> "Diagnosis | ExpectedDiagnosis | None":
     """Diagnose a rule on the rows of the fit: by labels if there are any, else by the model's belief."""
     from thresholds.diagnosis import diagnose, diagnose_expected
-    from thresholds.rule import ThresholdRule
 
     if truth is not None:
-        return diagnose(truth, scores, rule, progress=sys.stderr.isatty())
-    if isinstance(rule, ThresholdRule) and rule.expected is not None:
+        return diagnose(truth, scores, rule, unknown=unknown, progress=sys.stderr.isatty())
+    if getattr(rule.uncapped, "expected", None) is not None:
         return diagnose_expected(scores, rule)
     return None
 
@@ -158,7 +158,14 @@ def _fitted(
     """Fit a rule on all rows, and cross-fit it unless told not to."""
     groups = None if data.groups is None else data.groups[rows]
     n_folds = _n_folds(options.cv, _n_units(rows, groups))
-    about_data: dict[str, Any] = {"missing": options.missing, "label_names": data.label_names}
+    about_data: dict[str, Any] = {
+        "missing": options.missing,
+        "unknown": data.unknown,
+        "label_names": data.label_names,
+    }
+    if n_folds == 0:
+        # Without folds, only what is promised looks at groups.
+        about_data["groups"] = groups if given.get("confidence") is not None else None
     if n_folds == 0 and "rule" in given:
         from thresholds.fitting.by_name import fit as fit_by_name
 
@@ -215,6 +222,6 @@ def _on_expectation(options: argparse.Namespace) -> Fitted:
 
     # How good the probabilities are, where labels tell.
     truth = None if data.y_true is None else reading.taken(data.y_true, rows)
-    measured = None if truth is None else measure_calibration(truth, scores)
-    diagnosis = _diagnosed(truth, scores, rule)
+    measured = None if truth is None else measure_calibration(truth, scores, unknown=data.unknown)
+    diagnosis = _diagnosed(truth, data.unknown, scores, rule)
     return Fitted(data, which, rule, diagnosis=diagnosis, calibration=measured)

@@ -2,9 +2,11 @@
 
 import argparse
 
-from thresholds._checks import AVERAGES
+from thresholds._checks import AVERAGES, InputError
+from thresholds._checks.unknown import unknown_value
 from thresholds._version import __version__
 from thresholds.cli import failing, fit_options
+from thresholds.cli.annotating import annotate
 from thresholds.cli.applying import diff, monitor, predict
 from thresholds.cli.comparing import compare, demo
 from thresholds.cli.diagnosing import diagnose
@@ -33,6 +35,7 @@ examples:
   thresholds predict rule.json new_scores.npz -o decisions.npz
   thresholds predict rule.json 'new/*.parquet' --key id --logits -o decisions.parquet
   thresholds diagnose scores.npz --rule rule.json --fail-on platypus=0,share=0.3
+  thresholds annotate scores.npz --rule rule.json --more-rows 100
   thresholds report scores.npz --rule rule.json --against old_rule.json -o report.html
   thresholds monitor rule.json new_scores.parquet --fail-on grave=0,moved_share=0.2
   thresholds export rule.json -o rule.onnx --dtype float16
@@ -120,7 +123,10 @@ def _update(command: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="protection against over-fitting (default: that of the old rule)",
     )
-    fit_options.add(command, ("max_overprediction", "min_precision", "min_recall", "n_jobs"))
+    fit_options.add(
+        command,
+        ("max_overprediction", "min_precision", "min_recall", "confidence", "family", "n_jobs"),
+    )
     command.add_argument(
         "--alpha",
         type=float,
@@ -278,41 +284,7 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
     )
     _add_split(command, "rows to judge --rule on (default: test_idx, else all but calib_idx)")
     fit_options.add(command, [name for name in fit_options.OFFERED if name != "rule"])
-    command.add_argument(
-        "--alpha",
-        type=float,
-        default=0.05,
-        metavar="X",
-        help="false discovery rate of each test (default: 0.05)",
-    )
-    command.add_argument(
-        "--min-auroc",
-        type=float,
-        default=0.7,
-        metavar="X",
-        help="AUROC below which scores know too little of a label (default: 0.7)",
-    )
-    command.add_argument(
-        "--overprediction",
-        type=float,
-        default=3.0,
-        metavar="X",
-        help="a label is over-predicted on more than X times its positives (default: 3)",
-    )
-    command.add_argument(
-        "--min-f",
-        type=float,
-        default=0.5,
-        metavar="X",
-        help="F from which a label may be usable (default: 0.5)",
-    )
-    command.add_argument(
-        "--min-skill",
-        type=float,
-        default=0.25,
-        metavar="X",
-        help="how far above marking every row, as a share of the way to no mistake, it must be, too (default: 0.25)",
-    )
+    _add_criteria(command)
     command.add_argument(
         "--top", type=_count, default=8, metavar="K", help="labels that are listed (default: 8)"
     )
@@ -334,6 +306,33 @@ def _diagnose(command: argparse.ArgumentParser) -> None:
         help="exit with status 3 if more than BOUND labels are weak, unproven, missed or useless, or are backwards,"
         " platypus, suspect, overpredicted (whatever else they are) or unsupported, or if a larger share of all"
         " predictions falls on backwards, platypus and suspect labels: useless=0,platypus=0,share=0.3",
+    )
+    command.add_argument("--json", action="store_true", help="print machine-readable results")
+    _add_file(command)
+
+
+def _annotate(command: argparse.ArgumentParser) -> None:
+    """Describe `annotate`."""
+    command.add_argument(
+        "--rule",
+        metavar="RULE.json",
+        help="a rule that fit saved (default: as many of the highest scores of each label as are true)",
+    )
+    _add_split(
+        command,
+        "rows to look at (default: calib_idx, else all but test_idx; with --rule test_idx, else all but calib_idx)",
+    )
+    command.add_argument(
+        "--more-rows",
+        type=_count,
+        default=10,
+        metavar="N",
+        help="how many more rows the gain is about (default: 10)",
+    )
+    _add_criteria(command)
+    fit_options.add(command, ("n_jobs",))
+    command.add_argument(
+        "--top", type=_count, default=5, metavar="K", help="labels that are listed (default: 5)"
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
     _add_file(command)
@@ -378,6 +377,45 @@ def _demo(_: argparse.ArgumentParser) -> None:
     """Describe `demo`, which has no options."""
 
 
+def _add_criteria(command: argparse.ArgumentParser) -> None:
+    """Add what a diagnosis asks for."""
+    command.add_argument(
+        "--alpha",
+        type=float,
+        default=0.05,
+        metavar="X",
+        help="false discovery rate of each test (default: 0.05)",
+    )
+    command.add_argument(
+        "--min-auroc",
+        type=float,
+        default=0.7,
+        metavar="X",
+        help="AUROC below which scores know too little of a label (default: 0.7)",
+    )
+    command.add_argument(
+        "--overprediction",
+        type=float,
+        default=3.0,
+        metavar="X",
+        help="a label is over-predicted on more than X times its positives (default: 3)",
+    )
+    command.add_argument(
+        "--min-f",
+        type=float,
+        default=0.5,
+        metavar="X",
+        help="F from which a label may be usable (default: 0.5)",
+    )
+    command.add_argument(
+        "--min-skill",
+        type=float,
+        default=0.25,
+        metavar="X",
+        help="how far above marking every row, as a share of the way to no mistake, it must be, too (default: 0.25)",
+    )
+
+
 def _add_split(command: argparse.ArgumentParser, about: str) -> None:
     """Add the choice of rows."""
     command.add_argument("--split", choices=("calib", "test", "all"), help=about)
@@ -399,6 +437,13 @@ def _add_file(command: argparse.ArgumentParser, *, of_saved_rule: bool = False) 
         "--key",
         metavar="COLUMN",
         help="column that joins scores to --truth (default: by the order of rows)",
+    )
+    command.add_argument(
+        "--unknown",
+        type=_unknown,
+        metavar="X",
+        help='what stands for truth that is not known: a number, as -1, or "nan" for cells without a value (empty ones'
+        " of a csv, null of parquet and JSON, NaN); such cells are counted nowhere (default: they are refused)",
     )
     if not of_saved_rule:
         command.add_argument(
@@ -439,6 +484,18 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _unknown(text: str) -> str | float:
+    """Read what stands for truth that is not known."""
+    try:
+        value = text if text == "nan" else float(text)
+        unknown_value(value)
+    except (ValueError, InputError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither nan nor a number other than 0 and 1"
+        ) from None
+    return value
+
+
 def _confidence(text: str) -> float | None:
     """Read a confidence, "none" and 0 as none."""
     if text in ("none", "0"):
@@ -472,6 +529,11 @@ _COMMANDS = {
         _diagnose,
         diagnose,
         "say which labels may be relied on, and which a rule predicts far too often",
+    ),
+    "annotate": (
+        _annotate,
+        annotate,
+        "say how many more rows would decide what is open of each label, and of which labels they gain most",
     ),
     "report": (
         _report,

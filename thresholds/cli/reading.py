@@ -39,6 +39,7 @@ def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
         key=values.get("key"),
         label_names=names,
         with_truth="truth" in values,
+        unknown=values.get("unknown"),
     )
     if "truth" in values and options.key is not None and truth is None:
         raise InputError(f"--key is {options.key!r} without --truth, the file to join by it")
@@ -69,7 +70,11 @@ def scores(options: argparse.Namespace, rule: "Rule | None" = None) -> "ScoreFil
     from thresholds.files import gather
 
     source = opened(options, rule)
-    return gather(source, progress(source, "reading"))
+    data = gather(source, progress(source, "reading"))
+    unknown = getattr(options, "unknown", None)  # Not every command asks for it, nor for `missing`.
+    if unknown is not None and data.y_true is None:
+        raise InputError(f"--unknown is {shown(unknown)} with {data.name}, which has no truth")
+    return data
 
 
 def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "LabelledFile":
@@ -80,8 +85,24 @@ def labelled(options: argparse.Namespace, rule: "Rule | None" = None) -> "Labell
     source = opened(options, rule)
     data = gather_labelled(source, progress(source, "reading"))
     missing = getattr(options, "missing", 0.0)  # Not every command asks for it.
-    Problem.of(data.y_true, data.y_score, label_names=data.label_names, missing=missing)
+    try:
+        Problem.of(
+            data.y_true,
+            data.y_score,
+            label_names=data.label_names,
+            missing=missing,
+            unknown=data.unknown,
+        )
+    except InputError as error:
+        raise InputError(_in_words_of_commands(str(error))) from None
     return data
+
+
+def _in_words_of_commands(message: str) -> str:
+    """Name an option as it is written here, where a message tells how to leave out what is not known."""
+    return message.replace("; unknown='nan' ", "; --unknown nan ").replace(
+        "; unknown=", "; --unknown="
+    )
 
 
 def progress(source: "Source", title: str) -> Callable[[int], None] | None:
@@ -108,7 +129,7 @@ def halves(data: "LabelledFile", *, groups_have_use: bool = False) -> tuple["Int
         return data.halves()
     if data.y_score.shape[0] < 2:
         raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
-    return halves(data.y_true, data.groups, SEED)
+    return halves(data.y_true, data.groups, SEED, data.unknown)
 
 
 def fitting_rows(data: "ScoreFile", split: str | None) -> tuple["Ints", str]:

@@ -25,6 +25,7 @@ def update(options: argparse.Namespace) -> None:
         alpha=options.alpha,
         cv=options.cv,
         groups=None if data.groups is None else data.groups[rows],
+        unknown=data.unknown,
         label_names=data.label_names,
         **fit_options.read(options),
     )

@@ -63,6 +63,7 @@ class Agreement(Result, Drawable):
     both : (n_rules, n_rules, n_labels) rows that both rules predict; on the diagonal those that each does
     n_samples : number of rows
     label_names : tuple of str, or None
+    n_cells : number of cells whose truth is known, where some is not; the others are in no figure; None else
 
     Examples
     --------
@@ -91,6 +92,7 @@ class Agreement(Result, Drawable):
     both: Ints
     n_samples: int
     label_names: tuple[str, ...] | None = None
+    n_cells: int | None = None
 
     @property
     def n_labels(self) -> int:
@@ -130,7 +132,8 @@ class Agreement(Result, Drawable):
     def _two_rules(self) -> str:
         """Say how far two rules decide alike."""
         one, other = map(_short, self.rules)
-        cells = counted(self.n_samples * self.n_labels, "cell")
+        n_cells = self.n_samples * self.n_labels if self.n_cells is None else self.n_cells
+        cells = counted(n_cells, "cell" if self.n_cells is None else "known cell")
         return (
             f"{one} and {other} decide {self.differing[0, 1]:,} of {cells} differently;"
             f" F1 between their decisions is {written(self.pairs[0, 1])}"
@@ -297,6 +300,7 @@ def _agreement(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreemen
         both=both,
         n_samples=problem.n_samples,
         label_names=problem.label_names,
+        n_cells=None if problem.unknown is None else int(problem.known_in_row.sum()),
     )
 
 

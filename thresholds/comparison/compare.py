@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Ints, Matrix
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds.comparison.fitted_rules import chosen_rules, fit_rules
 from thresholds.comparison.result import Comparison
@@ -29,6 +28,7 @@ def compare(
     groups: object = None,
     random_state: int | None = SEED,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     baseline: str | None = None,
     confidence: float | None = 0.95,
@@ -54,6 +54,7 @@ def compare(
     groups : (n_samples,) names or numbers, or None
         Rows of a group stay in one half, and intervals are those for other groups.
     random_state : as in `multilabel_folds`, which makes the halves; without `rules`
+    unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`: such cells count for no rule
     missing, label_names : as in `fit_empirical`; without `rules`, which have their own
     baseline : the name of the rule that the others are held against; None is the first; with `rules`
     confidence : of all intervals; None for no intervals, marks and differences
@@ -111,15 +112,23 @@ def compare(
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     groups = _checks.aligned_rows(groups, "groups", **beside)
-    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
+    y_true, y_score, names = _checks.aligned(
+        y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
+    )
     if not isinstance(rules, Mapping):
         problem = Problem.of(
-            y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=names
+            y_true,
+            y_score,
+            sample_weight=sample_weight,
+            missing=missing,
+            unknown=unknown,
+            label_names=names,
         )
         return _fit_and_compare(
             rules, problem, sample_weight, beta, zero_division, groups, random_state, confidence
         )
-    problem = replace(Problem.of(y_true, y_score, sample_weight=sample_weight), label_names=names)
+    problem = Problem.of(y_true, y_score, sample_weight=sample_weight, unknown=unknown)
+    problem = replace(problem, label_names=names)
     for name, rule in rules.items():
         if rule.n_labels is not None:
             _checks.label_count(problem.scores.shape, rule.n_labels, f"rule {name!r}")
@@ -189,33 +198,32 @@ def _fit_and_compare(
     to_fit, to_judge, how = halves(problem.truth, numbers, random_state)
     weights = None if sample_weight is None else np.asarray(sample_weight)  # (n_samples,)
 
-    def half(rows: Ints, purpose: str) -> tuple[Matrix, Matrix, Any]:
+    def half(rows: Ints, purpose: str, missing: float) -> Problem:
         row_weights = None if weights is None else weights[rows]
         if row_weights is not None and not row_weights.any():
             raise InputError(
                 f"sample_weight is 0 for every row of the half to {purpose}, expected a positive weight in both halves"
             )
-        return problem.truth[rows], problem.scores[rows], row_weights
+        return Problem.of(
+            problem.truth[rows],
+            problem.scores[rows],
+            sample_weight=row_weights,
+            missing=missing,
+            unknown_cells=None if problem.unknown is None else problem.unknown[rows],
+            label_names=problem.label_names,
+        )
 
     # The first half.
-    truth, scores, row_weights = half(to_fit, "fit on")
-    half_to_fit = Problem.of(
-        truth,
-        scores,
-        sample_weight=row_weights,
-        missing=problem.missing,
-        label_names=problem.label_names,
-    )
+    half_to_fit = half(to_fit, "fit on", problem.missing)
     fitted = fit_rules(half_to_fit, asked, beta=beta, zero_division=zero_division)
     if not fitted.rules:
         name, reason = next(iter(fitted.left_out.items()))
         raise InputError(f"rules has {name!r} alone, which cannot be fitted here: {reason}")
 
     # The second half.
-    truth, scores, row_weights = half(to_judge, "judge")
     judged = judge_side_by_side(
         fitted.rules,
-        Problem.of(truth, scores, sample_weight=row_weights, label_names=problem.label_names),
+        half(to_judge, "judge", 0.0),
         beta=beta,
         zero_division=zero_division,
         groups=None if numbers is None else group_numbers(numbers[to_judge], to_judge.size),

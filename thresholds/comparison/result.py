@@ -22,6 +22,7 @@ from thresholds.results import (
     in_percent,
     n_more,
     on_one_line,
+    percent,
     shown_name,
 )
 
@@ -146,6 +147,7 @@ class Comparison(Result, Drawable):
     paired_by : "row", or "group" where rows of a group are left out together
     left_out : dict of name to reason, rules that were to be fitted, and cannot be had of these scores
     agreement : Agreement, how far the rules decide alike; None for a single rule
+    n_cells : number of cells whose truth is known, where some is not; the others are in no figure; None else
     """
 
     _shown = 30  # all rules of the list of rules
@@ -171,6 +173,7 @@ class Comparison(Result, Drawable):
     zero_division: float = 0.0
     left_out: Mapping[str, str] = field(default_factory=dict)
     agreement: Agreement | None = None
+    n_cells: int | None = None
 
     @property
     def labels_backwards(self) -> int:
@@ -350,6 +353,9 @@ class Comparison(Result, Drawable):
             )
         yield self._about_means()
         yield f"gold: {self.gold_per_row:.2f} labels per row"
+        if self.n_cells is not None:
+            share = percent(self.n_cells / (self.n_samples * self.n_labels))
+            yield f"labels per row are counted in the {share} of the cells whose truth is known, as all figures are"
         if self._flagged_alike:
             row = self.measures[0]
             flagged = f"{row.platypus or 'no'} platypus and {row.suspect or 'no'} suspect labels"

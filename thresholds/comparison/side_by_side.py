@@ -10,8 +10,8 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints
-from thresholds.calibration import CalibratedRule, CalibrationMeasures, measure_calibration
-from thresholds.calibration.measures import UNKNOWN
+from thresholds.calibration import CalibratedRule, CalibrationMeasures
+from thresholds.calibration.measures import UNKNOWN, measure_problem
 from thresholds.comparison.agreement import agreement_of
 from thresholds.comparison.certainty import Certainty, certainty_of
 from thresholds.comparison.result import (
@@ -24,11 +24,11 @@ from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards, evi
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.diagnosis.states import states_of
 from thresholds.metrics.averages import average_of, f_score, mean_of_defined
-from thresholds.metrics.counts import ConfusionCounts, count_by_label
+from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.jackknife import Interval, leave_out_of
-from thresholds.metrics.judging import Judged, f_measure, judge
+from thresholds.metrics.judging import Judged, count_truth, f_measure, judge
 from thresholds.metrics.leaving_out import units_of
-from thresholds.metrics.ranking import macro_auroc
+from thresholds.metrics.ranking import aurocs_of
 from thresholds.results import names_of
 from thresholds.rule import InstanceRule, Rule, ThresholdRule
 
@@ -45,9 +45,8 @@ class _Scores:
         """How far they are from probabilities."""
         problem = self._problem
         probabilities = _checks.probabilities(problem.scores, "y_score", problem.label_names)
-        return measure_calibration(
-            problem.truth, probabilities, sample_weight=problem.sample_weight
-        )
+        probable = replace(problem, scores=probabilities, missing=0.0)
+        return measure_problem(probable)
 
     def evidence(self, missing: float) -> Evidence:
         """Test each label, absent entries having the score `missing`."""
@@ -61,11 +60,8 @@ class _Scores:
         problem = self._problem
         if problem.sample_weight is None:
             return float(mean_of_defined(self.evidence(missing).auroc, False))  # type: ignore[arg-type]
-        return float(
-            macro_auroc(
-                problem.truth, problem.scores, sample_weight=problem.sample_weight, missing=missing
-            )
-        )
+        aurocs = aurocs_of(replace(problem, missing=missing), problem.sample_weight)
+        return float(mean_of_defined(aurocs, False))  # type: ignore[arg-type]
 
 
 def judge_side_by_side(
@@ -142,6 +138,7 @@ def judge_side_by_side(
         confidence=confidence,
         paired_by="row" if groups is None else "group",
         agreement=agreement,
+        n_cells=None if problem.unknown is None else int(problem.known_in_row.sum()),
     )
 
 
@@ -157,7 +154,7 @@ def _defined(intervals: dict[str, Interval], measures: Measures) -> dict[str, In
 def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str, Any]:
     """Return what a comparison says of the labels, whatever the rule."""
     evidence = scores.evidence(missing)
-    gold = count_by_label(problem.truth, problem.truth, problem.sample_weight)
+    gold = count_truth(problem)
     is_often = gold.positives > OFTEN * gold.total  # (n_labels,)
     has_both = (gold.positives > 0) & (gold.positives < gold.total)  # (n_labels,)
     backwards = are_backwards(evidence, Criteria())  # (n_labels,)
@@ -166,7 +163,7 @@ def _about_labels(problem: Problem, scores: _Scores, missing: float) -> dict[str
         "n_supported": int(np.count_nonzero(gold.positives)),
         "n_with_both_classes": int(np.count_nonzero(has_both)),
         "macro_auroc": scores.macro_auroc(missing),
-        "gold_per_row": float(gold.positives.sum() / gold.total),
+        "gold_per_row": float(gold.positives.sum() / _weight_of_rows(problem, gold)),
         "labels_gold_often": int(np.count_nonzero(is_often)),
         "labels_tested": int(np.count_nonzero(~np.isnan(evidence.p_backwards))),
         "backwards": tuple(names[backwards].tolist()),
@@ -202,7 +199,7 @@ def _measures(
         weighted=reached("weighted"),
         samples=reached("samples"),
         macro_skill=float(mean_of_defined(by_label.skill(), False)),  # type: ignore[arg-type]
-        predicted_per_row=float(by_label.predicted.sum() / by_label.total),
+        predicted_per_row=float(by_label.predicted.sum() / _weight_of_rows(problem, by_label)),
         platypus=int(np.count_nonzero(state == "platypus")),
         suspect=int(np.count_nonzero(state == "suspect")),
         labels_predicted_often=int(np.count_nonzero(is_often)),
@@ -211,8 +208,18 @@ def _measures(
     )
 
 
+def _weight_of_rows(problem: Problem, counts: ConfusionCounts) -> float:
+    """Return the weight of the rows that have a known cell, in the unit of counts by label."""
+    if problem.unknown is None:
+        return float(counts.total)
+    is_known = problem.known_in_row > 0  # (n_samples,)
+    weights = problem.sample_weight
+    return float(is_known.sum() if weights is None else weights[is_known].sum())
+
+
 def _calibration(rule: Rule, problem: Problem, scores: _Scores) -> CalibrationMeasures:
     """Measure what a rule takes for probabilities: calibrated scores, the scores themselves, or nothing."""
+    rule = rule.uncapped
     if isinstance(rule, CalibratedRule):
         return rule.calibrator.measure(problem)
     is_label_free = isinstance(rule, ThresholdRule) and rule.expected is not None

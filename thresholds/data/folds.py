@@ -40,6 +40,7 @@ def multilabel_folds(
     n_splits: int = N_SPLITS,
     *,
     groups: object = None,
+    unknown: object = None,
     random_state: int | None = SEED,
 ) -> Ints:
     """Split rows into folds in which each label is as frequent as in all: iterative stratification.
@@ -56,6 +57,8 @@ def multilabel_folds(
     groups : (n_samples,) names or numbers, or None
         Rows of a group stay in one fold, as rows of a patient or of an author should: groups are
         dealt out instead of rows, those that have the label most often first.
+    unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`
+        Such a cell is no positive of its label, and nothing else is asked of it.
     random_state : seed of what falls to chance
         0 (default): the same folds each time. None: others each time.
 
@@ -83,7 +86,7 @@ def multilabel_folds(
     [[1, 10], [1, 10], [1, 10], [1, 10], [1, 10]]
     """
     groups = _checks.aligned_rows(groups, "groups", y_true=y_true)
-    truth = _checks.indicator(y_true)
+    truth, _ = _checks.truth(y_true, unknown)
     n_splits = _checks.count(n_splits, "n_splits", 2)
     return _stratified(truth, n_splits, "n_splits", groups, random_state)
 
@@ -134,7 +137,9 @@ def _stratified(
     return fold_of_unit[unit]
 
 
-def halves(truth: Matrix, groups: object, random_state: int | None) -> Halves:
+def halves(
+    truth: Matrix, groups: object, random_state: int | None, unknown: object = None
+) -> Halves:
     """Split rows into a half to fit on and one to judge; rows of a group stay in one half.
 
     Raises
@@ -150,7 +155,8 @@ def halves(truth: Matrix, groups: object, random_state: int | None) -> Halves:
         raise InputError(
             f"{name} has {counted(n_units, unit)}, expected at least 2: a half to fit on, and one to judge"
         )
-    folds = multilabel_folds(truth, 2, groups=groups, random_state=random_state)  # (n_samples,)
+    # (n_samples,)
+    folds = multilabel_folds(truth, 2, groups=groups, unknown=unknown, random_state=random_state)
     by_groups = "" if groups is None else " of groups"
     seed = "" if random_state is None else f", seed {random_state}"
     return Halves(

@@ -17,9 +17,12 @@ from thresholds._arrays.bits import Bits
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
-from thresholds._arrays.types import Bytes, Dense, Ints, Keys, Matrix, Weights
+from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys, Matrix, Weights
+from thresholds._checks import InputError
 from thresholds._kernels.keys import to_keys
+from thresholds.data.folds import group_numbers
 from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
+from thresholds.data.unknown import known_weights, unknown_along, without_entries
 
 Axis = Literal["labels", "samples"]
 
@@ -29,7 +32,8 @@ _ROW_BITS = 60  # Where truth is soft, the cells of a row weigh less than 2**60 
 class Items(NamedTuple):
     """Cells by group (a label, or an instance): group g is `starts[g]:starts[g + 1]`.
 
-    The last item of a group of a sparse matrix stands for all its absent cells.
+    The last item of a group of a sparse matrix stands for all its absent cells. Cells whose truth is not known are
+    left out; a group that has no other keeps one item, without weight.
     """
 
     starts: Ints  # (n_groups + 1,)
@@ -41,6 +45,30 @@ class Items(NamedTuple):
     def is_unweighted(self) -> bool:
         """Whether each item weighs 1, and `weights` is left empty."""
         return self.weights.size == 0
+
+    def group(self, number: int) -> "Items":
+        """Return one group, as views."""
+        at = slice(self.starts[number], self.starts[number + 1])
+        starts = np.array([0, at.stop - at.start])
+        weights = self.weights if self.is_unweighted else self.weights[at]
+        return Items(starts, self.keys[at], self.positive_weights[at], weights)
+
+    def without(self, left_out: Booleans) -> "Items":
+        """Leave some items out, (n_items,), none of them positive; a group without others keeps one, of weight 0."""
+        kept = ~left_out
+        _, keys, positive_weights, weights = self
+        n_kept = np.add.reduceat(kept, self.starts[:-1], dtype=np.int64)  # (n_groups,)
+        is_empty = n_kept == 0
+        if is_empty.any():
+            weightless = self.starts[:-1][is_empty]
+            kept[weightless] = True
+            weights = np.ones(keys.size, np.int64) if self.is_unweighted else weights.copy()
+            weights[weightless] = 0
+            positive_weights = positive_weights.astype(np.int64)
+        starts = np.append(0, np.maximum(n_kept, 1).cumsum())
+        if weights.size:
+            weights = weights[kept]
+        return Items(starts, keys[kept], positive_weights[kept], weights)
 
 
 @dataclass(frozen=True)
@@ -56,6 +84,9 @@ class Problem:
     label_names: tuple[str, ...] | None
     soft: bool = False
     keep_sparse: bool = False  # cut sparse scores above `missing` only
+    groups: Ints | None = None  # (n_samples,) numbers of groups, where rows come in groups
+    # (n_samples, n_labels) bool, CSR where the truth is; None where all truth is known. `truth` is 0 there.
+    unknown: Matrix | None = None
 
     @classmethod
     def of(
@@ -64,25 +95,37 @@ class Problem:
         y_score: object,
         *,
         sample_weight: object = None,
+        groups: object = None,
         missing: object = 0.0,
         label_names: object = None,
         soft: bool = False,
         keep_sparse: bool = False,
+        unknown: object = None,
+        unknown_cells: Matrix | None = None,
         n_jobs: int | None = 1,
     ) -> "Problem":
-        """Check the arguments of a fit, on threads if there are many cells, and keep them."""
+        """Check the arguments of a fit, on threads if there are many cells, and keep them.
+
+        `unknown` is what stands for truth that is not known; of truth that was read before, `unknown_cells` are those
+        of another problem.
+        """
         sample_weight = _checks.aligned_rows(
             sample_weight,
             "sample_weight",
             y_score=y_score,
             y_true=y_true,
         )
-        truth, scores, names = _checks.pair(y_true, y_score, label_names, soft=soft, n_jobs=n_jobs)
+        groups = _checks.aligned_rows(groups, "groups", y_score=y_score, y_true=y_true)
+        truth, scores, names, found = _checks.pair(
+            y_true, y_score, label_names, soft=soft, unknown=unknown, n_jobs=n_jobs
+        )
+        if unknown_cells is None:
+            unknown_cells = found
         if soft and sample_weight is None:
             sample_weight = np.ones(scores.shape[0])
         unit_weights, unit = _checks.weights(sample_weight, *scores.shape, coarse=not soft)
         metric_weights, _ = _checks.weights_of_rows(sample_weight, scores.shape[0])
-        return cls(
+        problem = cls(
             truth,
             scores,
             unit_weights,
@@ -92,7 +135,20 @@ class Problem:
             label_names=names,
             soft=soft,
             keep_sparse=keep_sparse and is_sparse(scores),
+            groups=None if groups is None else group_numbers(groups, scores.shape[0]),
+            unknown=unknown_cells,
         )
+        problem._refuse_weightless()
+        return problem
+
+    def _refuse_weightless(self) -> None:
+        """Refuse weights that leave no known cell."""
+        if self.unknown is None or self.unit_weights is None:
+            return
+        if not self.unit_weights[self.known_in_row > 0].any():
+            raise InputError(
+                "sample_weight is 0 for every row with a known cell, expected at least one positive weight"
+            )
 
     @property
     def n_samples(self) -> int:
@@ -116,7 +172,12 @@ class Problem:
 
     @property
     def is_dense_unweighted(self) -> bool:
-        """Whether every cell is a dense score with unit weight: the fast path."""
+        """Whether every cell is a dense score with unit weight and known truth: the fast path."""
+        return self.is_plain and self.unknown is None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every cell is a dense score with unit weight, or its truth is not known."""
         return self.unit_weights is None and not is_sparse(self.scores)
 
     @property
@@ -126,8 +187,44 @@ class Problem:
 
     @cached_property
     def row_weights(self) -> Ints:
-        """Weights of rows in multiples of `unit`, ones where none were given."""
-        return np.ones(self.n_samples, np.int64) if self.unit_weights is None else self.unit_weights
+        """Weights of rows in multiples of `unit`, ones where none were given; 0 for a row without a known cell."""
+        given = self.unit_weights
+        weights = np.ones(self.n_samples, np.int64) if given is None else given
+        return weights if self.unknown is None else weights * (self.known_in_row > 0)
+
+    @cached_property
+    def rows_of_label(self) -> Ints:
+        """Number of rows in which the truth of each label is known, (n_labels,)."""
+        if self.unknown is None:
+            return np.full(self.n_labels, self.n_samples)
+        return self.n_samples - unknown_along(self.unknown, 0)
+
+    @property
+    def known(self) -> Floats | None:
+        """Weight of the rows in which the truth of each label is known, (n_labels,); None where all is known."""
+        return None if self.unknown is None else self.weight_of_label * np.float64(self.unit)
+
+    @cached_property
+    def present_of_label(self) -> Ints:
+        """Number of rows of positive weight in which the truth of each label is known, (n_labels,)."""
+        present = (self.row_weights > 0).astype(np.int64)  # (n_samples,)
+        if self.unknown is None:
+            return np.full(self.n_labels, present.sum())
+        return known_weights(self.unknown, present)
+
+    @cached_property
+    def known_in_row(self) -> Ints:
+        """Number of labels whose truth is known in each row, (n_samples,)."""
+        if self.unknown is None:
+            return np.full(self.n_samples, self.n_labels)
+        return self.n_labels - unknown_along(self.unknown, 1)
+
+    @cached_property
+    def weight_of_label(self) -> Ints:
+        """Weight of the rows in which the truth of each label is known, in multiples of `unit`, (n_labels,)."""
+        if self.unknown is None:
+            return np.full(self.n_labels, self.row_weights.sum())
+        return known_weights(self.unknown, self.unit_weights)
 
     @cached_property
     def by_label(self) -> tuple[Matrix, Matrix]:
@@ -142,10 +239,17 @@ class Problem:
             bits.words[rows] = Bits.of(self.truth[rows]).words
         return bits
 
+    @cached_property
+    def unknown_by_label(self) -> Matrix:
+        """The cells whose truth is not known, compressed by column if they are sparse."""
+        return compressed(self.unknown, "csc")
+
     def prepare(self, axis: Axis) -> None:
         """Convert once what every thread will read."""
         if axis == "labels":
             _ = self.by_label
+        if self.unknown is not None:
+            _ = self.unknown_by_label, self.known_in_row, self.weight_of_label, self.row_weights
 
     def size(self, axis: Axis) -> int:
         """Number of groups along an axis."""
@@ -177,11 +281,19 @@ class Problem:
 
     def label_items(self, first: int, last: int) -> Items:
         """Return the items of labels `first:last`, weights being an empty array if all are 1."""
-        if not self.is_dense_unweighted:
+        if not self.is_plain:
             return self.group_items("labels", first, last)
         keys, truth = self.keys_and_truth(first, last)
         starts = np.arange(last - first + 1) * self.n_samples
-        return Items(starts, keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
+        items = Items(starts, keys.reshape(-1), truth.reshape(-1), np.empty(0, np.int64))
+        return self._known(items, "labels", first, last)
+
+    @property
+    def rows_with_known(self) -> Ints | None:
+        """The rows that have a known cell; None where all have."""
+        if self.unknown is None or self.known_in_row.all():
+            return None
+        return np.flatnonzero(self.known_in_row)
 
     def at_rows(self, rows: Ints) -> "Problem":
         """Return the problem of some of the rows."""
@@ -191,10 +303,12 @@ class Problem:
             scores=self.scores[rows],
             unit_weights=None if self.unit_weights is None else self.unit_weights[rows],
             sample_weight=None if self.sample_weight is None else self.sample_weight[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            unknown=None if self.unknown is None else self.unknown[rows],
         )
 
     def pooled(self) -> "Problem | None":
-        """Return all dense, unweighted cells as those of one label; None if that takes a copy."""
+        """Return all dense, unweighted, known cells as those of one label; None if that takes a copy."""
         if not (isinstance(self.truth, np.ndarray) and isinstance(self.scores, np.ndarray)):
             return None
         if self.truth.flags.c_contiguous and self.scores.flags.c_contiguous:
@@ -211,7 +325,13 @@ class Problem:
 
     def view_of_rows(self, rows: Ints) -> "Problem":
         """Return the dense, unweighted problem of some rows; scores are copied in pieces."""
-        return replace(self, truth=self.truth[rows], scores=RowsOf(self.scores, rows))
+        return replace(
+            self,
+            truth=self.truth[rows],
+            scores=RowsOf(self.scores, rows),
+            groups=None if self.groups is None else self.groups[rows],
+            unknown=None if self.unknown is None else self.unknown[rows],
+        )
 
     def group_items(self, axis: Axis, first: int, last: int) -> Items:
         """Return the items of groups `first:last`."""
@@ -229,12 +349,27 @@ class Problem:
         weights = np.broadcast_to(cell_weights, keys.shape)
         positive_weights = self._positive_part(truth, weights)
         starts = np.arange(len(keys) + 1) * keys.shape[1]
-        return Items(
+        items = Items(
             starts,
             keys.reshape(-1),
             positive_weights.reshape(-1),
             np.ascontiguousarray(weights).reshape(-1),
         )
+        return self._known(items, axis, first, last)
+
+    def _known(self, items: Items, axis: Axis, first: int, last: int) -> Items:
+        """Leave out the items of cells whose truth is not known, of dense scores."""
+        if self.unknown is None:
+            return items
+        unknown = self._unknown_cells(axis, first, last)
+        return items.without(to_dense(unknown).reshape(-1))
+
+    def _unknown_cells(self, axis: Axis, first: int, last: int) -> Matrix:
+        """Return the cells of groups `first:last` whose truth is not known, one group a row."""
+        if axis == "labels":
+            return to_dense(self.unknown_by_label[:, first:last]).T
+        assert self.unknown is not None, "asked for where there are some"
+        return self.unknown[first:last]
 
     def _present(self, first: int, last: int) -> Ints:
         """Return 0 for cells of rows without weight, for others 1, in units if truth is soft."""
@@ -266,6 +401,10 @@ class Problem:
         else:
             truth = compressed(self.truth[first:last], "csr")
             scores = compressed(self.scores[first:last], "csr")
+        if self.unknown is not None:
+            labels = axis == "labels"
+            cells = self.unknown_by_label[:, first:last] if labels else self.unknown[first:last]
+            scores = without_entries(scores, cells)
         truth = self._sparse_truth(truth, type(scores))
         n_groups = scores.indptr.size - 1
         group_length = self.size(_other(axis))
@@ -276,12 +415,12 @@ class Problem:
         if axis == "labels":
             entry_weights = self.row_weights[place]
             true_weights = self.row_weights[true_place]
-            group_weights = np.full(n_groups, self.row_weights.sum())
+            group_weights = self.weight_of_label[first:last]
         else:
             present = self._present(first, last)
             entry_weights = present[group]
             true_weights = present[true_group]
-            group_weights = present * group_length
+            group_weights = present * self.known_in_row[first:last]
 
         # 3. Lay out the items: each group before an entry has one more, for its absent cells,
         # behind its entries.

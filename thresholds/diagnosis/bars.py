@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Floats, Numbers
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.metrics.counts import f_of_counts
 from thresholds.metrics.intervals import p_at_least, p_at_most, rows_needed
@@ -44,7 +44,7 @@ def bar_of(base_rate: Floats, criteria: Criteria, beta: float) -> Floats:
     return np.maximum(criteria.min_f, _skill_bar(base_rate, criteria, beta))
 
 
-def p_of_bar(marked: Marked, n: int, criteria: Criteria, beta: float) -> tuple[Floats, Floats]:
+def p_of_bar(marked: Marked, n: Numbers, criteria: Criteria, beta: float) -> tuple[Floats, Floats]:
     """Return the p-values of F being at most the bar, and at least the bar.
 
     NaN where F is 0/0, and without negatives, where nothing is better than to mark every row.
@@ -67,7 +67,9 @@ def _skill_bar(base_rate: Floats, criteria: Criteria, beta: float) -> Floats:
     return f_always + criteria.min_skill * (1 - f_always)
 
 
-def _p_of_skill(marked: Marked, n: int, criteria: Criteria, beta: float) -> tuple[Floats, Floats]:
+def _p_of_skill(
+    marked: Marked, n: Numbers, criteria: Criteria, beta: float
+) -> tuple[Floats, Floats]:
     """Return the p-values of F being at most, and at least, the bar above marking every row.
 
     F less the bar is divided by its standard error: as it is here, and as it would be if F were at the bar. As numbers
@@ -97,7 +99,7 @@ def _p_of_skill(marked: Marked, n: int, criteria: Criteria, beta: float) -> tupl
     return ndtr(-z).max(axis=0), ndtr(z).max(axis=0)
 
 
-def _error(cells: Floats, n: int, criteria: Criteria, beta: float) -> Floats:
+def _error(cells: Floats, n: Numbers, criteria: Criteria, beta: float) -> Floats:
     """Return the standard error of F less the bar above marking every row, by the delta method.
 
     `cells` are true positives, misses and false alarms, (3, n_labels).
@@ -148,7 +150,7 @@ def p_missed(rule: Marked, top: Marked, beta: float) -> Floats:
 
 
 def positives_needed(
-    marked: Marked, n: int, p_usable: Floats, p_weak: Floats, criteria: Criteria, beta: float
+    marked: Marked, n: Numbers, p_usable: Floats, p_weak: Floats, criteria: Criteria, beta: float
 ) -> Floats:
     """Return how many positives would show F to be above the bar, or below, with probability .8, if it is what it is.
 
@@ -161,7 +163,7 @@ def positives_needed(
     bar = bar_of(marked.positives / n, criteria, beta)
     f = f_of_counts(tp, predicted, positives, beta, np.nan)
     level = np.where(
-        f > bar, _next_level(p_usable, criteria.alpha), _next_level(p_weak, criteria.alpha)
+        f > bar, next_level(p_usable, criteria.alpha), next_level(p_weak, criteria.alpha)
     )
     has_negatives = marked.positives < n
     rows = rows_needed(
@@ -169,11 +171,16 @@ def positives_needed(
     )  # with a part in F
     share = positives / (predicted + positives - tp)  # of these rows that are positives
     needed = np.maximum(rows * share, marked.positives + 1)
-    with np.errstate(invalid="ignore"):
-        digits = 10 ** np.maximum(np.floor(np.log10(needed)) - 1, 0)
-        rounded = np.ceil(needed / digits) * digits
+    rounded = two_digits(needed)
     rounded = np.where(rounded <= most_positives(marked.positives), rounded, np.inf)
     return np.where(has_negatives, rounded, np.nan)
+
+
+def two_digits(numbers: Floats, rounded: np.ufunc = np.ceil) -> Floats:
+    """Round numbers of at least 1 to two digits, up or (`np.floor`) down; NaN and inf stay."""
+    with np.errstate(invalid="ignore"):
+        digits = 10 ** np.maximum(np.floor(np.log10(numbers)) - 1, 0)
+        return np.where(np.isfinite(numbers), rounded(numbers / digits) * digits, numbers)
 
 
 def most_positives(positives: Floats) -> Floats:
@@ -181,7 +188,7 @@ def most_positives(positives: Floats) -> Floats:
     return np.maximum(10 * positives, 1000)
 
 
-def _next_level(p: Floats, alpha: float) -> float:
+def next_level(p: Floats, alpha: float) -> float:
     """Return the p-value that would be rejected beside those that are (Benjamini & Hochberg)."""
     n_tested = max(int((~np.isnan(p)).sum()), 1)
     return alpha * min(int(rejected(p, alpha).sum()) + 1, n_tested) / n_tested

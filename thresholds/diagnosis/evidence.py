@@ -72,6 +72,7 @@ class Evidence(NamedTuple):
     cap_predicted: Ints
     top_tp: Ints  # true positives and predictions of the lowest cut that predicts at most as many rows as are positive
     top_predicted: Ints
+    tie_cubes: Floats  # the sum of t^3 - t over tie groups of t rows
 
 
 class _Ranks(NamedTuple):
@@ -86,7 +87,7 @@ class _Ranks(NamedTuple):
     others_mean: Floats  # of the mid-ranks of all other rows
     others_variance: Floats
 
-    def reversed(self, n: int) -> "_Ranks":
+    def reversed(self, n: Ints) -> "_Ranks":
         """Return those of the negated scores, whose placements vary as much."""
         return self._replace(
             auroc=1 - self.auroc,
@@ -109,7 +110,7 @@ def evidence_of(
 
 def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> Evidence:
     """Test a tile of labels."""
-    n = problem.n_samples
+    n = problem.rows_of_label[first:last]  # (n_labels,)
 
     # Tie groups of each label, from the top down.
     starts, keys, hits, weights = problem.label_items(first, last)
@@ -129,8 +130,8 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     p_best_f1 = np.ones(positives.size)
     for j in np.flatnonzero(p_higher > _CERTAIN):
         counts = (positives[j], tp[j], predicted[j])
-        if steps_of_best_f1(n, *counts) > _MAX_STEPS:
-            p_best_f1[j] = _bound_of_best_f1(n, *counts)
+        if steps_of_best_f1(int(n[j]), *counts) > _MAX_STEPS:
+            p_best_f1[j] = _bound_of_best_f1(int(n[j]), *counts)
         else:
             tie_sizes = weight[offsets[j] : offsets[j + 1]]
             p_best_f1[j] = p_value_of_best_f1(tie_sizes, *counts, min(p_higher[j], 0.5))
@@ -149,6 +150,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
         cap_predicted=cap_predicted,
         top_tp=_hits_down_to(top, offsets, hit),
         top_predicted=top_predicted,
+        tie_cubes=ranks.tie_cubes,
     )
 
 
@@ -176,7 +178,7 @@ def _bound_of_best_f1(n: int, positives: int, tp: int, predicted: int) -> float:
     return min(1.0, float(np.exp(-k * (rel_entr(q, b) + rel_entr(1 - q, 1 - b))).sum()))
 
 
-def _p_of_ranks(ranks: _Ranks, positives: Ints, n: int) -> Floats:
+def _p_of_ranks(ranks: _Ranks, positives: Ints, n: Ints) -> Floats:
     """Test that positives score higher, by Mann and Whitney's sum of ranks, with correction for ties and continuity."""
     from scipy.special import ndtr
 
@@ -185,7 +187,7 @@ def _p_of_ranks(ranks: _Ranks, positives: Ints, n: int) -> Floats:
     excess = (ranks.auroc - 0.5) * pairs - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.sqrt(
-            pairs / 12 * np.maximum(n + 1 - ranks.tie_cubes / (n * max(n - 1.0, 1.0)), 0)
+            pairs / 12 * np.maximum(n + 1 - ranks.tie_cubes / (n * np.maximum(n - 1.0, 1.0)), 0)
         )
         p = ndtr(-np.where((excess == 0) & (spread == 0), 0, excess / spread))
 
@@ -193,7 +195,7 @@ def _p_of_ranks(ranks: _Ranks, positives: Ints, n: int) -> Floats:
     for j in np.flatnonzero((ranks.n_most_tied > _MANY_TIED * n) & ~np.isnan(ranks.auroc)):
         rank_sum = ranks.auroc[j] * pairs[j] + positives[j] * (positives[j] + 1) / 2
         p[j] = p_value_of_rank_sum(
-            n,
+            int(n[j]),
             positives[j],
             rank_sum,
             int(ranks.n_most_tied[j]),
@@ -204,7 +206,7 @@ def _p_of_ranks(ranks: _Ranks, positives: Ints, n: int) -> Floats:
     return np.where(np.isnan(ranks.auroc), np.nan, p)
 
 
-def _p_backwards(ranks: _Ranks, p_lower: Floats, positives: Ints, n: int) -> Floats:
+def _p_backwards(ranks: _Ranks, p_lower: Floats, positives: Ints, n: Ints) -> Floats:
     """Test, two-sided, that positives score lower: the larger p-value of ranks and of Student's t."""
     from scipy.special import stdtr
 
@@ -225,7 +227,7 @@ def _plus_two(mean: Floats, variance: Floats, size: Ints) -> tuple[Floats, Float
     return shrunk, squares / ((size + 1) * (size + 2))
 
 
-def _p_uninformative(ranks: _Ranks, positives: Ints, n: int, least: float) -> Floats:
+def _p_uninformative(ranks: _Ranks, positives: Ints, n: Ints, least: float) -> Floats:
     """Test that AUROC is below `least`: the larger p-value of two variances, as each is too small somewhere."""
     negatives = n - positives
     q1 = least / (2 - least)  # as Hanley and McNeil call them
@@ -251,7 +253,7 @@ def _p_below(auroc: Floats, variance: Floats, least: float) -> Floats:
     return np.asarray(ndtr(z))
 
 
-def _where_testable(p: Floats, positives: Ints, n: int) -> Floats:
+def _where_testable(p: Floats, positives: Ints, n: Ints) -> Floats:
     """Return NaN where positives or negatives are too few for a test of AUROC."""
     return np.where((positives < FEWEST) | (n - positives < FEWEST), np.nan, p)
 

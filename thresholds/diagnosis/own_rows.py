@@ -22,5 +22,7 @@ def was_fitted_on(rule: Rule, problem: Problem, name: str = "rule") -> bool:
     weighed = count_by_label(problem.truth, problem.truth, problem.unit_weights)
     positives = weighed.positives * problem.unit  # (n_labels,)
     scores = _checks.in_order(problem.scores, order)
-    here = FittedOn.of(scores, rule.missing, positives if order is None else positives[order])
+    here = FittedOn.of(scores, rule.missing, positives, problem.known)
+    if order is not None:
+        here = here.taken(order)
     return replace(here, version=rule.fitted_on.version) == rule.fitted_on

@@ -25,7 +25,7 @@ from thresholds.results import (
 from thresholds.rule import ThresholdRule
 
 COLUMNS = (
-    "name", "n_positives", "base_rate", "threshold", "predicted_positive", "predicted_rate", "overprediction",
+    "name", "n_rows", "n_positives", "base_rate", "threshold", "predicted_positive", "predicted_rate", "overprediction",
     "precision", "recall", "f", "f_predict_all", "lift", "best_f", "auroc", "p_informative", "p_uninformative",
     "p_backwards", "informative", "state", "reason", "verdict", "f_low", "f_high", "bar", "positives_needed",
     "sentence",
@@ -50,10 +50,11 @@ class Diagnosis(Result, Drawable):
     Attributes
     ----------
     table : structured array (n_labels,): `table["auroc"]` is a column, `table[3]` a row
-        name, n_positives, base_rate, threshold (NaN for rules without one for each label), predicted_positive,
-        predicted_rate, overprediction (predictions over positives, inf without positives), precision, recall, f
-        (F-beta of the rule's beta, F1 if it has none), f_predict_all ((1 + B) b / (B b + 1) for base rate b and B =
-        beta^2), lift (f / f_predict_all), best_f (the highest F1 that any threshold has on these rows), auroc,
+        name, n_rows (in which its truth is known), n_positives, base_rate, threshold (NaN for rules without one for
+        each label), predicted_positive, predicted_rate, overprediction (predictions over positives, inf without
+        positives), precision, recall, f (F-beta of the rule's beta, F1 if it has none), f_predict_all
+        ((1 + B) b / (B b + 1) for base rate b and B = beta^2), lift (f / f_predict_all), best_f (the highest F1 that
+        any threshold has on these rows), auroc,
         p_informative, p_uninformative, p_backwards, informative, state, reason; and verdict, f_low, f_high, bar,
         positives_needed, sentence as in `verdicts.table`. 0/0 is NaN.
     verdicts : Verdicts, whether each label may be relied on

@@ -37,6 +37,7 @@ def diagnose(
     overprediction: float = 3.0,
     min_f: float = 0.5,
     min_skill: float = 0.25,
+    unknown: object = None,
     random_state: int | None = 0,
     n_jobs: int | None = -1,
     progress: bool = False,
@@ -94,6 +95,8 @@ def diagnose(
         throws out more than they keep, or misses more than they find.
     min_skill : in [0, 1), how far above marking every row: a share of the way from the F of that to 1
         To mark every row has an F1 of 2 b / (1 + b) for base rate b, .57 for b = .4, whatever the scores are.
+    unknown : what stands in `y_true` for truth that is not known, as in `fit_empirical`
+        Each label is judged and tested on the rows in which it is known.
     random_state : accepted so that every call can be seeded; nothing is drawn
     n_jobs : threads; -1 for all cores the process may use, None for one
     progress : show a progress bar on stderr if it takes longer than a second
@@ -157,23 +160,31 @@ def diagnose(
     """
     if not isinstance(rule, Rule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule")
-    criteria = Criteria(
+    criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
+    if random_state is not None:
+        _checks.count(random_state, "random_state", 0)
+    y_true, y_score, names = _checks.aligned(
+        y_true, "y_true", y_score, "y_score", rule.label_names, unknown=unknown
+    )
+    problem = Problem.of(y_true, y_score, missing=rule.missing, unknown=unknown, n_jobs=n_jobs)
+    problem = replace(problem, label_names=names)
+    rule.validate(problem.scores)
+    rule.warn_if_changed(problem.scores)
+    evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
+    return conclude(problem, rule, evidence, criteria)
+
+
+def criteria_of(
+    alpha: object, min_auroc: object, overprediction: object, min_f: object, min_skill: object
+) -> Criteria:
+    """Check what a diagnosis asks for."""
+    return Criteria(
         alpha=_checks.inside(alpha, "alpha"),
         min_auroc=_checks.inside(min_auroc, "min_auroc"),
         overprediction=_checks.positive(overprediction, "overprediction"),
         min_f=_checks.inside(min_f, "min_f"),
         min_skill=_min_skill(min_skill),
     )
-    if random_state is not None:
-        _checks.count(random_state, "random_state", 0)
-    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", rule.label_names)
-    problem = replace(
-        Problem.of(y_true, y_score, missing=rule.missing, n_jobs=n_jobs), label_names=names
-    )
-    rule.validate(problem.scores)
-    rule.warn_if_changed(problem.scores)
-    evidence = evidence_of(problem, criteria, n_jobs=n_jobs, progress=progress)
-    return conclude(problem, rule, evidence, criteria)
 
 
 def conclude(problem: Problem, rule: Rule, evidence: Evidence, criteria: Criteria) -> Diagnosis:
@@ -205,7 +216,7 @@ def conclude_from(
         has_thresholds=isinstance(rule, ThresholdRule),
     )
     placement: Placement = getattr(rule, "placement", None) or "low"
-    columns = _figures(counts, problem.n_samples, evidence, verdicts) | {
+    columns = _figures(counts, evidence, verdicts) | {
         "name": names,
         "threshold": rule.thresholds
         if isinstance(rule, ThresholdRule)
@@ -248,14 +259,13 @@ def states_of(
 
 
 def _figures(
-    counts: ConfusionCounts, n: int, evidence: Evidence, verdicts: Verdicts
+    counts: ConfusionCounts, evidence: Evidence, verdicts: Verdicts
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the figures of each label; 0/0 is NaN."""
     _, predicted, positives = counts.sums
-    f_predict_all = f_of_counts(
-        positives, np.full_like(positives, n), positives, verdicts.beta, np.nan
-    )
-    of_verdicts = ("verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
+    n = np.full_like(positives, counts.total)  # (n_labels,) rows in which each label is known
+    f_predict_all = f_of_counts(positives, n, positives, verdicts.beta, np.nan)
+    of_verdicts = ("n_rows", "verdict", "f_low", "f_high", "bar", "positives_needed", "sentence")
     f = verdicts.table["f"]
     with np.errstate(divide="ignore", invalid="ignore"):
         return {name: verdicts.table[name] for name in of_verdicts} | {

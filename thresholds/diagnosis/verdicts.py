@@ -39,7 +39,8 @@ class Verdicts(Result):
     Attributes
     ----------
     table : structured array (n_labels,)
-        name, verdict, n_positives, predicted_positive, tp (true positives), precision and recall with their bounds
+        name, verdict, n_rows (in which its truth is known),
+        n_positives, predicted_positive, tp (true positives), precision and recall with their bounds
         (precision_low, precision_high, recall_low, recall_high), f (F-beta), f_low, f_high, bar (the F that "usable"
         asks for), p_usable and p_weak (of the tests of F against the bar), top_predicted, top_tp and top_f (what the
         cut reaches that marks as many rows as are positive), p_missed, positives_needed (how many would be enough for
@@ -104,11 +105,18 @@ class Verdicts(Result):
             on_own_rows = " that the rule was fitted on, so that it will do worse on others"
         f = f"F{self.beta:g}"
         return (
-            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}."
+            f"{counted(self.table.size, 'label')} judged on {self.n_samples:,} rows{on_own_rows}{self._known()}."
             f" Good enough is an {f} of at least {self.min_f:g}, and at least {in_percent(self.min_skill)} of"
             f" the way from marking every row up to 1; of labels called usable, at most"
             f" {in_percent(self.alpha)} are expected to fall short"
         )
+
+    def _known(self) -> str:
+        """Say in how many rows each label is known, where that is not all of them."""
+        fewest, most = int(self.table["n_rows"].min()), int(self.table["n_rows"].max())
+        if fewest == self.n_samples:
+            return ""
+        return f", each where its truth is known: in {fewest:,}{'' if most == fewest else f' to {most:,}'} of them"
 
     def _by_verdict(self) -> Table:
         """Lay out labels and their share of all predictions by verdict, and what to do."""
@@ -167,6 +175,9 @@ def verdicts_of(
     on_own_rows : whether the rule was fitted on these rows
     has_thresholds : whether the rule has a threshold for each label
     """
+    n_rows = np.full(names.size, counts.total)  # (n_labels,) in which each is known
+    rows = np.maximum(n_rows, 1)
+
     # What the rule marks, and what the cut does that marks as many rows as are positive.
     tp, predicted, positives = counts.sums
     rule = Marked(*counts.sums.astype(np.float64))
@@ -177,7 +188,7 @@ def verdicts_of(
     )
 
     # F against the bar, and against the other cut.
-    p_usable, p_weak = p_of_bar(rule, n_samples, criteria, beta)
+    p_usable, p_weak = p_of_bar(rule, rows, criteria, beta)
     p_of_top = p_missed(rule, top, beta)
 
     # What is shown, and the first that applies.
@@ -197,10 +208,11 @@ def verdicts_of(
     precision_low, precision_high = wilson(rule.tp, rule.predicted, confidence)
     recall_low, recall_high = wilson(rule.tp, rule.positives, confidence)
     f_low, f_high = score_interval(*rule, beta, confidence)
-    needed = positives_needed(rule, n_samples, p_usable, p_weak, criteria, beta)
+    needed = positives_needed(rule, rows, p_usable, p_weak, criteria, beta)
     columns = {
         "name": names,
         "verdict": verdict,
+        "n_rows": n_rows,
         "n_positives": positives,
         "predicted_positive": predicted,
         "tp": tp,
@@ -213,7 +225,7 @@ def verdicts_of(
         "f": f_of_counts(*rule, beta, np.nan),
         "f_low": f_low,
         "f_high": f_high,
-        "bar": bar_of(rule.positives / n_samples, criteria, beta),
+        "bar": bar_of(rule.positives / rows, criteria, beta),
         "p_usable": p_usable,
         "p_weak": p_weak,
         "top_predicted": evidence.top_predicted,

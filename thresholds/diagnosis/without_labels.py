@@ -148,7 +148,8 @@ def diagnose_expected(
     >>> thresholds.diagnose_expected(p, thresholds.fit_expected(p)).state.tolist()
     ['restrained', 'platypus']
     """
-    if not isinstance(rule, Rule):
+    is_capped = isinstance(rule, Rule) and rule.uncapped is not rule
+    if not isinstance(rule, Rule) or (is_capped and isinstance(rule.uncapped, CalibratedRule)):
         raise InputError(
             f"rule is {_checks.shown(rule)}, expected a rule for probabilities, or a CalibratedRule"
         )

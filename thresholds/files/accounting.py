@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._checks import InputError, listed, shown
+from thresholds._checks.unknown import reads_absent
 from thresholds.files.tables.columns import NUMBERS, SEPARATORS, ColumnChoice, Table, is_index
+from thresholds.files.unknown import is_truth
 
 _SHOWN = 5
 _MOSTLY = 0.5  # of the text in the first block; from there on a column is one of numbers, with other cells among them
@@ -85,18 +87,19 @@ def of_text(table: Table, columns: Collection[str]) -> list[str]:
     ]
 
 
-def look_like_truth(table: Table, columns: Collection[str]) -> set[str]:
-    """Return those of the columns that hold numbers, and in the first block only 0 and 1."""
+def look_like_truth(table: Table, columns: Collection[str], unknown: object) -> set[str]:
+    """Return those of the columns that hold numbers, and in the first block only 0, 1 and what is not known."""
     described = {key: table.columns[key] for key in columns}
     numbers = [
         key
         for key, column in described.items()
         if column.form == "flat" and column.kind in NUMBERS and not is_index(key, column)
     ]
+    nullable = numbers if reads_absent(unknown) else ()
     return {
         key
-        for key, batch in table.beginnings(numbers)
-        if batch is not None and np.isin(np.asarray(batch.columns[key], np.float64), (0, 1)).all()
+        for key, batch in table.beginnings(numbers, nullable)
+        if batch is not None and is_truth(np.asarray(batch.columns[key], np.float64), unknown).all()
     }
 
 

@@ -28,6 +28,7 @@ class Converted(Source):
             "n_samples",
             "about",
             "of_text",
+            "has_unknown",
         ):
             setattr(self, name, getattr(source, name))
         self.calib_idx, self.test_idx, self.left_out = (

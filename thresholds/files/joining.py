@@ -12,15 +12,24 @@ from thresholds.files.keys import places_of
 from thresholds.files.source import Block, Source, Wanted
 from thresholds.files.tables.columns import NUMBERS, ColumnChoice, Table, choose_truth
 from thresholds.files.tables.source import Truth, batches, check_columns, keys_of
+from thresholds.files.unknown import as_read
 
 
 class TruthFile:
     """The truth of all rows of a file, read whole, and their keys if rows are to be found by them."""
 
     def __init__(
-        self, name: str, key: str, matrix: Matrix, keys: Dense | None, notes: tuple[str, ...] = ()
+        self,
+        name: str,
+        key: str,
+        matrix: Matrix,
+        keys: Dense | None,
+        notes: tuple[str, ...] = (),
+        *,
+        has_unknown: bool = False,
     ) -> None:
         self.name, self.key, self.matrix, self.keys, self.notes = name, key, matrix, keys, notes
+        self.has_unknown = has_unknown
 
     @classmethod
     def of_table(cls, table: Table, wanted: Wanted, scores: Source) -> "TruthFile":
@@ -32,12 +41,14 @@ class TruthFile:
         assert choice is not None, "a file of truth alone has some, or is refused"
         accounting.refuse_two_roles(table.name, {"truth": choice.columns, "--key": (wanted.key,)})
         left = accounting.left_out(table, {*choice.columns, wanted.key})
-        truth = Truth(table, choice, scores.label_names, scores.n_labels, scores.because)
+        truth = Truth(
+            table, choice, scores.label_names, scores.n_labels, scores.because, wanted.unknown
+        )
         if choice.key in ("label columns", "all columns") and wanted.label_names is None:
-            _refuse_other_labels(table, choice, left, scores)
+            _refuse_other_labels(table, choice, left, scores, wanted.unknown)
         gathered = Gathered(f"truth {choice.key!r} of {table.name}", n_rows=table.n_rows)
         for batch in batches(
-            table, truth.choice.columns, truth.choice, scores.n_labels, scores.label_names
+            table, truth.choice.columns, None, scores.n_labels, scores.label_names, truth
         ):
             gathered.add(truth.decode(batch))
         if not gathered.n_rows:
@@ -51,10 +62,11 @@ class TruthFile:
             gathered.matrix(),
             keys,
             accounting.noted(left, f" of {table.name}"),
+            has_unknown=wanted.unknown is not None,
         )
 
     @classmethod
-    def of_source(cls, source: Source, scores: Source, key: str | None) -> "TruthFile":
+    def of_source(cls, source: Source, scores: Source, wanted: Wanted) -> "TruthFile":
         """Take the matrix of an `.npz` or `.npy` for truth."""
         rows = source.whole()
         assert rows is not None, "arrays are read whole"
@@ -65,15 +77,25 @@ class TruthFile:
         order = places(
             source.label_names, scores.label_names, source.name, f"those of {scores.name}"
         )
-        keys = None if key is None else source.keys()
-        return cls(source.name, source.score_key, in_order(rows.y_score, order), keys, source.notes)
+        cells = in_order(rows.y_score, order)
+        if wanted.unknown is not None:
+            what = f"truth {source.score_key!r} of {source.name}"
+            cells = as_read(cells, wanted.unknown, what, scores.label_names)
+        return cls(
+            source.name,
+            source.score_key,
+            cells,
+            None if wanted.key is None else source.keys(),
+            source.notes,
+            has_unknown=wanted.unknown is not None,
+        )
 
 
 def _refuse_other_labels(
-    table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source
+    table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source, unknown: object
 ) -> None:
     """Refuse to leave out the truth of a label that the scores lack."""
-    of_truth = accounting.look_like_truth(table, left)
+    of_truth = accounting.look_like_truth(table, left, unknown)
     for label in left:
         in_scores = scores.left_out.get(label) is not None and table.columns[label].kind in NUMBERS
         if in_scores or label in of_truth:
@@ -98,6 +120,7 @@ class Joined(Converted):
         )
         super().__init__(source, *truth.notes, *self._joined())
         self.truth_key = f"{truth.key} of {truth.name}"
+        self.has_unknown = truth.has_unknown
         self._refuse_other_length(source.n_samples)
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:

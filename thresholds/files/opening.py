@@ -9,6 +9,7 @@ from typing import Protocol
 
 from thresholds._checks import InputError, names_of_labels
 from thresholds._checks.boundary import reading, reading_json
+from thresholds._checks.unknown import unknown_value
 from thresholds.files.arrays.npy import NpySource
 from thresholds.files.arrays.npz import NpzSource
 from thresholds.files.converting import FromLogits
@@ -64,6 +65,7 @@ def open_scores(
 ) -> Source:
     """Open a file, a folder, or a pattern of shards, and join the truth of another file to it."""
     wanted = wanted or Wanted()
+    unknown_value(wanted.unknown)  # is refused, if it is none, before anything is read
     source = _open(
         os.fspath(path),
         wanted if truth_path is None else replace(wanted, truth=None, with_truth=False),
@@ -74,10 +76,19 @@ def open_scores(
 
 
 def read_labelled(
-    path: StrPath, score_key: str | None = None, groups_key: str | None = None
+    path: StrPath,
+    score_key: str | None = None,
+    groups_key: str | None = None,
+    *,
+    unknown: object = None,
 ) -> LabelledFile:
-    """Read a file of scores and truth, and the groups of its rows if their column is given."""
-    return gather_labelled(open_scores(path, Wanted(scores=score_key, groups=groups_key)))
+    """Read a file of scores and truth, and the groups of its rows if their column is given.
+
+    `unknown` is what stands for truth that is not known: "nan" for cells without a value, or a number, as -1. Where
+    there is such a cell, `unknown` of the result is -1, and so is `y_true` there.
+    """
+    wanted = Wanted(scores=score_key, groups=groups_key, unknown=unknown)
+    return gather_labelled(open_scores(path, wanted))
 
 
 def read_label_names(path: StrPath) -> tuple[str, ...]:
@@ -123,11 +134,11 @@ def _open(path: str, wanted: Wanted) -> Source:
 def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
     """Open a file for its truth alone."""
     suffix = "" if _is_pattern(path) else _suffix(path)
-    truth_alone = Wanted(truth=wanted.truth, key=wanted.key)
+    truth_alone = Wanted(truth=wanted.truth, key=wanted.key, unknown=wanted.unknown)
     with reading(path):
         if suffix in _ARRAYS:
             source = _ARRAYS[suffix](Path(path), truth_alone, truth_only=True)
-            return TruthFile.of_source(source, scores, wanted.key)
+            return TruthFile.of_source(source, scores, truth_alone)
         table = _open_table(path, truth_alone)
         return TruthFile.of_table(
             table, replace(truth_alone, label_names=wanted.label_names), scores
@@ -138,9 +149,9 @@ def _open_table(path: str, wanted: Wanted) -> Table:
     """Open a table, one file or several."""
     text = tuple(column for column in (wanted.key, wanted.groups) if column is not None)
     if _is_pattern(path):
-        table = _shards(path, _matching(path), text)
+        table = _shards(path, _matching(path), text, wanted.unknown)
     elif os.path.isdir(path):
-        table = _folder(Path(path), text)
+        table = _folder(Path(path), text, wanted.unknown)
     else:
         table = _one_table(Path(path), text)
     if table.n_rows == 0:
@@ -156,7 +167,7 @@ def _matching(pattern: str) -> list[Path]:
     return files
 
 
-def _folder(folder: Path, text: Sequence[str]) -> Table:
+def _folder(folder: Path, text: Sequence[str], unknown: object) -> Table:
     """Open a dataset that Hugging Face's library saved, or shards."""
     splits = dataset_splits(folder)
     if splits is not None:
@@ -178,15 +189,17 @@ def _folder(folder: Path, text: Sequence[str]) -> Table:
         raise InputError(
             f"{folder} holds no shards, expected files that end in {', '.join(_TABLES)}"
         )
-    return _shards(folder.name or str(folder), shards, text)
+    return _shards(folder.name or str(folder), shards, text, unknown)
 
 
-def _shards(name: str, paths: list[Path], text: Sequence[str]) -> Table:
+def _shards(name: str, paths: list[Path], text: Sequence[str], unknown: object) -> Table:
     """Open shards, sorted by name."""
     wrong = [path for path in paths if path.is_dir() or _suffix(path.name) not in _TABLES]
     if wrong:
         raise InputError(f"{wrong[0]} is no shard, expected files that end in {', '.join(_TABLES)}")
-    return Shards(name, paths, lambda path: _one_table(path, text))
+    return Shards(
+        name, paths, lambda path: _one_table(path, text), numbers_alike=unknown is not None
+    )
 
 
 def _one_table(path: Path, text: Sequence[str]) -> Table:

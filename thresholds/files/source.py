@@ -13,6 +13,8 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.data.growing import Gathered
+from thresholds.data.unknown import UNKNOWN
+from thresholds.files.unknown import count_unknown, noted
 
 BLOCK_CELLS = 2**21  # of scores: a few megabytes
 LONGEST_LINE = 2**24  # bytes of a row of text
@@ -38,6 +40,9 @@ class Wanted:
     key: str | None = None
     label_names: tuple[str, ...] | None = None
     with_truth: bool = True  # else truth is passed over, whatever it is
+    unknown: object = (
+        None  # what stands for truth that is not known: "nan", a number, or None for nothing
+    )
 
 
 class Source(ABC):
@@ -55,6 +60,7 @@ class Source(ABC):
     calib_idx: Ints | None = None
     test_idx: Ints | None = None
     of_text: bool = False  # scores are written as text, which has no dtype
+    has_unknown: bool = False  # truth is -1 where it is not known
 
     @abstractmethod
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
@@ -91,6 +97,9 @@ class ScoreFile:
     about: str = ""
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    unknown: int | None = (
+        None  # what y_true has where it is not known: -1, or None where all is known
+    )
 
     def halves(self) -> tuple[Ints, Ints, str]:
         """Return the rows to fit on and the rows to judge on, and say which of them the file names."""
@@ -131,6 +140,12 @@ def gather(source: Source, step: Callable[[int], object] | None = None) -> Score
             f"truth {source.truth_key!r} of {source.name} has shape {rows.y_true.shape}, expected"
             f" {rows.y_score.shape}, that of the scores {source.score_key!r}"
         )
+    unknown = None
+    notes = source.notes
+    if source.has_unknown and rows.y_true is not None:
+        n_unknown = count_unknown(rows.y_true)
+        unknown = UNKNOWN if n_unknown else None
+        notes = (*notes, noted(n_unknown, rows.y_true.shape))
     return ScoreFile(
         name=source.name,
         score_key=source.score_key,
@@ -142,8 +157,9 @@ def gather(source: Source, step: Callable[[int], object] | None = None) -> Score
         groups=rows.groups,
         truth_key=source.truth_key,
         about=source.about,
-        notes=source.notes,
+        notes=notes,
         left_out=source.left_out,
+        unknown=unknown,
     )
 
 

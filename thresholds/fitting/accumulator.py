@@ -9,7 +9,9 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
 from thresholds._checks import Average, InputError
+from thresholds._checks.unknown import unknown_value
 from thresholds.data.growing import Gathered, add_all
+from thresholds.data.unknown import UNKNOWN, coded
 from thresholds.fitting.by_name import fit
 from thresholds.fitting.empirical import fit_empirical
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
@@ -23,6 +25,7 @@ class Accumulator:
     ----------
     label_names : strings, one per label; None for those of the first batch, if it is a frame
     missing : score of the entries that a sparse `y_score` leaves out
+    unknown : what stands for truth that is not known in the batches, as in `fit_empirical`: "nan", or a number, as -1
     spill :
         None (default): all rows are kept in memory.
         A folder: they are kept in temporary files there (a disk: /tmp is memory on some systems), from which `compute`
@@ -31,9 +34,10 @@ class Accumulator:
     Attributes
     ----------
     y_true, y_score, sample_weight : all rows so far, read-only; for `cross_fit`, `diagnose`, `compare`
-        `y_true`: uint8 (n_samples, n_labels), dense or CSR.
+        `y_true`: uint8 (n_samples, n_labels), dense or CSR; with `unknown` int8, -1 where it is not known.
         `y_score`: same shape, in the dtype of the batches (bfloat16 as float32).
         `sample_weight`: float64 (n_samples,), or None if no batch had weights.
+    unknown : -1 if the accumulator was told what stands for truth that is not known, else None; for the same functions
     label_names, missing, n_labels : `n_labels` is 0 before the first rows; `len()` is the number of rows
 
     Notes
@@ -72,10 +76,12 @@ class Accumulator:
         *,
         label_names: object = None,
         missing: float = 0.0,
+        unknown: object = None,
         spill: str | os.PathLike[str] | None = None,
     ) -> None:
         self._given_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._missing = _checks.missing(missing, np.dtype(np.float64))
+        self._stands_for_unknown = unknown_value(unknown)
         self._spill = _folder(spill)
         self.reset()
 
@@ -113,9 +119,18 @@ class Accumulator:
             aligned = _checks.aligned_rows(
                 sample_weight, "sample_weight", y_score=y_score, y_true=y_true
             )
-            truth, scores, names = _checks.pair(y_true, y_score, self._label_names)
-            weights = _checked_weights(aligned, scores.shape[0])
-            self._append(truth.astype(np.uint8), scores, names, weights)
+            batch = _checks.pair(
+                y_true,
+                y_score,
+                self._label_names,
+                unknown=self._stands_for_unknown,
+                some_known=False,
+            )
+            weights = _checked_weights(aligned, batch.scores.shape[0])
+            truth = batch.truth.astype(np.uint8)
+            if self._stands_for_unknown is not None:
+                truth = coded(batch.truth, batch.unknown)
+            self._append(truth, batch.scores, batch.label_names, weights)
         except InputError as error:
             raise InputError(f"{error} (in the batch that begins at row {len(self)})") from None
 
@@ -125,7 +140,7 @@ class Accumulator:
         Raises
         ------
         InputError
-            If it has other labels, another dtype of scores or another `missing`; then no row is appended.
+            If it has other labels, another dtype of scores, another `missing` or `unknown`; then no row is appended.
         """
         if not isinstance(other, Accumulator):
             raise InputError(f"other is {_checks.shown(other)}, expected an Accumulator")
@@ -137,6 +152,8 @@ class Accumulator:
             return
         if other.missing != self.missing:
             raise InputError(f"other has missing={other.missing}, expected {self.missing} as here")
+        if other.unknown != self.unknown:
+            raise InputError(f"other has unknown={other.unknown}, expected {self.unknown} as here")
         self._append(other.y_true, other.y_score, other.label_names, other.sample_weight)
 
     @with_fit_options(DEFAULTS)
@@ -166,6 +183,7 @@ class Accumulator:
         about_rows: dict[str, Any] = {
             "sample_weight": self.sample_weight,
             "missing": self.missing,
+            "unknown": self.unknown,
             "label_names": self.label_names,
         }
         if rule is None:
@@ -203,7 +221,7 @@ class Accumulator:
 
     @property
     def y_true(self) -> Matrix:
-        """All truth so far, uint8 (n_samples, n_labels)."""
+        """All truth so far, (n_samples, n_labels): uint8, or int8 with -1 where it may be not known."""
         return self._whole(self._truth)
 
     @property
@@ -225,6 +243,11 @@ class Accumulator:
     def missing(self) -> float:
         """Score of the entries that a sparse `y_score` leaves out."""
         return self._missing
+
+    @property
+    def unknown(self) -> int | None:
+        """What `y_true` has where the truth is not known: -1, or None where all of it has to be known."""
+        return None if self._stands_for_unknown is None else UNKNOWN
 
     @property
     def n_labels(self) -> int:
@@ -283,6 +306,7 @@ class Accumulator:
         state: dict[str, Any] = {
             "names": self._given_names,
             "missing": self._missing,
+            "unknown": self._stands_for_unknown,
             "spill": self._spill,
         }
         if len(self):
@@ -295,6 +319,7 @@ class Accumulator:
         """Gather the rows of a pickle anew."""
         self._given_names = state["names"]
         self._missing = state["missing"]
+        self._stands_for_unknown = state.get("unknown")  # which older pickles do not have
         self._spill = _folder(state["spill"])
         self.reset()
         if "rows" in state:

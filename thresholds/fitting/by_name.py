@@ -13,7 +13,9 @@ from thresholds._checks import InputError
 from thresholds.calibration import CalibratedRule
 from thresholds.calibration.calibrator import Calibrator, calibrate_problem
 from thresholds.data.problem import Problem
-from thresholds.fitting.empirical import fit_problem
+from thresholds.data.unknown import blanked
+from thresholds.fitting.capping import with_cap
+from thresholds.fitting.empirical import fit_problem, refuse_unused_groups
 from thresholds.fitting.expected import fit_expected
 from thresholds.fitting.options import (
     DEFAULTS,
@@ -46,7 +48,9 @@ def fit(
     rule: str = "macro, shrink",
     *,
     sample_weight: object = None,
+    groups: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     **options: Unpack[FitArguments],
 ) -> Rule:
@@ -61,7 +65,7 @@ def fit(
         "macro, shrink" (default): a threshold for each label, for the mean of the labels' F1, guarded for new rows.
         "micro, pool": the same for all decisions counted together.
         "instance, platt": the best set of labels for each row, for the mean of the rows' F1.
-    sample_weight, missing, label_names : as in `fit_empirical`
+    sample_weight, groups, missing, unknown, label_names : as in `fit_empirical`
     options : those of fits that the rule takes, `beta` and `zero_division` mostly, as in `fit_empirical`
         A rule that does not take one refuses it, and says which rules do.
 
@@ -99,11 +103,14 @@ def fit(
         y_true,
         y_score,
         sample_weight=sample_weight,
+        groups=groups,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=fit_options.keep_sparse,
         n_jobs=fit_options.n_jobs,
     )
+    refuse_unused_groups(problem, fit_options)
     return fit_named(problem, fit_options)
 
 
@@ -118,6 +125,7 @@ def fit_named(
         fitted = _calibrated(problem, options, {} if calibrators is None else calibrators)
     else:
         fitted = _FITS[options.named.method](problem, options)
+    fitted = with_cap(fitted, problem, options)
     if options.rule is None:
         return fitted
     given = {
@@ -211,6 +219,8 @@ def _calibrated(problem: Problem, options: FitOptions, calibrators: Calibrators)
     if not options.named.row_by_row:
         dense = is_sparse(problem.scores) and not options.keep_sparse
         probabilities = calibrator.transform(problem.scores, dense=dense)
+        # A cell of probability 0 adds nothing to any expectation: it counts as if it were not there.
+        probabilities = blanked(probabilities, problem.unknown)
         of_probabilities = _of_probabilities(problem, options, probabilities)
         # What is known of the fit is known of the scores.
         nothing = {"fitted_on": None, "made_by": None, "profile": None}

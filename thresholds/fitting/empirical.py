@@ -7,26 +7,72 @@ decisions) and 2.1 (averages).
 """
 
 from dataclasses import replace
+from typing import Any, Unpack, overload
 
 import numpy as np
 
-from thresholds._checks import Average, Placement
+from thresholds._arrays.types import Floats
+from thresholds._checks import Average, InputError, Placement
+from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.problem import Problem
-from thresholds.fitting.options import FitOptions
-from thresholds.guards.base import GuardedFit
-from thresholds.guards.fitting import fit_guarded, guard_name
+from thresholds.fitting.capping import with_cap
+from thresholds.fitting.options import FitOptions, OfThresholds
+from thresholds.guarantees.floors import Floors
+from thresholds.guarantees.rows import RowFit, RowSearch
+from thresholds.guards.fitting import fit_guarded
+from thresholds.guards.limited import LimitedFit
+from thresholds.guards.limits import Limits
 from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
-from thresholds.metrics.judging import f_measure, judge
+from thresholds.metrics.judging import Judged, f_measure, judge
 from thresholds.rule import FittedOn, ThresholdRule
+from thresholds.rule.budget import Budget
+from thresholds.rule.capped import CappedRule
+from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.made_by import MadeBy
+from thresholds.rule.row_guarantees import RowGuarantees
 from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
+from thresholds.search.budget import CutsWithin, best_cuts_within
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.staircase import Cuts, Staircase
+
+_MOST_UNITS = 2.0**62  # no counts are higher
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: None = ...,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule: ...
+
+
+@overload
+def fit_empirical(
+    y_true: object,
+    y_score: object,
+    average: Average = ...,
+    *,
+    max_predicted_per_row: int | None,
+    sample_weight: object = ...,
+    groups: object = ...,
+    missing: float = ...,
+    unknown: object = ...,
+    label_names: object = ...,
+    **options: Unpack[OfThresholds],
+) -> ThresholdRule | CappedRule: ...
 
 
 def fit_empirical(
@@ -41,14 +87,20 @@ def fit_empirical(
     placement: Placement = "low",
     guard: Guard = None,
     max_overprediction: float | None = None,
-    min_precision: float | None = None,
-    min_recall: float | None = None,
+    min_precision: Floor | None = None,
+    min_recall: Floor | None = None,
+    confidence: float | str | None = None,
+    family: str = "each",
+    max_predicted: float | None = None,
+    max_predicted_per_row: int | None = None,
+    groups: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     keep_sparse: bool = False,
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
-) -> ThresholdRule:
+) -> ThresholdRule | CappedRule:
     """Fit the thresholds that maximise F-beta on labelled data, exactly.
 
     Parameters
@@ -79,13 +131,32 @@ def fit_empirical(
         left out of the fit, one by one. It lies between two scores of positives, of any label, whatever `placement`.
         "auto": the guard for the average, None where all labels share a threshold.
     max_overprediction, min_precision, min_recall : float or None
-        Limits for each label on the data of the fit: predictions over positives, precision, recall. For "macro" and
-        "weighted" with `per_label=True`.
+        Limits for each label on the rows of the fit: predictions over positives, precision, recall. For "macro" and
+        "weighted" with `per_label=True`. The two floors may be a mapping by label name (labels that are not named have
+        none) or an array of one for each label (NaN for none).
         1. Without a guard: the best cut that keeps them.
         2. Where a guard's cut breaks them, or the best cut has no true positive: the lowest cut within
            `max_overprediction`; if that breaks another limit, the allowed cut with the nearest number of predictions.
         3. If no cut keeps them: never.
+        New rows may break them, and do so for many labels, unless `confidence` is given.
+    confidence : None, or a probability inside (0, 1) with which the floors hold on new rows
+        The best cut (under a guard the nearest) among those for which that is shown by exact tests; none of them
+        assumes anything of the scores. A label of which nothing can be shown is never predicted, with a floor of recall
+        alone always. `rule.guarantees` says what is promised for which labels, and how many positives or predictions
+        the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of the fit.
+    family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
+    max_predicted : float or None
+        The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
+        weights); new rows may get more. The best thresholds within it; `rule.budget` says whether they are shown to be
+        that, and the most that others could reach. Without a guard ("auto" is none then) and without limits.
+    max_predicted_per_row : int or None
+        The most labels of any row, new ones too: of those that the rule predicts, the ones that add most to F
+        (docs/budgets.md). The result is a `CappedRule` around the thresholds.
+    groups : (n_samples,) names or numbers, with `confidence`: rows of a group are alike, groups are drawn by themselves
+        The tests look at one row of each group, drawn without looking at truth; F is maximised on all rows.
     missing : score of the entries that a sparse `y_score` leaves out
+    unknown : what stands in `y_true` for truth that is not known; such a cell counts as if its label lacked the row
+        None (default): nothing does. "nan": NaN, None, pandas.NA, masked cells. A number other than 0 and 1, as -1.
     keep_sparse : cut a sparse `y_score` above `missing` only: the best of the rules whose predictions are sparse
     label_names : strings, one per label
     n_jobs : threads; -1 for all cores the process may use, None for one. Results do not depend on it.
@@ -93,7 +164,7 @@ def fit_empirical(
 
     Returns
     -------
-    ThresholdRule
+    ThresholdRule, or a CappedRule around one with `max_predicted_per_row`
         `objective` is the F-measure of `rule.predict(y_score)`, exactly. Labels without positives are listed in
         `unsupported`: their threshold is `+inf` (unless shared, or under a guard), their F is `zero_division`.
 
@@ -136,6 +207,10 @@ def fit_empirical(
         max_overprediction=max_overprediction,
         min_precision=min_precision,
         min_recall=min_recall,
+        confidence=confidence,
+        family=family,
+        max_predicted=max_predicted,
+        max_predicted_per_row=max_predicted_per_row,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
         progress=progress,
@@ -144,36 +219,59 @@ def fit_empirical(
         y_true,
         y_score,
         sample_weight=sample_weight,
+        groups=groups,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
     )
-    return fit_problem(problem, options)
+    refuse_unused_groups(problem, options)
+    return with_cap(fit_problem(problem, options), problem, options)
+
+
+def refuse_unused_groups(problem: Problem, options: FitOptions) -> None:
+    """Refuse groups where nothing is promised: no other part of a fit has a use for them."""
+    if problem.groups is not None and options.confidence is None:
+        raise InputError(
+            "groups is given without confidence, and only promises look at groups; expected None"
+        )
 
 
 def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
     """Fit on what is checked already."""
-    guard = guard_name(options.chosen_guard, options.limits)
+    guard = options.guarded_by
 
     # Choose the cut of every label: the step of its staircase below which it is predicted no more.
-    report = None
-    if not options.per_label:
+    report = within = None
+    guarantees: Guarantees | RowGuarantees | None = None
+    thresholds = None
+    if options.promises_rows:
+        thresholds, guarantees = _promised(problem, options)
+        cuts = _uncounted(problem, thresholds, thresholds)
+    elif not options.per_label:
         cuts = _shared(problem, options)
     elif guard is not None:
-        guarded = _guarded(problem, options)
+        floors = _floors(problem, options)
+        guarded, shown = _guarded(problem, options, floors)
         cuts = guarded.cuts
         report = guarded.report(
             problem, guard, options.beta, options.zero_division, options.placement
         )
+        thresholds = report.guarded
+        if floors is not None and shown is not None:
+            guarantees = floors.guarantees(shown, thresholds, problem.label_names)
+    elif options.max_predicted is not None:
+        within = _within_budget(problem, options)
+        cuts = within.cuts
     elif options.average == "micro":
         cuts = _joint_micro(problem, options)
     else:
         cuts = _each_label(problem, options)
 
-    # Place each threshold in the gap below its cut; a guard has placed its own.
+    # Place each threshold in the gap below its cut; a guard has placed its own, and what was tested stays where it is.
     rule = ThresholdRule(
-        thresholds=cuts.placed(problem, options.placement) if report is None else report.guarded,
+        thresholds=cuts.placed(problem, options.placement) if thresholds is None else thresholds,
         label_names=problem.label_names,
         average=options.average,
         beta=options.beta,
@@ -183,15 +281,19 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         per_label=options.per_label,
         zero_division=options.zero_division,
         placement=options.placement,
-        fitted_on=FittedOn.of(problem.scores, problem.missing, cuts.positives * problem.unit),
+        fitted_on=FittedOn.of(
+            problem.scores, problem.missing, cuts.positives * problem.unit, problem.known
+        ),
         guard_report=report,
+        guarantees=guarantees,
         made_by=MadeBy.of(fit_empirical, vars(options)),
     )
 
     # The objective is what these decisions reach; counts of cuts tell without deciding, where they are exact.
-    if options.per_label and problem.exactly_weighted:
+    judged = None
+    if cuts.tp.size and problem.exactly_weighted:
         by_label = np.stack([cuts.tp, cuts.predicted, cuts.positives])  # (3, n_labels)
-        counts = ConfusionCounts(by_label, int(problem.row_weights.sum()))
+        counts = ConfusionCounts(by_label, problem.weight_of_label)
         objective = average_of(
             f_score(options.beta), counts, options.average, options.zero_division
         )
@@ -204,23 +306,73 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
 
     # What the scores look like is kept, so that others can be compared with them.
     profile = ScoreProfile.of(
-        rule, problem.scores, weights=problem.sample_weight, predicted=counts.predicted
+        rule,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=counts.predicted if problem.unknown is None else None,
     )
-    return replace(rule, objective=objective, profile=profile)
+    budget = None
+    if options.max_predicted is not None:
+        budget = _budget(options.max_predicted, objective, problem, judged, within)
+    return replace(rule, objective=objective, profile=profile, budget=budget)
 
 
-def _guarded(problem: Problem, options: FitOptions) -> GuardedFit:
+def _floors(problem: Problem, options: FitOptions) -> Floors | None:
+    """Return the floors that are to hold on new rows, None without a confidence."""
+    if options.confidence is None:
+        return None
+    min_precision, min_recall = _floors_of_labels(problem, options)
+    return Floors.of(
+        problem, min_precision, min_recall, float(options.confidence), options.family, options.beta
+    )
+
+
+def _floors_of_labels(problem: Problem, options: FitOptions) -> tuple[Floats, Floats]:
+    """Return the floors of precision and of recall of each label, (n_labels,) each, NaN for none."""
+    names, n_labels = problem.label_names, problem.n_labels
+    return (
+        floors_of_labels(options.min_precision, "min_precision", names, n_labels),
+        floors_of_labels(options.min_recall, "min_recall", names, n_labels),
+    )
+
+
+def _guarded(problem: Problem, options: FitOptions, floors: Floors | None) -> LimitedFit:
     """Choose the cut of every label under a guard, within limits, or both."""
+    limits = Limits(options.max_overprediction)
+    if floors is None:
+        min_precision, min_recall = _floors_of_labels(problem, options)
+        if options.min_precision is not None:
+            limits = limits._replace(min_precision=min_precision)
+        if options.min_recall is not None:
+            limits = limits._replace(min_recall=min_recall)
     return fit_guarded(
         problem,
         options.chosen_guard,
-        options.limits,
+        limits,
+        floors,
         options.average,
         options.beta,
         options.placement,
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
+
+
+def _promised(problem: Problem, options: FitOptions) -> RowFit:
+    """Choose thresholds whose micro precision or recall, or mean over rows, is promised on new rows."""
+    checked: Any = options  # Floors are numbers, and there is a confidence.
+    return RowSearch(
+        problem,
+        average=checked.average,
+        beta=options.beta,
+        zero_division=options.zero_division,
+        per_label=options.per_label,
+        placement=options.placement,
+        min_precision=checked.min_precision,
+        min_recall=checked.min_recall,
+        confidence=checked.confidence,
+        n_jobs=options.n_jobs,
+    ).best()
 
 
 def _shared(problem: Problem, options: FitOptions) -> Cuts:
@@ -230,18 +382,64 @@ def _shared(problem: Problem, options: FitOptions) -> Cuts:
         options.average,
         options.beta,
         options.zero_division,
+        most=_most_units(problem, options),
         n_jobs=options.n_jobs,
         progress=options.progress,
     )
-    # Nobody reads tp and predicted of these cuts: the objective is judged from the decisions.
+    return _uncounted(problem, np.full(problem.n_labels, score), np.full(problem.n_labels, lower))
+
+
+def _uncounted(problem: Problem, score: Floats, lower: Floats) -> Cuts:
+    """Return cuts (n_labels,) without tp and predicted: the objective is judged from the decisions."""
     not_counted = np.empty(0, np.int64)
     return Cuts(
-        np.full(problem.n_labels, score),
-        np.full(problem.n_labels, lower),
+        score,
+        lower,
         not_counted,
         not_counted,
         count_by_label(problem.truth, problem.truth, problem.unit_weights).positives,
     )
+
+
+def _most_units(problem: Problem, options: FitOptions) -> int | None:
+    """Return the budget in the unit of the weights."""
+    if options.max_predicted is None:
+        return None
+    return int(min(options.max_predicted / problem.unit, _MOST_UNITS))
+
+
+def _within_budget(problem: Problem, options: FitOptions) -> CutsWithin:
+    """Choose the cuts of highest F-beta within a budget of predictions."""
+    most = _most_units(problem, options)
+    assert most is not None, "there is one"
+    return best_cuts_within(
+        problem,
+        most,
+        options.average,
+        options.beta,
+        options.zero_division,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+
+
+def _budget(
+    most: float,
+    objective: float,
+    problem: Problem,
+    judged: Judged | None,
+    within: CutsWithin | None,
+) -> Budget:
+    """Say how a budget was kept: by cuts within it, or by a shared one, whose decisions are judged."""
+    if within is not None:
+        units, bound, is_optimal = int(within.cuts.predicted.sum()), within.bound, within.is_optimal
+    else:
+        assert judged is not None, "shared cuts are"
+        units = int((judged.by_sample.predicted * problem.row_weights).sum())
+        # The best of shared cuts was found among all that keep the budget.
+        bound, is_optimal = objective, True
+    predicted = min(units * problem.unit, most)
+    return Budget(most, predicted, objective, max(bound, objective), is_optimal)
 
 
 def _each_label(problem: Problem, options: FitOptions) -> Cuts:

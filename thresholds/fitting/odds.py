@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.evidence import group_by_ties
@@ -67,13 +67,12 @@ def odds_by_score(
     # Infinite thresholds, and shares of 0 and 1, lie nowhere.
     at = log_odds(np.clip(thresholds, 0.0, 1.0)) if of_shares else thresholds  # (n_labels,)
     ranks = _first_ranks(problem.n_samples)
-    weights = problem.row_weights * problem.unit  # (n_samples,)
-    of_rows = float(weights.sum() / effective_rows(weights))  # k
+    of_rows = _weight_per_row(problem)  # (n_labels,), k
     smoothing = min(1 / problem.unit, _MOST_UNITS)
 
     def fit(first: int, last: int) -> Floats:
         bins = _bins_of(problem, first, last, of_shares, ranks)
-        return _fit(bins, smoothing, problem.unit, of_rows, at[first:last])
+        return _fit(bins, smoothing, problem.unit, of_rows[first:last], at[first:last])
 
     # (5, n_labels)
     values = np.concatenate(map_tiles(problem, fit, n_jobs=n_jobs, progress=progress), axis=1)
@@ -82,6 +81,20 @@ def odds_by_score(
         for row, digits in zip(values.tolist(), _DIGITS, strict=True)
     )
     return OddsByScore(of_shares, *rounded)
+
+
+def _weight_per_row(problem: Problem) -> Floats:
+    """Return the weight of the rows of each label over the number of equal rows that tell as much, (n_labels,)."""
+    weights = problem.row_weights * problem.unit  # (n_samples,)
+    if problem.unknown is None:
+        return np.full(problem.n_labels, weights.sum() / effective_rows(weights))
+    problem.prepare("labels")
+    ratios = np.ones(problem.n_labels)  # of a label without a known row, too
+    for label in np.flatnonzero(problem.weight_of_label > 0):
+        unknown = to_dense(problem.unknown_by_label[:, [label]])[:, 0]
+        own = weights[~unknown]
+        ratios[label] = own.sum() / effective_rows(own)
+    return ratios
 
 
 class OddsChange(NamedTuple):
@@ -171,7 +184,7 @@ def _bins_of(problem: Problem, first: int, last: int, of_shares: bool, ranks: In
 
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
-def _fit(bins: _Bins, smoothing: float, unit: float, of_rows: float, at: Floats) -> Floats:
+def _fit(bins: _Bins, smoothing: float, unit: float, of_rows: Floats, at: Floats) -> Floats:
     """Return at, level, slope, and the errors of level and slope, of each label: (5, n_labels).
 
     A curve is not known where a figure of it is not finite, as with scores next to 0 or to the largest float.

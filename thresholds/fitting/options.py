@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 from thresholds import _checks
 from thresholds._arrays.threads import ALL_CORES, workers
 from thresholds._checks import AVERAGES, PLACEMENTS, Average, InputError, Placement
+from thresholds._checks.floors import Floor, floor
 from thresholds.fitting.rules import (
     RULES,
     NamedRule,
@@ -24,10 +25,10 @@ from thresholds.fitting.rules import (
     rules_that_take,
 )
 from thresholds.guards.names import GUARD_NAMES
+from thresholds.rule.guarantees import EXPECTED, FAMILIES
 
 if TYPE_CHECKING:  # Importing guards loads the search; --help needs neither.
     from thresholds.guards.base import BaseGuard
-    from thresholds.guards.limits import Limits
     from thresholds.guards.options import Guard
 
 Check = Callable[[object, str], Any]
@@ -38,8 +39,8 @@ def _about(check: Check, text: str, choices: tuple[Any, ...] = (), **more: Any) 
     """Describe an option: `check` gets value and name; `for_new_rows` is the default where a rule meets new rows.
 
     On the command line an option with `choices` takes one of them, a bool can only be switched from its default, and
-    all others but `n_jobs` take a number. A bool needs `unless`, the help text of the flag that does so, unless the
-    command line does not offer it (`cli/fit_options.py`).
+    all others take a number, a `whole` one if they say so. A bool needs `unless`, the help text of the flag that does
+    so, unless the command line does not offer it (`cli/fit_options.py`).
     """
     return {"check": check, "help": text, "choices": choices, **more}
 
@@ -66,6 +67,11 @@ def _guard(value: Any, _: str) -> Any:
 
     check_guard(value)
     return value
+
+
+def _confidence(value: Any, name: str) -> float | str:
+    """Check a probability, or the word that asks for an expectation."""
+    return EXPECTED if isinstance(value, str) and value == EXPECTED else _checks.inside(value, name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,18 +132,53 @@ class FitOptions:
             "predict a label on at most X times its positives, on the rows of the fit: new rows may break it",
         ),
     )
-    min_precision: float | None = field(
+    min_precision: Floor | None = field(
         default=None,
         metadata=_about(
-            _or_none(_checks.share),
-            "keep the precision of each label at X or above, on the rows of the fit: new rows may break it",
+            _or_none(floor),
+            "keep the precision of each label at X or above, on the rows of the fit: new rows may break it, unless"
+            " confidence is given; cat=.9,dog=.8 for these labels only",
+            by_label=True,
         ),
     )
-    min_recall: float | None = field(
+    min_recall: Floor | None = field(
         default=None,
         metadata=_about(
-            _or_none(_checks.share),
-            "keep the recall of each label at X or above, on the rows of the fit: new rows may break it",
+            _or_none(floor),
+            "keep the recall of each label at X or above, on the rows of the fit: new rows may break it, unless"
+            " confidence is given; cat=.9,dog=.8 for these labels only",
+            by_label=True,
+        ),
+    )
+    confidence: float | str | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_confidence),
+            "promise min_precision and min_recall on new rows, with this probability, as 0.95; expected: min_recall, of"
+            " micro and of means over rows, on average over fits",
+        ),
+    )
+    family: str = field(
+        default="each",
+        metadata=_about(
+            _one_of(*FAMILIES),
+            "whether each label's promise holds with that confidence, or those of all labels at once",
+            choices=FAMILIES,
+        ),
+    )
+    max_predicted: float | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(_checks.positive),
+            "predict at most X cells in all, on the rows of the fit: new rows may get more",
+        ),
+    )
+    max_predicted_per_row: int | None = field(
+        default=None,
+        metadata=_about(
+            _or_none(lambda value, name: _checks.count(value, name, 1)),
+            "predict at most N labels of any row: those that add most to F",
+            whole=True,
         ),
     )
     keep_sparse: bool = field(
@@ -147,7 +188,8 @@ class FitOptions:
         ),
     )
     n_jobs: int | None = field(
-        default=ALL_CORES, metadata=_about(_n_jobs, "threads; -1 for all cores the process may use")
+        default=ALL_CORES,
+        metadata=_about(_n_jobs, "threads; -1 for all cores the process may use", whole=True),
     )
     progress: bool = field(
         default=False,
@@ -176,10 +218,19 @@ class FitOptions:
                 "average is 'samples' with per_label=True, which is NP-hard and not offered; expected per_label=False"
                 " (--shared on the command line), or a rule such as 'instance, platt' (--rule)"
             )
+        self._refuse_limits_within_budget()
         _ = self.chosen_guard  # refuses a guard that does not fit the average
+        self._refuse_promise_of_nothing()
         for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
             if getattr(self, name) != FIT_OPTIONS[name].default:
                 self._refuse_unused(name)
+        if self.named.is_promised_of_rows:
+            self._check_floors_of_rows()
+        elif self.confidence == EXPECTED:
+            raise InputError(
+                f"confidence is 'expected' with average {self.average!r}, whose floors are those of each label;"
+                " expected a probability, as 0.95, or average 'micro' or 'samples'"
+            )
 
     def _settle_by(self, named: NamedRule) -> None:
         """Take what the name of a rule settles, and refuse what contradicts it."""
@@ -203,6 +254,71 @@ class FitOptions:
         object.__setattr__(self, "per_label", named.per_label)
         if asked in (None, "auto"):
             object.__setattr__(self, "guard", named.guard)
+
+    def _refuse_promise_of_nothing(self) -> None:
+        """Refuse a confidence without a floor, and a family without a confidence."""
+        if self.confidence is not None and self.min_precision is None and self.min_recall is None:
+            raise InputError(
+                f"confidence is {self.confidence} without a floor; expected min_precision, min_recall or both"
+            )
+        if self.confidence is not None and self.max_predicted_per_row is not None:
+            raise InputError(
+                f"confidence is {self.confidence} with max_predicted_per_row={self.max_predicted_per_row}, expected one"
+                " or the other: a cap takes back decisions that a promise counts on"
+            )
+        if self.confidence is None and self.family != DEFAULTS["family"]:
+            raise InputError(
+                f"family is {self.family!r} without confidence; expected a confidence, as 0.95"
+            )
+
+    def _refuse_limits_within_budget(self) -> None:
+        """Refuse limits of each label beside a budget of all, and floors beside a cap on the labels of a row."""
+        for name in ("min_precision", "min_recall"):
+            if self.max_predicted_per_row is not None and getattr(self, name) is not None:
+                raise InputError(
+                    f"max_predicted_per_row is {self.max_predicted_per_row} with {name}, expected one or the other: a"
+                    " label's floor holds for all that its threshold predicts, and a cap leaves some of that out"
+                )
+        if self.max_predicted is None or not self.has_limits:
+            return
+        limits = ", ".join(self._limits())
+        raise InputError(
+            f"max_predicted is {self.max_predicted:g} with {limits}, expected one or the other: a budget is shared"
+            " out among labels that have no limits of their own"
+        )
+
+    def of_part(self, share: float) -> "FitOptions":
+        """Return the options of a fit to a share of the rows, by weight, whose budget is that share."""
+        if self.max_predicted is None:
+            return self
+        return replace(self, max_predicted=share * self.max_predicted)
+
+    def _check_floors_of_rows(self) -> None:
+        """Refuse floors of all labels together that cannot be promised."""
+        for name in ("min_precision", "min_recall"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if self.confidence is None:
+                raise InputError(
+                    f"{name} is {_checks.shown(value)} with average {self.average!r} and no confidence; expected a"
+                    " confidence too, as 0.95: a floor of all labels together is kept on new rows, or not at all"
+                )
+            if not isinstance(value, float):
+                raise InputError(
+                    f"{name} is {_checks.shown(value)} with average {self.average!r}, expected a number: all labels"
+                    " have one floor together"
+                )
+        if self.confidence == EXPECTED and self.min_precision is not None:
+            raise InputError(
+                "min_precision is given with confidence 'expected', and only recall can be promised so; expected a"
+                " probability, as 0.95"
+            )
+
+    @property
+    def promises_rows(self) -> bool:
+        """Whether a floor of all labels together is promised."""
+        return self.confidence is not None and self.named.is_promised_of_rows
 
     def _refuse_unused(self, name: str) -> None:
         """Refuse an option that the rule does not take, and say which rules do."""
@@ -234,18 +350,41 @@ class FitOptions:
         """The guard with its options; "auto" is the one that suits what is maximised."""
         from thresholds.guards.options import chosen_guard
 
-        return chosen_guard(self.guard, self.average, self.per_label)
+        # A guard moves thresholds: it would break a budget, and a promise of micro is one of the
+        # thresholds that were tested.
+        is_promised = self.average == "micro" and self.confidence is not None
+        moves_nothing = self.max_predicted is not None or is_promised
+        guard = None if moves_nothing and self.guard == "auto" else self.guard
+        return chosen_guard(guard, self.average, self.per_label)
 
     @property
-    def limits(self) -> "Limits":
-        """The limits of each label's cut."""
-        from thresholds.guards.limits import Limits
+    def guarded_by(self) -> str | None:
+        """Name what keeps a fit from its in-sample optimum: a guard, and limits; None is nothing."""
+        guard = [] if self.chosen_guard is None else [str(self.chosen_guard)]
+        return ", ".join([*guard, *self._limits()]) or None
 
-        return Limits(self.max_overprediction, self.min_precision, self.min_recall)
+    def _limits(self) -> list[str]:
+        """Name the limits of labels that are set, and the confidence with which floors hold."""
+        names = []
+        for name in ("max_overprediction", "min_precision", "min_recall", "confidence"):
+            value = getattr(self, name)
+            if value is not None:
+                names.append(
+                    f"{name}={value}" if isinstance(value, float | str) else f"{name}={BY_LABEL}"
+                )
+        if self.family != DEFAULTS["family"]:
+            names.append(f"family={self.family}")
+        return names
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether a label's cut is limited."""
+        limits = (self.max_overprediction, self.min_precision, self.min_recall)
+        return any(limit is not None for limit in limits)
 
 
-class FitArguments(TypedDict, total=False):
-    """The same options as keyword arguments, for type checkers.
+class OfThresholds(TypedDict, total=False):
+    """The same options as keyword arguments, for type checkers, but for the one that makes another kind of rule.
 
     `average` and `rule` stand by themselves: either may be positional.
     """
@@ -256,11 +395,20 @@ class FitArguments(TypedDict, total=False):
     placement: Placement
     guard: "Guard"
     max_overprediction: float | None
-    min_precision: float | None
-    min_recall: float | None
+    min_precision: Floor | None
+    min_recall: Floor | None
+    confidence: float | str | None
+    family: str
+    max_predicted: float | None
     keep_sparse: bool
     n_jobs: int | None
     progress: bool
+
+
+class FitArguments(OfThresholds, total=False):
+    """All of these options as keyword arguments, for type checkers."""
+
+    max_predicted_per_row: int | None
 
 
 def refuse_another_average(named: NamedRule, average: Average) -> None:
@@ -280,6 +428,8 @@ def refuse_without_guard(named: NamedRule) -> None:
             f"guard is None with rule {named.name!r}; expected a rule without a guard, as {bare!r}"
         )
 
+
+BY_LABEL = "by label"  # how floors that labels have each for themselves are written
 
 # Options that the name of a rule says.
 SAID_BY_NAME = ("average", "rule", "per_label", "guard")

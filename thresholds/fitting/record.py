@@ -23,13 +23,15 @@ def with_record(rule: FittedRule, problem: Problem, made_by: MadeBy | None = Non
     counted = count_by_label(problem.truth, problem.truth, problem.unit_weights)
     record = {
         "objective": objective,
-        "fitted_on": FittedOn.of(problem.scores, problem.missing, counted.positives * problem.unit),
+        "fitted_on": FittedOn.of(
+            problem.scores, problem.missing, counted.positives * problem.unit, problem.known
+        ),
         "made_by": made_by,
         "profile": ScoreProfile.of(
             rule,
             problem.scores,
             weights=problem.sample_weight,
-            predicted=judged.by_label.predicted,
+            predicted=judged.by_label.predicted if problem.unknown is None else None,
         ),
     }
     return replace(rule, **record)  # type: ignore[type-var]

@@ -57,6 +57,7 @@ def fit_regions(
     sample_weight: object = None,
     zero_division: float = 0.0,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     n_jobs: int | None = -1,
     progress: bool = False,
@@ -83,7 +84,7 @@ def fit_regions(
         None (default): one for every ten distinct scores of positives, but 2 to 50.
         A number: so many at most. Few miss structure, many take luck for structure: unlike thresholds, regions can
         overfit at will.
-    sample_weight, zero_division, missing, label_names, n_jobs, progress : as in `fit_empirical`
+    sample_weight, zero_division, missing, unknown, label_names, n_jobs, progress : as in `fit_empirical`
 
     Returns
     -------
@@ -128,6 +129,7 @@ def fit_regions(
         y_score,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         n_jobs=n_jobs,
     )
@@ -161,6 +163,8 @@ def best_regions(
     # The bins of each label.
     def label_bins(label: int) -> _Bins:
         groups = _groups(problem, label)
+        if not groups.weights.any():  # No row of it is known.
+            return groups
         return _blocks(groups) if posterior == "isotonic" else _histogram(groups, n_bins)
 
     problem.prepare("labels")
@@ -189,6 +193,7 @@ def _groups(problem: Problem, label: int) -> _Bins:
     """Return each distinct score of a label as a bin."""
     items = problem.group_items("labels", label, label + 1)
     has_weight = items.weights > 0
+    has_weight |= ~has_weight.any()  # A label without a known row keeps what stands for it.
     keys, group = np.unique(items.keys[has_weight], return_inverse=True)
     positive_weights = np.zeros(keys.size, np.int64)
     np.add.at(positive_weights, group, items.positive_weights[has_weight])
@@ -248,7 +253,7 @@ def _least_posterior(positive_weights: Ints, weights: Ints, beta: float) -> floa
     order = np.argsort(-posterior, kind="stable")
     tp = positive_weights[order].cumsum()
     predicted = weights[order].cumsum()
-    ratio = tp / (beta * beta * tp[-1] + predicted)
+    ratio = tp / np.maximum(beta * beta * tp[-1] + predicted, 1e-300)  # 0 of a label without rows
     best = int(ratio.argmax())
 
     # Rounding may put the ratio above the posterior of the last bin, which would then be left out.

@@ -27,8 +27,10 @@ _NEARLY_LINEAR_MAP = f"{_LINEAR_MAP_OF_LOGITS}, but for few decisions"
 _NO_MAP = "nothing: scores are taken for probabilities"
 
 # Options that all rules take; beta and zero_division are of the F by which one that is not fitted is judged.
-OF_ALL = ("beta", "zero_division", "n_jobs", "progress")
+OF_ALL = ("beta", "zero_division", "max_predicted_per_row", "n_jobs", "progress")
 LIMITS = ("max_overprediction", "min_precision", "min_recall")
+_PROMISES = ("confidence", "family")
+OF_ROWS = ("min_precision", "min_recall", "confidence")  # floors of all labels together
 _OF_CUTS = ("placement", "keep_sparse")
 
 _CALIBRATIONS = {"platt": "Platt", "isotonic": "isotonic"}  # as they are written
@@ -85,6 +87,15 @@ class NamedRule(Shown):
         return self.method == "expected"
 
     @property
+    def is_promised_of_rows(self) -> bool:
+        """Whether it takes floors of all labels together, which are promised on new rows."""
+        return (
+            self.method == "thresholds"
+            and "family" not in self.options
+            and "confidence" in self.options
+        )
+
+    @property
     def row_by_row(self) -> bool:
         """Whether the best set of labels is found for each row by itself."""
         of_probabilities = self.method in ("expected", "calibrated")
@@ -117,14 +128,19 @@ def _thresholds(average: Average, how: str = "", **more: Any) -> NamedRule:
     """Describe thresholds that are fitted on labels."""
     guard = how if how in ("shrink", "pool") else None
     is_shared = how == "shared"
-    limits = LIMITS if average in ("macro", "weighted") and not is_shared else ()
+    budget = () if guard else ("max_predicted",)
+    limits: tuple[str, ...] = ()
+    if average in ("macro", "weighted") and not is_shared:
+        limits = (*LIMITS, *_PROMISES)
+    elif average in ("micro", "samples") and guard is None:
+        limits = OF_ROWS
     return NamedRule(
         name=f"{average}, {how}" if how else average,
         method="thresholds",
         average=average,
         per_label=not is_shared,
         guard=guard,
-        options=(*_OF_CUTS, *limits, *OF_ALL),
+        options=(*_OF_CUTS, *limits, *budget, *OF_ALL),
         **more,
     )
 

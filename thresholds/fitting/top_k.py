@@ -1,16 +1,18 @@
 """The number of labels that every row gets, fitted on labels (RCut)."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats, Ints
+from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Floats, Ints, Matrix
 from thresholds._kernels.confusion import ranks_of_positives
 from thresholds.data.problem import Problem
 from thresholds.fitting.record import with_record
-from thresholds.metrics.counts import count_by_sample
+from thresholds.metrics.counts import count_by_sample, f_of_counts
 from thresholds.rule import TopKRule
 from thresholds.rule.made_by import MadeBy
 
@@ -25,19 +27,21 @@ def fit_top_k(
     sample_weight: object = None,
     zero_division: float = 0.0,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
 ) -> TopKRule:
     """Fit the number k of labels to predict in every row that maximises samples F-beta, exactly.
 
         F(k) = sum over rows of w (1 + b^2) tp(k) / (b^2 a + k),    divided by the sum of w,
 
-    with a the number of positives of a row, tp(k) those among its k highest scores, w its weight.
+    with a the number of positives of a row, tp(k) those among its k highest scores, w its weight. Where truth is not
+    known, k is the number of known labels among these.
 
     Parameters
     ----------
     y_true : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse
     y_score : same shape, real scores, dense or scipy.sparse
-    beta, sample_weight, zero_division, missing, label_names : as in `fit_empirical`
+    beta, sample_weight, zero_division, missing, unknown, label_names : as in `fit_empirical`
 
     Returns
     -------
@@ -64,7 +68,12 @@ def fit_top_k(
     beta = _checks.beta(beta)
     zero_division = _checks.zero_division(zero_division)
     problem = Problem.of(
-        y_true, y_score, sample_weight=sample_weight, missing=missing, label_names=label_names
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=missing,
+        unknown=unknown,
+        label_names=label_names,
     )
     rule = best_top_k(problem, beta, zero_division)
     options = {"beta": beta, "zero_division": zero_division}
@@ -95,6 +104,8 @@ class _Positives(NamedTuple):
 
 def _f_of_each_k(problem: Problem, beta: float, zero_division: float) -> Floats:
     """Return the sum of the rows' F-beta for k = 0, 1, ..., n_labels, from the ranks of the positives."""
+    if problem.unknown is not None:
+        return _f_of_known(problem, problem.unknown, beta, zero_division)
     blocks = list(_ranked(problem))
     ranks = np.concatenate([block.ranks for block in blocks])
     in_row = np.concatenate([block.in_row for block in blocks])
@@ -114,19 +125,49 @@ def _f_of_each_k(problem: Problem, beta: float, zero_division: float) -> Floats:
     return f
 
 
+def _f_of_known(problem: Problem, unknown: Matrix, beta: float, zero_division: float) -> Floats:
+    """Do the same where some truth is not known: what is predicted counts in known cells only."""
+    f = np.zeros(problem.n_labels + 1)
+    k = np.arange(problem.n_labels + 1)
+    for rows in row_blocks(problem.n_samples, problem.n_labels):
+        truth, scores = problem.sparse_rows(rows)
+        weights = problem.row_weights[rows]  # (n_rows,), 0 for rows without a known cell
+
+        # Of each row and k: true positives, and predictions in known cells.
+        tp = _up_to_each_k(truth, scores, problem)  # (n_rows, n_labels + 1)
+        cells = unknown[rows] if is_sparse(unknown) else type(scores)(unknown[rows])
+        predicted = k - _up_to_each_k(cells, scores, problem)  # (n_rows, n_labels + 1)
+        positives = np.broadcast_to(np.diff(truth.indptr)[:, np.newaxis], tp.shape)
+        of_rows = f_of_counts(tp, predicted, positives, beta, zero_division)
+        f += np.einsum("i,ik->k", weights.astype(np.float64), of_rows)
+    return f
+
+
+def _up_to_each_k(marked: Any, scores: Any, problem: Problem) -> Ints:
+    """Count the marked cells of each row among its k highest scores, (n_rows, n_labels + 1)."""
+    counts = np.zeros((marked.shape[0], problem.n_labels + 1), np.int64)
+    counts[row_of_entries(marked), 1 + _ranks(marked, scores, problem)] = 1
+    return counts.cumsum(axis=1)
+
+
+def _ranks(marked: Any, scores: Any, problem: Problem) -> Ints:
+    """Return the rank of each marked cell in its row, (n_marked,), 0 for the highest score; both are CSR."""
+    return ranks_of_positives(
+        marked.indptr.astype(np.int64),
+        marked.indices.astype(np.int64),
+        scores.indptr.astype(np.int64),
+        scores.indices.astype(np.int64),
+        scores.data.astype(np.float64),
+        problem.missing,
+        problem.n_labels,
+    )
+
+
 def _ranked(problem: Problem) -> Iterator[_Positives]:
     """Rank the positives of each row, a block of rows at a time."""
     for rows in problem.row_blocks():
         truth, scores = problem.sparse_rows(rows)
-        ranks = ranks_of_positives(
-            truth.indptr.astype(np.int64),
-            truth.indices.astype(np.int64),
-            scores.indptr.astype(np.int64),
-            scores.indices.astype(np.int64),
-            scores.data.astype(np.float64),
-            problem.missing,
-            problem.n_labels,
-        )
+        ranks = _ranks(truth, scores, problem)
         n_positives = np.diff(truth.indptr)  # (n_rows,)
         yield _Positives(
             ranks=ranks,

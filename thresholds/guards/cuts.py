@@ -4,30 +4,20 @@ A rank counts rows from the top; where weights are no whole numbers, the unit of
 part of a row.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from thresholds._arrays.dtypes import rounded_up, threshold_dtype
 from thresholds._arrays.types import Floats, Ints
-from thresholds._kernels.guards import count_at_keys, keys_at_ranks
-from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
 from thresholds.guards.base import NO_POSITIVES, SHRUNK, TIED, GuardedCuts
+from thresholds.search.ranks import count_at, next_above, scores_at, weight_present
 from thresholds.search.staircase import Cuts
 
 _ROUNDING = 1e-12  # of ranks, where the unit of weights is no row
 _COUNTABLE = 2.0**53  # Larger floats are all whole, whatever was meant.
 _FIRST = 0.5  # a rank that the highest score has, whatever its weight
-
-
-class Counts(NamedTuple):
-    """What lies above a score of each label, and what lies at it; by weight."""
-
-    above: Ints  # (n_labels,)
-    tp_above: Ints
-    tied: Ints
-    tp_tied: Ints
 
 
 def rows_per_unit_of(problem: Problem) -> float:
@@ -62,7 +52,7 @@ def cut_at_ranks(
     thresholds = _scores_between(items, held, present, rows_per_unit, dtype)
     if problem.keep_sparse:
         thresholds = np.maximum(thresholds, problem.missing)
-    counts = count_at(problem, items, thresholds)
+    counts = count_at(items, thresholds)
 
     # The tie group there is left out if what is predicted without it is nearer to the rank, in ratio.
     rows_without = np.maximum(counts.above * rows_per_unit, 1)
@@ -73,7 +63,7 @@ def cut_at_ranks(
     several = (counts.tied * rows_per_unit > 1) | problem.keep_sparse
     left_out = nearer_without | (ranks <= 0) | ((thresholds == problem.missing) & several)
 
-    thresholds = np.where(left_out, _next_above(thresholds, dtype), thresholds)
+    thresholds = np.where(left_out, next_above(thresholds, dtype), thresholds)
     tp = counts.tp_above + np.where(left_out, 0, counts.tp_tied)
     predicted = counts.above + np.where(left_out, 0, counts.tied)
 
@@ -85,7 +75,7 @@ def cut_at_ranks(
     # The next number above that is not subnormal may pass over subnormal scores: count again.
     tiny = left_out & (np.abs(thresholds) <= np.finfo(dtype).tiny)
     if tiny.any():
-        counts = count_at(problem, items, thresholds)
+        counts = count_at(items, thresholds)
         tp[tiny] = (counts.tp_above + counts.tp_tied)[tiny]
         predicted[tiny] = (counts.above + counts.tied)[tiny]
 
@@ -100,10 +90,10 @@ def lowest_cut_within(problem: Problem, items: Items, most: Floats) -> Cuts:
 
     # One rank is wanted; two are what the kernel gives.
     held = np.maximum(ranks, _FIRST)
-    score, _ = _scores_at(items, held, held)  # (n_labels,)
+    score, _ = scores_at(items, held, held)  # (n_labels,)
     if problem.keep_sparse:
         score = np.maximum(score, problem.missing)
-    counts = count_at(problem, items, score)
+    counts = count_at(items, score)
 
     # The tie group at that score is predicted if all of it fits.
     absent = problem.keep_sparse & (score == problem.missing)
@@ -113,7 +103,7 @@ def lowest_cut_within(problem: Problem, items: Items, most: Floats) -> Cuts:
 
     # The gap that the cut lies in: between the last score that is predicted and the next.
     after = np.minimum(predicted + 1, np.maximum(present, 1))
-    upper, lower = _scores_at(items, np.maximum(predicted, _FIRST), after)
+    upper, lower = scores_at(items, np.maximum(predicted, _FIRST), after)
     lower = np.where(predicted < present, lower, np.nan)
     return Cuts(np.where(predicted > 0, upper, np.inf), lower, tp, predicted, np.zeros_like(tp))
 
@@ -125,30 +115,6 @@ def representable(score: Floats, upper: Floats, dtype: np.dtype[Any]) -> Floats:
     normal = np.minimum(np.where(score > 0, tiny, 0), upper)
     is_subnormal = (score != 0) & (np.abs(score) < tiny)
     return np.asarray(np.where(is_subnormal, normal, score) + 0.0)  # -0.0 becomes 0.0
-
-
-def weight_present(problem: Problem, items: Items) -> Ints:
-    """Return the weight (n_labels,) of the cells of each label that are not masked."""
-    masked = to_keys(np.array([-np.inf], problem.dtype))[0]
-    if items.is_unweighted and items.keys.min() > masked:
-        return np.diff(items.starts)
-    shown = items.keys > masked
-    weights = shown if items.is_unweighted else np.where(shown, items.weights, 0)
-    return np.asarray(np.add.reduceat(weights, items.starts[:-1], dtype=np.int64))
-
-
-def count_at(problem: Problem, items: Items, thresholds: Floats) -> Counts:
-    """Count what lies above, and at, a threshold of each label."""
-    keys = to_keys(np.ascontiguousarray(rounded_up(thresholds, problem.dtype)))
-    starts, item_keys, positive_weights, weights = items
-    return Counts(*count_at_keys(starts, item_keys, positive_weights, weights, keys))
-
-
-def _scores_at(items: Items, ranks: Floats | Ints, later: Floats | Ints) -> Floats:
-    """Return the scores (2, n_labels) at two ranks of each label, in the unit of the weights."""
-    both = np.stack([ranks, later]).astype(np.float64)
-    keys = keys_at_ranks(items.starts, items.keys, items.weights, both)
-    return to_scores(keys).astype(np.float64)
 
 
 def _scores_between(
@@ -169,7 +135,7 @@ def _scores_between(
     is_last = whole + 1 > present * rows_per_unit * (1 + _ROUNDING)
     both = np.stack([whole, whole + ~is_last]) / rows_per_unit * (1 - _ROUNDING)  # (2, n_labels)
     both = np.maximum(np.minimum(both, present), _FIRST)
-    upper, lower = _scores_at(items, both[0], both[1])
+    upper, lower = scores_at(items, both[0], both[1])
 
     # Between them; at the upper one where the gap exceeds float64.
     with np.errstate(invalid="ignore", over="ignore"):
@@ -177,12 +143,3 @@ def _scores_between(
     score = np.where(np.isfinite(score) | (score == upper), score, upper)
 
     return representable(score, upper, dtype)
-
-
-def _next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
-    """Return the next number above that is not subnormal."""
-    with np.errstate(over="ignore"):  # Above the largest number lies +inf.
-        after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
-    tiny = float(np.finfo(dtype).tiny)
-    normal = np.where(after > 0, tiny, 0.0)
-    return np.where(np.abs(after) < tiny, normal, after)

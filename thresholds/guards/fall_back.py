@@ -14,10 +14,11 @@ from thresholds.guards.base import (
     either,
     never,
 )
-from thresholds.guards.cuts import count_at, lowest_cut_within, weight_present
+from thresholds.guards.cuts import lowest_cut_within
 from thresholds.guards.limited import within_limits
 from thresholds.guards.limits import Limits
 from thresholds.metrics.counts import f_of_counts
+from thresholds.search.ranks import count_at, weight_present
 
 
 def is_below_always(
@@ -33,7 +34,7 @@ def is_below_always(
     positives for weighted F.
     """
     label_weights = positives if average == "weighted" else positives > 0
-    total = np.full_like(positives, problem.row_weights.sum())
+    total = problem.weight_of_label  # (n_labels,)
     f = f_of_counts(cuts.tp, cuts.predicted, positives, beta, 0.0)
     f_always = f_of_counts(positives, total, positives, beta, 0.0)
     return bool((label_weights * f).sum() < (label_weights * f_always).sum())
@@ -80,6 +81,6 @@ def _cut_below_all(problem: Problem, items: Items, placement: Placement) -> Guar
     lowest = lowest_cut_within(problem, items, weight_present(problem, items).astype(np.float64))
     reason = np.full(lowest.tp.size, ALWAYS)
     cuts = GuardedCuts(lowest.placed(problem, placement), lowest.tp, lowest.predicted, reason)
-    above = count_at(problem, items, lowest.score).above
+    above = count_at(items, lowest.score).above
     is_unscored = (lowest.score == problem.missing) & (above == 0)
     return either(is_unscored, never(is_unscored.size, ALWAYS), cuts)

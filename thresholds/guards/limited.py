@@ -1,40 +1,70 @@
 """Cuts within limits: the best that keep them, or the nearest to a cut that does not."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from thresholds._checks import Placement
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
+from thresholds.guarantees.floors import Floors, ShownFloors, joined_floors
 from thresholds.guards.base import LIMITED, GuardedCuts, GuardedFit, either, joined
 from thresholds.guards.cuts import lowest_cut_within
-from thresholds.guards.limits import Limits
+from thresholds.guards.limits import Limits, nearest
 from thresholds.search import staircase
-from thresholds.search.staircase import Cuts
+from thresholds.search.staircase import Cuts, Staircase
+
+
+class LimitedFit(NamedTuple):
+    """The best cuts within limits, and what is shown of floors that are to hold on new rows, if there are any."""
+
+    fit: GuardedFit
+    shown: ShownFloors | None
 
 
 def fit_limited(
     problem: Problem,
     limits: Limits,
+    floors: Floors | None,
     beta: float,
     placement: Placement,
     n_jobs: int | None,
     progress: bool,
-) -> GuardedFit:
+) -> LimitedFit:
     """Take the best step of each label that keeps the limits, else as much as they allow."""
 
-    def choose(first: int, last: int) -> tuple[GuardedCuts, Cuts]:
+    def choose(first: int, last: int) -> tuple[GuardedCuts, Cuts, ShownFloors | None]:
         items = problem.label_items(first, last)
-        stairs = staircase.of_items(items).cuttable(problem)
-        allowed = limits.within(stairs)
+        stairs = staircase.of_items(items)
+        own_limits = limits.of_labels(first, last)
+        shown = None
+        if floors is not None:
+            shown = floors.show(items, stairs, first, last)
+            own_limits = own_limits._replace(shown=shown.allowed)
+        allowed = own_limits.candidates(problem, items, stairs)
         best = allowed.cuts_at(allowed.best(beta))
         guarded = _as_guarded(best, problem, placement)
-        guarded = within_limits(problem, items, guarded, limits, placement)
-        return guarded, stairs.cuts_at(stairs.best(beta))
+        guarded = within_limits(problem, items, guarded, own_limits, placement, allowed)
+        stairs = stairs.cuttable(problem)
+        return guarded, stairs.cuts_at(stairs.best(beta)), shown
 
-    tiles = map_tiles(problem, choose, n_jobs=n_jobs, progress=progress)
-    guarded = joined([cuts for cuts, _ in tiles])
-    optimum = staircase.all_cuts([best for _, best in tiles])
-    return GuardedFit(guarded, optimum)
+    cuts, best, shown = zip(
+        *map_tiles(problem, choose, n_jobs=n_jobs, progress=progress), strict=True
+    )
+    fit = GuardedFit(joined(cuts), staircase.all_cuts(best))
+    return LimitedFit(fit, joined_floors(shown) if floors is not None else None)
+
+
+def show_floors(
+    problem: Problem, floors: Floors, n_jobs: int | None, progress: bool
+) -> ShownFloors:
+    """Find the thresholds of all labels that are shown to keep their floors, before a guard chooses among them."""
+
+    def show(first: int, last: int) -> ShownFloors:
+        items = problem.label_items(first, last)
+        return floors.show(items, staircase.of_items(items), first, last)
+
+    return joined_floors(map_tiles(problem, show, n_jobs=n_jobs, progress=progress))
 
 
 def within_limits(
@@ -43,30 +73,35 @@ def within_limits(
     cuts: GuardedCuts,
     limits: Limits,
     placement: Placement,
+    allowed: Staircase | None = None,
 ) -> GuardedCuts:
-    """Replace cuts that break limits; without a guard, also those that predict nothing."""
+    """Replace cuts that break limits of the items' labels; without a guard, also those that predict nothing.
+
+    `allowed` are the cuts that keep the limits, where they are known.
+    """
     if not limits.any:
         return cuts
     starts = items.starts[:-1]
     positives = np.add.reduceat(items.positive_weights, starts, dtype=np.int64)  # (n_labels,)
     is_limited = cuts.reason == LIMITED
-    broken = ~limits.allow(cuts.tp, cuts.predicted, positives)
+    broken = ~limits.keep(cuts.thresholds, cuts.tp, cuts.predicted, positives)
     broken |= is_limited & (cuts.predicted == 0)
     if not broken.any():
         return cuts
 
     # The step that keeps all limits and predicts most nearly as much.
-    stairs = staircase.of_items(items).cuttable(problem)
-    replaced = _as_guarded(limits.nearest(stairs, cuts.predicted), problem, placement)
+    if allowed is None:
+        allowed = limits.candidates(problem, items, staircase.of_items(items))
+    replaced = _as_guarded(nearest(allowed, cuts.predicted), problem, placement)
 
     # A label that is predicted too often is predicted as much as is allowed, whether or not a
     # positive lies at the cut; unless that breaks another limit.
     if limits.max_overprediction is not None:
         most = limits.max_overprediction * positives
-        lowest = lowest_cut_within(problem, items, most)
-        allowed = limits.allow(lowest.tp, lowest.predicted, positives) & (lowest.predicted > 0)
-        allowed &= (cuts.predicted > most) | is_limited
-        replaced = either(allowed, _as_guarded(lowest, problem, placement), replaced)
+        lowest = _as_guarded(lowest_cut_within(problem, items, most), problem, placement)
+        keeps = limits.keep(lowest.thresholds, lowest.tp, lowest.predicted, positives)
+        keeps &= (lowest.predicted > 0) & ((cuts.predicted > most) | is_limited)
+        replaced = either(keeps, lowest, replaced)
     return either(broken, replaced, cuts)
 
 

@@ -4,29 +4,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Ints
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds.data.problem import Items, Problem
+from thresholds.guarantees.candidates import shown_cuts
+from thresholds.guarantees.ranges import Ranges
 from thresholds.search.staircase import Cuts, Staircase
 
 
 class Limits(NamedTuple):
-    """What a cut may predict; None is no limit. To predict nothing keeps all but `min_recall`."""
+    """What a cut may predict; None is no limit. To predict nothing keeps all but `min_recall`.
+
+    Floors are numbers for all labels or arrays of one for each (n_labels,), NaN for none. Those that are to hold on
+    new rows are not among them: `shown` has the thresholds that do.
+    """
 
     max_overprediction: float | None = None  # times the label's positives
-    min_precision: float | None = None
-    min_recall: float | None = None
-
-    def __str__(self) -> str:
-        """List the limits that are set."""
-        values = self._asdict().items()
-        return ", ".join(f"{name}={value!r}" for name, value in values if value is not None)
+    min_precision: Floats | float | None = None
+    min_recall: Floats | float | None = None
+    shown: Ranges | None = None
 
     @property
     def any(self) -> bool:
         """Whether there is a limit."""
-        return self != Limits()
+        return any(limit is not None for limit in self)
+
+    def of_labels(self, first: int, last: int) -> "Limits":
+        """Return the limits of the labels `first:last`."""
+        labels = slice(first, last)
+        return self._replace(
+            min_precision=_taken(self.min_precision, labels),
+            min_recall=_taken(self.min_recall, labels),
+            shown=None if self.shown is None else self.shown.of_labels(first, last),
+        )
 
     def allow(self, tp: Ints, predicted: Ints, positives: Ints) -> Booleans:
-        """Return which counts keep the limits."""
+        """Return which counts, one of each label, keep the limits of counts."""
         allowed = np.ones(tp.shape, np.bool_)
         # Ratios, as metrics have them; 0/0 keeps all limits.
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -39,20 +51,40 @@ class Limits(NamedTuple):
         return allowed
 
     def within(self, stairs: Staircase) -> Staircase:
-        """Leave out the steps that break limits; if both do, so does every cut between them."""
-        return stairs.where(self.allow(stairs.tp, stairs.predicted, stairs.positives[stairs.label]))
+        """Leave out the steps that break limits of counts; if both do, so does every cut between them."""
+        label = stairs.label
+        limits = self._replace(
+            min_precision=_taken(self.min_precision, label),
+            min_recall=_taken(self.min_recall, label),
+        )
+        return stairs.where(limits.allow(stairs.tp, stairs.predicted, stairs.positives[label]))
 
-    def nearest(self, stairs: Staircase, predicted: Ints) -> Cuts:
-        """Return the allowed cut of each label that predicts most nearly as much; never without one."""
-        allowed = self.within(stairs)
+    def candidates(self, problem: Problem, items: Items, stairs: Staircase) -> Staircase:
+        """Return the cuts that keep all limits, of which the best is chosen; `stairs` has all steps of the items."""
+        if self.shown is not None:
+            stairs = shown_cuts(items, stairs, self.shown)
+        return self.within(stairs.cuttable(problem))
 
-        # Distance of each step in ratio; from nothing as from a half.
-        wanted = np.maximum(predicted, 0.5)[allowed.label]
-        distance = np.abs(np.log(allowed.predicted / wanted))  # (n_steps,)
+    def keep(self, thresholds: Floats, tp: Ints, predicted: Ints, positives: Ints) -> Booleans:
+        """Return which thresholds, one of each label, keep all limits."""
+        allowed = self.allow(tp, predicted, positives)
+        return allowed if self.shown is None else allowed & self.shown.contain(thresholds)
 
-        # The first of each label in that order. It is stable: the highest of equally near steps.
-        order = np.lexsort((distance, allowed.label))
-        steps = np.full(predicted.size, -1)
-        has_steps = np.diff(allowed.offsets) > 0
-        steps[has_steps] = order[allowed.offsets[:-1][has_steps]]
-        return allowed.cuts_at(steps)
+
+def nearest(allowed: Staircase, predicted: Ints) -> Cuts:
+    """Return the allowed cut of each label that predicts most nearly as much; never without one."""
+    # Distance of each step in ratio; from nothing as from a half.
+    wanted = np.maximum(predicted, 0.5)[allowed.label]
+    distance = np.abs(np.log(allowed.predicted / wanted))  # (n_steps,)
+
+    # The first of each label in that order. It is stable: the highest of equally near steps.
+    order = np.lexsort((distance, allowed.label))
+    steps = np.full(predicted.size, -1)
+    has_steps = np.diff(allowed.offsets) > 0
+    steps[has_steps] = order[allowed.offsets[:-1][has_steps]]
+    return allowed.cuts_at(steps)
+
+
+def _taken(limit: Floats | float | None, labels: slice | Ints) -> Floats | float | None:
+    """Return the limits of some labels."""
+    return limit[labels] if isinstance(limit, np.ndarray) else limit

@@ -54,10 +54,11 @@ from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.base import NO_POSITIVES, POOLED, BaseGuard, GuardedCuts, GuardedFit, joined
-from thresholds.guards.cuts import count_at, representable, rows_per_unit_of
+from thresholds.guards.cuts import representable, rows_per_unit_of
 from thresholds.guards.limits import Limits
 from thresholds.search.counting.passes import map_useful_steps
 from thresholds.search.joint_micro import Hull, best_joint_cuts
+from thresholds.search.ranks import count_at
 from thresholds.search.staircase import Cuts
 
 Result = TypeVar("Result")
@@ -161,7 +162,7 @@ class _Steps:
 
         def count(first: int, last: int) -> GuardedCuts:
             own = thresholds[first:last]
-            above, tp_above, tied, tp_tied = count_at(self.problem, self.items_of(first, last), own)
+            above, tp_above, tied, tp_tied = count_at(self.items_of(first, last), own)
             reason = np.where(positives[first:last] > 0, POOLED, NO_POSITIVES)
             return GuardedCuts(own, tp_above + tp_tied, above + tied, reason)
 

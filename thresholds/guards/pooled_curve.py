@@ -4,7 +4,7 @@ The bins (`_kernels/guards.py`) make it independent of the order of cells, and o
 last bit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.data.problem import Items, Problem
 from thresholds.data.tiles import map_tiles
+from thresholds.data.unknown import without_entries
 
 ItemsOf = Callable[[int, int], Items]
 
@@ -122,10 +123,18 @@ def _narrow(scores: Dense) -> Dense:
 
 
 def are_probable(problem: Problem) -> bool:
-    """Whether all scores lie in [0, 1], those apart that are missing or masked."""
-    scores = problem.scores
-    blocks = [scores.data] if is_sparse(scores) else (scores[rows] for rows in problem.row_blocks())
-    return all(_is_probable(block, problem.missing) for block in blocks)
+    """Whether all scores of known cells lie in [0, 1], those apart that are missing or masked."""
+    return all(_is_probable(block, problem.missing) for block in _known_scores(problem))
+
+
+def _known_scores(problem: Problem) -> Iterator[Dense]:
+    """Return the scores that are stored, but for those of cells whose truth is not known, block by block."""
+    scores, unknown = problem.scores, problem.unknown
+    if is_sparse(scores):
+        yield (scores if unknown is None else without_entries(scores, unknown)).data
+        return
+    for rows in problem.row_blocks():
+        yield scores[rows] if unknown is None else scores[rows][~to_dense(unknown[rows])]
 
 
 def _is_probable(block: Dense, missing: float) -> bool:

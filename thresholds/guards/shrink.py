@@ -57,8 +57,8 @@ from thresholds.search.staircase import Cuts
 # (n_ratios,) of predictions to positives; it has 1, which perfectly separated labels need.
 RATIOS = 2.0 ** (np.arange(-48, 73) / 12)
 
-_PRIOR_ROWS = 20.0  # that the prior is worth; 10 to 80 do nearly as well
-_BANDWIDTH = 0.7  # of siblings, in ln a
+PRIOR_ROWS = 20.0  # that the prior is worth; 10 to 80 do nearly as well
+BANDWIDTH = 0.7  # of siblings, in ln a
 _EXTRA_RANKS = 1.0  # .5 to 1.5 do nearly as well, 0 and 2 worse
 _SIZES_PER_BLOCK = 256
 _MOST_SIZES = 2048  # different numbers of positives; more are rounded
@@ -164,13 +164,15 @@ class _Steps:
 
     def view(self, curve: PooledCurve | None, first: int, last: int) -> _Views:
         """Read what the labels say."""
-        return _view(self.problem, self.items_of(first, last), curve, self.beta)
+        rows = self.problem.weight_of_label[first:last]
+        return _view(self.problem, self.items_of(first, last), rows, curve, self.beta)
 
     def cut(self, ranks: Floats, first: int, last: int) -> tuple[GuardedCuts, GuardedCuts]:
         """Cut at the ranks, before and after the limits."""
         items = self.items_of(first, last)
         cuts = cut_at_ranks(self.problem, items, ranks[first:last], self.rows_per_unit)
-        return cuts, within_limits(self.problem, items, cuts, self.limits, self.placement)
+        limits = self.limits.of_labels(first, last)
+        return cuts, within_limits(self.problem, items, cuts, limits, self.placement)
 
     def fall_back(self, cuts: GuardedCuts, positives: Ints, first: int, last: int) -> GuardedCuts:
         """Take the better of the cuts and always, after the limits."""
@@ -181,22 +183,23 @@ class _Steps:
             tile,
             positives[first:last],
             self.beta,
-            self.limits,
+            self.limits.of_labels(first, last),
             self.placement,
         )
 
 
-def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float) -> _Views:
-    """Read what a tile of labels says."""
+def _view(
+    problem: Problem, items: Items, rows: Ints, curve: PooledCurve | None, beta: float
+) -> _Views:
+    """Read what a tile of labels says; `rows` (n_labels,) is the weight of the rows of each."""
     stairs = staircase.of_items(items)
-    n_rows = int(problem.row_weights.sum())
     own = f_at_ratios(
         stairs.offsets,
         stairs.tp,
         stairs.predicted,
         stairs.higher,
         stairs.positives,
-        n_rows,
+        rows,
         RATIOS,
         beta**2,
     )
@@ -222,7 +225,7 @@ def _view(problem: Problem, items: Items, curve: PooledCurve | None, beta: float
 def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bool) -> Floats:
     """Return the rank of each label, some labels at a time: ratios of all would take much memory."""
     if siblings:
-        sibling_f, sibling_of_label = _of_siblings(own, positives)
+        sibling_f, sibling_of_label = of_siblings(own, positives)
     ranks = np.empty(positives.size)
     for labels in row_blocks(*own.shape):
         # The prior: the mean of what is borrowed.
@@ -234,28 +237,28 @@ def _ranks(own: Floats, expected: Floats | None, positives: Floats, siblings: bo
         prior = sum(borrowed) / len(borrowed) if borrowed else np.zeros_like(own[labels])
 
         # The evidence: a F_own + 20 F_prior, (n_labels of the block, n_ratios).
-        evidence = positives[labels, np.newaxis] * own[labels] + _PRIOR_ROWS * prior
+        evidence = positives[labels, np.newaxis] * own[labels] + PRIOR_ROWS * prior
         ranks[labels] = _EXTRA_RANKS + positives[labels] * _mean_ratio(evidence)
     return ranks
 
 
-def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
-    """Average over labels with about as many positives.
+def of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
+    """Average figures of labels, (n_labels, n_figures), over labels with about as many positives.
 
-    Returns one average for each number of positives, (n_sizes, n_ratios), and which each label has.
+    Returns one average for each number of positives, (n_sizes, n_figures), and which each label has.
 
     More than 2,048 different numbers, as real weights give, are rounded to 64ths of the bandwidth.
     """
     with np.errstate(divide="ignore"):  # Labels without positives have no siblings.
         log_size = np.log(positives)
     if np.unique(log_size).size > _MOST_SIZES:
-        steps = np.rint(log_size * (_SIZES_PER_BANDWIDTH / _BANDWIDTH))
-        log_size = steps * (_BANDWIDTH / _SIZES_PER_BANDWIDTH)
+        steps = np.rint(log_size * (_SIZES_PER_BANDWIDTH / BANDWIDTH))
+        log_size = steps * (BANDWIDTH / _SIZES_PER_BANDWIDTH)
 
     # Labels of one size weigh alike: F added up over them, once.
     sizes, size_of_label = np.unique(log_size, return_inverse=True)
     n_labels = np.bincount(size_of_label).astype(np.float64)  # (n_sizes,)
-    sums = np.zeros((sizes.size, RATIOS.size))
+    sums = np.zeros((sizes.size, own.shape[1]))
     np.add.at(sums, size_of_label, own)
 
     # A block of sizes against all others: exp(-(difference / bandwidth)^2 / 2).
@@ -263,7 +266,7 @@ def _of_siblings(own: Floats, positives: Floats) -> tuple[Floats, Ints]:
     finite = np.flatnonzero(sizes > -np.inf)
     for block in in_pieces(slice(0, finite.size), _SIZES_PER_BLOCK):
         rows = finite[block]
-        distance = (sizes[rows, np.newaxis] - sizes[finite]) / _BANDWIDTH
+        distance = (sizes[rows, np.newaxis] - sizes[finite]) / BANDWIDTH
         weight = np.exp(-0.5 * distance**2)  # (n_rows, n_finite)
         # einsum without optimisation: no BLAS, whose sums depend on its threads.
         total = np.einsum("vu,u->v", weight, n_labels[finite])

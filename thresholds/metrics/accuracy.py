@@ -12,7 +12,12 @@ from thresholds.metrics.targets import ClassVectors
 
 
 def accuracy_score(
-    y_true: object, y_pred: object, *, normalize: bool = True, sample_weight: object = None
+    y_true: object,
+    y_pred: object,
+    *,
+    normalize: bool = True,
+    sample_weight: object = None,
+    unknown: object = None,
 ) -> float:
     """Compute the share of rows that are right: of matrices, right in every label ("subset accuracy").
 
@@ -27,6 +32,7 @@ def accuracy_score(
     y_true, y_pred : as in `precision_recall_fscore_support`
     normalize : False gives the number, or weight, of the rows that are right
     sample_weight : (n_samples,) non-negative, not all 0, or None
+    unknown : what stands for truth that is not known, as in `precision_recall_fscore_support`
 
     Raises
     ------
@@ -42,16 +48,15 @@ def accuracy_score(
     0.5
     """
     _checks.option(normalize, "normalize", (True, False))
-    checked = targets.read(y_true, y_pred, sample_weight=sample_weight)
+    checked = targets.read(y_true, y_pred, sample_weight=sample_weight, unknown=unknown)
     if isinstance(checked, ClassVectors):
         # Right are the true positives of all classes together.
         counts = checked.by_label()
         right = counts.tp.sum()
         total = counts.positives.sum()
     else:
-        counts = checked.by_sample()
-        is_exact = counts.fp + counts.fn == 0  # (n_samples,)
-        weights = checked.weights
+        counts, weights = checked.known_rows()
+        is_exact = counts.fp + counts.fn == 0  # (n_rows,)
         if weights is None:
             weights = np.ones(is_exact.size, np.int64)
         right = weights[is_exact].sum()
@@ -59,7 +64,9 @@ def accuracy_score(
     return min(float(right / total), 1.0) if normalize else float(right * checked.unit)
 
 
-def multilabel_accuracy(y_true: object, y_pred: object, *, sample_weight: object = None) -> float:
+def multilabel_accuracy(
+    y_true: object, y_pred: object, *, sample_weight: object = None, unknown: object = None
+) -> float:
     """Compute the share of cells that are right, (TP + TN) / (n m) over n rows and m labels.
 
     In [0, 1], never 0/0; one minus the Hamming loss, and the mean of the labels' accuracies. Source: Lipton et al.
@@ -69,6 +76,7 @@ def multilabel_accuracy(y_true: object, y_pred: object, *, sample_weight: object
     ----------
     y_true, y_pred : (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; 1-D for a single label
     sample_weight : (n_samples,) non-negative, not all 0, or None
+    unknown : what stands for truth that is not known, as in `precision_recall_fscore_support`
 
     Raises
     ------
@@ -81,11 +89,13 @@ def multilabel_accuracy(y_true: object, y_pred: object, *, sample_weight: object
     >>> multilabel_accuracy([[0, 1], [1, 1]], [[1, 1], [1, 1]])
     0.75
     """
-    counts = targets.read_matrices(y_true, y_pred, sample_weight).by_label()
+    counts = targets.read_matrices(y_true, y_pred, sample_weight, unknown).by_label()
     return float(counts.pooled().accuracy()[0])
 
 
-def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None) -> Any:
+def skill_score(
+    y_true: object, y_pred: object, *, sample_weight: object = None, unknown: object = None
+) -> Any:
     """Compute the skill of each label: how far accuracy goes from the majority class's to 1.
 
         skill = max(0, (accuracy - v) / (1 - v)),    v = share of the majority class of y_true
@@ -101,6 +111,7 @@ def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None)
     y_true, y_pred :
         (n_samples, n_labels) 0/1 or bool, dense or scipy.sparse; or vectors (n_samples,) of classes, two or more
     sample_weight : (n_samples,) non-negative, not all 0, or None
+    unknown : what stands for truth that is not known, as in `precision_recall_fscore_support`
 
     Returns
     -------
@@ -119,7 +130,7 @@ def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None)
     >>> skill_score(["cat", "cat", "dog", "pig"], ["cat", "cat", "dog", "dog"])
     0.5
     """
-    checked = targets.read(y_true, y_pred, sample_weight=sample_weight)
+    checked = targets.read(y_true, y_pred, sample_weight=sample_weight, unknown=unknown)
     counts = checked.by_label()
     if not isinstance(checked, ClassVectors):
         return counts.skill()
@@ -134,7 +145,12 @@ def skill_score(y_true: object, y_pred: object, *, sample_weight: object = None)
 
 
 def macro_skill_score(
-    y_true: object, y_pred: object, *, sample_weight: object = None, return_undefined: bool = False
+    y_true: object,
+    y_pred: object,
+    *,
+    sample_weight: object = None,
+    unknown: object = None,
+    return_undefined: bool = False,
 ) -> Any:
     """Compute the mean of the labels' `skill_score`, over the labels with both classes in y_true.
 
@@ -147,7 +163,7 @@ def macro_skill_score(
 
     Parameters
     ----------
-    y_true, y_pred, sample_weight : as in `multilabel_accuracy`
+    y_true, y_pred, sample_weight, unknown : as in `multilabel_accuracy`
     return_undefined : also give the number of labels left out of the mean
 
     Returns
@@ -170,5 +186,5 @@ def macro_skill_score(
     (0.5, 0.5)
     """
     _checks.option(return_undefined, "return_undefined", (True, False))
-    counts = targets.read_matrices(y_true, y_pred, sample_weight).by_label()
+    counts = targets.read_matrices(y_true, y_pred, sample_weight, unknown).by_label()
     return mean_of_defined(counts.skill(), return_undefined)

@@ -38,7 +38,9 @@ class ConfusionCounts(Shown):
     """
 
     sums: Numbers  # (3, n_groups): true positives, predictions, positives
-    total: float  # of all cells of a group
+    total: (
+        float | Numbers
+    )  # of all cells of a group; (n_groups,) where groups differ, as some truth is not known
     unit: float | None = None  # of whole sums that stand for weights
     labels: Labels | None = None
 
@@ -96,11 +98,13 @@ class ConfusionCounts(Shown):
 
     def take(self, groups: Any) -> "ConfusionCounts":
         """Return the counts of some groups."""
-        return replace(self, sums=self.sums[:, groups], labels=None)
+        total = self.total[groups] if isinstance(self.total, np.ndarray) else self.total
+        return replace(self, sums=self.sums[:, groups], total=total, labels=None)
 
     def pooled(self) -> "ConfusionCounts":
         """Add up all groups."""
-        total = self.total * self.sums.shape[1]
+        differs = isinstance(self.total, np.ndarray)
+        total: Any = np.sum(self.total) if differs else self.total * self.sums.shape[1]
         sums = self.sums if total < _MOST else self.sums.astype(np.float64)
         return replace(self, sums=sums.sum(axis=1, keepdims=True), total=total, labels=None)
 
@@ -110,7 +114,7 @@ class ConfusionCounts(Shown):
 
     def _columns(self, n: int) -> dict[str, Any]:
         """Return columns (n,) about the first n groups: counts, and the ratios that are read most."""
-        first = replace(self, sums=self.sums[:, :n], labels=None)
+        first = self.take(slice(n))
         names = range(n) if self.labels is None else self.labels[:n]
         counts = {"tp": first.tp, "fp": first.fp, "fn": first.fn, "tn": first.tn}
         ratios = {"precision": first.precision(), "recall": first.recall(), "f1": first.f_score()}
@@ -256,7 +260,12 @@ def count_by_class(
 def stacked(blocks: Sequence[ConfusionCounts]) -> ConfusionCounts:
     """Join the counts of groups that follow each other, such as blocks of rows."""
     sums = np.concatenate([block.sums for block in blocks], axis=1)
-    return ConfusionCounts(sums, blocks[0].total)
+    total = blocks[0].total
+    if any(isinstance(block.total, np.ndarray) for block in blocks):
+        sizes = [block.sums.shape[1:] for block in blocks]
+        totals = zip(blocks, sizes, strict=True)
+        total = np.concatenate([np.broadcast_to(block.total, size) for block, size in totals])
+    return ConfusionCounts(sums, total)
 
 
 def _count_sparse(
@@ -292,9 +301,9 @@ def _sums(n_groups: int, weights: Numbers | None, before: ConfusionCounts | None
 
 def _total(n_samples: int, weights: Numbers | None, before: ConfusionCounts | None = None) -> float:
     """Add up the weights one by one, as the loops do, so that a label without negatives has none."""
-    start = 0 if before is None else before.total
+    start: Any = 0 if before is None else before.total
     if weights is None:
-        return start + n_samples
+        return start + n_samples  # type: ignore[no-any-return]
     sums = np.append(weights.dtype.type(start), weights).cumsum()
     return sums[-1].item()  # type: ignore[no-any-return]
 

@@ -24,6 +24,7 @@ class Evaluation:
     counts: ConfusionCounts  # by row for "samples", by label otherwise
     average: str | None
     zero_division: object
+    row_weights: Numbers | None  # of the rows that are counted
 
     def give(self, figure: Figure, warn: bool = True) -> Any:
         """Return a figure, averaged; a warning points at who called the caller."""
@@ -34,7 +35,7 @@ class Evaluation:
             return each(figure, self.counts, value)
         if self.average == "binary":
             return float(each(figure, self.counts, value)[0])
-        return average_of(figure, self.counts, self.average, value, self.targets.weights)
+        return average_of(figure, self.counts, self.average, value, self.row_weights)
 
     @property
     def support(self) -> Numbers:
@@ -67,6 +68,7 @@ def evaluate(
     average: str | None,
     sample_weight: object,
     zero_division: object,
+    unknown: object,
 ) -> Evaluation:
     """Check the arguments of a metric and count; to be called by the public functions themselves."""
     _checks.option(average, "average", AVERAGES)
@@ -76,12 +78,15 @@ def evaluate(
             raise _checks.InputError(
                 f"labels is {_checks.shown(labels)}, expected classes in a list"
             )
-        checked = targets.read_binary(y_true, y_pred, pos_label, sample_weight)
+        checked = targets.read_binary(y_true, y_pred, pos_label, sample_weight, unknown)
     else:
         _note_unused(pos_label, average)
-        checked = targets.read(y_true, y_pred, labels, sample_weight)
-    counts = checked.by_sample() if average == "samples" else checked.by_label()
-    return Evaluation(checked, counts, average, zero_division)
+        checked = targets.read(y_true, y_pred, labels, sample_weight, unknown)
+    if average == "samples":
+        counts, row_weights = checked.known_rows()
+    else:
+        counts, row_weights = checked.by_label(), None
+    return Evaluation(checked, counts, average, zero_division, row_weights)
 
 
 def _note_unused(pos_label: Any, average: str | None) -> None:

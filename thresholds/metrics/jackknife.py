@@ -62,6 +62,7 @@ from thresholds.data.problem import Problem
 from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import Decided
 from thresholds.metrics.leaving_out import (
+    OfRows,
     Units,
     terms_of,
     units_of,
@@ -131,7 +132,8 @@ def leave_out_of(
 ) -> LeftOut:
     """Return the averages of decisions without each row, or each of the `groups`, numbered from 0 (or their `Units`).
 
-    `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0 are no units.
+    `counts` are those of all rows, in the weights of the problem. Rows and groups of weight 0, and rows without a known
+    cell, are no units.
     """
     # (3, n_labels)
     all_counts = np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
@@ -142,6 +144,10 @@ def leave_out_of(
 
     # The averages without each unit, less their means: what each changes.
     units = groups if isinstance(groups, Units) else units_of(problem, groups)
+    known = problem.rows_with_known  # (n_known,) or None
+    if known is not None:
+        problem = problem.at_rows(known)
+        decided = OfRows(decided, known)
     given = (all_counts, tops, bottoms, beta, zero_division)
     if units.weigh_one:
         without = without_each_row(decided, problem, *given)

@@ -4,6 +4,7 @@ Thresholds are chosen on staircases; what is reported about other data, or of a 
 here, on predictions.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,8 +14,9 @@ from thresholds._arrays.bits import Bits
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Ints, Matrix
 from thresholds.data.problem import Problem
+from thresholds.data.unknown import blanked, known_weights
 from thresholds.metrics.averages import average_of, f_score
-from thresholds.metrics.counts import ConfusionCounts, count_both_ways, stacked
+from thresholds.metrics.counts import ConfusionCounts, count_both_ways, count_by_label, stacked
 
 if TYPE_CHECKING:
     from thresholds.rule import Rule
@@ -38,12 +40,14 @@ class Decisions:
         )
         self._back = None if self._order is None else np.argsort(self._order)  # (n_labels,)
         self._dense = rule.needs_dense(problem.scores)
+        self._unknown = problem.unknown
 
     def about(self, rows: slice | Ints) -> Matrix:
-        """Decide some rows: (n_rows, n_labels)."""
+        """Decide some rows: (n_rows, n_labels); 0 where the truth is not known."""
         scores = _checks.in_order(self._scores[rows], self._order)
         decided = self._rule.decide(scores, dense=self._dense)
-        return _checks.in_order(decided, self._back)
+        decided = _checks.in_order(decided, self._back)
+        return decided if self._unknown is None else blanked(decided, self._unknown[rows])
 
 
 class KeptDecisions:
@@ -58,7 +62,7 @@ class KeptDecisions:
         self._blocks: list[Matrix] = []
 
     def add(self, rows: slice, predicted: Matrix) -> None:
-        """Keep decisions about the next rows, (n_rows, n_labels)."""
+        """Keep decisions about the next rows, (n_rows, n_labels), 0 where the truth is not known."""
         if is_sparse(predicted):
             self._blocks.append(predicted)
             return
@@ -101,12 +105,32 @@ def judge(rule: "Rule", problem: Problem, *, keep: bool = False) -> Judged:
         )
         by_sample.append(rows_of_block)
     assert by_label is not None, "problems have rows"
-    return Judged(by_label, stacked(by_sample), kept)
+    rows_counted = stacked(by_sample)
+    if problem.unknown is not None:
+        measured = known_weights(problem.unknown, problem.sample_weight)
+        by_label = replace(by_label, total=measured)
+        rows_counted = replace(rows_counted, total=problem.known_in_row)
+    return Judged(by_label, rows_counted, kept)
+
+
+def count_truth(problem: Problem) -> ConfusionCounts:
+    """Count the truth of each label, as if just that were predicted."""
+    counts = count_by_label(problem.truth, problem.truth, problem.sample_weight)
+    if problem.unknown is None:
+        return counts
+    return replace(counts, total=known_weights(problem.unknown, problem.sample_weight))
 
 
 def f_measure(
     judged: Judged, weights: Any, average: str, beta: float, zero_division: float
 ) -> float:
-    """Average F-beta over labels or rows, as `metrics.fbeta_score` does; `weights` are those measured of the rows."""
+    """Average F-beta over labels or rows, as `metrics.fbeta_score` does; `weights` are those measured of the rows.
+
+    A row without a known cell is left out.
+    """
     counts = judged.by_sample if average == "samples" else judged.by_label
+    if average == "samples" and isinstance(counts.total, np.ndarray):
+        is_known = counts.total > 0  # (n_samples,)
+        counts = counts.take(is_known)
+        weights = None if weights is None else weights[is_known]
     return average_of(f_score(beta), counts, average, zero_division, weights)

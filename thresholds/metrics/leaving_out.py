@@ -44,10 +44,25 @@ class Units(NamedTuple):
         return np.stack([np.bincount(self.unit, row, self.n_units) for row in numbers])
 
 
+class OfRows(NamedTuple):
+    """Decisions about some of the rows."""
+
+    decided: Decided
+    rows: Ints
+
+    def about(self, rows: slice | Ints) -> Matrix:
+        """Return those about some of these rows."""
+        return self.decided.about(self.rows[rows])
+
+
 def units_of(problem: Problem, groups: Ints | None) -> Units:
-    """Put rows in the order of their units."""
+    """Put rows in the order of their units; rows without a known cell are in none."""
     from thresholds._kernels.leaving_out import sort_by_unit
 
+    known = problem.rows_with_known  # (n_known,) or None
+    if known is not None:
+        groups = None if groups is None else groups[known]
+        problem = problem.at_rows(known)
     n = problem.n_samples
     given = problem.sample_weight
     weights = None if given is None else np.asarray(given, np.float64)  # (n_samples,)

@@ -1,13 +1,17 @@
 """AUROC: how well scores rank positives above negatives, whatever the threshold."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Floats
 from thresholds.metrics.averages import mean_of_defined
+
+if TYPE_CHECKING:
+    from thresholds.data.problem import Problem
 
 
 def auroc(
@@ -16,6 +20,7 @@ def auroc(
     *,
     sample_weight: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     n_jobs: int | None = -1,
 ) -> Any:
     """Compute the area under the ROC curve of each label.
@@ -32,6 +37,8 @@ def auroc(
     y_score : real scores of the same shape; -inf is the lowest, equal scores are ties
     sample_weight : (n_samples,) non-negative, not all 0, or None
     missing : the score of the entries that a sparse `y_score` leaves out
+    unknown : what stands in `y_true` for truth that is not known, such rows being left out of their label: "nan", a
+        number as -1, or None
     n_jobs : threads; -1 for all cores the process may use, None for one
 
     Returns
@@ -49,32 +56,48 @@ def auroc(
     >>> auroc([[1, 0], [0, 0], [1, 0]], [[0.9, 0.1], [0.5, 0.2], [0.5, 0.3]])
     array([0.75,  nan])
     """
-    from thresholds._kernels.sorting import unit_aurocs, weighted_aurocs
     from thresholds.data.problem import Problem
-    from thresholds.data.tiles import map_tiles
 
-    _, names = _checks.named(y_true, "y_true")  # In their order, as in all metrics.
+    # In their order, as in all metrics.
+    _, names = _checks.named(y_true, "y_true", unknown=unknown)
     problem = Problem.of(
         y_true,
         y_score,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=names,
         n_jobs=n_jobs,
     )
+    aurocs = aurocs_of(problem, sample_weight, n_jobs=n_jobs)  # (n_labels,)
+    return float(aurocs[0]) if np.ndim(y_true) == 1 else aurocs  # type: ignore[arg-type]
+
+
+def aurocs_of(problem: "Problem", sample_weight: object, *, n_jobs: int | None = -1) -> Floats:
+    """Compute the AUROC of each label of what is checked already; `sample_weight` is as it was given."""
+    from thresholds._kernels.sorting import unit_aurocs, weighted_aurocs
+    from thresholds.data.tiles import map_tiles
+
     weights = problem.sample_weight
     if is_sparse(problem.scores):
         # Absent cells weigh what stored ones leave, which only whole units say exactly.
         weights, _ = _checks.weights(sample_weight, problem.n_samples, 1)
     problem = replace(problem, unit_weights=weights)
 
+    def of_label(label: int) -> Any:
+        items = problem.label_items(label, label + 1)
+        if not items.is_unweighted:  # No row is known.
+            return np.array([np.nan])
+        return unit_aurocs(items.keys[np.newaxis], items.positive_weights[np.newaxis])
+
     def tile_aurocs(first: int, last: int) -> Any:
         if problem.is_dense_unweighted:
             return unit_aurocs(*problem.keys_and_truth(first, last))
+        if problem.is_plain:
+            return np.concatenate([of_label(label) for label in range(first, last)])
         return weighted_aurocs(*problem.group_items("labels", first, last))
 
-    aurocs = np.concatenate(map_tiles(problem, tile_aurocs, n_jobs=n_jobs))  # (n_labels,)
-    return float(aurocs[0]) if np.ndim(y_true) == 1 else aurocs  # type: ignore[arg-type]
+    return np.concatenate(map_tiles(problem, tile_aurocs, n_jobs=n_jobs))
 
 
 def macro_auroc(
@@ -83,6 +106,7 @@ def macro_auroc(
     *,
     sample_weight: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     n_jobs: int | None = -1,
     return_undefined: bool = False,
 ) -> Any:
@@ -95,7 +119,7 @@ def macro_auroc(
 
     Parameters
     ----------
-    y_true, y_score, sample_weight, missing, n_jobs : as in `auroc`
+    y_true, y_score, sample_weight, missing, unknown, n_jobs : as in `auroc`
     return_undefined : also give the number of labels left out of the mean
 
     Returns
@@ -114,5 +138,12 @@ def macro_auroc(
     (0.75, 1)
     """
     _checks.option(return_undefined, "return_undefined", (True, False))
-    each = auroc(y_true, y_score, sample_weight=sample_weight, missing=missing, n_jobs=n_jobs)
+    each = auroc(
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=missing,
+        unknown=unknown,
+        n_jobs=n_jobs,
+    )
     return mean_of_defined(np.atleast_1d(each), return_undefined)

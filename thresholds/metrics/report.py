@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Floats
+from thresholds._arrays.types import Floats, Numbers
 from thresholds.metrics import targets, undefined
 from thresholds.metrics.averages import PRECISION, RECALL, Figure, average_of, each, f_score
 from thresholds.metrics.counts import ConfusionCounts
@@ -88,13 +88,14 @@ def averages_report(
     labels: object = None,
     label_names: object = None,
     sample_weight: object = None,
+    unknown: object = None,
     zero_division: float = 0.0,
 ) -> AveragesReport:
     """Report precision, recall and F-beta of each label, and every average of them with its formula.
 
     Parameters
     ----------
-    y_true, y_pred, beta, labels, sample_weight : as in `precision_recall_fscore_support`
+    y_true, y_pred, beta, labels, sample_weight, unknown : as in `precision_recall_fscore_support`
     label_names : names of the labels of the report; without them the numbers of the columns, or the classes
     zero_division : {0, 1, nan}
         The value of 0/0; NaN leaves it out of the means. The report counts how often it was needed.
@@ -123,11 +124,11 @@ def averages_report(
     """
     value = undefined.value_of(zero_division, warns=False)
     beta = _checks.beta(beta, measures=True)
-    checked = targets.read(y_true, y_pred, labels, sample_weight)
+    checked = targets.read(y_true, y_pred, labels, sample_weight, unknown)
 
     # Names: those that are given, else those of frames, else the labels themselves.
     if label_names is None and labels is None:
-        _, _, label_names = _checks.aligned(y_pred, "y_pred", y_true, "y_true")
+        _, _, label_names = _checks.aligned(y_pred, "y_pred", y_true, "y_true", unknown=unknown)
     if label_names is None:
         names: Sequence[str] = [str(label) for label in checked.labels]
     else:
@@ -145,6 +146,7 @@ class _Average(NamedTuple):
     counts: ConfusionCounts
     formula: str
     denominator: str
+    row_weights: Numbers | None = None
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,7 @@ class _Writer:
         kind = average.name.removesuffix("_supported")
 
         def mean(figure: Figure) -> float:
-            return average_of(figure, average.counts, kind, self.value, self.targets.weights)
+            return average_of(figure, average.counts, kind, self.value, average.row_weights)
 
         return Row(
             name=average.name,
@@ -257,15 +259,15 @@ class _Writer:
 
     def _samples(self, matrices: LabelMatrices) -> "_Average":
         """Describe the mean over rows."""
-        counts = matrices.by_sample()
+        counts, weights = matrices.known_rows()
         formula = f"mean of the rows' F{self.beta:g}"
         over_rows = self._how_many(self.f, counts, "rows")
-        if matrices.weights is not None:
-            is_known = ~np.isnan(each(self.f, counts, self.value))  # (n_samples,)
-            weight = matrices.weights[is_known].sum() * matrices.unit
+        if weights is not None:
+            is_defined = ~np.isnan(each(self.f, counts, self.value))  # (n_rows,)
+            weight = weights[is_defined].sum() * matrices.unit
             formula += ", weighted"
             over_rows += f", weight {_number(weight)}"
-        return _Average("samples", counts, formula, over_rows)
+        return _Average("samples", counts, formula, over_rows, weights)
 
     def note(self) -> str:
         """Say how often which figure is 0/0, and what became of it."""

@@ -23,6 +23,7 @@ def precision_recall_fscore_support(
     warn_for: Collection[str] = ("precision", "recall", "f-score"),
     sample_weight: object = None,
     zero_division: Any = "warn",
+    unknown: object = None,
 ) -> tuple[Any, Any, Any, Any]:
     """Compute precision, recall, F-beta and support from one count.
 
@@ -51,6 +52,9 @@ def precision_recall_fscore_support(
         `thresholds.metrics.averages` states formula, range, 0/0 rule and source of each.
     warn_for : which figures may warn, of "precision", "recall", "f-score"
     sample_weight : (n_samples,) non-negative, not all 0, or None
+    unknown :
+        What stands in `y_true` for truth that is not known: "nan" (NaN, None, pandas.NA, masked cells), a number other
+        than 0 and 1, as -1, or None. Such a cell counts as if its label lacked the row; of vectors the row is left out.
     zero_division : {"warn", 0, 1, nan}
         The value of 0/0, which each figure has where its own denominator is 0: precision without predictions, recall
         without positives, F with neither. NaN leaves it out of a mean. F is 0, not 0/0, where precision and recall
@@ -87,7 +91,9 @@ def precision_recall_fscore_support(
             f"warn_for is {_checks.shown(warn_for)}, expected some of {', '.join(names)}"
         )
     f = f_score(_checks.beta(beta, measures=True))
-    evaluation = evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division)
+    evaluation = evaluate(
+        y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, unknown
+    )
 
     # F of averages warns of both its parts itself.
     f_warns = "f-score" in warn_for
@@ -108,6 +114,7 @@ def f1_score(
     average: str | None = "binary",
     sample_weight: object = None,
     zero_division: Any = "warn",
+    unknown: object = None,
 ) -> Any:
     """Compute F1 = 2 tp / (2 tp + fp + fn), the harmonic mean of precision and recall.
 
@@ -129,9 +136,9 @@ def f1_score(
     weighted 0.6667
     samples 0.5556
     """
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
-        f_score(1.0)
-    )
+    return evaluate(
+        y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, unknown
+    ).give(f_score(1.0))
 
 
 def fbeta_score(
@@ -144,6 +151,7 @@ def fbeta_score(
     average: str | None = "binary",
     sample_weight: object = None,
     zero_division: Any = "warn",
+    unknown: object = None,
 ) -> Any:
     """Compute F-beta = (1 + b^2) tp / (b^2 (tp + fn) + tp + fp), b = beta.
 
@@ -159,9 +167,9 @@ def fbeta_score(
     0.9167
     """
     f = f_score(_checks.beta(beta, measures=True))
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
-        f
-    )
+    return evaluate(
+        y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, unknown
+    ).give(f)
 
 
 def precision_score(
@@ -173,6 +181,7 @@ def precision_score(
     average: str | None = "binary",
     sample_weight: object = None,
     zero_division: Any = "warn",
+    unknown: object = None,
 ) -> Any:
     """Compute precision = tp / (tp + fp), the share of predictions that are right.
 
@@ -185,9 +194,9 @@ def precision_score(
     >>> precision_score([0, 1, 1, 1], [1, 1, 0, 0])
     0.5
     """
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
-        PRECISION
-    )
+    return evaluate(
+        y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, unknown
+    ).give(PRECISION)
 
 
 def recall_score(
@@ -199,6 +208,7 @@ def recall_score(
     average: str | None = "binary",
     sample_weight: object = None,
     zero_division: Any = "warn",
+    unknown: object = None,
 ) -> Any:
     """Compute recall = tp / (tp + fn), the share of positives that are predicted.
 
@@ -211,9 +221,9 @@ def recall_score(
     >>> recall_score([0, 1, 1, 1, 1], [1, 1, 0, 0, 0])
     0.25
     """
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
-        RECALL
-    )
+    return evaluate(
+        y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, unknown
+    ).give(RECALL)
 
 
 def jaccard_score(
@@ -225,6 +235,7 @@ def jaccard_score(
     average: str | None = "binary",
     sample_weight: object = None,
     zero_division: Any = "warn",
+    unknown: object = None,
 ) -> Any:
     """Compute the Jaccard index, tp / (tp + fp + fn) = F1 / (2 - F1).
 
@@ -239,6 +250,6 @@ def jaccard_score(
     0.5
     """
     _checks.option(average, "average", AVERAGES[:-1])  # F of averages is an F.
-    return evaluate(y_true, y_pred, labels, pos_label, average, sample_weight, zero_division).give(
-        JACCARD
-    )
+    return evaluate(
+        y_true, y_pred, labels, pos_label, average, sample_weight, zero_division, unknown
+    ).give(JACCARD)

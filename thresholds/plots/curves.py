@@ -98,6 +98,7 @@ class _CurvesDisplay(Display):
         confidence: float = 0.95,
         sample_weight: object = None,
         missing: float | None = None,
+        unknown: object = None,
         label_names: object = None,
     ) -> Self:
         """Compute the curves of some labels.
@@ -112,6 +113,7 @@ class _CurvesDisplay(Display):
         confidence : of the bounds of F at each threshold, as in `metrics.f_interval`, in (0, 1)
         sample_weight : (n_samples,) non-negative; weights count as so many rows
         missing : the score of an entry that a sparse matrix leaves out; None is that of the rule, 0 without a rule
+        unknown : what stands for truth that is not known, as in `fit_empirical`
         label_names : strings in order; None for those of a frame, or of the rule
 
         Returns
@@ -137,9 +139,16 @@ class _CurvesDisplay(Display):
             label_names = rule.label_names
         beside = {"y_score": y_score, "y_true": y_true}
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
-        y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
+        y_true, y_score, names = _checks.aligned(
+            y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
+        )
         problem = Problem.of(
-            y_true, y_score, sample_weight=sample_weight, missing=missing, n_jobs=ALL_CORES
+            y_true,
+            y_score,
+            sample_weight=sample_weight,
+            missing=missing,
+            unknown=unknown,
+            n_jobs=ALL_CORES,
         )
         if rule is not None:
             rule.validate(problem.scores)

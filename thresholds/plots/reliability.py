@@ -97,6 +97,7 @@ class ReliabilityDisplay(Display):
         n_bins: int | None = None,
         confidence: float = 0.95,
         sample_weight: object = None,
+        unknown: object = None,
         label_names: object = None,
     ) -> Self:
         """Put probabilities in bins.
@@ -112,6 +113,7 @@ class ReliabilityDisplay(Display):
             None: one for every 5 positives, at least 3, at most 20 of all labels and 8 of each of some.
         confidence : of the bounds, in (0, 1)
         sample_weight : (n_samples,) non-negative; weights count as so many rows
+        unknown : what stands for truth that is not known, as in `fit_empirical`
         label_names : strings in order; None for those of a frame
 
         Returns
@@ -123,7 +125,7 @@ class ReliabilityDisplay(Display):
         InputError
             For bad arrays and options, and an unknown label.
         """
-        problem = problem_of(y_true, probabilities, sample_weight, label_names)
+        problem = problem_of(y_true, probabilities, sample_weight, label_names, unknown=unknown)
         kinds = {"probabilities": cells_of(problem, ALL_CORES)}
         return cls._of(kinds, problem, label, n_bins, confidence)
 
@@ -138,6 +140,7 @@ class ReliabilityDisplay(Display):
         n_bins: int | None = None,
         confidence: float = 0.95,
         sample_weight: object = None,
+        unknown: object = None,
     ) -> Self:
         """Put scores, where they are in [0, 1], and their probabilities in bins: before and after calibration.
 
@@ -146,7 +149,7 @@ class ReliabilityDisplay(Display):
         calibrator : what turns scores into probabilities
             It has labels by name where it has names. On the rows of its fit it is flattered.
         y_true, y_score : (n_samples, n_labels), as in `calibrate`
-        label, n_bins, confidence, sample_weight : as in `from_predictions`
+        label, n_bins, confidence, sample_weight, unknown : as in `from_predictions`
 
         Returns
         -------
@@ -161,13 +164,14 @@ class ReliabilityDisplay(Display):
         beside = {"y_score": y_score, "y_true": y_true}
         sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
         y_true, y_score, names = _checks.aligned(
-            y_true, "y_true", y_score, "y_score", calibrator.label_names
+            y_true, "y_true", y_score, "y_score", calibrator.label_names, unknown=unknown
         )
         problem = Problem.of(
             y_true,
             y_score,
             sample_weight=sample_weight,
             missing=calibrator.missing,
+            unknown=unknown,
             n_jobs=ALL_CORES,
         )
         calibrator.validate(problem.scores)

@@ -256,4 +256,4 @@ def _base_rate_of_fit(rule: ThresholdRule) -> Floats:
             "rule was not fitted, so that the base rates of its labels are unknown, expected a rule that was, or a"
             " diagnosis of it"
         )
-    return np.array(fitted_on.positives) / fitted_on.n_samples
+    return fitted_on.base_rates

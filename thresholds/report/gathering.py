@@ -97,7 +97,7 @@ def content_of(
         words=wording.WORDS,
         summary=_summary(found, asked.confidence),
         worst=worst,
-        per_row=_per_row(found.judged.by_sample),
+        per_row=_per_row(found),
         other_rows=_other_rows(found, asked),
         false_positives=most_wrong,
         labels=labels,
@@ -172,6 +172,9 @@ def _summary(found: _Found, confidence: float) -> Summary:
     cautions = []
     if found.on_own_rows:
         cautions.append(wording.on_own_rows(found.by_folds))
+    if problem.unknown is not None:
+        n_known = int(problem.known_in_row.sum())
+        cautions.append(wording.partly_known(1 - n_known / (problem.n_samples * problem.n_labels)))
     changed = rule.grave_change(problem.scores)
     if changed is not None:
         cautions.append(changed)
@@ -181,7 +184,9 @@ def _summary(found: _Found, confidence: float) -> Summary:
     return Summary(
         rule=(
             *wording.what_it_does(rule, problem.n_labels),
-            wording.how_much(n_predicted, n_true, problem.n_samples),
+            wording.how_much(
+                n_predicted, n_true, problem.n_samples, partly=problem.unknown is not None
+            ),
         ),
         headline=wording.headline(groups),
         how_good=tuple(wording.how_good(precision, recall, n_predicted, n_true)),
@@ -198,9 +203,12 @@ def _summary(found: _Found, confidence: float) -> Summary:
     )
 
 
-def _per_row(by_sample: ConfusionCounts) -> PerRow:
-    """Count rows by how many labels they are marked with, and truly have."""
-    _, predicted, true = by_sample.sums  # (n_samples,) each
+def _per_row(found: _Found) -> PerRow:
+    """Count rows by how many labels they are marked with, and truly have, of those whose truth is known."""
+    _, predicted, true = found.judged.by_sample.sums  # (n_samples,) each
+    if found.problem.unknown is not None:
+        has_truth = found.problem.known_in_row > 0  # (n_samples,)
+        predicted, true = predicted[has_truth], true[has_truth]
     counts = np.stack([predicted, true]).astype(np.int64)  # (2, n_samples)
 
     # Bins of one width up to what hardly any row exceeds; the last one takes the rest.
@@ -235,7 +243,9 @@ def _other_rows(found: _Found, asked: Asked) -> OtherRows:
         if figure.measure == average:
             here = Interval(figure.value, figure.lower, figure.upper)
     # The objective of a fit without truth is an expectation.
-    without_truth = isinstance(rule, InstanceRule) or getattr(rule, "expected", None) is not None
+    decider = rule.uncapped
+    without_truth = isinstance(decider, InstanceRule)
+    without_truth |= getattr(decider, "expected", None) is not None
     in_sample = None if without_truth or rule.average is None else rule.objective
     kept = rule.out_of_fold
     name = name_of(average, rule.beta)

@@ -13,6 +13,7 @@ from thresholds._checks import InputError
 from thresholds.atomic import write_atomically
 from thresholds.data.folds import N_SPLITS, SEED, fitted_and_judged, group_numbers, halves
 from thresholds.data.problem import Problem
+from thresholds.data.unknown import UNKNOWN, coded
 from thresholds.errors import need
 from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitArguments, FitOptions
@@ -117,6 +118,7 @@ def make_report(
     label_names: object = None,
     groups: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     confidence: float = 0.95,
     random_state: int | None = SEED,
     title: str = TITLE,
@@ -141,6 +143,7 @@ def make_report(
         Rows of a group, such as images of one patient, vary together. Intervals of the rule as a whole are those for
         other groups. Verdicts on labels take rows as independent. Without a rule, groups stay in one half.
     missing : score of entries that a sparse `y_score` leaves out, without a rule; rules have their own
+    unknown : what stands for truth that is not known, as in `fit_empirical`; the report says how much of it there is
     confidence : in (0, 1), of all intervals; one minus it is `alpha` of `diagnose`
     random_state : as in `multilabel_folds`, which makes the halves; without a rule
     title : of the page
@@ -197,11 +200,14 @@ def make_report(
     beside = {"y_score": y_score, "y_true": y_true}
     groups = _checks.aligned_rows(groups, "groups", **beside)
     names = _names(rule, label_names)
-    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", names)
+    y_true, y_score, names = _checks.aligned(
+        y_true, "y_true", y_score, "y_score", names, unknown=unknown
+    )
     problem = Problem.of(
         y_true,
         y_score,
         missing=missing if rule is None else rule.missing,
+        unknown=unknown,
         label_names=names,
         n_jobs=n_jobs,
     )
@@ -284,10 +290,11 @@ def _fitted(
     to_fit, to_judge, how = halves(problem.truth, groups, random_state)
     half = problem.at_rows(to_fit)
     rule = fit_to_judge(
-        half.truth,
+        coded(half.truth, half.unknown),
         half.scores,
         None if groups is None else groups[to_fit],
         missing=problem.missing,
+        unknown=UNKNOWN,
         label_names=problem.label_names,
         keep_sparse=True,
         n_jobs=n_jobs,
@@ -302,13 +309,16 @@ def fit_to_judge(
     groups: Any,
     *,
     missing: float,
+    unknown: int | None,
     label_names: Any,
     **options: Unpack[FitArguments],
 ) -> Rule:
     """Fit thresholds, and find out what to expect of other rows where there are rows enough for folds."""
     n_units = truth.shape[0] if groups is None else len(set(groups.tolist()))
     if n_units < 2:
-        problem = Problem.of(truth, scores, missing=missing, label_names=label_names)
+        problem = Problem.of(
+            truth, scores, missing=missing, unknown=unknown, label_names=label_names
+        )
         return fit_named(problem, FitOptions.for_new_rows("macro", **options))
     found = cross_fit(
         truth,
@@ -316,6 +326,7 @@ def fit_to_judge(
         cv=min(N_SPLITS, n_units),
         groups=groups,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         verdicts=False,
         **options,

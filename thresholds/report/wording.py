@@ -15,8 +15,9 @@ from thresholds.comparison.differences import NEWS, NOISE, SETTINGS, UNKNOWN, Ru
 from thresholds.diagnosis.sentences import between
 from thresholds.metrics.jackknife import Interval
 from thresholds.report.content import DISTRUSTED, OPEN, TRUSTED, Group
-from thresholds.results import are, counted, first_names
+from thresholds.results import are, counted, first_names, percent
 from thresholds.rule import InstanceRule, RegionRule, Rule, ThresholdRule, TopKRule
+from thresholds.rule.capped import CappedRule
 
 WORDS = (
     "A row is what the labels are about: an image, a patient, a document.",
@@ -62,6 +63,9 @@ def what_it_does(rule: Rule, n_labels: int) -> tuple[str, ...]:
 
 def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
     """Say how a rule decides by scores."""
+    if isinstance(rule, CappedRule):
+        most = counted(rule.k, "label")
+        return (*what_it_does(rule.rule, n_labels)[1:], f"A row is marked with {most} at most.")
     each = f"; each of the {n_labels:,} labels has its own" if n_labels > 1 else ""
     if isinstance(rule, TopKRule):
         highest = "the label" if rule.k == 1 else f"the {rule.k:,} labels"
@@ -86,10 +90,20 @@ def _decides(rule: Rule, n_labels: int) -> tuple[str, ...]:
     return (f"The rule decides about {counted(n_labels, 'label')}.",)
 
 
-def how_much(n_predicted: int, n_true: int, n_samples: int) -> str:
-    """Say how many marks there are, and how many there should be."""
+def partly_known(share: float) -> str:
+    """Say that truth was not known everywhere."""
+    return (
+        f"In {percent(share)} of the cells (one label of one row each) the truth is not known. These cells count in no"
+        " figure."
+    )
+
+
+def how_much(n_predicted: int, n_true: int, n_samples: int, *, partly: bool = False) -> str:
+    """Say how many marks there are, and how many there should be; `partly` where truth is not known in all cells."""
     marks = f"it makes {counted(n_predicted, 'mark')}; by the truth there should be {n_true:,}"
-    return f"On {counted(n_samples, 'row')} {marks}."
+    return (
+        f"On {counted(n_samples, 'row')}{', where the truth is known,' if partly else ''} {marks}."
+    )
 
 
 def headline(groups: Sequence[Group]) -> str:
@@ -314,17 +328,6 @@ def of_change(difference: Interval) -> str:
     least, most = sorted((abs(difference.lower), abs(difference.upper)))
     which = "Higher" if difference.value > 0 else "Lower"
     return f"{which} by {abs(difference.value):.3f}, probably between {least:.3f} and {most:.3f}."
-
-
-def percent(share: float) -> str:
-    """Write a share in whole per cents; one near none or all in tenths, and never rounded to that."""
-    if 0 < share < 0.001:
-        return "less than 0.1 %"
-    if 0.999 < share < 1:
-        return "more than 99.9 %"
-    if 0 < share < 0.01 or 0.99 < share < 1:
-        return f"{100 * share:.1f} %"
-    return f"{100 * share:.0f} %"
 
 
 def _about(interval: Interval) -> str:

@@ -20,8 +20,11 @@ from thresholds.errors import need
 from thresholds.results import Shown, Table, counted, n_more, names_of, wrapped
 
 if TYPE_CHECKING:
+    from thresholds.rule.capped import CappedRule, Order
     from thresholds.rule.fitted_on import FittedOn, OutOfFold
+    from thresholds.rule.guarantees import Guarantees
     from thresholds.rule.made_by import MadeBy
+    from thresholds.rule.row_guarantees import RowGuarantees
     from thresholds.rule.watching.check import ScoreCheck
     from thresholds.rule.watching.profile import ScoreProfile
 
@@ -54,6 +57,7 @@ class Rule(Shown):
     fitted_on : FittedOn, the data of the fit in brief; None if not fitted
     out_of_fold : OutOfFold, what the rule may be expected to reach on other rows; None if it is not of `cross_fit`
     made_by : MadeBy, the function and its options; None if made by hand
+    guarantees : Guarantees or RowGuarantees, the floors that are promised on new rows; None where nothing is promised
     profile : ScoreProfile of the scores that the rule was fitted on; None if it keeps none
     """
 
@@ -68,6 +72,7 @@ class Rule(Shown):
     out_of_fold: "OutOfFold | None" = None
     made_by: "MadeBy | None" = None
     profile: "ScoreProfile | None" = None
+    guarantees: "Guarantees | RowGuarantees | None" = None
 
     @property
     @abstractmethod
@@ -98,6 +103,11 @@ class Rule(Shown):
     def n_labels(self) -> int | None:
         """Number of labels; None for a rule that takes any number."""
         return None if self.label_names is None else len(self.label_names)
+
+    @property
+    def uncapped(self) -> "Rule":
+        """The rule without a limit on the labels of a row: itself, unless it is a `CappedRule`."""
+        return self
 
     @property
     def predicts_missing(self) -> bool:
@@ -383,6 +393,37 @@ class Rule(Shown):
 
         return model_of(self, dtype)
 
+    def at_most(self, k: int, order: "Order | None" = None) -> "CappedRule":
+        """Return a rule that predicts at most k labels of a row: of those that this one does, the first in an order.
+
+        Parameters
+        ----------
+        k : at least 1
+        order : which labels come first; of equal ones the first label
+            "score" (default): the highest score. "margin": the highest score above the threshold, for a rule of
+            thresholds. What a prediction adds to F is learnt in a fit: give it `max_predicted_per_row=k` for that
+            order, which keeps more of F (docs/budgets.md); a rule of such a fit keeps it here.
+
+        Returns
+        -------
+        CappedRule
+            What it reaches is unknown.
+
+        Raises
+        ------
+        InputError
+            For a k that is no number of labels, and an order that the rule has not.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> thresholds.ThresholdRule([0.5, 0.2]).at_most(1, "margin").predict([[0.6, 0.4]])
+        array([[0, 1]], dtype=uint8)
+        """
+        from thresholds.rule.capped import CappedRule
+
+        return CappedRule(self, k, "score" if order is None else order)
+
     def with_names(self, label_names: Sequence[str]) -> "Rule":
         """Return the same rule with names for its labels, in order."""
         return replace(self, label_names=tuple(label_names))  # type: ignore[type-var]
@@ -398,8 +439,7 @@ class Rule(Shown):
         if self.label_names is not None:
             moved["label_names"] = tuple(self.label_names[k] for k in at)
         if self.fitted_on is not None:
-            positives = tuple(self.fitted_on.positives[k] for k in at)
-            moved["fitted_on"] = replace(self.fitted_on, positives=positives)
+            moved["fitted_on"] = self.fitted_on.taken(places)
         if self.out_of_fold is not None:
             moved["out_of_fold"] = self.out_of_fold.taken(places)
         if self.profile is not None:

@@ -33,21 +33,35 @@ class FittedOn(Shown):
     dtype: str  # of the scores
     quantiles: tuple[float, ...]  # of finite scores, at `QUANTILES`, from at most 65,536 cells
     version: str  # of this library
+    # Weight of the rows in which the truth of each label was known; None where it was in all.
+    known: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check what may come from a file."""
         _checks.count(self.n_samples, "n_samples", 1)
         for name in ("dtype", "version"):
             _checks.text(getattr(self, name), name)
-        for name in ("positives", "quantiles"):
-            for number in getattr(self, name):
+        for name in ("positives", "quantiles", "known"):
+            for number in getattr(self, name) or ():
                 _checks.finite(number, name)
-        if min(self.positives, default=0) < 0:
-            raise InputError(f"positives has {min(self.positives)}, expected weights of at least 0")
+        for name in ("positives", "known"):
+            lowest = min(getattr(self, name) or (), default=0)
+            if lowest < 0:
+                raise InputError(f"{name} has {lowest}, expected weights of at least 0")
+        if self.known is not None and len(self.known) != len(self.positives):
+            raise InputError(
+                f"known has {len(self.known)} values, expected {len(self.positives)} as positives has"
+            )
 
     @classmethod
-    def of(cls, scores: Any, missing: float, positives: npt.NDArray[Any]) -> "FittedOn":
-        """Describe checked scores, wherever they are, and the weight of each label's positives."""
+    def of(
+        cls,
+        scores: Any,
+        missing: float,
+        positives: npt.NDArray[Any],
+        known: npt.NDArray[Any] | None = None,
+    ) -> "FittedOn":
+        """Describe checked scores, wherever they are, and the weights of each label's positives and known rows."""
         cells = _sample(scores, missing)
         quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
         return cls(
@@ -56,11 +70,29 @@ class FittedOn(Shown):
             dtype=devices.dtype_name(scores),
             quantiles=tuple(quantiles.tolist()),
             version=__version__,
+            known=None if known is None else tuple(known.tolist()),
         )
+
+    @property
+    def base_rates(self) -> npt.NDArray[np.float64]:
+        """The share of positives of each label, (n_labels,), of the rows in which it is known; 0 without any."""
+        rows = np.full(len(self.positives), self.n_samples) if self.known is None else self.known
+        return np.array(self.positives) / np.where(np.equal(rows, 0), 1, rows)
+
+    def taken(self, places: Ints) -> "FittedOn":
+        """Return the same of some labels, in that order."""
+        at = places.tolist()
+        known = None if self.known is None else tuple(self.known[k] for k in at)
+        return replace(self, positives=tuple(self.positives[k] for k in at), known=known)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
-        return asdict(self) | {"positives": list(self.positives), "quantiles": list(self.quantiles)}
+        values = asdict(self) | {
+            "positives": list(self.positives),
+            "quantiles": list(self.quantiles),
+        }
+        known = values.pop("known")
+        return values if known is None else values | {"known": list(known)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "FittedOn":
@@ -72,6 +104,7 @@ class FittedOn(Shown):
             dtype=values["dtype"],
             quantiles=tuple(_checks.a_list(values["quantiles"], "quantiles")),
             version=values["version"],
+            known=tuple(_checks.a_list(values["known"], "known")) if "known" in values else None,
         )
 
     def _records(self) -> dict[str, Any]:

@@ -17,8 +17,11 @@ from thresholds.rule.top_k import TopKRule
 _KINDS: dict[str, type[Rule]] = {
     rule.kind: rule for rule in (ThresholdRule, TopKRule, RegionRule, InstanceRule)
 }
-# Kinds of rooms that need this one: their modules, and their classes.
-_KINDS_ABOVE = {"calibrated": ("thresholds.calibration.rule", "CalibratedRule")}
+# Kinds that hold a rule, some of rooms that need this one: their modules, and their classes.
+_KINDS_ABOVE = {
+    "capped": ("thresholds.rule.capped", "CappedRule"),
+    "calibrated": ("thresholds.calibration.rule", "CalibratedRule"),
+}
 
 
 def load_rule(path: str | os.PathLike[str]) -> Rule:

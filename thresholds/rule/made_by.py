@@ -53,7 +53,7 @@ class MadeBy(Shown):
         """Keep the options of a function that differ from those that it has by itself, and matter to the rule."""
         usual = inspect.signature(function).parameters
         given = {
-            name: value if isinstance(value, bool | float) else str(value)
+            name: value if isinstance(value, bool | int | float) else str(value)
             for name, value in options.items()
             if name in usual and name not in _WITHOUT_EFFECT and value != usual[name].default
         }

@@ -36,7 +36,9 @@ _PARTS = {
     "fitted_on": ("thresholds.rule.fitted_on", "FittedOn"),
     "out_of_fold": ("thresholds.rule.fitted_on", "OutOfFold"),
     "made_by": ("thresholds.rule.made_by", "MadeBy"),
+    "budget": ("thresholds.rule.budget", "Budget"),
     "profile": ("thresholds.rule.watching.profile", "ScoreProfile"),
+    "guarantees": ("thresholds.rule.guarantees", "Guarantees"),
 }
 
 # What older files do not have.
@@ -62,6 +64,8 @@ def check_parts(rule: "Rule") -> None:
         of_labels["tp"] = len(rule.out_of_fold.by_label.tp)
     if rule.profile is not None:
         of_labels["predicted"] = rule.profile.n_labels
+    if rule.guarantees is not None:
+        of_labels["instead"] = rule.guarantees.n_labels
     for name, n_values in of_labels.items():
         if n_values != n_labels:
             raise InputError(f"{name} has {n_values} values, expected {n_labels}")

@@ -27,8 +27,11 @@ from thresholds.rule.saving import (
 )
 
 if TYPE_CHECKING:  # Rules that are loaded and applied without them need not import them.
+    from thresholds.rule.budget import Budget
+    from thresholds.rule.guarantees import Guarantees
     from thresholds.rule.made_by import MadeBy
     from thresholds.rule.odds import OddsByScore
+    from thresholds.rule.row_guarantees import RowGuarantees
     from thresholds.rule.watching.profile import ScoreProfile
 
 
@@ -66,6 +69,12 @@ class ThresholdRule(Drawable, Rule):
     made_by : MadeBy or None
         What made the rule: function and options (those that are not its defaults); on the command line also file,
         scores, truth, rows, logits and date.
+    budget : Budget or None
+        What a fit within `max_predicted` predicts and reaches, and the most that others could reach; None without one,
+        and once `replace` has changed a threshold.
+    guarantees : Guarantees, RowGuarantees or None
+        Which floors, of which labels or of all labels together, are promised on new rows, if the fit had a confidence.
+        None once `replace` has changed a threshold: a promise is about the thresholds that were tested.
     profile : ScoreProfile or None
         What the scores of the fit looked like, which `check` and `predict` compare new ones with.
     """
@@ -87,6 +96,8 @@ class ThresholdRule(Drawable, Rule):
     out_of_fold: OutOfFold | None = None
     made_by: "MadeBy | None" = None
     odds: "OddsByScore | None" = field(default=None, repr=False)
+    budget: "Budget | None" = field(default=None, repr=False)
+    guarantees: "Guarantees | RowGuarantees | None" = field(default=None, repr=False)
     profile: "ScoreProfile | None" = field(default=None, repr=False)
 
     kind: ClassVar[str] = "thresholds"
@@ -231,7 +242,9 @@ class ThresholdRule(Drawable, Rule):
             )
         if np.array_equal(changed, self.thresholds):
             return ThresholdRule(**self._values())
-        unknown = {"objective": None, "guard_report": None, "out_of_fold": None}
+        unknown = dict.fromkeys(
+            ("objective", "guard_report", "out_of_fold", "budget", "guarantees")
+        )
         profile = self.profile
         if profile is not None:
             profile = profile.without_predictions(changed != self.thresholds)
@@ -243,7 +256,10 @@ class ThresholdRule(Drawable, Rule):
 
     def with_names(self, label_names: Sequence[str]) -> "ThresholdRule":
         """Return the same rule with names for its labels, in order."""
-        return ThresholdRule(**self._values() | {"label_names": tuple(label_names)})
+        changed: dict[str, Any] = {"label_names": tuple(label_names)}
+        if self.guarantees is not None:
+            changed["guarantees"] = self.guarantees.with_names(label_names)
+        return ThresholdRule(**self._values() | changed)
 
     def reordered(self, places: Ints) -> "ThresholdRule":
         """Return the rule with its labels in another order: label j is the one that is at `places[j]` in this rule."""
@@ -252,6 +268,7 @@ class ThresholdRule(Drawable, Rule):
             "unsupported": self.unsupported[places],
             "odds": None if self.odds is None else self.odds.taken(places),
             "guard_report": None,
+            "guarantees": None if self.guarantees is None else self.guarantees.taken(places),
         }
         return ThresholdRule(**self._values() | self._of_labels(places) | changed)
 
@@ -299,11 +316,14 @@ class ThresholdRule(Drawable, Rule):
                 f"unsupported is {shown(labels)}, expected positions below {len(thresholds)}, each once"
             )
         unsupported = np.isin(np.arange(len(thresholds)), labels)
+        settings = read_settings(ThresholdRule, values)
+        if settings["guarantees"] is not None:
+            settings["guarantees"] = settings["guarantees"].with_names(settings["label_names"])
         return ThresholdRule(
             thresholds=np.array(thresholds),
             unsupported=unsupported,
             odds=_odds(values.get("odds")),
-            **read_settings(ThresholdRule, values),
+            **settings,
         )
 
     def in_words(self) -> str:
@@ -336,7 +356,11 @@ class ThresholdRule(Drawable, Rule):
             "outcomes": "expectation over outcomes",
         }
         alone = "" if self.expected is None else ", from probabilities alone"
-        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self.on_other_rows()}"
+        return f"objective {self.objective:.4f} ({how[self.expected]}{alone}){self.on_other_rows()}{self._within()}"
+
+    def _within(self) -> str:
+        """Say within which budget."""
+        return "" if self.budget is None else f"; {self.budget.in_words()}"
 
     def _guarded_by(self) -> str:
         """Say what guards the rule, and where it gave up."""
@@ -347,7 +371,13 @@ class ThresholdRule(Drawable, Rule):
         if report is not None and report.n_fell_back:
             always = "always, as far as limits allow," if report.has_limits else "always"
             text += f", fell back on {always} for {counted(report.n_fell_back, 'label')}"
-        if names_limits(self.guard):
+        if self.guarantees is not None:
+            text += f"; {self.guarantees.in_words()}"
+            if "max_overprediction=" in self.guard:
+                text += "; max_overprediction holds on the rows of the fit only"
+        elif "confidence=" in self.guard:
+            text += "; nothing is promised, as thresholds have changed since they were tested"
+        elif names_limits(self.guard):
             text += "; limits hold on the rows of the fit only"
         return text
 

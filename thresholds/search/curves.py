@@ -70,7 +70,7 @@ def _curve(problem: Problem, label: int, most: int, beta: float) -> Curve:
 
     # Below the last positive F falls to that of predicting all.
     positives = int(staircase.positives[0])
-    total = int(problem.row_weights.sum())
+    total = int(problem.weight_of_label[label])
     threshold = staircase.score[steps].astype(np.float64)
     tp = staircase.tp[steps]
     predicted = staircase.predicted[steps]

@@ -48,6 +48,7 @@ def best_shared_cut(
     beta: float,
     zero_division: float,
     *,
+    most: int | None = None,
     n_jobs: int | None = -1,
     progress: bool = False,
 ) -> tuple[float, float]:
@@ -55,9 +56,9 @@ def best_shared_cut(
 
     `+inf` predicts nothing; NaN is no lower score. The highest cut wins among equals: means that
     differ by no more than the rounding of their terms, 2**-50 and 2**-61 more for each group, count
-    as equal.
+    as equal. With `most`, cuts that predict more than so much, in the unit of the weights, are left out.
     """
-    return _Search(problem, average, beta, zero_division, n_jobs, progress).best()
+    return _Search(problem, average, beta, zero_division, most, n_jobs, progress).best()
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,19 @@ class _Search:
     average: Average
     beta: float
     zero_division: float
+    most: int | None = None
     n_jobs: int | None = -1
     progress: bool = False
 
     def best(self) -> tuple[float, float]:
         """Return the best cut and the next lower score."""
-        narrowed = self._narrowed() if self.problem.is_dense_unweighted else None
+        may_narrow = self.problem.is_dense_unweighted and self.most is None
+        narrowed = self._narrowed() if may_narrow else None
         if narrowed is not None:
             return narrowed
 
         # Pool the scores of positives, and count what changes as the cut falls to each.
-        pool = self._pool()
+        pool = self._pool() if self.most is None else self._within(self._pool(), self.most)
         if not pool.grid.size:
             return np.inf, np.nan
         chosen = self._best_micro(pool) if self.average == "micro" else self._best_mean(pool)
@@ -166,14 +169,25 @@ class _Search:
         positive_weights = np.concatenate([pool.positive_weights for pool in pools])
         return _distinct(keys, positive_weights)
 
-    def _best_micro(self, pool: _Pool) -> int:
-        """Return the candidate of highest micro F-beta."""
+    def _within(self, pool: _Pool, most: int) -> _Pool:
+        """Leave out candidates that predict more."""
+        kept = self._predicted(pool) <= most  # (n_candidates,)
+        return _Pool(pool.grid[kept], pool.positive_weights[kept])
+
+    def _predicted(self, pool: _Pool) -> Ints:
+        """Return what is predicted at each candidate: (n_candidates,)."""
+        if not pool.grid.size:
+            return np.zeros(0, np.int64)
 
         def count(items: Items, _: slice) -> Ints:
             return pooled_counts(pool.grid, *sorted_with_rows(items.keys), items.weights)
 
+        return _from_the_top(self._total(count))
+
+    def _best_micro(self, pool: _Pool) -> int:
+        """Return the candidate of highest micro F-beta."""
         tp = _from_the_top(pool.positive_weights)  # (n_candidates,)
-        predicted = _from_the_top(self._total(count))  # (n_candidates,)
+        predicted = self._predicted(pool)
         positives = np.full_like(tp, self.positives.sum())
         f = f_of_counts(tp, predicted, positives, self.beta, 0.0)
         return int(f.size - 1 - np.argmax(f[::-1]))  # the highest of equal ones

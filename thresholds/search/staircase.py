@@ -138,8 +138,11 @@ def of_labels(problem: Problem, first: int, last: int) -> Staircase:
 
 def of_items(items: Items) -> Staircase:
     """Count the staircase of each group of items."""
-    if items.is_unweighted:  # Groups are of one size then.
-        n_groups = items.starts.size - 1
+    n_groups = items.starts.size - 1
+    lengths = np.diff(items.starts)
+    if items.is_unweighted and (lengths != lengths[0]).any():  # Some truth is not known.
+        return concatenate([of_items(items.group(number)) for number in range(n_groups)])
+    if items.is_unweighted:
         keys = items.keys.reshape(n_groups, -1)  # (n_groups, length of a group)
         truth = items.positive_weights.reshape(n_groups, -1)
         positives = np.array([np.count_nonzero(row) for row in truth])

@@ -27,9 +27,12 @@ from sklearn.utils.validation import (
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError, Placement
+from thresholds._checks.floors import Floor
 from thresholds.data.folds import SEED
+from thresholds.data.unknown import UNKNOWN
 from thresholds.fitting.options import FIT_OPTIONS, FitOptions
 from thresholds.guards.options import Guard
+from thresholds.metrics import accuracy_score
 from thresholds.rule import ThresholdRule
 from thresholds.sklearn.deciding import Deciding
 from thresholds.sklearn.fitting import Fold, fit_fold
@@ -62,7 +65,15 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         Options that a rule does not take are refused before any classifier is fitted.
     guard : as in `fit_empirical`; "auto", the default here, keeps thresholds from over-fitting
     max_overprediction, min_precision, min_recall : limits for each label, as in `fit_empirical`
-        They hold on the out-of-fold scores that thresholds are fitted on.
+        They hold on the out-of-fold scores that thresholds are fitted on, unless `confidence` is given.
+    confidence, family : whether, and how, the floors are promised on new rows, as in `fit_empirical`
+        With `groups` given to `fit`, for groups in place of rows. The promise is about scores like the out-of-fold
+        ones; those of the classifier that is refitted on all rows may be somewhat better.
+    max_predicted, max_predicted_per_row : budgets of predictions, as in `fit_empirical`
+        The first is one of cells of these scores, the second one of the labels of any row.
+    unknown : what stands in y for truth that is not known, as in `fit_empirical`: "nan", or a number, as -1
+        Such cells count nowhere, in fits of the rule, folds, figures and `score`. The classifier is given y as it is:
+        one that cannot leave cells out is refused, unless it is fitted already (`cv="prefit"`).
     cv : which rows the thresholds are fitted on
         None (default): 5 folds that keep rare labels (`multilabel_folds`), fewer for fewer rows.
         A whole number: so many of these folds.
@@ -145,6 +156,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
             StrOptions({"prefit"}),
             Interval(RealNotInt, 0, 1, closed="neither"),
         ],
+        "unknown": "no_validation",
         "refit": ["boolean"],
         "response_method": [StrOptions({"auto", *METHODS})],
         "n_jobs": [Integral, None],
@@ -164,8 +176,13 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         placement: Placement = "low",
         guard: Guard = "auto",
         max_overprediction: float | None = None,
-        min_precision: float | None = None,
-        min_recall: float | None = None,
+        min_precision: Floor | None = None,
+        min_recall: Floor | None = None,
+        confidence: float | None = None,
+        family: str = "each",
+        max_predicted: float | None = None,
+        max_predicted_per_row: int | None = None,
+        unknown: Any = None,
         cv: Any = None,
         refit: bool = True,
         response_method: str = "auto",
@@ -184,6 +201,11 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         self.max_overprediction = max_overprediction
         self.min_precision = min_precision
         self.min_recall = min_recall
+        self.confidence = confidence
+        self.family = family
+        self.max_predicted = max_predicted
+        self.max_predicted_per_row = max_predicted_per_row
+        self.unknown = unknown
         self.cv = cv
         self.refit = refit
         self.response_method = response_method
@@ -199,6 +221,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         ----------
         X : (n_samples, n_features), whatever `estimator` takes
         y : (n_samples, n_labels) 0/1 or bool, dense, frame or scipy.sparse; (n_samples,) for two classes
+            With what `unknown` says in cells that are not known.
         **params : with metadata routing, what `estimator.fit` and `cv.split` request
             And sample_weight, (n_samples,) non-negative: the rule counts rows by it, whether or not the classifier
             requests it. And groups, (n_samples,) names or numbers: rows of a group stay in one fold, also in the folds
@@ -220,7 +243,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         for of_earlier_fit in {"cv_results_", "label_names_in_"} & vars(self).keys():
             delattr(self, of_earlier_fit)
         X, y = indexable(X, y)
-        target = Target.of(y, self._known_classes())
+        target = Target.of(y, self._known_classes(), self.unknown)
         validate_data(self, X, skip_check_array=True)
         routed = process_routing(self, "fit", **params)
         weights = params.get("sample_weight")
@@ -385,8 +408,25 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         Parameters
         ----------
         X, y : as in `fit`; the columns of a frame go by name
+            With the parameter `unknown`, only cells that are known have to be right, and rows without any do not count.
         sample_weight : (n_samples,), or None
         """
+        if self.unknown is not None:
+            return self._score_of_known(X, y, sample_weight)
         if hasattr(self, "label_names_in_"):
             y, _ = _checks.named(y, "y", self.label_names_in_)
         return float(super().score(X, y, sample_weight))
+
+    def _score_of_known(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """Return the accuracy in the cells that are known."""
+        target = Target.of(y, self.classes_ if self._binary else None, self.unknown)
+        names = getattr(self, "label_names_in_", None)
+        order = _checks.places(target.label_names, names, "y", "those of the fit")
+        scores = self.label_scores(X)
+        self.rule_.validate(scores)
+        return accuracy_score(
+            _checks.in_order(target.coded, order),
+            self.rule_.decide(scores),
+            sample_weight=sample_weight,
+            unknown=UNKNOWN,
+        )

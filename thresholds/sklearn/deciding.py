@@ -162,7 +162,7 @@ class Deciding:
             rule = rule.reordered(order)
         try:
             rule.validate(self._extremes)
-            if isinstance(rule, ThresholdRule) and rule.expected is not None:
+            if getattr(rule.uncapped, "expected", None) is not None:
                 _checks.probabilities(self._extremes, "y_score", rule.label_names)
         except InputError as error:
             raise InputError(

@@ -24,6 +24,11 @@ _SEVERAL_LABELS = re.compile(r"1d array|Multilabel and multi-output")
 _SPARSE_Y = re.compile(r"Sparse data was passed for y\b")
 _ONE_CLASS = re.compile(r"\bclass(es)?\b|out of bounds|unique")
 
+_LEAVES_OUT = (
+    "expected one that leaves such cells out, as MultiOutputClassifier(KnownRowsClassifier(...)) with unknown=-1, or"
+    " cv='prefit' with one that is fitted already"
+)
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -46,6 +51,7 @@ def fit_fold(
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", _CONSTANT_LABEL, UserWarning)
                 estimator.fit(X_train, y_train, **params)
+            _refuse_unknown_as_class(estimator, target)
         if fold.test is None:
             return estimator, None
         X_test, _ = _safe_split(estimator, X, None, fold.test, fold.train)
@@ -66,12 +72,33 @@ def is_constant(positives: Ints, n_rows: int | Ints) -> npt.NDArray[np.bool_]:
     return np.asarray((positives == 0) | (positives == n_rows))
 
 
+def _refuse_unknown_as_class(estimator: Any, target: Target) -> None:
+    """Refuse a classifier that learned what stands for unknown truth, as one more class."""
+    value = target.stands_for_unknown
+    classes = getattr(estimator, "classes_", None)
+    if target.unknown is None or classes is None:
+        return
+    by_label = classes if isinstance(classes, list) else [classes]
+    for label, known in enumerate(by_label):
+        if (np.asarray(known) == value).any():
+            raise InputError(
+                f"estimator {type(estimator).__name__} takes {value:g}, which stands for unknown truth, for a class of"
+                f" {target.name_of(label)}; {_LEAVES_OUT}"
+            )
+
+
 def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> None:
     """Say so if a classifier takes one label only, or fails where a label has one value only, as many do."""
-    if fold.train is None:
+    if fold.train is None or isinstance(error, InputError):
         return
     name = type(estimator).__name__
     message = str(error)
+
+    # A y of which some cells are not known.
+    if target.unknown is not None and target.unknown[fold.train].any():
+        raise InputError(
+            f"estimator {name} takes no y with unknown cells ({_one_line(error)}); {_LEAVES_OUT}"
+        ) from error
 
     # A matrix y.
     has_labels = target.classes is None
@@ -90,9 +117,9 @@ def _explain(error: Exception, estimator: Any, target: Target, fold: Fold) -> No
     if not _ONE_CLASS.search(message):
         return
     positives = target.positives(fold.train)  # (n_labels,)
-    constant = is_constant(positives, fold.train.size)
+    constant = is_constant(positives, target.known(fold.train))
     if not has_labels:
-        constant &= ~is_constant(target.positives(slice(None)), target.truth.shape[0])
+        constant &= ~is_constant(target.positives(slice(None)), target.known(slice(None)))
     if not constant.any():
         return
     label = int(constant.argmax())

@@ -8,6 +8,7 @@ import numpy as np
 from thresholds._arrays.types import Ints, Matrix
 from thresholds.data.folds import seed_of_folds
 from thresholds.data.problem import Problem
+from thresholds.data.unknown import UNKNOWN
 from thresholds.fitting.by_name import fit_named
 from thresholds.fitting.options import FitOptions
 from thresholds.rule import Rule
@@ -54,7 +55,7 @@ def _fill_unlearned(pooled: Pooled, target: Target, folds: list[Fold]) -> None:
     """
     trained = [fold.train for fold in folds if fold.train is not None and fold.test is not None]
     positives = np.stack([target.positives(train) for train in trained])  # (n_folds, n_labels)
-    n_rows = np.array([train.size for train in trained])[:, np.newaxis]  # (n_folds, 1)
+    n_rows = np.stack([target.known(train) for train in trained])  # (n_folds, n_labels)
     constant = is_constant(positives, n_rows)  # (n_folds, n_labels)
     for label in np.flatnonzero(constant.any(axis=0)):
         scores = pooled.scores[:, label]  # a view, which is written to
@@ -83,16 +84,29 @@ def fit_rule(
     `how` says where the folds of the scores come from, `seed` is that of all folds made here, `options` are those of
     fits.
     """
-    truth = target.truth[pooled.rows]
+    truth = target.coded[pooled.rows]
     if weights is not None:
         weights = weights[pooled.rows]
     if groups is not None:
         groups = groups[pooled.rows]
-    about_rows = {"sample_weight": weights, "label_names": target.label_names}
+    about_rows = {
+        "sample_weight": weights,
+        "unknown": None if target.unknown is None else UNKNOWN,
+        "label_names": target.label_names,
+    }
+    # Groups that folds have kept together already matter to what is promised alone.
+    promised_groups = None if options.get("confidence") is None else groups
 
     # Over the folds of the scores.
     if pooled.folds.any():
-        result = cross_fit(truth, pooled.scores, cv=pooled.folds, **about_rows, **options)
+        result = cross_fit(
+            truth,
+            pooled.scores,
+            cv=pooled.folds,
+            groups=promised_groups,
+            **about_rows,
+            **options,
+        )
         assert result.rule.out_of_fold is not None, "cross_fit has it"
         kept = replace(result.rule.out_of_fold, how=how, random_state=seed_of_folds(how, seed))
         rule = replace(result.rule, out_of_fold=kept)
@@ -102,7 +116,13 @@ def fit_rule(
     n_folds = fold_count(len(pooled.rows), weights, groups)
     if n_folds < 2:
         fit_options = FitOptions(**options)
-        problem = Problem.of(truth, pooled.scores, **about_rows, n_jobs=fit_options.n_jobs)
+        problem = Problem.of(
+            truth,
+            pooled.scores,
+            groups=promised_groups,
+            **about_rows,
+            n_jobs=fit_options.n_jobs,
+        )
         rule = fit_named(problem, fit_options)
         return FittedRule(rule, in_sample(rule, problem, fit_options), None)
     result = cross_fit(

@@ -1,5 +1,6 @@
 """The y of scikit-learn as an indicator matrix, and decisions as scikit-learn gives them."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,12 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from thresholds import _checks
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
+from thresholds._checks.frames import read_frame
+from thresholds._checks.unknown import filled, hint, unknown_value, without_absent
+from thresholds.data.unknown import coded
 
 
 @dataclass(frozen=True)
@@ -20,18 +24,28 @@ class Target:
     """What is to be predicted."""
 
     y: Any  # as estimators take it: (n_samples, n_labels) int64, dense or CSR; or (n_samples,) classes
-    truth: Matrix  # (n_samples, n_labels) 0/1
+    truth: Matrix  # (n_samples, n_labels) 0/1, 0 where it is not known
     classes: Dense | None  # of a vector: one or two, the last of two positive
     label_names: tuple[str, ...] | None
+    unknown: Matrix | None = (
+        None  # (n_samples, n_labels) bool; None where all of the truth is known
+    )
+    stands_for_unknown: float = math.nan  # in y
 
     @classmethod
-    def of(cls, y: Any, classes: Any = None) -> "Target":
-        """Read a y: an indicator, or a vector of two classes, which a fitted classifier knows already."""
+    def of(cls, y: Any, classes: Any = None, unknown: object = None) -> "Target":
+        """Read a y: an indicator, or a vector of two classes, which a fitted classifier knows already.
+
+        What stands for cells that are not known, `unknown` says; they stay in `y`, for the classifier to see.
+        """
+        value = unknown_value(unknown)
+        if value is not None:
+            return cls._partly_known(y, classes, value)
         names = None
         if hasattr(y, "columns") and len(y.columns) > 1:
             y, names = _checks.named(y, "y")
         if not isinstance(y, list | tuple):
-            assert_all_finite(y, input_name="y")
+            _refuse_not_finite(y)
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         if kind == "multilabel-indicator":
             truth = _checks.indicator(y, "y", names)
@@ -39,7 +53,7 @@ class Target:
         if kind != "binary":
             raise InputError(
                 f"Only binary classification is supported for a single column y: y is {kind}, expected two classes, or"
-                " 0 and 1 in (n_samples, n_labels)"
+                f" 0 and 1 in (n_samples, n_labels){_hint_of_lowest(y)}"
             )
         vector = column_or_1d(y.toarray() if is_sparse(y) else y, warn=True)  # (n_samples,)
         known = np.unique(vector) if classes is None else _two_classes(classes, vector)
@@ -47,6 +61,42 @@ class Target:
         if known.size == 2:
             is_positive = vector == known[1]
         return cls(vector, is_positive[:, np.newaxis], known, None)
+
+    @classmethod
+    def _partly_known(cls, y: Any, classes: Any, value: float) -> "Target":
+        """Read a y in which some cells may not be known."""
+        frame = read_frame(y, "y", absent_as_nan=math.isnan(value))
+        cells = y if frame is None else frame.cells
+        names = None if frame is None else frame.names
+        if not is_sparse(cells):
+            cells = without_absent(np.asarray(filled(cells)))
+        if cells.ndim == 1 or cells.shape[1] == 1:
+            return cls._partly_known_vector(np.ravel(to_dense(cells)), classes, value)
+
+        # A matrix: what is known of it, and all of it, for the classifier.
+        truth, unknown = _checks.truth(cells, value, "y", names)
+        if unknown is None:
+            return cls(truth.astype(np.int64, copy=False), truth, None, names)
+        if not is_sparse(cells):
+            cells = cells.astype(np.float64 if math.isnan(value) else np.int64)
+        return cls(cells, truth, None, names, unknown, value)
+
+    @classmethod
+    def _partly_known_vector(cls, vector: Dense, classes: Any, value: float) -> "Target":
+        """Read a vector of two classes, and of what stands for rows that are not known."""
+        # NaN is not equal to itself, also in an array of objects, where it may be beside text.
+        is_unknown = vector != vector if math.isnan(value) else vector == value  # (n_samples,)
+        if not is_unknown.any():
+            return cls.of(vector, classes)
+        of_known = cls.of(vector[~is_unknown].tolist(), classes)
+        truth = np.zeros((vector.size, 1), np.bool_)
+        truth[~is_unknown] = of_known.truth
+        return cls(vector, truth, of_known.classes, None, is_unknown[:, np.newaxis], value)
+
+    @property
+    def coded(self) -> Matrix:
+        """The truth as fits take it, (n_samples, n_labels), with `UNKNOWN` where it is not known."""
+        return self.truth if self.unknown is None else coded(self.truth, self.unknown)
 
     @property
     def n_labels(self) -> int:
@@ -62,11 +112,37 @@ class Target:
         """Count the positives of each label in some rows."""
         return np.asarray(self.truth[rows].sum(axis=0), np.int64).reshape(-1)
 
+    def known(self, rows: Any) -> npt.NDArray[np.int64]:
+        """Count the rows in which each label is known, among some."""
+        n_rows = self.truth[rows].shape[0]
+        if self.unknown is None:
+            return np.full(self.n_labels, n_rows)
+        n_unknown = np.asarray(self.unknown[rows].sum(axis=0), np.int64).reshape(-1)
+        return np.asarray(n_rows - n_unknown)
+
     def name_of(self, label: int) -> str:
         """Name a label in a message."""
         if self.label_names is None:
             return f"label {label}"
         return f"label {self.label_names[label]!r}"
+
+
+def _refuse_not_finite(y: Any) -> None:
+    """Refuse NaN and infinity, in scikit-learn's words; of NaN say how it is left out."""
+    try:
+        assert_all_finite(y, input_name="y")
+    except ValueError as error:
+        if "NaN" not in str(error):
+            raise
+        message = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{message}{hint('y')}") from None
+
+
+def _hint_of_lowest(y: Any) -> str:
+    """Say how the lowest number of a y is left out, if it may stand for what is not known."""
+    cells = np.asarray(y.data if is_sparse(y) else y)
+    is_number = cells.size and cells.dtype.kind in "if"
+    return hint("y", cells.min().item()) if is_number and cells.min() < 0 else ""
 
 
 def as_predictions(decided: Dense, classes: Dense | None) -> Dense:

@@ -107,6 +107,7 @@ class EpochFit:
             random_state=self._random_state,
             sample_weight=rows.sample_weight,
             missing=rows.missing,
+            unknown=rows.unknown,
             label_names=rows.label_names,
             verdicts=False,
             **self._given,
@@ -142,6 +143,7 @@ class EpochFit:
             rows.y_score,
             sample_weight=rows.sample_weight,
             missing=rows.missing,
+            unknown=rows.unknown,
             label_names=rows.label_names,
         )
         rule.validate(problem.scores)

@@ -20,6 +20,7 @@ from typing import Any, Unpack
 from thresholds import _checks
 from thresholds._checks import Average, InputError
 from thresholds._checks.boundary import reading
+from thresholds._checks.unknown import unknown_value
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.accumulator import Accumulator
@@ -58,6 +59,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         `test_step` return: ("y_true", "y_score") by default.
         Or a function of what the step returns and of the batch, which gives these.
         Truth is 0 or 1, scores are best logits; both are (n_rows, n_labels).
+    unknown : what stands for truth that is not known, as in `cross_fit`: "nan", or a number, as -100
+        None (default): all of it is known.
     label_names : strings, one per label
     name : what the figure is called after "val_" and "test_"; by default that of the measure, such as "macro_f1"
         Two callbacks of one `Trainer` have different names.
@@ -106,6 +109,7 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         *,
         rule: str | None = None,
         rows: Rows = ("y_true", "y_score"),
+        unknown: object = None,
         label_names: object = None,
         name: str | None = None,
         dataloader_idx: int = 0,
@@ -118,6 +122,8 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         if name is not None:
             self._epoch.name = _checks.text(name, "name")
         self._rows_of = _checked_rows(rows)
+        unknown_value(unknown)
+        self._unknown = unknown
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._fitted_loader = _checks.count(dataloader_idx, "dataloader_idx", 0)
         self._rows: dict[int, Accumulator] = {}  # of this process, by number of the loader
@@ -277,7 +283,9 @@ class ThresholdCallback(Callback):  # type: ignore[misc]
         if not self._rows:
             self._see_weights(trainer, pl_module)
         if dataloader_idx not in self._rows:
-            self._rows[dataloader_idx] = Accumulator(label_names=self._label_names)
+            self._rows[dataloader_idx] = Accumulator(
+                label_names=self._label_names, unknown=self._unknown
+            )
         self._rows[dataloader_idx].update(*self._taken(step, outputs, batch))
 
     def _taken(self, step: str, outputs: Any, batch: Any) -> Sequence[Any]:

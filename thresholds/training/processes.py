@@ -83,7 +83,8 @@ def in_order(parts: Sequence[Accumulator], n_items: int | None) -> Accumulator:
 
     Where a process has more rows than it can have been dealt, items are no rows, and rows stay as they come.
     """
-    together = Accumulator()
+    unknown = next((part.unknown for part in parts if len(part)), None)
+    together = Accumulator(unknown=unknown)
     for part in parts:
         together.merge(part)
     n_processes = len(parts)
@@ -101,7 +102,9 @@ def in_order(parts: Sequence[Accumulator], n_items: int | None) -> Accumulator:
     order = order[place[order] < n_items]
 
     weights = together.sample_weight
-    ordered = Accumulator(label_names=together.label_names, missing=together.missing)
+    ordered = Accumulator(
+        label_names=together.label_names, missing=together.missing, unknown=unknown
+    )
     ordered.update(
         together.y_true[order],
         together.y_score[order],

@@ -8,6 +8,7 @@ from typing import Any
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError
+from thresholds._checks.unknown import unknown_value
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.errors import MissingLibraryError
 from thresholds.fitting.accumulator import Accumulator
@@ -40,8 +41,12 @@ class _RowsMetric(Metric):  # type: ignore[misc]
     rows_y_score: Any  # a list of tensors; once processes have exchanged rows, one tensor
     rows_y_true: Any
 
-    def __init__(self, rule: Rule | None, label_names: object, **of_metrics: Any) -> None:
+    def __init__(
+        self, rule: Rule | None, ignore_index: object, label_names: object, **of_metrics: Any
+    ) -> None:
         super().__init__(**of_metrics)
+        unknown_value(ignore_index, "ignore_index")
+        self._ignore_index = ignore_index
         self.add_state("rows_y_score", [], dist_reduce_fx="cat")
         self.add_state("rows_y_true", [], dist_reduce_fx="cat")
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
@@ -53,7 +58,7 @@ class _RowsMetric(Metric):  # type: ignore[misc]
         Parameters
         ----------
         preds : (n_rows, n_labels) scores, best logits
-        target : same shape, 0 or 1
+        target : same shape, 0 or 1, or `ignore_index` where it is not known
         """
         self.rows_y_score.append(preds.detach())
         self.rows_y_true.append(target.detach())
@@ -74,7 +79,7 @@ class _RowsMetric(Metric):  # type: ignore[misc]
         """Return all rows, those of other processes included."""
         from torchmetrics.utilities import dim_zero_cat
 
-        rows = Accumulator(label_names=self._label_names)
+        rows = Accumulator(label_names=self._label_names, unknown=self._ignore_index)
         if not len(self.rows_y_score):
             raise InputError("the metric has no rows, expected update(preds, target) before")
         rows.update(dim_zero_cat(self.rows_y_true), dim_zero_cat(self.rows_y_score))
@@ -93,6 +98,7 @@ class FittedFScore(_RowsMetric):
     Parameters
     ----------
     average, rule, and the options from `beta` on : as in `cross_fit`, with its defaults
+    ignore_index : what stands in `target` for cells that are not known, and count nowhere: a number, as -1, or "nan"
     label_names : strings, one per label
     cv, random_state : number and seed of the folds
     **options : also those of every metric of TorchMetrics, as `compute_on_cpu`
@@ -139,6 +145,7 @@ class FittedFScore(_RowsMetric):
         average: Average = "macro",
         *,
         rule: str | None = None,
+        ignore_index: object = None,
         label_names: object = None,
         cv: int = N_SPLITS,
         random_state: int = SEED,
@@ -146,7 +153,7 @@ class FittedFScore(_RowsMetric):
     ) -> None:
         of_fits = {name: value for name, value in options.items() if name in FIT_OPTIONS}
         of_metrics = {name: value for name, value in options.items() if name not in FIT_OPTIONS}
-        super().__init__(None, label_names, **of_metrics)
+        super().__init__(None, ignore_index, label_names, **of_metrics)
         self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **of_fits)
 
     def compute(self) -> Any:
@@ -163,6 +170,7 @@ class RuleFScore(_RowsMetric):
     rule : the rule to judge; None where it is given later, before `compute`
     average : "macro", "micro", "weighted" or "samples"; by default what the rule maximises, or "macro" if it tells none
     beta, zero_division : by default those of the fit of the rule, or 1 and 0
+    ignore_index : what stands in `target` for cells that are not known, and count nowhere: a number, as -1, or "nan"
     label_names : strings, one per label; the rule finds its labels by name, where both have names
     **of_metrics : the options of every metric of TorchMetrics, as `compute_on_cpu`
 
@@ -192,10 +200,11 @@ class RuleFScore(_RowsMetric):
         *,
         beta: float | None = None,
         zero_division: float | None = None,
+        ignore_index: object = None,
         label_names: object = None,
         **of_metrics: Any,
     ) -> None:
-        super().__init__(rule, label_names, **of_metrics)
+        super().__init__(rule, ignore_index, label_names, **of_metrics)
         self._average = average
         self._beta = beta
         self._zero_division = zero_division

@@ -23,6 +23,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._checks import Average, InputError
+from thresholds._checks.unknown import unknown_value
 from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
@@ -72,6 +73,8 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     average, rule, and the options from `beta` on : as in `cross_fit`, with its defaults
     fit_on : what the metrics of the validation rows begin with
         "eval"; "eval_NAME" if `eval_dataset` is a dict, in which NAME must be the first.
+    unknown : what stands for truth that is not known, as in `cross_fit`: -100, as losses of Transformers have it
+        None (default): all of it is known. Also "nan", or another number than 0 and 1.
     label_names : strings, one per label
         None (default): the `id2label` of the model's config, but for names such as LABEL_0, which nobody gave.
     cv : number of folds
@@ -119,6 +122,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
         *,
         rule: str | None = None,
         fit_on: str = "eval",
+        unknown: object = None,
         label_names: object = None,
         cv: int = N_SPLITS,
         random_state: int = SEED,
@@ -127,6 +131,8 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         self._epoch = EpochFit(average, rule=rule, cv=cv, random_state=random_state, **options)
         self._fit_on = _checks.text(fit_on, "fit_on")
+        unknown_value(unknown)
+        self._unknown = unknown
         self._label_names = None if label_names is None else _checks.names_of_labels(label_names)
         self._file_name = _checks.text(file_name, "file_name")
         self._is_training = False
@@ -170,7 +176,7 @@ class ThresholdCallback(TrainerCallback):  # type: ignore[misc]
             )
         rows = self._rows
         if rows is None or compute_result is None:
-            rows = Accumulator(label_names=self._names)
+            rows = Accumulator(label_names=self._names, unknown=self._unknown)
         for y_true, y_score in _batches(prediction):
             rows.update(y_true, y_score)
         if compute_result is False:
@@ -384,7 +390,9 @@ def _truth(rows: Accumulator) -> str:
 
 def _was_fitted_on(fit: _Fit, rows: Accumulator) -> bool:
     """Whether a rule was fitted on these rows in any order, as far as it tells: by its scores, bit for bit."""
-    problem = Problem.of(rows.y_true, rows.y_score, label_names=rows.label_names)
+    problem = Problem.of(
+        rows.y_true, rows.y_score, unknown=rows.unknown, label_names=rows.label_names
+    )
     return was_fitted_on(fit.rule, problem)
 
 

@@ -96,7 +96,7 @@ def _other_options(options: FitOptions) -> Iterator[tuple[str, dict[str, Any]]]:
     if options.named.method != "thresholds":
         return
     guard = options.chosen_guard
-    if options.per_label and not options.limits.any:
+    if options.per_label and not options.has_limits:
         shared = {"per_label": False} | ({} if guard is None else {"guard": "auto"})
         yield "one threshold for all labels", shared
     guarded = replace(options, rule=None, guard="auto")

@@ -164,6 +164,7 @@ def bootstrap_thresholds(
     zero_division: float = 0.0,
     placement: Placement = "low",
     missing: float = 0.0,
+    unknown: object = None,
     keep_sparse: bool = False,
     label_names: object = None,
     n_jobs: int | None = -1,
@@ -177,7 +178,7 @@ def bootstrap_thresholds(
     Parameters
     ----------
     y_true, y_score : (n_samples, n_labels), as in `fit_empirical`
-    beta, zero_division, placement, missing, keep_sparse, label_names : as in `fit_empirical`
+    beta, zero_division, placement, missing, unknown, keep_sparse, label_names : as in `fit_empirical`
     n_bootstraps : how many bootstrap samples (replicates), at least 2
     confidence : of the intervals, in (0, 1)
     random_state : seed; the same samples each time with 0 (default), others with None
@@ -246,6 +247,7 @@ def bootstrap_thresholds(
         y_true,
         y_score,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=options.keep_sparse,
         n_jobs=options.n_jobs,
@@ -311,7 +313,8 @@ def _columns(
     # The cuts of the replicates, as they lie in the rows given: (n_labels, n_bootstraps).
     cuts = stairs.cuts_at(best.reshape(-1))
     thresholds = cuts.placed(problem, options.placement).reshape(best.shape)
-    predicted = cuts.predicted.reshape(best.shape) / problem.n_samples
+    n_rows = np.maximum(problem.rows_of_label[first:last], 1)  # (n_labels,)
+    predicted = cuts.predicted.reshape(best.shape) / n_rows[:, np.newaxis]
     threshold_low, threshold_high = _ends(thresholds, confidence)
     predicted_low, predicted_high = _ends(predicted, confidence)
 
@@ -319,14 +322,14 @@ def _columns(
     counts = np.stack([fitted.tp, fitted.predicted, fitted.positives]).astype(np.float64)
     tp, predicted_rows, positives = counts
     claimed = f_of_counts(tp, predicted_rows, positives, options.beta, options.zero_division)
-    corrected = _corrected(claimed, counts, unseen, problem.n_samples, options.beta)
+    corrected = _corrected(claimed, counts, unseen, n_rows, options.beta)
     low, high = _interval(claimed, corrected, counts, options.beta, confidence)
     return {
         "n_positives": fitted.positives,
         "threshold": fitted.placed(problem, options.placement),
         "threshold_low": threshold_low,
         "threshold_high": threshold_high,
-        "predicted": fitted.predicted / problem.n_samples,
+        "predicted": fitted.predicted / n_rows,
         "predicted_low": predicted_low,
         "predicted_high": predicted_high,
         "f": claimed,
@@ -348,11 +351,11 @@ def _ends(values: Floats, confidence: float) -> tuple[Floats, Floats]:
 
 
 def _corrected(
-    claimed: Floats, counts: Numbers, unseen: Floats, n_samples: int, beta: float
+    claimed: Floats, counts: Numbers, unseen: Floats, n_rows: Ints, beta: float
 ) -> Floats:
     """Return the .632+ estimate of F from the counts (3, n_labels) of the rows, and of those that were not seen."""
     _, predicted, positives = counts
-    by_chance = f_of_counts(predicted * positives / n_samples, predicted, positives, beta, 0.0)
+    by_chance = f_of_counts(predicted * positives / n_rows, predicted, positives, beta, 0.0)
     unseen_tp, unseen_predicted, unseen_positives = unseen
     left = f_of_counts(unseen_tp, unseen_predicted, unseen_positives, beta, 0.0)
 

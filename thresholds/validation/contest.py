@@ -88,12 +88,15 @@ class Contest:
         zero_division: float,
     ) -> None:
         self.entries: list[Entry] = []
+        n_folds = int(folds.max()) + 1
+        if problem.rows_with_known is not None:  # Rows without a known cell count as absent.
+            folds = np.where(problem.known_in_row > 0, folds, -1)
         self._problem = problem
         self._groups = groups
         self._average = average
         self._beta = beta
         self._zero_division = zero_division
-        self._rows = [np.flatnonzero(folds == k) for k in range(int(folds.max()) + 1)]
+        self._rows = [np.flatnonzero(folds == k) for k in range(n_folds)]
         self._reference: list[LeftOut] = []  # on all folds, then without one after the other
 
         # A row that is not judged, or left aside, weighs nothing.

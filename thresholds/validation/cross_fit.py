@@ -6,6 +6,7 @@ section 8, the winner's curse). So rules are fitted on all folds but one, and ea
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints
 from thresholds._checks import Average, InputError
-from thresholds.data.folds import N_SPLITS, SEED, seed_of_folds, split_rows
+from thresholds.data.folds import N_SPLITS, SEED, group_numbers, seed_of_folds, split_rows
 from thresholds.data.problem import Problem
 from thresholds.diagnosis import Diagnosis, Verdicts
 from thresholds.diagnosis.evidence import Criteria, evidence_of
@@ -34,6 +35,12 @@ from thresholds.results import Drawable, Result, Table, are, counted, n_more, na
 from thresholds.rule import LabelCounts, OutOfFold, Rule, ThresholdRule
 from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
+from thresholds.validation.promises import (
+    RowPromise,
+    in_words,
+    promises_out_of_fold,
+    row_promises_out_of_fold,
+)
 
 _SOME = 5  # rows: fewer may well come and go
 _APART = 3  # times as many rows predicted by one fold's threshold as by another's: worth a word
@@ -56,7 +63,11 @@ class CrossFit(Result, Drawable):
         higher) and highest of the folds' thresholds (NaN for a rule without thresholds), and, as scores have no common
         scale, predicted_most and predicted_least: the largest and the smallest share of all rows that a fold's rule
         predicts; f_in_sample and f_out_of_fold, the F-beta of the label that `rule` reaches on all rows, and that of
-        the out-of-fold decisions: the means of both over labels are the two figures above for macro-F
+        the out-of-fold decisions: the means of both over labels are the two figures above for macro-F. Where a floor
+        was asked for with a confidence also n_folds_promised (by how many folds' rules the label's floors were
+        promised), precision_out_of_fold and recall_out_of_fold (of the decisions of these rules, counted together; NaN
+        without a floor), and floors_out_of_fold: "kept", "below" (by no more than chance explains), "clearly below", or
+        empty where nothing was promised
     how : where the folds come from
     alternatives : what other rules reach over the same folds, if asked for: tuples of name (in words), rule (its name
         in `thresholds.RULES`), options (those of the fit that differ), out_of_fold, gain (over `out_of_fold` above),
@@ -64,6 +75,8 @@ class CrossFit(Result, Drawable):
         at 5 %)
     diagnosis : Diagnosis of the out-of-fold decisions, with thresholds of `rule`: a verdict, a state and a sentence for
         each label; None with `sample_weight`, as its tests are about rows, each of which counts once
+    row_promises : floors of micro, or of means over rows, that were asked for with a confidence: tuples of name, floor,
+        n_promised (by how many folds' rules), n_folds and reached (by their decisions, counted together)
     name : the name of the rule, if it was asked for by name
     average : of the F-measures above
     """
@@ -80,6 +93,7 @@ class CrossFit(Result, Drawable):
     how: str
     alternatives: tuple[Alternative, ...] = ()
     diagnosis: Diagnosis | None = None
+    row_promises: tuple[RowPromise, ...] = ()
     name: str | None = None
     average: str = "macro"
 
@@ -110,7 +124,7 @@ class CrossFit(Result, Drawable):
 
     def _tables(self, k: int) -> Iterator[str | Table]:
         """Show both figures, and how far the folds' thresholds lie apart: of the k labels that depend most on rows."""
-        lines = [self._figures(), self.thresholds_apart()]
+        lines = [self._figures(), self.thresholds_apart(), *self._promises()]
         if self.better is not None:
             lines.append(self.better.in_words())
         if self.diagnosis is not None:
@@ -148,7 +162,13 @@ class CrossFit(Result, Drawable):
         figures = f"folds {self.how}, optimism {self.optimism:.4f}"
         if self.rule.objective != self.in_sample:  # of a rule that was fitted on no labels
             figures = self._figures()
-        return f"{figures}\n{self.thresholds_apart()}"
+        return "\n".join([figures, self.thresholds_apart(), *self._promises()])
+
+    def _promises(self) -> list[str]:
+        """Say whether floors that the folds' rules promised were kept; nothing where nothing was asked for."""
+        if "floors_out_of_fold" not in (self.spread.dtype.names or ()):
+            return [promise.in_words() for promise in self.row_promises]
+        return [in_words(self.spread["floors_out_of_fold"])]
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""
@@ -201,6 +221,7 @@ def cross_fit(
     random_state: int | None = SEED,
     sample_weight: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     verdicts: bool = True,
     alternatives: bool = False,
@@ -217,13 +238,14 @@ def cross_fit(
         fitted on, never judged), pairs of row numbers (fit on, judge on), or an object with scikit-learn's
         `split(X, y, groups)`
     groups : (n_samples,) names or numbers: rows of a group stay in one fold; for a number of folds and for `split`
+        With `confidence`, promises are about new groups, as in `fit_empirical`.
     random_state : seed of the folds; the same each time with 0 (default), others with None
     verdicts : tell which labels may be relied on, at the cost of one more pass over sorted scores
         That takes a fifth of the time of a guarded fit, and up to as long again as one without a guard. The curves that
         `diff_rules` needs (`rule.odds`) are fitted in any case, in a seventh to a half of that time.
     alternatives : cross-fit one threshold for all labels, too, and, if there is no guard, with one
         That takes up to three times as long again, and says whether such a rule would do better on new rows.
-    sample_weight, missing, label_names, and the options from `beta` on : as in `fit_empirical`
+    sample_weight, missing, unknown, label_names, and the options from `beta` on : as in `fit_empirical`
         "auto" is the default `guard` here, as the rule is meant for new rows.
 
     Returns
@@ -267,9 +289,11 @@ def cross_fit(
         random_state=random_state,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=fit.keep_sparse,
         n_jobs=fit.n_jobs,
+        promised=fit.confidence is not None,
     )
     return cross_fit_rows(rows, fit, verdicts=verdicts, alternatives=alternatives)
 
@@ -300,32 +324,41 @@ def in_folds(
     random_state: int | None,
     sample_weight: object,
     missing: float,
+    unknown: object,
     label_names: object,
     keep_sparse: bool,
     n_jobs: int | None,
+    promised: bool = False,
 ) -> RowsInFolds:
-    """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`."""
+    """Check rows, and choose those that each fold is fitted on and judged on; arguments as in `cross_fit`.
+
+    Groups go with folds that are made already only where something is `promised`, which looks at them.
+    """
     # Put rows and labels in the order of the scores.
     beside = {"y_score": y_score, "y_true": y_true}
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     groups = _checks.aligned_rows(groups, "groups", **beside)
     cv = _checks.aligned_rows(cv, "cv", **beside)
     y_true, y_score, label_names = _checks.aligned(
-        y_true, "y_true", y_score, "y_score", label_names
+        y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
     )
     problem = Problem.of(
         y_true,
         y_score,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=keep_sparse,
         n_jobs=n_jobs,
     )
 
     # Choose the rows that each fold is fitted on and judged on.
-    weighted = None if problem.unit_weights is None else problem.unit_weights > 0  # (n_samples,)
-    pairs, how = split_rows(cv, problem.truth, y_true, weighted, groups, random_state)
+    counts = problem.unit_weights is not None or problem.rows_with_known is not None
+    weighted = problem.row_weights > 0 if counts else None  # (n_samples,)
+    makes_folds = isinstance(cv, Integral) or hasattr(cv, "split")
+    of_folds = groups if makes_folds or not promised else None
+    pairs, how = split_rows(cv, problem.truth, y_true, weighted, of_folds, random_state)
     judged_rows = np.concatenate([test for _, test in pairs])
     _refuse_folds_without_weight(problem, pairs, judged_rows)
     folds = np.full(problem.n_samples, -1)
@@ -340,6 +373,8 @@ def cross_fit_rows(
 ) -> CrossFit:
     """Fit a rule, and estimate what it reaches on new rows."""
     problem, pairs, folds, how = rows[:4]
+    if fit.confidence is not None and rows.groups is not None:
+        problem = replace(problem, groups=group_numbers(rows.groups, problem.n_samples))
 
     # Fit on all rows and on those outside each fold, which the rules that have not seen it judge.
     weights = rows.given_weights
@@ -350,7 +385,7 @@ def cross_fit_rows(
         len(pairs),
         how,
         rows.seed,
-        _in_weights(held_out.by_label, rows.sample_weight, problem.n_samples),
+        _in_weights(held_out.by_label, rows),
     )
 
     # Thresholds keep the odds at which they lie, so that a change of them can be told from noise.
@@ -377,6 +412,7 @@ def cross_fit_rows(
         diagnosis=_diagnosed(problem, fitted, held_out, folds >= 0, fit)
         if verdicts and rows.sample_weight is None
         else None,
+        row_promises=row_promises_out_of_fold(held_out),
         name=fit.rule,
         average=fit.average,
     )
@@ -411,27 +447,42 @@ def _refuse_folds_without_weight(
     problem: Problem, pairs: list[tuple[Ints, Ints]], judged_rows: Ints
 ) -> None:
     """Refuse folds all of whose rows, to be fitted on or judged, weigh nothing."""
+    if problem.rows_with_known is not None:
+        known = problem.known_in_row  # (n_samples,)
+        if not known[judged_rows].any():
+            raise InputError("y_true has no known cell in the rows that cv judges, expected some")
+        for k, (train, _) in enumerate(pairs):
+            if not known[train].any():
+                raise InputError(
+                    f"y_true has no known cell in the rows that fold {k} of cv is fitted on, expected some"
+                )
     if problem.unit_weights is None:
         return
-    if not problem.unit_weights[judged_rows].any():
+    weights = problem.row_weights  # (n_samples,)
+    if not weights[judged_rows].any():
         raise InputError(
             "sample_weight is 0 for every row that cv judges, expected at least one positive weight"
         )
     for k, (train, _) in enumerate(pairs):
-        if not problem.unit_weights[train].any():
+        if not weights[train].any():
             raise InputError(
                 f"sample_weight is 0 for every row that fold {k} of cv is fitted on, expected some weight"
             )
 
 
-def _in_weights(by_label: ConfusionCounts, sample_weight: object, n_samples: int) -> LabelCounts:
+def _in_weights(by_label: ConfusionCounts, rows: RowsInFolds) -> LabelCounts:
     """Return counts in the caller's weights; metrics count in a unit of their own."""
-    counts = by_label
-    if sample_weight is not None:
-        _, unit = _checks.weights_of_rows(sample_weight, n_samples)
+    counts, problem = by_label, rows.problem
+    if rows.sample_weight is not None:
+        _, unit = _checks.weights_of_rows(rows.sample_weight, problem.n_samples)
         counts = replace(by_label, unit=unit)
+    weight: Any = counts.total
+    if problem.unknown is not None:  # That of the judged rows with a known cell.
+        judged = (rows.folds >= 0) & (problem.known_in_row > 0)  # (n_samples,)
+        weights = problem.sample_weight
+        weight = np.count_nonzero(judged) if weights is None else weights[judged].sum().item()
     return LabelCounts(
-        n_samples=counts.total * (counts.unit or 1),
+        n_samples=weight * (counts.unit or 1),
         tp=tuple(counts.tp.tolist()),
         predicted=tuple(counts.predicted.tolist()),
         positives=tuple(counts.positives.tolist()),
@@ -470,11 +521,13 @@ def _spread(
             "predicted_least": least,
             "f_in_sample": each(f, judge(rule, problem).by_label, options.zero_division),
             "f_out_of_fold": each(f, held_out.by_label, options.zero_division),
+            **promises_out_of_fold(held_out),
         }
     )
 
 
 def _predicted(problem: Problem, rule: Rule) -> Floats:
-    """Return the share of rows, by weight, that a rule predicts of each label."""
+    """Return the share of rows, by weight, that a rule predicts of each label; 0 of one without a known row."""
     counts = judge(rule, problem).by_label
-    return np.asarray(counts.predicted / (counts.total * (counts.unit or 1)))
+    total = np.where(np.equal(counts.total, 0), 1, counts.total)
+    return np.asarray(counts.predicted / (total * (counts.unit or 1)))

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats
+from thresholds._arrays.sparse import to_dense
+from thresholds._arrays.types import Booleans, Floats, Numbers
 from thresholds.data.problem import Problem
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
@@ -72,15 +73,29 @@ def _counted(thresholds: Floats, rows: Problem) -> Floats:
     return np.stack([counts.tp, counts.predicted, counts.positives]).astype(np.float64)
 
 
-def rows_of_weight(problem: Problem) -> float | None:
-    """Return how many rows a weight of 1 counts as evidence (Kish 1965); None without weights."""
-    if problem.sample_weight is None:
+def rows_of_weight(problem: Problem) -> Floats | None:
+    """Return how many rows a weight of 1 of each label counts as evidence (Kish 1965); None without weights."""
+    weights = problem.sample_weight
+    if weights is None:
         return None
-    total = np.sum(problem.sample_weight, dtype=np.float64)
-    return float(effective_rows(problem.sample_weight) / total)
+    if problem.unknown is None:
+        return np.full(problem.n_labels, _rows_of_weight(weights))
+    problem.prepare("labels")
+    return np.array(
+        [
+            _rows_of_weight(weights[~to_dense(problem.unknown_by_label[:, [label]])[:, 0]])
+            for label in range(problem.n_labels)
+        ]
+    )
 
 
-def p_of_gain(counts: BothCounts, rule: ThresholdRule, scale: float | None) -> Floats:
+def _rows_of_weight(weights: Numbers) -> float:
+    """Return how many rows a weight of 1 counts as evidence; 1 where none has any."""
+    total = np.sum(weights, dtype=np.float64)
+    return float(effective_rows(weights) / total) if total > 0 else 1.0
+
+
+def p_of_gain(counts: BothCounts, rule: ThresholdRule, scale: Floats | None) -> Floats:
     """Return the one-sided p-values of the fresh thresholds' gain in F; NaN where both decide alike.
 
     `scale` is what `rows_of_weight` gives.
@@ -95,8 +110,9 @@ def p_of_gain(counts: BothCounts, rule: ThresholdRule, scale: float | None) -> F
 
     p = np.full(tp.size, np.nan)
     for j in np.flatnonzero(counts.added[1] + counts.dropped[1] > 0):
-        added = counts.added[:, j] * (scale or 1.0)
-        dropped = counts.dropped[:, j] * (scale or 1.0)
+        rows = 1.0 if scale is None else scale[j]
+        added = counts.added[:, j] * rows
+        dropped = counts.dropped[:, j] * rows
         is_exact = scale is None and added[1] + dropped[1] <= _LARGEST_EXACT
         upper_tail = _exact if is_exact else _normal
         p[j] = upper_tail(added, dropped, float(even[j]))

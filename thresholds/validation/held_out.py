@@ -83,7 +83,11 @@ def rules_of_folds(
     """Fit on the rows outside each fold; rules share the `calibrators` of each."""
     shared = [Calibrators() for _ in folds] if calibrators is None else calibrators
     return [
-        fit_named(_rows_of(problem, train, given_weights), options, of_fold)
+        fit_named(
+            _rows_of(problem, train, given_weights),
+            options.of_part(problem.row_weights[train].sum() / problem.row_weights.sum()),
+            of_fold,
+        )
         for (train, _), of_fold in zip(folds, shared, strict=True)
     ]
 
@@ -108,13 +112,15 @@ def decided_out_of_fold(rules: Sequence[Rule], problem: Problem, folds: Folds) -
 
 def _rows_of(problem: Problem, rows: Ints, weights: Floats | None) -> Problem:
     """Return some rows as a problem of their own; `weights` are those of all rows, as given."""
-    if problem.is_dense_unweighted:  # A copy of the scores would be most of the memory.
+    if problem.is_plain:  # A copy of the scores would be most of the memory.
         return problem.view_of_rows(rows)
     return Problem.of(
         problem.truth[rows],
         problem.scores[rows],
         sample_weight=None if weights is None else weights[rows],
+        groups=None if problem.groups is None else problem.groups[rows],
         missing=problem.missing,
+        unknown_cells=None if problem.unknown is None else problem.unknown[rows],
         label_names=problem.label_names,
         keep_sparse=problem.keep_sparse,
     )

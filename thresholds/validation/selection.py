@@ -169,6 +169,7 @@ def select_rule(
     random_state: int | None = SEED,
     sample_weight: object = None,
     missing: float = 0.0,
+    unknown: object = None,
     label_names: object = None,
     verdicts: bool = True,
     **options: Unpack[FitArguments],
@@ -182,7 +183,7 @@ def select_rule(
     rules : names of rules to choose from, as in `thresholds.RULES`
         None (default), or "all" as in `compare`: all that apply to these scores.
     cv, groups, random_state : as in `cross_fit`; gains are paired by groups, if there are any, else by rows
-    sample_weight, missing, label_names : as in `fit_empirical`
+    sample_weight, missing, unknown, label_names : as in `fit_empirical`
     verdicts : tell which labels may be relied on, in the `cross_fit` of the chosen rule, as `cross_fit` does
     options : those of fits, as in `fit`
         `max_overprediction`, `min_precision` and `min_recall` leave the rules that keep them. Other options are for the
@@ -241,6 +242,7 @@ def select_rule(
         random_state=random_state,
         sample_weight=sample_weight,
         missing=missing,
+        unknown=unknown,
         label_names=label_names,
         keep_sparse=options.get("keep_sparse", DEFAULTS["keep_sparse"]),
         n_jobs=options.get("n_jobs", DEFAULTS["n_jobs"]),
@@ -318,7 +320,7 @@ def options_for(rule: NamedRule, options: FitArguments) -> FitOptions:
 def _why_not(rule: NamedRule, problem: Problem, options: FitArguments) -> str | None:
     """Say why a rule takes no part; None if it does."""
     # It has to take limits that are asked for; it does without other options.
-    for name in LIMITS:
+    for name in (*LIMITS, "max_predicted"):
         if options.get(name) is not None and name not in rule.options:
             return f"it does not keep {name}"
     return why_not(rule, problem)

@@ -26,7 +26,7 @@ from thresholds.data.folds import N_SPLITS, SEED
 from thresholds.data.problem import Problem
 from thresholds.diagnosis.own_rows import was_fitted_on
 from thresholds.fitting.odds import change_of_odds
-from thresholds.fitting.options import FitArguments
+from thresholds.fitting.options import BY_LABEL, FitArguments
 from thresholds.fitting.rules import LIMITS
 from thresholds.guards.options import GUARDS, Guard
 from thresholds.metrics.judging import f_measure, judge
@@ -146,6 +146,7 @@ def update_rule(
     groups: object = None,
     random_state: int | None = SEED,
     sample_weight: object = None,
+    unknown: object = None,
     label_names: object = None,
     guard: Guard | Literal["old"] = "old",
     max_overprediction: float | None = None,
@@ -168,7 +169,7 @@ def update_rule(
         Its average, beta, zero_division, placement and missing are those of the update. Labels go by name where both
         have names: those that only the new rows have get fresh thresholds, those they lack are left out. Without names
         on either side they go by position.
-    y_true, y_score, sample_weight, label_names : as in `fit_empirical`; rows that `old` was not fitted on
+    y_true, y_score, sample_weight, unknown, label_names : as in `fit_empirical`; rows that `old` was not fitted on
     alpha : false discovery rate of what moves, between 0 and 1
     cv, groups, random_state : the folds, as in `cross_fit`
     guard : "old" for that of the old rule, or as in `fit_empirical`
@@ -224,9 +225,16 @@ def update_rule(
     sample_weight = _checks.aligned_rows(sample_weight, "sample_weight", **beside)
     groups = _checks.aligned_rows(groups, "groups", **beside)
     cv = _checks.aligned_rows(cv, "cv", **beside)
-    y_true, y_score, names = _checks.aligned(y_true, "y_true", y_score, "y_score", label_names)
+    y_true, y_score, names = _checks.aligned(
+        y_true, "y_true", y_score, "y_score", label_names, unknown=unknown
+    )
     problem = Problem.of(
-        y_true, y_score, sample_weight=sample_weight, missing=old.missing, label_names=names
+        y_true,
+        y_score,
+        sample_weight=sample_weight,
+        missing=old.missing,
+        unknown=unknown,
+        label_names=names,
     )
     common = _matched(old, problem)
     _refuse_own_rows(old, problem, common)
@@ -243,6 +251,7 @@ def update_rule(
         random_state=random_state,
         sample_weight=sample_weight,
         missing=old.missing,
+        unknown=unknown,
         label_names=names,
         verdicts=False,
         **cast(FitArguments, options),
@@ -292,6 +301,8 @@ def _refuse_other_rules(old: object) -> None:
         found = "a rule fitted on probabilities alone"
     elif not old.per_label:
         found = "a rule with one threshold for all labels"
+    elif old.budget is not None:
+        found = "a rule fitted with max_predicted, which no label keeps by itself"
     if found is not None:
         raise InputError(
             f"old is {found}, expected one fitted on labels, with a threshold for each"
@@ -307,8 +318,10 @@ def _guard_of(old: ThresholdRule) -> dict[str, Any]:
             options["guard"] = part
         elif part == _KEPT:
             continue
-        elif name in LIMITS:
+        elif name in (*LIMITS, "confidence") and value != BY_LABEL:
             options[name] = float(value)
+        elif name == "family":
+            options[name] = value
         else:
             raise InputError(
                 f"old has guard {old.guard!r}, whose options are not kept, expected guard, and limits, as in its fit"
@@ -410,6 +423,7 @@ def _updated(
         thresholds=thresholds,
         guard=_KEPT if fresh.guard is None and is_mixed else fresh.guard,
         guard_report=None,
+        guarantees=None if is_mixed else fresh.guarantees,
         out_of_fold=replace(known, f=out_of_fold, by_label=_by_label(known, problem, sums)),
         made_by=replace(fresh.made_by, function="update_rule"),
     )
@@ -419,7 +433,10 @@ def _updated(
         judged, problem.sample_weight, rule.average, rule.beta, rule.zero_division
     )
     profile = ScoreProfile.of(
-        rule, problem.scores, weights=problem.sample_weight, predicted=judged.by_label.predicted
+        rule,
+        problem.scores,
+        weights=problem.sample_weight,
+        predicted=judged.by_label.predicted if problem.unknown is None else None,
     )
     return replace(rule, objective=objective, profile=profile)
 
@@ -429,4 +446,4 @@ def _by_label(known: OutOfFold, problem: Problem, sums: Floats) -> LabelCounts |
     if known.by_label is None or problem.sample_weight is not None:
         return None
     tp, predicted, positives = (tuple(count.tolist()) for count in sums.astype(np.int64))
-    return LabelCounts(known.by_label.n_samples, tp, predicted, positives)
+    return replace(known.by_label, tp=tp, predicted=predicted, positives=positives)

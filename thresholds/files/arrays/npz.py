@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from thresholds import _checks
-from thresholds._arrays.types import Dense, Ints
+from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.files.accounting import noted
 from thresholds.files.arrays.archive import CSR_PARTS, Archive
 from thresholds.files.keys import check_array
 from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
+from thresholds.files.unknown import as_read
 
 
 class NpzSource(Source):
@@ -24,6 +25,7 @@ class NpzSource(Source):
     def __init__(self, path: Path, wanted: Wanted, *, truth_only: bool = False) -> None:
         archive = Archive(path)
         self._archive = archive
+        self._unknown = wanted.unknown
         self.name = path.name
 
         # What is scores and what is truth: of a file of truth alone, truth takes the place of the scores.
@@ -33,6 +35,7 @@ class NpzSource(Source):
             self.score_key = _choose_key(path.name, archive, wanted.scores, "y_score")
             if wanted.with_truth:
                 self.truth_key = _truth_key(path.name, archive, wanted.truth)
+        self.has_unknown = self.truth_key is not None and wanted.unknown is not None
         self.n_samples, self.n_labels = archive.shape(self.score_key)
         refuse_other_numbers(path.name, self.score_key, archive.dtype(self.score_key))
 
@@ -55,14 +58,12 @@ class NpzSource(Source):
 
     def whole(self) -> Block:
         """Read all; dense arrays that are not compressed are mapped into memory."""
-        truth = None if self.truth_key is None else self._archive.matrix(self.truth_key)
+        truth = self._truth()
         return Block(self._archive.matrix(self.score_key), truth, self._groups, self._keys)
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order; compressed and sparse scores are read as a stream."""
-        y_true = (
-            self._archive.matrix(self.truth_key) if truth and self.truth_key is not None else None
-        )
+        y_true = self._truth() if truth else None
         first = 0
         for scores in self._archive.row_blocks(self.score_key):
             rows = slice(first, first + scores.shape[0])
@@ -73,6 +74,16 @@ class NpzSource(Source):
                 groups=None if self._groups is None else self._groups[rows],
                 keys=None if self._keys is None else self._keys[rows],
             )
+
+    def _truth(self) -> Matrix | None:
+        """Read the truth, if there is any."""
+        if self.truth_key is None:
+            return None
+        truth = self._archive.matrix(self.truth_key)
+        if not self.has_unknown:
+            return truth
+        what = f"truth {self.truth_key!r} of {self.name}"
+        return as_read(truth, self._unknown, what, self.label_names)
 
     def keys(self) -> Dense:
         """Return the key of every row."""

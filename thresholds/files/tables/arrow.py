@@ -8,7 +8,7 @@ import os
 import struct
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -73,7 +73,9 @@ class ArrowTable(Table):
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read columns; batches are cut to `n_rows` by those who take them."""
 
-    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Read columns a few megabytes at a time."""
         pa = pyarrow(self.name)
         step = rows_per_block(n_labels)
@@ -82,18 +84,20 @@ class ArrowTable(Table):
             for batch in self.record_batches(columns, step):
                 for piece in in_pieces(slice(0, batch.num_rows), step):
                     rows = batch.slice(piece.start, piece.stop - piece.start)
-                    yield self._plain(rows, columns, first)
+                    yield self._plain(rows, columns, first, nullable)
                     first += rows.num_rows
         finally:
             pa.default_memory_pool().release_unused()  # 0.1 GB, measured, that a fit would have beside its own
 
-    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+    def beginnings(
+        self, columns: Sequence[str], nullable: Collection[str] = ()
+    ) -> Iterator[tuple[str, Batch | None]]:
         """Read the first block of each column."""
         pa, step = pyarrow(self.name), rows_per_block(1)
         try:
             for column, batch in self.first_batches(columns, step) if columns else ():
                 try:
-                    yield column, self._plain(batch.slice(0, step), [column], 0)
+                    yield column, self._plain(batch.slice(0, step), [column], 0, nullable)
                 except NoValue:
                     yield column, None
         finally:
@@ -106,12 +110,15 @@ class ArrowTable(Table):
         )
         return iter(()) if batch is None else ((column, batch) for column in columns)
 
-    def _plain(self, batch: Any, columns: Sequence[str], first: int) -> Batch:
+    def _plain(
+        self, batch: Any, columns: Sequence[str], first: int, nullable: Collection[str]
+    ) -> Batch:
         """Turn one batch into plain arrays."""
         values: dict[str, Dense | ListColumn] = {}
         for column in columns:
             try:
-                values[column] = values_of(batch.column(batch.schema.get_field_index(column)))
+                array = batch.column(batch.schema.get_field_index(column))
+                values[column] = values_of(array, nullable=column in nullable)
             except NoValue as where:
                 raise NoValue(self.name, first + where.row, column, where.place) from None
         return Batch(self.name, first, values)

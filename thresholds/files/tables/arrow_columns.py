@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, names_of_labels, read_json
@@ -73,14 +74,19 @@ def _kind(type_: Any) -> Kind:
     return next((kind for is_kind, kind in kinds if is_kind(type_)), "other")
 
 
-def values_of(array: Any) -> Dense | ListColumn:
-    """Return a column as plain arrays, copied only where Arrow's layout is another."""
+def values_of(array: Any, *, nullable: bool = False) -> Dense | ListColumn:
+    """Return a column as plain arrays, copied only where Arrow's layout is another.
+
+    Nulls are refused, unless the column is `nullable`, and has numbers: then they are NaN, or rows without a list.
+    """
     from pyarrow import types
 
     # An extension is what it is stored as; text that was coded as numbers is text.
     array = getattr(array, "storage", array)
     array = array.dictionary_decode() if types.is_dictionary(array.type) else array
-    _refuse_null(array)
+    absent = _is_null(array)  # (n_rows,)
+    if absent is not None and not nullable:
+        raise NoValue("", int(absent.argmax()), "")
     if types.is_fixed_size_list(array.type):
         offsets = np.arange(len(array) + 1) * array.type.list_size
     elif _is_list(array.type):
@@ -92,14 +98,17 @@ def values_of(array: Any) -> Dense | ListColumn:
     else:
         return _flat(array)
 
-    # Lists, laid end to end.
+    # Lists, laid end to end: what lies under a null is not among them.
+    if absent is not None:
+        offsets = np.append(0, np.cumsum(np.where(absent, 0, np.diff(offsets))))
     values = array.flatten()
-    if values.null_count:
-        at = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+    lacking = _is_null(values)
+    if lacking is not None and not nullable:
+        at = int(lacking.argmax())
         row = int(np.searchsorted(offsets, at, side="right")) - 1
         raise NoValue("", row, "", at - int(offsets[row]))
     if _kind(values.type) != "text":
-        return ListColumn(_flat(values), offsets)
+        return ListColumn(_flat(values), offsets, absent=absent)
     coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
     return ListColumn(
         coded.indices.to_numpy(zero_copy_only=False), offsets, tuple(coded.dictionary.to_pylist())
@@ -115,22 +124,23 @@ def _refuse_shared(n_values: int, n_stored: int) -> None:
         )
 
 
-def _refuse_null(array: Any) -> None:
-    """Refuse rows without a value."""
-    if array.null_count:
-        raise NoValue(
-            "", int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0]), ""
-        )
+def _is_null(array: Any) -> npt.NDArray[np.bool_] | None:
+    """Mark the entries without a value; None where there are none."""
+    if not array.null_count:
+        return None
+    return np.asarray(array.is_null().to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _flat(array: Any) -> Dense:
-    """Return one value for each row."""
-    from pyarrow import types
+    """Return one value for each row, NaN for a number that is null."""
+    from pyarrow import int8, types
 
     if types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if types.is_null(array.type):
-        return np.empty(len(array))
+        return np.full(len(array), np.nan)
+    if array.null_count and types.is_boolean(array.type):
+        array = array.cast(int8())  # which has floats where there are nulls; booleans have objects
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 

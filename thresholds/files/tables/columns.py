@@ -6,7 +6,7 @@ label: `y_score_cat`, `y_score.cat`, `y_score:cat`, `y_score/cat`.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -46,6 +46,7 @@ class ListColumn(NamedTuple):
     values: Dense  # numbers; of text, places in `words`
     offsets: npt.NDArray[np.int64]
     words: tuple[str, ...] | None = None
+    absent: npt.NDArray[np.bool_] | None = None  # (n_rows,), rows without a list, where that may be
 
 
 class Batch(NamedTuple):
@@ -74,11 +75,18 @@ class Table(ABC):
     of_text: bool = False  # numbers are written as text, which has no dtype
 
     @abstractmethod
-    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
-        """Read columns a few megabytes at a time, rows being about `n_labels` numbers wide; raises `NoValue`."""
+    def batches(
+        self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
+    ) -> Iterator[Batch]:
+        """Read columns a few megabytes at a time, rows being about `n_labels` numbers wide.
+
+        A cell without a value is NaN in the `nullable` columns, which hold numbers; elsewhere it raises `NoValue`.
+        """
 
     @abstractmethod
-    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+    def beginnings(
+        self, columns: Sequence[str], nullable: Collection[str] = ()
+    ) -> Iterator[tuple[str, Batch | None]]:
         """Read the first block of each column, of a file that is opened once; None where a value is missing.
 
         Nothing is given of a table without rows.
@@ -169,8 +177,14 @@ def choose_truth(
     return ColumnChoice("all columns", wide, wide, "wide")
 
 
-def difference_of(first: Table, other: Table, used: Sequence[str]) -> str | None:
-    """Say how columns differ from those of the first shard: in names, or in the type of a column that is used."""
+def difference_of(
+    first: Table, other: Table, used: Sequence[str], *, numbers_alike: bool = False
+) -> str | None:
+    """Say how columns differ from those of the first shard: in names, or in the type of a column that is used.
+
+    With `numbers_alike`, numbers of any type are alike: a column of whole numbers becomes one of floats where cells
+    lack a value.
+    """
     lacking = [key for key in first.columns if key not in other.columns]
     lacking = [key for key in lacking if key in used or not first.columns[key].optional]
     new = [
@@ -187,17 +201,18 @@ def difference_of(first: Table, other: Table, used: Sequence[str]) -> str | None
         now = other.columns[key]
         # A shard of nothing but nulls, or empty lists, does not say of what.
         empty = "none" in (was.kind, now.kind) and was.form == now.form
-        if not empty and (was.form, was.type, was.width, was.names) != (
-            now.form,
-            now.type,
-            now.width,
-            now.names,
-        ):
+        numbers = numbers_alike and was.kind in NUMBERS and now.kind in NUMBERS
+        if not empty and _compared(was, numbers) != _compared(now, numbers):
             what = "other label names" if was.type == now.type else now.type
             return f"has {what} in the column {key!r}, expected {was.type} as in the first shard, {first.name}"
     if first.label_names != other.label_names:
         return f"has other label names, expected those of the first shard, {first.name}"
     return None
+
+
+def _compared(column: Column, numbers_alike: bool) -> tuple[object, ...]:
+    """Return what must be the same in all shards."""
+    return column.form, None if numbers_alike else column.type, column.width, column.names
 
 
 def _is_list(column: Column, *kinds: Kind) -> bool:

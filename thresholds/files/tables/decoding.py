@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
 from thresholds._checks.cells import first_bad_cell
 from thresholds.data import label_lists
 from thresholds.files.tables.columns import Batch, ListColumn
+from thresholds.files.unknown import as_read, hint_of
 
 
 def stacked(batch: Batch, columns: Sequence[str]) -> Dense:
@@ -23,17 +23,23 @@ def stacked(batch: Batch, columns: Sequence[str]) -> Dense:
 
 
 def rectangular(batch: Batch, column: str, n_labels: int) -> Dense:
-    """Return lists of numbers, all of one length, as a matrix (n_rows, n_labels)."""
+    """Return lists of numbers, all of one length, as a matrix (n_rows, n_labels); NaN for a row without a list."""
     lists = batch.columns[column]
     assert isinstance(lists, ListColumn)
     lengths = np.diff(lists.offsets)
-    wrong = np.flatnonzero(lengths != n_labels)
+    present = np.ones(lengths.size, np.bool_) if lists.absent is None else ~lists.absent
+    wrong = np.flatnonzero(present & (lengths != n_labels))
     if wrong.size:
         raise InputError(
             f"column {column!r} of {batch.name} has {lengths[wrong[0]]} values at row {batch.first + wrong[0]},"
             f" expected {n_labels}, one for each label"
         )
-    return _floats(lists.values).reshape(-1, n_labels)
+    matrix = _floats(lists.values).reshape(-1, n_labels)
+    if present.all():
+        return matrix
+    with_absent = np.full((lengths.size, n_labels), np.nan)
+    with_absent[present] = matrix
+    return with_absent
 
 
 def _floats(cells: Dense) -> Dense:
@@ -42,14 +48,25 @@ def _floats(cells: Dense) -> Dense:
 
 
 def indicator(
-    cells: Dense, what: str, first: int, label_names: Sequence[str] | None
-) -> npt.NDArray[np.uint8]:
-    """Return a matrix of 0 and 1 as such; `first` is the number of its first row, `what` it is for messages."""
+    cells: Dense,
+    what: str,
+    first: int,
+    label_names: Sequence[str] | None,
+    unknown: object = None,
+) -> Dense:
+    """Return a matrix of 0 and 1 as such; `first` is the number of its first row, `what` it is for messages.
+
+    With `unknown`, what stands for cells that are not known, these are -1.
+    """
+    if unknown is not None:
+        return np.asarray(as_read(cells, unknown, what, label_names, first))
     if cells.dtype.kind == "b":
         return cells.astype(np.uint8)
-    if _neither_0_nor_1(cells).any():
+    is_bad = _neither_0_nor_1(cells)
+    if is_bad.any():
         found = first_bad_cell(cells, _neither_0_nor_1, label_names, first_row=first)
-        raise InputError(f"{what} has {found}, expected only 0 and 1")
+        hint = hint_of(cells[is_bad][0])
+        raise InputError(f"{what} has {found}, expected only 0 and 1{hint}")
     return cells.astype(np.uint8)
 
 

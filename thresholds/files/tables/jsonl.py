@@ -1,6 +1,6 @@
 """Lines of JSON as a table: an object in each line, scores as a list or as {label: score}."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -51,21 +51,26 @@ class JsonLines(Table):
             values = [row[key] for row in rows if key in row]
             self.columns[key] = _described(values)._replace(optional=len(values) < len(rows))
 
-    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Read some thousand lines at a time."""
         first = 0
         for rows in self._blocks(rows_per_block(n_labels)):
             self._refuse_late_numbers(rows)
-            yield Batch(self.name, first, {key: self._column(key, rows, first) for key in columns})
+            read = {key: self._column(key, rows, first, key in nullable) for key in columns}
+            yield Batch(self.name, first, read)
             first += len(rows)
 
-    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+    def beginnings(
+        self, columns: Sequence[str], nullable: Collection[str] = ()
+    ) -> Iterator[tuple[str, Batch | None]]:
         """Read the first lines, once."""
         rows = next(self._blocks(rows_per_block(1)), [])
         self._refuse_late_numbers(rows)
         for key in columns if rows else ():
             try:
-                yield key, Batch(self.name, 0, {key: self._column(key, rows, 0)})
+                yield key, Batch(self.name, 0, {key: self._column(key, rows, 0, key in nullable)})
             except NoValue:
                 yield key, None
 
@@ -116,28 +121,31 @@ class JsonLines(Table):
                         f" {self._n_looked_at:,}, expected all keys of numbers there"
                     )
 
-    def _column(self, key: str, rows: list[tuple[int, Row]], first: int) -> Dense | ListColumn:
-        """Return the values of a key as arrays."""
+    def _column(
+        self, key: str, rows: list[tuple[int, Row]], first: int, nullable: bool
+    ) -> Dense | ListColumn:
+        """Return the values of a key as arrays; where it is nullable, null is NaN, or a row without a list."""
         column = self.columns[key]
         values: list[Any] = []
         for place, (number, row) in enumerate(rows):
             value = row.get(key)
-            if value is None:
+            if value is None and not nullable:
                 raise NoValue(self.name, first + place, key)
-            if isinstance(value, list | dict) != (column.form != "flat"):
+            if value is not None and isinstance(value, list | dict) != (column.form != "flat"):
                 raise self._odd(key, number, value)
             values.append(value)
         numbers = [number for number, _ in rows]
         if column.form == "flat":
             if column.kind == "text":
                 return self._texts(key, values, numbers)
-            return self._array(key, values, numbers, np.ones(len(values), np.int64), first)
+            lengths = np.ones(len(values), np.int64)
+            return self._array(key, values, numbers, lengths, first, nullable)
         if column.form == "mapping":
             values = [
-                self._in_order(key, value, number)
+                None if value is None else self._in_order(key, value, number)
                 for value, number in zip(values, numbers, strict=True)
             ]
-        return self._lists(key, values, numbers, first)
+        return self._lists(key, values, numbers, first, nullable)
 
     def _texts(self, key: str, values: list[Any], numbers: list[int]) -> Dense:
         """Return text, among which numbers may be, as text."""
@@ -146,13 +154,18 @@ class JsonLines(Table):
                 raise self._odd(key, number, value)
         return np.array([str(value) for value in values], object)
 
-    def _lists(self, key: str, values: list[Any], numbers: list[int], first: int) -> ListColumn:
+    def _lists(
+        self, key: str, values: list[Any], numbers: list[int], first: int, nullable: bool
+    ) -> ListColumn:
         """Lay lists end to end."""
+        absent = np.array([value is None for value in values]) if nullable else None  # (n_rows,)
+        values = [value or () for value in values]
         lengths = np.array([len(value) for value in values])
         offsets = np.append(0, np.cumsum(lengths))
         flat = list(chain.from_iterable(values))
         if self.columns[key].kind != "text":
-            return ListColumn(self._array(key, flat, numbers, lengths, first), offsets)
+            cells = self._array(key, flat, numbers, lengths, first, nullable)
+            return ListColumn(cells, offsets, absent=absent)
         index: dict[str, int] = {}
         for at, word in enumerate(flat):
             if not isinstance(word, str):
@@ -163,10 +176,18 @@ class JsonLines(Table):
         return ListColumn(np.array([index[word] for word in flat], np.int64), offsets, tuple(index))
 
     def _array(
-        self, key: str, flat: list[Any], numbers: list[int], lengths: Dense, first: int
+        self,
+        key: str,
+        flat: list[Any],
+        numbers: list[int],
+        lengths: Dense,
+        first: int,
+        nullable: bool,
     ) -> Dense:
         """Return numbers as an array: float64, or int64 and bool where they are nothing else."""
         dtype, allowed = _DTYPES.get(self.columns[key].kind, (np.float64, (int, float)))
+        if nullable:
+            dtype, allowed = np.float64, (*allowed, type(None))
         if not set(map(type, flat)) <= set(allowed):
             at = next(at for at, value in enumerate(flat) if type(value) not in allowed)
             ends = np.cumsum(lengths)
@@ -202,7 +223,8 @@ class JsonLines(Table):
 
 def _described(values: list[Any]) -> Column:
     """Return what a key holds, as its first values show."""
-    form = _form(values[0])
+    first = next((value for value in values if value is not None), None)
+    form = _form(first)
     cells: list[Any] = values
     if form != "flat":
         rows = [value for value in values if isinstance(value, list | dict)]
@@ -218,7 +240,7 @@ def _described(values: list[Any]) -> Column:
     words = {"flat": cell_words, "list": f"lists of {cell_words}", "mapping": "scores by label"}[
         form
     ]
-    return Column(form, kind, words, None, tuple(values[0]) if form == "mapping" else None)
+    return Column(form, kind, words, None, tuple(first) if isinstance(first, dict) else None)
 
 
 def _form(value: object) -> Form:

@@ -1,6 +1,6 @@
 """Several tables of the same columns as one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from thresholds._checks import InputError
@@ -11,16 +11,23 @@ from thresholds.files.tables.columns import Batch, Table, difference_of
 class Shards(Table):
     """Tables one after another, in the order of their names; all must have the same columns.
 
-    Shards without rows and columns, as empty files of JSON are, are passed over.
+    Shards without rows and columns, as empty files of JSON are, are passed over. With `numbers_alike` a column may
+    have numbers of different types: of those that are not known in all shards.
     """
 
     def __init__(
-        self, name: str, paths: Sequence[Path], open_table: Callable[[Path], Table]
+        self,
+        name: str,
+        paths: Sequence[Path],
+        open_table: Callable[[Path], Table],
+        *,
+        numbers_alike: bool = False,
     ) -> None:
         self.name = name
         self.columns = {}
         self.n_rows = 0
         self._open = open_table
+        self._numbers_alike = numbers_alike
         self._paths = list[Path]()
         for path in paths:
             with reading(path):
@@ -29,22 +36,26 @@ class Shards(Table):
                 self._add(path, shard)
         self.about = f"{len(paths)} shard{'s' if len(paths) > 1 else ''}"
 
-    def batches(self, columns: Sequence[str], n_labels: int) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
+    ) -> Iterator[Batch]:
         """Read columns of one shard after another."""
         for path in self._paths:
             with reading(path):
                 shard = self._open(path)
                 self._refuse_other(shard, columns)
-                yield from shard.batches(columns, n_labels)
+                yield from shard.batches(columns, n_labels, nullable)
 
-    def beginnings(self, columns: Sequence[str]) -> Iterator[tuple[str, Batch | None]]:
+    def beginnings(
+        self, columns: Sequence[str], nullable: Collection[str] = ()
+    ) -> Iterator[tuple[str, Batch | None]]:
         """Read the first block of each column, in the first shard that has rows."""
         for path in self._paths:
             with reading(path):
                 shard = self._open(path)
                 self._refuse_other(shard, columns)
                 has_rows = False
-                for beginning in shard.beginnings(columns):
+                for beginning in shard.beginnings(columns, nullable):
                     has_rows = True
                     yield beginning
                 if has_rows:
@@ -63,6 +74,6 @@ class Shards(Table):
 
     def _refuse_other(self, shard: Table, used: Sequence[str]) -> None:
         """Refuse other columns than those of the first shard, and those that are used if they are of another type."""
-        difference = difference_of(self._first, shard, used)
+        difference = difference_of(self._first, shard, used, numbers_alike=self._numbers_alike)
         if difference is not None:
             raise InputError(f"shard {shard.name} of {self.name} {difference}")

@@ -7,11 +7,13 @@ from itertools import islice
 import numpy as np
 
 from thresholds._arrays.types import Dense, Matrix
-from thresholds._checks import InputError, different, listed, names_of_labels, places
+from thresholds._checks import InputError, different, listed, names_of_labels, places, shown
 from thresholds._checks.cells import label_at
+from thresholds._checks.unknown import reads_absent
 from thresholds.files import accounting, keys
 from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import (
+    NUMBERS,
     Batch,
     ColumnChoice,
     ListColumn,
@@ -27,6 +29,7 @@ from thresholds.files.tables.decoding import (
     rectangular,
     stacked,
 )
+from thresholds.files.unknown import hint_of, is_truth
 
 Decode = Callable[[Batch], Matrix]
 
@@ -62,7 +65,10 @@ class TableSource(Source):
         if truth is not None:
             self.truth_key = truth.key
             because = partial(accounting.because, table, scores)
-            self._truth = Truth(table, truth, self.label_names, self.n_labels, because)
+            self._truth = Truth(
+                table, truth, self.label_names, self.n_labels, because, wanted.unknown
+            )
+            self.has_unknown = wanted.unknown is not None
 
     def because(self, label: str) -> str:
         """Say why a label has no scores though there is a column for it."""
@@ -93,7 +99,9 @@ class TableSource(Source):
         columns += [
             column for column in (self._wanted.groups, self._wanted.key) if column is not None
         ]
-        for batch in batches(self._table, columns, self._scores, self.n_labels, self.label_names):
+        for batch in batches(
+            self._table, columns, self._scores, self.n_labels, self.label_names, decoder
+        ):
             yield Block(
                 y_score=_numbers(batch, self._scores, self.n_labels),
                 y_true=None if decoder is None else decoder.decode(batch),
@@ -116,11 +124,17 @@ class Truth:
         label_names: tuple[str, ...] | None,
         n_labels: int,
         because: Callable[[str], str],
+        unknown: object,
     ) -> None:
         self._names = label_names
         self._n_labels = n_labels
+        self._unknown = unknown
+        self.nullable: tuple[str, ...] = ()  # columns whose cells may lack a value
+        self.has_cells = True  # else lists of the labels that are true
         accounting.refuse_other_than_numbers(table, choice, "0 and 1")
         self.choice = self._matched(table, choice, because)
+        if reads_absent(unknown):
+            self.nullable = self.choice.columns
         self.decode = self._decoding(table)
 
     def _matched(
@@ -160,17 +174,27 @@ class Truth:
         n_labels = self._n_labels
         truth = f"truth {choice.key!r} of {table.name}"
 
+        if kind not in ("text", *NUMBERS, "none"):
+            raise InputError(f"{truth} holds {table.columns[column].type}, expected labels")
+
+        # Lists of 0 and 1 for each label.
+        has_numbers = kind in NUMBERS or (kind == "none" and self._unknown is not None)
+        if has_numbers and self._is_indicator(table, column):
+            return self._zeros_and_ones
+
+        # All others have the labels that are true, and cannot say of which it is not known.
+        self.has_cells = False
+        if self._unknown is not None:
+            raise InputError(
+                f"--unknown is {shown(self._unknown)} with {truth}, whose lists have the true labels of a row, expected"
+                " a cell for each label: 0, 1, or what stands for one that is not known"
+            )
+
         # Lists of the names of a row's labels.
         if kind == "text":
             if names is None:
                 raise InputError(f"{truth} has label names, expected --label-names, in order")
             return lambda batch: from_names(batch, column, names)
-        if kind not in ("int", "bool", "float", "none"):
-            raise InputError(f"{truth} holds {table.columns[column].type}, expected labels")
-
-        # Lists of 0 and 1 for each label.
-        if kind != "none" and _is_indicator(table, column, n_labels):
-            return self._zeros_and_ones
 
         # Lists of the positions of a row's labels, perhaps in an order of the file's own.
         if choice.names is None or choice.names == names:
@@ -187,9 +211,35 @@ class Truth:
     def _zeros_and_ones(self, batch: Batch) -> Matrix:
         """Read a column, or lists as long as there are labels, of 0 and 1."""
         cells = _numbers(batch, self.choice, self._n_labels)
-        return indicator(
-            cells, f"truth {self.choice.key!r} of {batch.name}", batch.first, self._names
-        )
+        what = f"truth {self.choice.key!r} of {batch.name}"
+        return indicator(cells, what, batch.first, self._names, self._unknown)
+
+    def _is_indicator(self, table: Table, column: str) -> bool:
+        """Whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
+        n_labels = self._n_labels
+        described = table.columns[column]
+        if described.names is not None and described.form == "list" and described.kind == "int":
+            return False
+        if described.width is not None or described.kind in ("bool", "float"):
+            return True
+        for batch in islice(batches(table, [column], None, n_labels, None, self), 1):
+            lists = batch.columns[column]
+            assert isinstance(lists, ListColumn)
+            lengths = np.diff(lists.offsets)  # (n_rows,)
+            if lists.absent is not None:
+                lengths = lengths[~lists.absent]
+            # A negative number is no position: as a cell of truth it is refused with a hint.
+            fits = is_truth(lists.values, self._unknown) | (lists.values < 0)
+            if (lengths != n_labels).any() or not fits.all():
+                return False
+            if n_labels <= 2 and (lists.values.reshape(-1, n_labels) == np.arange(n_labels)).all():
+                raise InputError(
+                    f"truth {column!r} of {table.name} has {list(range(n_labels))} in all of the first"
+                    f" {len(lengths):,} rows, which may be positions or 0 and 1, expected true and false,"
+                    " numbers with a point, or names"
+                )
+            return True
+        return False
 
 
 def batches(
@@ -198,18 +248,22 @@ def batches(
     wide: ColumnChoice | None,
     n_labels: int,
     label_names: Sequence[str] | None,
+    truth: Truth | None = None,
 ) -> Iterator[Batch]:
-    """Read columns; a cell without a value is refused by its row and label."""
+    """Read columns, `wide` those of the scores; a cell without a value is refused by its row and label."""
+    nullable = () if truth is None else truth.nullable
     try:
-        yield from table.batches(list(dict.fromkeys(columns)), n_labels)
+        yield from table.batches(list(dict.fromkeys(columns)), n_labels, nullable)
     except NoValue as cell:
-        label = (
-            ""
-            if wide is None or cell.column not in wide.columns
-            else _label_of(cell, wide, label_names)
-        )
+        of_truth = truth is not None and cell.column in truth.choice.columns
+        choice = truth.choice if truth is not None and of_truth else wide
+        label = ""
+        if choice is not None and cell.column in choice.columns:
+            label = _label_of(cell, choice, label_names)
+        hint = hint_of(None) if truth is not None and of_truth and truth.has_cells else ""
         raise InputError(
             f"column {cell.column!r} of {cell.name} has no value at row {cell.row}{label}, expected one in each row"
+            f"{hint}"
         ) from None
 
 
@@ -317,25 +371,3 @@ def _n_labels(table: Table, scores: ColumnChoice, label_names: tuple[str, ...] |
             " there are label names"
         )
     return width
-
-
-def _is_indicator(table: Table, column: str, n_labels: int) -> bool:
-    """Whether lists are 0/1 for each label: of fixed length or of bools, or seen to be, and no positions."""
-    described = table.columns[column]
-    if described.names is not None and described.form == "list" and described.kind == "int":
-        return False
-    if described.width is not None or described.kind in ("bool", "float"):
-        return True
-    for batch in islice(batches(table, [column], None, n_labels, None), 1):
-        lists = batch.columns[column]
-        assert isinstance(lists, ListColumn)
-        lengths = np.diff(lists.offsets)
-        if (lengths != n_labels).any() or ((lists.values != 0) & (lists.values != 1)).any():
-            return False
-        if n_labels <= 2 and (lists.values.reshape(-1, n_labels) == np.arange(n_labels)).all():
-            raise InputError(
-                f"truth {column!r} of {table.name} has {list(range(n_labels))} in all of the first {len(lengths):,}"
-                " rows, which may be positions or 0 and 1, expected true and false, numbers with a point, or names"
-            )
-        return True
-    return False

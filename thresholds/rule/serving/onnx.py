@@ -5,13 +5,15 @@ device. ONNX knows neither sparse scores nor errors: see `Rule.to_onnx`.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from thresholds import _checks
+from thresholds._arrays.types import Floats
 from thresholds._version import __version__
+from thresholds.devices.capping import priorities
 from thresholds.devices.cells import FLOATS
 from thresholds.devices.expecting import SizeSearch
 from thresholds.rule.serving.recording import Recorder, Value
@@ -68,6 +70,19 @@ def highest(scores: Value, k: int) -> Value:
     _, columns = xp.highest(scores, n)  # (n_samples, n)
     ones = xp.filled_like(columns, np.uint8(1))
     return xp.put_along_rows(xp.filled_like(scores, np.uint8(0)), columns, ones)
+
+
+def first_of_decided(
+    scores: Value, decided: Value, k: int, table: Sequence[Floats], of_shares: bool
+) -> Value:
+    """Mark the k of highest priority among those of each row that are decided for; NaN is not."""
+    xp = scores.__array_namespace__()
+    cells = xp.astype(scores, xp.float64)
+    numbers = [xp.asarray(row) for row in table]
+    ranked = priorities(xp, cells, numbers, of_shares)
+    is_decided = xp.astype(decided, np.dtype(np.bool_))
+    marks = xp.astype(highest(xp.where(is_decided, ranked, -np.inf), k), np.dtype(np.bool_))
+    return xp.astype(is_decided & marks, xp.uint8)
 
 
 def best_sets(probabilities: Value, beta: float, zero_division: float) -> Value:

@@ -8,8 +8,8 @@ compared with what the rule compares them with.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import Self, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from thresholds import _checks
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import Dense, Floats
 from thresholds._checks import InputError
+from thresholds.devices.capping import first_of_rows, in_float, priorities
 from thresholds.devices.deciding import highest_of_rows, odd, switch_table
 from thresholds.devices.expecting import best_of_rows, best_sets
 from thresholds.devices.namespaces import best_float, own
@@ -26,6 +27,9 @@ from thresholds.rule.instance import InstanceRule
 from thresholds.rule.region import RegionRule
 from thresholds.rule.threshold import ThresholdRule
 from thresholds.rule.top_k import TopKRule
+
+if TYPE_CHECKING:
+    from thresholds.rule.capped import CappedRule
 
 # The dtype in which scores of a dtype are compared; all that float16 and bfloat16 hold, float32 holds.
 _COMPARED = {
@@ -216,6 +220,46 @@ class InstanceModule(RuleModule):
         yield from super()._in_words()
         yield f"beta={self.beta:g}"
         yield f"zero_division={self.zero_division:g}"
+
+
+class CappedModule(RuleModule):
+    """Predicts at most k labels of a row: of those that another module predicts, the first in an order."""
+
+    def __init__(
+        self, rule: "CappedRule", within: RuleModule, table: Sequence[Floats], of_shares: bool
+    ) -> None:
+        super().__init__(rule.n_labels, rule.label_names)
+        self.rule = within
+        self.k = rule.k
+        self.order = rule.order
+        self._of_shares = of_shares
+        shape = (len(table), rule.n_labels or 0)
+        double = np.reshape(np.array(table, np.float64), shape)  # (n_rows, n_labels)
+        self.keep_floats("table", in_float(double, np.dtype(np.float32)), double)
+
+    def of_rows(self, scores: torch.Tensor) -> torch.Tensor:
+        """Return decisions about floats (n_samples, n_labels)."""
+        decided = self.rule.of_rows(scores)
+        xp, cells = own(scores)
+        dtype, _ = best_float(xp, cells)
+        table = list(self.floats("table", dtype))
+        ranked = priorities(xp, cells.to(dtype), table, self._of_shares)
+        return cast(torch.Tensor, first_of_rows(xp, ranked, decided, self.k))
+
+    def get_extra_state(self) -> torch.Tensor:
+        """Return the settings, for `state_dict`."""
+        return torch.tensor([self.k, self._of_shares])
+
+    def set_extra_state(self, state: torch.Tensor) -> None:
+        """Take over the settings from a `state_dict`."""
+        k, of_shares = state.tolist()
+        self.k, self._of_shares = k, bool(of_shares)
+
+    def _in_words(self) -> Iterator[str]:
+        """Give the settings, one after another."""
+        yield from super()._in_words()
+        yield f"k={self.k}"
+        yield f"order={self.order}"
 
 
 def module_of(rule: Rule) -> RuleModule:

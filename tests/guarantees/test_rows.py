@@ -1,0 +1,387 @@
+"""Floors of micro and of means over rows that hold on new rows: against their twin, and simulated."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+
+import thresholds
+from tests.naive import guarantees_of_rows as twin
+from thresholds import fit_empirical
+from thresholds.data.problem import Problem
+from thresholds.guarantees.bets import Gamblers
+from thresholds.guarantees.gains import RowFloor
+from thresholds.guarantees.paths import joint_path, shared_path
+from thresholds.guarantees.precision_of_rows import shown_along
+from thresholds.guarantees.rows import RowSearch
+from thresholds.guarantees.units import Units
+
+Array = NDArray[np.float64]
+
+N_LABELS = 4
+
+
+def drawn(n: int, seed: int, coarse: bool = False, together: float = 0.5) -> tuple[Array, Array]:
+    """Rows whose cells move together; coarse scores have many ties."""
+    rng = np.random.default_rng(seed)
+    common, own = rng.normal(size=(2, n, 1)), rng.normal(size=(2, n, N_LABELS))
+    latent, noise = math.sqrt(together) * common + math.sqrt(1 - together) * own
+    truth = (latent > np.linspace(0, 1.5, N_LABELS)).astype(np.float64)
+    scores = noise + 2.0 * truth
+    return truth, (np.round(scores) if coarse else scores)
+
+
+def search(truth: Array, scores: Array, average: str = "micro", **asked: object) -> RowSearch:
+    """What is to be promised."""
+    wanted: dict[str, object] = {
+        "per_label": False,
+        "min_precision": None,
+        "min_recall": None,
+        "confidence": 0.9,
+        "beta": 1.0,
+        "zero_division": 0.0,
+        "placement": "low",
+        "n_jobs": 1,
+    }
+    groups = asked.pop("groups", None)
+    problem = Problem.of(truth.astype(int), scores, groups=groups)
+    return RowSearch(problem, average, **wanted | asked)  # type: ignore[arg-type]
+
+
+# What is counted in a row
+
+
+@pytest.mark.parametrize(
+    ("of", "by_row", "tp", "predicted", "positives", "gain"),
+    [
+        ("recall", False, 2, 5, 4, 2 - 0.5 * 4),
+        ("precision", False, 2, 5, 4, 2 - 0.5 * 5),
+        ("recall", True, 1, 5, 4, 1 / 4 - 0.5),
+        ("precision", True, 2, 5, 4, 2 / 5 - 0.5),
+        ("recall", True, 0, 5, 0, 0),  # no positives: no recall
+        ("precision", True, 0, 0, 4, 0),  # nothing predicted: no precision
+        ("precision", False, 0, 0, 4, 0),
+    ],
+)
+def test_gain_of_a_row(of: str, by_row: bool, tp: int, predicted: int, positives: int, gain: float) -> None:
+    """It is what is found, less the floor of what is asked; a row of which nothing is asked gains nothing."""
+    counts = [np.array([count]) for count in (tp, predicted, positives)]
+    assert RowFloor(of, 0.5, by_row).gains(*counts) == pytest.approx(gain)  # type: ignore[arg-type]
+
+
+# Betting
+
+
+def test_capital_of_a_gambler() -> None:
+    """One who wins .5 in each of 20 rows shows it as soon as capital is 10; of one who loses, nothing is shown."""
+    gains = np.array([[0.5, -0.5]] * 20)
+    gamblers = Gamblers(2, 20, most_lost=1.0, delta=0.1)
+    stakes = [twin.stake([0.5] * i, 20, 1.0, 0.1) for i in (0, 16)]
+    capital = (1 + 0.5 * stakes[0]) ** 16 * (1 + 0.5 * stakes[1]) ** 4
+    gamblers.bet(gains[:7])
+    gamblers.bet(gains[7:])
+    assert gamblers._log_capital[0] == pytest.approx(math.log(capital))
+    assert capital > 10
+    assert gamblers.has_shown.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("pieces", [1, 5, 16, 200])
+def test_pieces_of_rows_change_nothing(pieces: int) -> None:
+    """Rows come in blocks of any size."""
+    gains = np.random.default_rng(5).uniform(-0.4, 0.6, size=(200, 3))
+    whole, pieced = Gamblers(3, 200, 0.5, 0.1), Gamblers(3, 200, 0.5, 0.1)
+    whole.bet(gains)
+    for piece in np.array_split(gains, pieces):
+        pieced.bet(piece)
+    np.testing.assert_allclose(pieced._highest, whole._highest)
+
+
+# Recall at one cut
+
+
+@pytest.mark.parametrize("average", ["micro", "samples"])
+@pytest.mark.parametrize("coarse", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_recall_is_promised_from_the_cut_of_the_twin_down(seed: int, coarse: bool, average: str) -> None:
+    """Every score of a positive is tried by the twin: what is shown at a cut is shown at all below it."""
+    truth, scores = drawn(150, seed, coarse)
+    floor = (0.6, 0.7, 0.8, 0.9)[seed]
+    shown = twin.shown_recall_cuts(truth, scores, floor, average == "samples", 0.1)
+    verdicts = list(shown.values())  # from the highest cut down
+    assert verdicts == sorted(verdicts)
+    wanted = max((cut for cut, is_shown in shown.items() if is_shown), default=None)
+    found = search(truth, scores, average, min_recall=floor)
+    assert found._recalled(Units.of(found.problem)).cut == wanted
+
+
+def test_recall_of_groups_counts_their_means() -> None:
+    """A group is a unit, its gain the mean of its rows."""
+    truth, scores = drawn(240, 3)
+    groups = np.arange(240) // 3 % 70
+    shown = twin.shown_recall_cuts(truth, scores, 0.6, True, 0.1, groups.tolist())
+    wanted = max(cut for cut, is_shown in shown.items() if is_shown)
+    found = search(truth, scores, "samples", min_recall=0.6, groups=groups)
+    assert found._recalled(Units.of(found.problem)).cut == wanted
+    alone = search(truth, scores, "samples", min_recall=0.6)
+    assert alone._recalled(Units.of(alone.problem)).cut != wanted
+
+
+@pytest.mark.parametrize("average", ["micro", "samples"])
+@pytest.mark.parametrize("seed", range(4))
+def test_expected_recall_is_that_of_the_twin(seed: int, average: str) -> None:
+    """The highest cut of conformal risk control, in exact arithmetic."""
+    truth, scores = drawn(60, seed, coarse=seed % 2 == 1)
+    floor = (0.5, 0.75, 0.875, 0.625)[seed]
+    wanted = twin.highest_expected_cut(truth, scores, Fraction(floor), average == "samples")
+    found = search(truth, scores, average, min_recall=floor, confidence="expected")
+    assert found._recalled(Units.of(found.problem)).cut == wanted
+
+
+# Precision at one cut
+
+
+@pytest.mark.parametrize("average", ["micro", "samples"])
+@pytest.mark.parametrize("coarse", [False, True])
+def test_precision_is_promised_at_the_cuts_of_the_twin(coarse: bool, average: str) -> None:
+    """The twin tests one cut after another until one fails."""
+    truth, scores = drawn(300, 11, coarse)
+    found = search(truth, scores, average, min_precision=0.7)
+    units = Units.of(found.problem)
+    scouts, tested = units.between(0, 30), units.between(30, 300)
+    path = shared_path(found.problem, scouts)
+    floor = RowFloor("precision", 0.7, average == "samples")
+    promised = shown_along(found.problem, path, floor, 0.1, scouts, tested, (average, 1.0, 0.0))  # type: ignore[arg-type]
+    cuts = path.thresholds[:, 0]
+    assert promised.shown.any()
+    start = int(np.flatnonzero(promised.shown)[0])
+    wanted = twin.shown_precision_cuts(truth, scores, 0.7, average == "samples", 0.1, 30, cuts.tolist(), start)
+    assert cuts[promised.shown].tolist() == wanted
+
+    # The fit takes the best F of these, on all rows.
+    f = {cut: _f(truth, scores, cut, average) for cut in wanted}
+    rule = fit_empirical(truth.astype(int), scores, average, per_label=False, min_precision=0.7, confidence=0.9)  # type: ignore[arg-type]
+    assert f[float(rule.thresholds[0])] == max(f.values())
+    assert rule.objective == pytest.approx(max(f.values()))
+
+
+def _f(truth: Array, scores: Array, cut: float, average: str) -> float:
+    """F1 at a cut."""
+    predicted = (scores >= cut).astype(int)
+    return float(thresholds.metrics.f1_score(truth.astype(int), predicted, average=average, zero_division=0.0))
+
+
+def test_which_cuts_are_tested_is_not_seen_from_the_rows_that_test() -> None:
+    """Truth of the tested rows changes what is shown, not the path, its start or the order."""
+    truth, scores = drawn(300, 2)
+    other = truth.copy()
+    problem = Problem.of(truth.astype(int), scores)
+    units = Units.of(problem)
+    tested = units.between(30, 300).rows
+    other[tested] = 1 - other[tested]
+    flipped = Problem.of(other.astype(int), scores)
+    scouts = units.between(0, 30)
+    np.testing.assert_array_equal(shared_path(problem, scouts).thresholds, shared_path(flipped, scouts).thresholds)
+    half = units.between(0, 150).rows
+    np.testing.assert_array_equal(
+        joint_path(problem.at_rows(half), "low", 1).thresholds, joint_path(problem.at_rows(half), "low", 1).thresholds
+    )
+
+
+# The path of joint micro
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_points_of_the_path_maximise_what_joint_micro_does(seed: int) -> None:
+    """Above the lowest positives, each point has a ratio r for which every label's tp - r predicted is highest."""
+    truth, scores = drawn(60, seed)
+    path = joint_path(Problem.of(truth.astype(int), scores), "score", 1)
+    ratios = np.array(twin.best_ratios(truth, scores))
+    between = (ratios + np.append(ratios[1:], 0)) / 2  # (n_ratios,)
+    most = sum(_surplus(truth[:, j], scores[:, j], between) for j in range(N_LABELS))  # (n_ratios,)
+    lowest = np.array([scores[truth[:, j] > 0, j].min() for j in range(N_LABELS)])
+    on_hulls = [point for point in path.thresholds if (point >= lowest).all()]
+    assert len(on_hulls) > 5
+    for point in on_hulls:
+        predicted = scores >= point
+        reached = (predicted & (truth > 0)).sum() - between * predicted.sum()
+        assert (reached >= most - 1e-9).any()
+    assert (path.thresholds[1:] <= path.thresholds[:-1]).all()
+    np.testing.assert_array_equal(path.thresholds[-1], scores.min(axis=0))
+
+
+def _surplus(truth: Array, scores: Array, ratios: Array) -> Array:
+    """Return the highest tp - r predicted of a label, over its cuts, for each ratio r."""
+    predicted = scores >= scores[:, np.newaxis]  # (n_cuts, n_rows)
+    tp = (predicted & (truth > 0)).sum(axis=1)
+    return np.maximum(0, (tp[:, np.newaxis] - np.outer(predicted.sum(axis=1), ratios)).max(axis=0))
+
+
+# Promises that are kept
+
+
+@pytest.mark.parametrize(
+    ("average", "per_label", "asked"),
+    [
+        ("micro", False, {"min_precision": 0.7}),
+        ("micro", True, {"min_precision": 0.7}),
+        ("micro", False, {"min_recall": 0.7}),
+        ("micro", True, {"min_recall": 0.7}),
+        ("samples", False, {"min_precision": 0.7}),
+        ("samples", False, {"min_recall": 0.7}),
+    ],
+)
+def test_promises_are_broken_no_more_often_than_stated(average: str, per_label: bool, asked: dict[str, float]) -> None:
+    """In 100 samples at a confidence of 80 %: at most 20 and three standard errors; a promise is made in most."""
+    population_truth, population_scores = drawn(20_000, 99)
+    broken = promised = 0
+    for seed in range(100):
+        truth, scores = drawn(200, 1000 + seed)
+        fit = search(truth, scores, average, per_label=per_label, confidence=0.8, **asked).best()
+        if not fit.guarantees.promised:
+            continue
+        promised += 1
+        kept = _reached(population_truth, population_scores, fit.thresholds, average)
+        broken += any(kept[name] < floor for name, floor in asked.items())
+    assert promised >= 60
+    assert broken <= 20 + 3 * math.sqrt(100 * 0.2 * 0.8)
+
+
+def _reached(truth: Array, scores: Array, cuts: Array, average: str) -> dict[str, float]:
+    """Return precision and recall of the population."""
+    predicted = (scores >= cuts).astype(int)
+    given = {"average": average, "zero_division": np.nan}
+    return {
+        "min_precision": float(thresholds.metrics.precision_score(truth.astype(int), predicted, **given)),
+        "min_recall": float(thresholds.metrics.recall_score(truth.astype(int), predicted, **given)),
+    }
+
+
+def test_floor_of_the_rows_of_the_fit_is_kept_too() -> None:
+    """What is shown holds in the sample with room to spare."""
+    truth, scores = drawn(400, 8)
+    for average in ("micro", "samples"):
+        fit = search(truth, scores, average, min_precision=0.6, min_recall=0.6).best()
+        assert fit.guarantees.promised
+        kept = _reached(truth, scores, fit.thresholds, average)
+        assert min(kept.values()) > 0.6
+
+
+# What nothing can be shown of
+
+
+def test_without_a_promise_of_precision_nothing_is_predicted() -> None:
+    """The rule never predicts, and says how many rows would be needed."""
+    truth, scores = drawn(60, 1)
+    rule = fit_empirical(truth.astype(int), scores, "micro", min_precision=0.8, confidence=0.99)
+    assert np.isposinf(rule.thresholds).all()
+    assert rule.objective == 0
+    assert not rule.guarantees.promised  # type: ignore[union-attr]
+    assert "all labels are never predicted" in str(rule).replace("\n ", "")
+    assert "rows like these would show it" in rule.guarantees.in_words()  # type: ignore[union-attr]
+
+
+def test_without_a_promise_of_recall_everything_is_predicted() -> None:
+    """Recall is 1 then, whatever the rows."""
+    truth, scores = drawn(30, 1)
+    rule = fit_empirical(truth.astype(int), scores, "micro", per_label=False, min_recall=0.99, confidence=0.99)
+    assert np.isneginf(rule.thresholds).all()
+    assert rule.predict(scores).all()
+    assert rule.guarantees.instead == "always"  # type: ignore[union-attr]
+
+
+def test_rows_that_would_be_needed_are_about_enough() -> None:
+    """With twice as many rows as are said to be needed, the floor is shown; with a third of them it is not."""
+    truth, scores = drawn(4000, 5)
+
+    def fit(n: int) -> object:
+        return search(truth[:n], scores[:n], "samples", min_recall=0.95).best().guarantees
+
+    needed = fit(20).needed  # type: ignore[attr-defined]
+    assert 20 < needed < 1000
+    assert fit(int(2 * needed)).promised  # type: ignore[attr-defined]
+    assert not fit(int(needed / 3)).promised  # type: ignore[attr-defined]
+
+
+# Rows, weights, sparse scores
+
+
+def test_rows_of_weight_0_are_absent() -> None:
+    """The fit is that of the other rows."""
+    truth, scores = drawn(300, 4)
+    present = np.random.default_rng(0).random(300) < 0.8
+    for options in ({"min_precision": 0.6}, {"min_recall": 0.7}, {"min_recall": 0.7, "per_label": True}):
+        options = {"per_label": False, "confidence": 0.9} | options
+        some = fit_empirical(truth[present].astype(int), scores[present], "micro", **options)  # type: ignore[arg-type]
+        weighted = fit_empirical(truth.astype(int), scores, "micro", sample_weight=present.astype(int), **options)  # type: ignore[arg-type]
+        if "min_precision" in options or options["per_label"]:
+            np.testing.assert_array_equal(weighted.thresholds, some.thresholds)
+        assert weighted.objective == some.objective
+
+
+def test_groups_of_one_row_are_rows() -> None:
+    """They promise the same."""
+    truth, scores = drawn(200, 6)
+    for options in ({"min_precision": 0.6}, {"min_recall": 0.7}):
+        plain = search(truth, scores, **options).best()
+        grouped = search(truth, scores, groups=np.arange(200), **options).best()
+        np.testing.assert_array_equal(plain.thresholds, grouped.thresholds)
+
+
+@pytest.mark.parametrize("per_label", [False, True])
+@pytest.mark.parametrize("asked", [{"min_precision": 0.7}, {"min_recall": 0.5}])
+def test_sparse_scores_decide_as_dense_ones(asked: dict[str, float], per_label: bool) -> None:
+    """Absent entries are not predicted; positives among them are missed."""
+    truth, scores = drawn(600, 7)
+    scores = np.where(scores > 0.5, scores, 0)
+    options = {"per_label": per_label, "confidence": 0.9, "keep_sparse": True, **asked}
+    rule = fit_empirical(truth.astype(int), sparse.csr_array(scores), "micro", **options)  # type: ignore[arg-type]
+    assert rule.guarantees.promised  # type: ignore[union-attr]
+    assert (rule.thresholds > 0).all()
+    dense = np.where(scores > 0, scores, -np.inf)
+    floor_kept = _reached(truth, dense, rule.thresholds, "micro")
+    assert all(floor_kept[name] >= floor for name, floor in asked.items())
+    predicted = rule.predict(sparse.csr_array(scores))
+    np.testing.assert_array_equal(predicted.toarray(), dense >= rule.thresholds)
+
+
+@pytest.mark.parametrize("placement", ["low", "mid", "score"])
+def test_thresholds_of_precision_are_those_that_were_tested(placement: str) -> None:
+    """No placement moves them: new scores may lie in the gap."""
+    truth, scores = drawn(300, 9)
+    problem = Problem.of(truth.astype(int), scores)
+    scouts = Units.of(problem).between(0, 30)
+    rule = fit_empirical(
+        truth.astype(int), scores, "micro", per_label=False, min_precision=0.6, confidence=0.9, placement=placement  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert rule.thresholds[0] in shared_path(problem, scouts).thresholds
+
+
+# The rule
+
+
+def test_promise_is_saved_and_loaded(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """A rule carries it; it survives other names and another order, not a changed threshold."""
+    truth, scores = drawn(400, 8)
+    rule = fit_empirical(
+        truth.astype(int), scores, "micro", min_precision=0.6, min_recall=0.6, confidence=0.9, label_names=list("abcd")  # type: ignore[arg-type]
+    )  # fmt: skip
+    rule.save(tmp_path / "rule.json")
+    loaded = thresholds.load_rule(tmp_path / "rule.json")
+    assert loaded.guarantees.to_dict() == rule.guarantees.to_dict()  # type: ignore[union-attr]
+    assert rule.guarantees.n_tested == 200  # type: ignore[union-attr]
+    assert "micro precision of at least 0.6 and micro recall of at least 0.6" in rule.guarantees.in_words()  # type: ignore[union-attr]
+    assert rule.reordered(np.array([3, 2, 1, 0])).guarantees == rule.guarantees
+    assert rule.with_names("wxyz").guarantees == rule.guarantees
+    assert rule.replace({"a": 0.25}).guarantees is None
+
+
+def test_expected_recall_says_that_it_is_an_expectation() -> None:
+    """Any one fit may break it."""
+    truth, scores = drawn(100, 8)
+    rule = fit_empirical(truth.astype(int), scores, "samples", per_label=False, min_recall=0.8, confidence="expected")
+    assert rule.guarantees.in_words() == "promised on new rows on average over fits: mean row recall of at least 0.8"  # type: ignore[union-attr]
+    certain = fit_empirical(truth.astype(int), scores, "samples", per_label=False, min_recall=0.8, confidence=0.9)
+    assert certain.thresholds[0] <= rule.thresholds[0]

@@ -1,0 +1,186 @@
+"""What does the choice of a threshold on few rows lose, and what would more rows bring back?
+
+**The loss** of a label is how much F its fitted threshold is expected to reach less than its best one, on new rows. For
+each ratio r of predictions to positives the label has an F(r), which is not known. What is expected of it is as in the
+guard "shrink": the label's own, drawn towards that of labels with about as many positives, its siblings,
+
+    E F(r) = (P F_own(r) + 20 F_siblings(r)) / (P + 20)
+
+so that a label whose only positive happens to score low, or high, is not taken at its word. With r_0 that of the fitted
+threshold, and r_1, ..., r_R those of the best cuts of R bootstrap samples, read off the rows here,
+
+    loss = max E F(r) - (E F(r_0) + mean of E F(r_k)) / 2
+
+The first of the two is too high, as the rows that chose the threshold shape E F, too. The second is too low: a maximum
+moves further in a bootstrap sample than in a sample (Abrevaya and Huang 2005, "On the bootstrap of the maximum score
+estimator"). Simulated with normal scores, their mean is about right (experiments/annotation).
+
+Labels whose scores are shown to be useless neither lend nor borrow. Every cut of theirs is as bad as any other, so that
+their loss is small, however few their positives.
+
+**More rows**, m of them, bring back a part of the loss. How far the place of a maximum moves falls with the cube root
+of the number of rows (Kim and Pollard 1990, "Cube root asymptotics"), and what is lost at a smooth maximum with the
+square of that. So the loss falls as n^(-2/3), and the gain is
+
+    loss (1 - (n / (n + m))^(2/3)),    about 2/3 loss m / n
+
+A label without positives has no threshold yet. Its gain is the probability that one of the m rows is its first, m /
+(n + 1 + m) if all base rates were equally likely before n rows without one, times E F(r_0) of labels with one positive.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._kernels.bootstrap import resample, tables
+from thresholds._kernels.guards import f_at_ratios
+from thresholds.data.problem import Problem
+from thresholds.data.tiles import map_tiles
+from thresholds.guards.shrink import BANDWIDTH, PRIOR_ROWS, RATIOS, of_siblings
+from thresholds.search import staircase
+from thresholds.search.staircase import Staircase
+
+EXPONENT = 2 / 3  # of the number of rows, in how the loss falls
+
+_MOST_STEPS = 2**27  # in all replicates of all labels: some seconds
+_FEWEST_REPLICATES = 10
+
+
+class Resampling(NamedTuple):
+    """How replicates are drawn."""
+
+    beta: float
+    n_bootstraps: int
+    seed: int
+
+
+class Learning(NamedTuple):
+    """What is lost to the choice of thresholds; (n_labels,) each, of the label's own F."""
+
+    loss: Floats  # NaN without positives
+    gain: Floats  # how much of it more rows are expected to bring back
+    half_share: Floats  # the share of the rows that score highest and hold half of the positives; NaN without any
+
+
+class _Fits(NamedTuple):
+    """What fits to the rows, and to replicates of them, say of labels; (n_labels,) but for `own`."""
+
+    positives: Ints
+    own: Floats  # (n_labels, n_ratios) F at these ratios of predictions to positives
+    ratios: Floats  # (n_labels, 1 + n_bootstraps) of the fitted threshold, then of the best cuts of replicates
+    half_share: Floats  # as above
+
+
+def learn(
+    problem: Problem,
+    resampling: Resampling,
+    is_useless: Booleans,
+    more: int,
+    *,
+    n_jobs: int | None,
+    progress: bool,
+) -> Learning:
+    """Return how much F each label loses, and how much of it so many more rows are expected to bring back."""
+    n_positives = max(int(problem.truth.sum()), 1)
+    most = max(_MOST_STEPS // n_positives, _FEWEST_REPLICATES)
+    resampling = resampling._replace(n_bootstraps=min(resampling.n_bootstraps, most))
+
+    def of_tile(first: int, last: int) -> _Fits:
+        return _fit(problem, resampling, first, last)
+
+    tiles = map_tiles(problem, of_tile, n_jobs=n_jobs, progress=progress)
+    fits = _Fits(*(np.concatenate(columns) for columns in zip(*tiles, strict=True)))
+    n = problem.rows_of_label  # (n_labels,)
+    loss, f_now = _loss(fits, is_useless)
+    gain = loss * (1 - (n / (n + more)) ** EXPONENT)
+    unseen = fits.positives == 0
+    gain[unseen] = (more / (n + 1 + more))[unseen] * _at_one_positive(f_now, fits.positives)
+    return Learning(np.where(unseen, np.nan, loss), gain, fits.half_share)
+
+
+def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fits:
+    """Fit labels `first:last` to the rows and to replicates."""
+    beta, n_bootstraps, seed = resampling
+    stairs = staircase.of_labels(problem, first, last)
+    best, _ = resample(
+        stairs.offsets,
+        stairs.tp,
+        stairs.fp,
+        stairs.positives,
+        beta**2,
+        np.uint64(seed),
+        first,
+        n_bootstraps,
+        *tables(),
+    )  # (n_labels, n_bootstraps), -1 for never
+    own = f_at_ratios(
+        stairs.offsets,
+        stairs.tp,
+        stairs.predicted,
+        stairs.higher,
+        stairs.positives,
+        problem.rows_of_label[first:last],
+        RATIOS,
+        beta**2,
+    )
+    predicted = np.append(stairs.predicted, 0)  # (n_steps + 1,), 0 for never at -1
+    cuts = np.column_stack([stairs.best(beta), best])
+    return _Fits(
+        positives=stairs.positives,
+        own=own,
+        ratios=predicted[cuts] / np.maximum(stairs.positives, 1)[:, np.newaxis],
+        half_share=_half_share(stairs) / np.maximum(problem.rows_of_label[first:last], 1),
+    )
+
+
+def _half_share(stairs: Staircase) -> Floats:
+    """Return how many rows score at or above each label's median positive, NaN without one."""
+    rows = np.full(stairs.positives.size, np.nan)
+    for j in np.flatnonzero(np.diff(stairs.offsets)):
+        steps = slice(stairs.offsets[j], stairs.offsets[j + 1])
+        median = np.searchsorted(2 * stairs.tp[steps], stairs.positives[j])
+        last = steps.stop - steps.start - 1
+        rows[j] = stairs.predicted[steps][min(median, last)]
+    return rows
+
+
+def _loss(fits: _Fits, is_useless: Booleans) -> tuple[Floats, Floats]:
+    """Return the loss of each label, and the F that its fitted threshold is expected to have; 0 without positives."""
+    # What is expected at each ratio: (n_labels, n_ratios).
+    expected = fits.own.copy()
+    others = np.flatnonzero(~is_useless)
+    positives = fits.positives[others].astype(np.float64)
+    means, size = of_siblings(fits.own[others], positives)
+    own = (positives / (positives + PRIOR_ROWS))[:, np.newaxis]
+    expected[others] = own * fits.own[others] + (1 - own) * means[size]
+
+    # What cuts are expected to reach.
+    reached = _read(expected, fits.ratios)  # (n_labels, 1 + n_bootstraps)
+    f_now = reached[:, 0]
+    mean = (f_now + reached[:, 1:].mean(axis=1)) / 2
+    return np.maximum(expected.max(axis=1) - mean, 0.0), f_now
+
+
+def _read(f: Floats, ratios: Floats) -> Floats:
+    """Read each label's F, given at `RATIOS`, at ratios between them, 0 at a ratio of 0."""
+    inside = np.log(np.clip(ratios, RATIOS[0], RATIOS[-1]))
+    place = np.interp(inside, np.log(RATIOS), np.arange(RATIOS.size))
+    before = np.minimum(place.astype(np.int64), RATIOS.size - 2)
+    share = place - before
+    labels = np.arange(len(f))[:, np.newaxis]
+    between = (1 - share) * f[labels, before] + share * f[labels, before + 1]
+    return np.where(ratios > 0, between, 0.0)
+
+
+def _at_one_positive(f_now: Floats, positives: Ints) -> float:
+    """Return the F to be expected of a label with one positive: that of labels with few, 0 if all have none."""
+    has_some = positives > 0
+    if not has_some.any():
+        return 0.0
+    distance = np.log(positives[has_some]) / BANDWIDTH
+    weight = np.exp(-0.5 * distance**2)
+    total = weight.sum()
+    if total == 0:  # All have very many.
+        return float(f_now[has_some].mean())
+    return float((weight * f_now[has_some]).sum() / total)

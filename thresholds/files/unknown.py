@@ -1,0 +1,90 @@
+"""Truth that is not known in some cells: read from files of every form as -1, beside 0 and 1.
+
+What stands for it in a file, `unknown` says: "nan" for cells without a value (empty ones of a csv, null of parquet and
+JSON, NaN), or a number, as -1.
+"""
+
+import math
+from collections.abc import Sequence
+from numbers import Real
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Booleans, Dense, Matrix
+from thresholds._checks import InputError
+from thresholds._checks.cells import first_bad_cell
+from thresholds._checks.unknown import is_unknown, unknown_value
+from thresholds.data.unknown import UNKNOWN
+from thresholds.results import percent
+
+_OTHER = 2  # cells that are neither 0 nor 1, nor stand for what is not known
+
+
+def as_read(
+    cells: Matrix,
+    unknown: object,
+    what: str,
+    label_names: Sequence[str] | None = None,
+    first_row: int = 0,
+) -> Matrix:
+    """Return truth as int8: 0, 1, and -1 in place of what stands for a cell that is not known.
+
+    `first_row` is the number of the first row, `what` it is for messages.
+    """
+    value = unknown_value(unknown)
+    assert value is not None, "it was asked for"
+    stored = _coded(cells.data if is_sparse(cells) else cells, value)
+    if (stored == _OTHER).any():
+        found = first_bad_cell(
+            cells,
+            lambda some: np.asarray(_coded(some, value) == _OTHER),
+            label_names,
+            first_row=first_row,
+        )
+        expected = "no value" if math.isnan(value) else f"{value:g}"
+        raise InputError(f"{what} has {found}, expected 0, 1 or {expected}, as --unknown says")
+    if is_sparse(cells):
+        return type(cells)((stored, cells.indices, cells.indptr), shape=cells.shape)
+    return stored
+
+
+def is_truth(cells: Dense, unknown: object) -> Booleans:
+    """Mark cells that are 0, 1, or what stands for one that is not known."""
+    value = unknown_value(unknown)
+    is_known = np.asarray((cells == 0) | (cells == 1))
+    return is_known if value is None else is_known | is_unknown(cells, value)
+
+
+def hint_of(cell: object) -> str:
+    """Say how a cell that is refused is read as not known, if it may be meant so: without a value, or negative."""
+    if cell is None or cell != cell:
+        return "; --unknown nan (in Python unknown='nan') if that is not known"
+    if isinstance(cell, Real) and cell < 0:
+        return f"; --unknown={cell:g} (in Python unknown={cell:g}) if that is not known"
+    return ""
+
+
+def count_unknown(truth: Matrix) -> int:
+    """Count the cells that are not known."""
+    stored = truth.data if is_sparse(truth) else truth
+    return int(np.count_nonzero(stored == UNKNOWN))
+
+
+def noted(n_unknown: int, shape: tuple[int, int]) -> str:
+    """Say how much of the truth is not known."""
+    if not n_unknown:
+        return "the truth of every cell is known"
+    n_cells = math.prod(shape)
+    share = percent(n_unknown / n_cells)
+    return f"truth of {n_unknown:,} of {n_cells:,} cells ({share}) is not known; they are left out"
+
+
+def _coded(cells: Dense, value: float) -> npt.NDArray[np.int8]:
+    """Code cells as 0, 1, -1 for what is not known, and 2 for all else."""
+    coded = np.full(cells.shape, _OTHER, np.int8)
+    coded[cells == 0] = 0
+    coded[cells == 1] = 1
+    coded[is_unknown(cells, value)] = UNKNOWN
+    return coded

@@ -1,0 +1,311 @@
+"""At most so many labels of a row, of those that another rule predicts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from thresholds import _checks
+from thresholds._arrays.sparse import is_sparse, row_of_entries
+from thresholds._arrays.types import Booleans, Floats, Ints, Matrix
+from thresholds._checks import InputError
+from thresholds.devices.capping import at_most, priorities
+from thresholds.results import counted
+from thresholds.rule.base import Rule, positives_only
+from thresholds.rule.fitted_on import FittedOn, OutOfFold
+from thresholds.rule.gains import OF_LABELS, GainByScore
+from thresholds.rule.loading import rule_of
+from thresholds.rule.made_by import MadeBy
+from thresholds.rule.saving import (
+    check_parts,
+    checked_settings,
+    header,
+    read_settings,
+    written_settings,
+)
+from thresholds.rule.threshold import ThresholdRule
+from thresholds.rule.watching.profile import ScoreProfile
+
+Order = Literal["score", "margin", "gain"]
+ORDERS: tuple[Order, ...] = ("score", "margin", "gain")
+
+_FIRST = {
+    "score": "the highest scores",
+    "margin": "the highest margins above their thresholds",
+    "gain": "those that add most to F",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class CappedRule(Rule):
+    """Predict at most k labels of a row: of those that another rule predicts, the first k in an order.
+
+    Attributes
+    ----------
+    rule : the other rule, of any kind but this
+    k : most labels of a row, new rows too
+    order : which labels come first; of equal ones the first label
+        "score": the highest score. "margin": the highest score above the threshold, for a `ThresholdRule`.
+        "gain": the highest gain of F, as `gains` has it.
+    gains : GainByScore, with order "gain"; else None
+    average, beta, zero_division, missing, label_names : those of `rule`
+    objective : float or None
+        The F-measure that the capped decisions reach on the data of the fit, exactly that of `predict` there; None if
+        they were not fitted. Without labels it is expected, as that of `rule`, whose own is without the cap.
+    fitted_on, out_of_fold, made_by, profile : what is known of the fit, as in `ThresholdRule`
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> rule = thresholds.ThresholdRule([0.5, 0.2, 0.1]).at_most(2)
+    >>> rule.predict([[0.6, 0.4, 0.3], [0.6, 0.1, 0.2]])
+    array([[1, 1, 0],
+           [1, 0, 1]], dtype=uint8)
+    """
+
+    rule: Rule
+    k: int
+    order: Order = "score"
+    gains: GainByScore | None = field(default=None, repr=False)
+    objective: float | None = None
+    fitted_on: FittedOn | None = field(default=None, repr=False, compare=False)
+    out_of_fold: OutOfFold | None = field(default=None, repr=False, compare=False)
+    made_by: MadeBy | None = field(default=None, repr=False, compare=False)
+    profile: ScoreProfile | None = field(default=None, repr=False, compare=False)
+
+    kind: ClassVar[str] = "capped"
+    own_fields: ClassVar[tuple[str, ...]] = ("rule", "k", "order", "gains")
+
+    def __post_init__(self) -> None:
+        """Check the parts, and that they belong together."""
+        if not isinstance(self.rule, Rule) or isinstance(self.rule, CappedRule):
+            raise InputError(
+                f"rule is {_checks.shown(self.rule)}, expected a rule of another kind than CappedRule"
+            )
+        values = {
+            "k": _checks.count(self.k, "k", 1),
+            "order": _checks.option(self.order, "order", ORDERS),
+        }
+        self.__dict__.update(values | checked_settings(self))
+        if self.order == "margin" and not isinstance(self.rule, ThresholdRule):
+            raise InputError(
+                f"order is 'margin' with a {type(self.rule).__name__}, expected 'score', or a ThresholdRule: only"
+                " thresholds have margins"
+            )
+        if (self.order == "gain") != isinstance(self.gains, GainByScore):
+            raise InputError(
+                f"order is {self.order!r} with gains={_checks.shown(self.gains)}, expected both 'gain' and a"
+                " GainByScore, as of a fit with max_predicted_per_row, or neither"
+            )
+        if self.gains is not None and self.rule.n_labels not in (None, self.gains.n_labels):
+            raise InputError(
+                f"gains has {self.gains.n_labels} labels, expected {self.rule.n_labels}"
+            )
+        check_parts(self)
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels, if the rule has them."""
+        return self.rule.label_names
+
+    @property
+    def n_labels(self) -> int | None:
+        """Number of labels; None if any number is taken."""
+        return self.rule.n_labels if self.gains is None else self.gains.n_labels
+
+    @property
+    def missing(self) -> float:
+        """The score of an entry that a sparse matrix leaves out."""
+        return self.rule.missing
+
+    @property
+    def average(self) -> str | None:
+        """What was maximised."""
+        return self.rule.average
+
+    @property
+    def beta(self) -> float:
+        """Weight of recall in what was maximised."""
+        return self.rule.beta
+
+    @property
+    def zero_division(self) -> float:
+        """The F of a label, or row, with neither positives nor predictions."""
+        return self.rule.zero_division
+
+    @property
+    def uncapped(self) -> Rule:
+        """The rule within."""
+        return self.rule
+
+    def validate(self, scores: Any) -> None:
+        """Refuse scores that the rule cannot take, and another number of labels than the gains are of."""
+        super().validate(scores)
+        self.rule.validate(scores)
+
+    def decide(self, scores: Matrix, *, dense: bool = False) -> Matrix:
+        """Return decisions about scores that `validate` takes."""
+        decided = self.rule.decide(scores, dense=dense)
+
+        # The cells of rows that have too many, and which of them are not kept.
+        n_decided = np.asarray(decided.sum(axis=1, dtype=np.int64)).reshape(-1)  # (n_samples,)
+        has_too_many = n_decided > self.k
+        if not has_too_many.any():
+            return decided
+        if not is_sparse(decided):
+            rows = np.flatnonzero(has_too_many)
+            row, column = np.nonzero(decided[rows])
+            kept = self._kept(scores, rows[row], column)
+            decided[rows[row[~kept]], column[~kept]] = 0
+            return decided
+        row = row_of_entries(decided)  # (n_entries,)
+        among = np.flatnonzero(has_too_many[row])
+        keeps = np.ones(row.size, np.bool_)
+        keeps[among] = self._kept(scores, row[among], decided.indices[among])
+        return positives_only(decided, keeps)
+
+    def _kept(self, scores: Matrix, rows: Ints, columns: Ints) -> Booleans:
+        """Tell which of some cells are among the first k of their rows."""
+        cells = _scores_at(scores, rows, columns, self.missing)[np.newaxis]  # (1, n_cells)
+        table = [row[columns] for row in self._table]
+        with np.errstate(over="ignore"):
+            priority = priorities(np, cells, table, self._of_shares)[0]  # (n_cells,)
+        order = np.lexsort((columns, -priority, rows))
+        ordered = rows[order]
+        is_first = np.append(True, ordered[1:] != ordered[:-1])[: ordered.size]
+        starts = np.flatnonzero(is_first)
+        rank = np.arange(ordered.size) - np.repeat(starts, np.diff(np.append(starts, ordered.size)))
+        kept = np.empty(rows.size, np.bool_)
+        kept[order] = rank < self.k
+        return kept
+
+    @cached_property
+    def _table(self) -> list[Floats]:
+        """The numbers of labels by which cells are ordered, as `devices.capping` takes them."""
+        if self.gains is not None:
+            return [np.array(getattr(self.gains, name)) for name in OF_LABELS]
+        if self.order == "margin":
+            assert isinstance(self.rule, ThresholdRule), "others have no margins"
+            largest = np.finfo(np.float64).max
+            return [np.clip(self.rule.thresholds, -largest, largest)]
+        return []
+
+    @property
+    def _of_shares(self) -> bool:
+        """Whether gains go by the log odds of the scores."""
+        return self.gains is not None and self.gains.of_shares
+
+    def decide_on_device(self, scores: Any) -> Any:
+        """Return decisions about scores that are not in host memory, beside them."""
+        decided = self.rule.decide_on_device(scores)
+        return at_most(scores, decided, self.k, self._table, self._of_shares)
+
+    def decide_in_onnx(self, scores: Any) -> Any:
+        """Record decisions about scores of an ONNX graph."""
+        from thresholds.rule.serving.onnx import first_of_decided
+
+        decided = self.rule.decide_in_onnx(scores)
+        return first_of_decided(scores, decided, self.k, self._table, self._of_shares)
+
+    def _to_torch(self) -> Any:
+        """Return a PyTorch module that decides as the rule does."""
+        from thresholds.rule.serving.torch import CappedModule
+
+        return CappedModule(self, self.rule.to_torch(), self._table, self._of_shares)
+
+    def at_most(self, k: int, order: Order | None = None) -> "CappedRule":
+        """Return the rule with another cap, in the same order unless another is given."""
+        same = order in (None, self.order)
+        gains = self.gains if same else None
+        return CappedRule(self.rule, k, self.order if order is None else order, gains)
+
+    def with_names(self, label_names: Sequence[str]) -> Self:
+        """Return the same rule with names for its labels, in order."""
+        return replace(self, rule=self.rule.with_names(label_names))
+
+    def reordered(self, places: Ints) -> Self:
+        """Return the same rule with its labels in another order: label j is the one that is at `places[j]` here.
+
+        Of labels in one row whose priority is equal the first is kept, and which is first changes with the order.
+        """
+        moved = self._of_labels(places)
+        moved.pop("label_names", None)  # The rule has them.
+        moved["rule"] = self.rule.reordered(places)
+        moved["gains"] = None if self.gains is None else self.gains.taken(places)
+        return replace(self, **moved)
+
+    def about(self, places: Ints) -> "CappedRule":
+        """Return the rule for some labels: at most k of these."""
+        gains = None if self.gains is None else self.gains.taken(places)
+        return CappedRule(self.rule.about(places), self.k, self.order, gains)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what two rules may differ by, those of the rule within among them."""
+        about = {"kind": self.kind, "caps": self.rule.kind, "k": self.k, "order": self.order}
+        return self.rule.settings() | about
+
+    def _predicted_if_absent(self) -> npt.NDArray[np.bool_]:
+        """Tell for which labels the rule within predicts absent entries."""
+        return self.rule._predicted_if_absent()
+
+    def _why_dense(self, label: int) -> tuple[str, str]:
+        """Say why the rule within predicts absent entries."""
+        return self.rule._why_dense(label)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rule as plain values, in the form of `rule.schema.json`."""
+        return {
+            **header(self.kind),
+            "k": self.k,
+            "order": self.order,
+            "gains": None if self.gains is None else self.gains.to_dict(),
+            "rule": self.rule.to_dict(),
+            **written_settings(self),
+        }
+
+    @classmethod
+    def _from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Build a rule of this kind."""
+        gains = values["gains"]
+        return cls(
+            rule_of(values["rule"], "rule"),
+            values["k"],
+            values["order"],
+            None if gains is None else GainByScore.from_dict(gains),
+            **read_settings(cls, values),
+        )
+
+    def parts_shown(self, n: int) -> dict[str, npt.NDArray[Any]]:
+        """Return what the rule within decides by about the first n labels."""
+        return self.rule.parts_shown(n)
+
+    def in_words(self) -> str:
+        """Say how many labels a row may have and which, what was reached, and what the rule is without the cap."""
+        reached = "not fitted"
+        if self.objective is not None:
+            reached = f"{self.average} F{self.beta:g} {self.objective:.4f}"
+        return (
+            f"at most {counted(self.k, 'label')} of any row, {_FIRST[self.order]}: {reached}{self.on_other_rows()}"
+            f"{self.source()}; without this cap: {self.rule.in_words()}"
+        )
+
+
+def _scores_at(scores: Matrix, rows: Ints, columns: Ints, missing: float) -> Floats:
+    """Return the scores of some cells; what a sparse matrix leaves out is `missing`."""
+    if not is_sparse(scores):
+        return np.asarray(scores[rows, columns], np.float64)
+    # Find each cell by its place in the matrix read row by row.
+    width = scores.shape[1]
+    stored = row_of_entries(scores).astype(np.int64) * width + scores.indices  # (n_stored,)
+    order = np.argsort(stored, kind="stable")
+    wanted = rows.astype(np.int64) * width + columns  # (n_cells,)
+    at = np.minimum(np.searchsorted(stored, wanted, sorter=order), max(stored.size - 1, 0))
+    found = np.full(wanted.size, missing, np.float64)
+    if stored.size:
+        entry = order[at]
+        is_stored = stored[entry] == wanted
+        found[is_stored] = scores.data[entry[is_stored]]
+    return found

@@ -1,0 +1,66 @@
+"""Scores at ranks, and what lies above a score, label by label: found by selection, without sorting."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.types import Floats, Ints, Keys
+from thresholds._kernels.guards import count_at_keys, keys_at_ranks
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.data.problem import Items, Problem
+
+
+class Counts(NamedTuple):
+    """What lies above a score of each label, and what lies at it; by weight."""
+
+    above: Ints  # (n_labels,)
+    tp_above: Ints
+    tied: Ints
+    tp_tied: Ints
+
+
+def weight_present(problem: Problem, items: Items) -> Ints:
+    """Return the weight (n_labels,) of the cells of each label that are not masked."""
+    masked = to_keys(np.array([-np.inf], problem.dtype))[0]
+    if items.is_unweighted and items.keys.min() > masked:
+        return np.diff(items.starts)
+    shown = items.keys > masked
+    weights = shown if items.is_unweighted else np.where(shown, items.weights, 0)
+    return np.asarray(np.add.reduceat(weights, items.starts[:-1], dtype=np.int64))
+
+
+def keys_of(items: Items, scores: Floats) -> Keys:
+    """Return keys of scores, rounded up into the dtype that those of the items are of."""
+    dtype = np.dtype(np.float32 if items.keys.itemsize == 4 else np.float64)
+    return to_keys(np.ascontiguousarray(rounded_up(scores, dtype)))
+
+
+def rows_of(items: Items) -> Ints:
+    """Return the weight (n_labels,) of all cells of each label: of weights 0 and 1 the number of rows."""
+    if items.is_unweighted:
+        return np.diff(items.starts)
+    return np.asarray(np.add.reduceat(items.weights, items.starts[:-1]))
+
+
+def count_at(items: Items, thresholds: Floats) -> Counts:
+    """Count what lies above, and at, a threshold of each label."""
+    keys = keys_of(items, thresholds)
+    starts, item_keys, positive_weights, weights = items
+    return Counts(*count_at_keys(starts, item_keys, positive_weights, weights, keys))
+
+
+def scores_at(items: Items, ranks: Floats | Ints, later: Floats | Ints) -> Floats:
+    """Return the scores (2, n_labels) at two ranks of each label, in the unit of the weights."""
+    both = np.stack([ranks, later]).astype(np.float64)
+    keys = keys_at_ranks(items.starts, items.keys, items.weights, both)
+    return to_scores(keys).astype(np.float64)
+
+
+def next_above(thresholds: Floats, dtype: np.dtype[Any]) -> Floats:
+    """Return the next number above that is not subnormal."""
+    with np.errstate(over="ignore"):  # Above the largest number lies +inf.
+        after = np.nextafter(thresholds.astype(dtype), dtype.type(np.inf)).astype(np.float64)
+    tiny = float(np.finfo(dtype).tiny)
+    normal = np.where(after > 0, tiny, 0.0)
+    return np.where(np.abs(after) < tiny, normal, after)
