@@ -30,9 +30,10 @@ from thresholds.guarantees.ranges import Ranges
 from thresholds.search.ranks import count_at, keys_of, rows_of, scores_at
 from thresholds.search.staircase import Staircase
 
-# Chosen on simulated labels (two normal laws, continuous and of 6 values, and with false rows on top; 40 to 25,000 rows,
-# base rates .02 to .5, AUROC .86 to .993, floors .5 to .9): mean F .489, .424, .243. One start had .491, .423, .011, shares
-# that fall geometrically .488, .426, .226, starts four times apart .491, .427, .210, a first share of .5 .479, .417, .250.
+# Chosen on simulated labels (two normal laws, continuous and of 6 values, and with false rows on
+# top; 40 to 25,000 rows, base rates .02 to .5, AUROC .86 to .993, floors .5 to .9): mean F .489,
+# .424, .243. One start had .491, .423, .011; shares that fall geometrically .488, .426, .226; starts
+# four times apart .491, .427, .210; a first share of .5 .479, .417, .250.
 _TIMES_THE_ROWS = 2
 FIRST_SHARE = 0.7  # of the error, to the first start
 
