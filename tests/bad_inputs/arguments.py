@@ -1116,7 +1116,43 @@ CROSS_FITS = [
     *(
         row
         for option in ("min_precision", "min_recall")
-        for row in every(CROSS_FIT, option, [([-0.1, 1.5, nan, inf, HUGE, "1", True, [1]], "is .*, expected a")])
+        for row in every(CROSS_FIT, option, [([-0.1, 1.5, nan, inf, HUGE, "1", True], "is .*, expected a")])
+    ),
+    *(
+        row
+        for option in ("min_precision", "min_recall")
+        for values, words in (
+            ([[1], np.array([0.5])], "has 1 floor, expected 2, one for each label"),
+            ([[0.5, 1.5], [-0.1, 0.5]], "of label . is .*, expected a number from 0 to 1"),
+            ([[0.5, "a"], [0.5, None]], "of label 1 is .*, expected a number"),
+            ([{"owl": 0.5}, {"cat": 0.5, "owl": 0.5}], "has a floor for .*'owl', expected names of labels"),
+            ([{0: 0.5}, {None: 0.5}], "has a floor for .*, expected names of labels"),
+            ([{}], "has no floors, expected some by label name, or None"),
+        )
+        for row in every(CROSS_FIT, option, [(values, words)])
+    ),
+    *every(
+        {"cross_fit": partial(cross_fit, min_recall=0.5)}, "confidence", [([0, 1, -1, nan, True], "is .*, expected a")]
+    ),
+    *every(
+        {"cross_fit": partial(cross_fit, confidence=0.9)},
+        "family",
+        [([None, "holm", 1], "is .*, expected 'each' or 'all'")],
+    ),
+    BadInput(
+        "cross_fit: a confidence in nothing",
+        lambda: cross_fit(confidence=0.9),
+        "confidence is 0.9 without a floor; expected min_precision, min_recall or both",
+    ),
+    BadInput(
+        "cross_fit: a family of nothing",
+        lambda: cross_fit(min_recall=0.5, family="all"),
+        "family is 'all' without confidence; expected a confidence, as 0.95",
+    ),
+    BadInput(
+        "cross_fit: weights that count no rows",
+        lambda: cross_fit(min_recall=0.5, confidence=0.9, sample_weight=[1, 2, 1, 1]),
+        "sample_weight has 2 with confidence, whose tests count rows; expected weights of 0 and 1 only",
     ),
     *each(
         {"fit micro": partial(fit, average="micro"), "fit rows": partial(fit, average="samples", per_label=False)},

@@ -156,6 +156,14 @@ def test_the_command_line_hands_on_what_is_given(name: str) -> None:
     assert fit_options.read(given(*words))[name] == value
 
 
+def test_a_floor_on_the_command_line_may_be_one_for_each_of_some_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fit_options.read(given("--min-recall", "cat=.9,a=b=0.5"))["min_recall"] == {"cat": 0.9, "a=b": 0.5}
+    for bad in ("cat=.9,dog", "cat=.9,cat=.8", "cat=high"):
+        with pytest.raises(SystemExit):
+            given("--min-recall", bad)
+        assert "--min-recall" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", FIT_OPTIONS)
 def test_every_option_does_the_same_everywhere(name: str) -> None:
     options = {"guard": None} | BESIDE.get(name, {}) | {name: OTHER[name]}

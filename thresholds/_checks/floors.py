@@ -56,7 +56,10 @@ def floors_of_labels(
         return floors
     if isinstance(value, Sequence):
         if len(value) != n_labels:
-            raise InputError(f"{name} has {len(value)} floors, expected {n_labels}, one per label")
+            plural = "" if len(value) == 1 else "s"
+            raise InputError(
+                f"{name} has {len(value)} floor{plural}, expected {n_labels}, one for each label"
+            )
         return np.array(value, np.float64)
     return np.full(n_labels, value)
 

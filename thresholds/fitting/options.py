@@ -261,11 +261,6 @@ class FitOptions:
             raise InputError(
                 f"confidence is {self.confidence} without a floor; expected min_precision, min_recall or both"
             )
-        if self.confidence is not None and self.max_predicted_per_row is not None:
-            raise InputError(
-                f"confidence is {self.confidence} with max_predicted_per_row={self.max_predicted_per_row}, expected one"
-                " or the other: a cap takes back decisions that a promise counts on"
-            )
         if self.confidence is None and self.family != DEFAULTS["family"]:
             raise InputError(
                 f"family is {self.family!r} without confidence; expected a confidence, as 0.95"

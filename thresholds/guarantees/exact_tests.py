@@ -19,17 +19,27 @@ _MOST_ROWS = 2.0**53  # More rows than can be counted exactly are never enough.
 _ROUNDING = 1e-12  # of hits that are whole but for it
 
 
-def p_of_floor(hits: Numbers | float, n: Numbers | float, floor: Floats | float) -> Floats:
+def p_of_floor(
+    hits: Numbers | float, n: Numbers | float, floor: Floats | float, enough: float = 0.0
+) -> Floats:
     """Return p of the test that at least the floor of what is drawn are hits; arrays are broadcast.
 
     It is 1 where the share of hits is not above the floor, as the exact p is at least 1/2 there; 0 where the floor is
-    0, which everything keeps.
+    0, which everything keeps. Where Hoeffding's bound is at most `enough`, that is given, which takes a fraction of the
+    time: p <= exp(-(hits log(hits / (n floor)) + misses log(misses / (n (1 - floor))))) (Hoeffding 1963, theorem 1).
     """
-    from scipy.special import betainc
+    from scipy.special import betainc, rel_entr
 
     hits, n, floor = np.broadcast_arrays(hits, n, floor)
     p = np.where(floor == 0, 0.0, 1.0)
     above = (hits > n * floor) & (floor > 0)
+    if enough > 0:
+        hits_above, n_above, floor_above = hits[above], n[above], floor[above]
+        exponent = rel_entr(hits_above, n_above * floor_above)
+        exponent += rel_entr(n_above - hits_above, n_above * (1 - floor_above))
+        bound = np.exp(-exponent)
+        p[above] = bound
+        above[above] = bound > enough
     p[above] = betainc(hits[above], n[above] - hits[above] + 1.0, floor[above])
     return p
 

@@ -80,7 +80,9 @@ def shown_precision(items: Items, stairs: Staircase, floor: Floats, delta: Float
     Ranges (n_starts of them for each label), of which a label without a floor has none
     """
     n_above, shares = starts_of(floor, delta, rows_of(items).astype(np.float64))
-    steps = _Steps.of(stairs, floor)
+    if np.isnan(n_above).all():
+        return Ranges(np.full_like(n_above, np.nan), np.full_like(n_above, np.nan))
+    steps = _Steps.of(stairs, floor, float(np.nanmin(shares)))
     gates = _gates_of(items, steps, n_above)
     passes = p_of_floor(gates.hits, n_above, floor) <= shares  # (n_starts, n_labels)
     low, high = np.full_like(n_above, np.nan), np.full_like(n_above, np.nan)
@@ -105,18 +107,20 @@ class _Steps(NamedTuple):
     p: Floats  # (n_steps,), the larger of p of the step and of the cut just above it
 
     @classmethod
-    def of(cls, stairs: Staircase, floor: Floats) -> "_Steps":
+    def of(cls, stairs: Staircase, floor: Floats, least: float) -> "_Steps":
         """Test each step, and the cut just above it: of those between two steps the hardest to show.
 
-        Between two steps hits stay and predictions grow.
+        Between two steps hits stay and predictions grow. Of p, only what it is compared with matters: `least` or more.
         """
         label = stairs.label
         predicted = stairs.predicted
-        p = p_of_floor(stairs.tp, predicted, floor[label])
+        p = p_of_floor(stairs.tp, predicted, floor[label], least)
         tp_above = stairs.tp - stairs.increments(stairs.tp)
         predicted_above = predicted - stairs.increments(predicted)
         between = np.flatnonzero(stairs.higher > predicted_above)
-        p_above = p_of_floor(tp_above[between], stairs.higher[between], floor[label[between]])
+        p_above = p_of_floor(
+            tp_above[between], stairs.higher[between], floor[label[between]], least
+        )
         p[between] = np.maximum(p[between], p_above)
         return cls(stairs, label, predicted, p)
 
