@@ -1157,7 +1157,7 @@ CROSS_FITS = [
         {"fit micro": partial(fit, average="micro"), "fit rows": partial(fit, average="samples", per_label=False)},
         "min_precision",
         [0.5],
-        "min_precision is 0.5 with average '.*' and no confidence; expected a confidence too",
+        "min_precision is 0.5 with average .* and no confidence; expected a confidence too",
     ),
     *each(
         {"fit micro, promised": partial(fit, average="micro", confidence=0.9)},

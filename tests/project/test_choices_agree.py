@@ -163,8 +163,8 @@ REFUSED: tuple[tuple[Options, str, str], ...] = (  # options, what is wrong, whi
     ),
     (
         {"average": "samples", "per_label": False, "min_recall": 0.5},
-        "min_recall is 0.5 with average 'samples' and no confidence",
-        "expected a confidence too, as 0.95",
+        "min_recall is 0.5 with average 'samples', per_label=False",
+        "no confidence; expected a confidence too, as 0.95",
     ),
     (
         {"rule": "instance, platt", "min_precision": 0.5},

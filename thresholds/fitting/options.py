@@ -296,8 +296,9 @@ class FitOptions:
                 continue
             if self.confidence is None:
                 raise InputError(
-                    f"{name} is {_checks.shown(value)} with average {self.average!r} and no confidence; expected a"
-                    " confidence too, as 0.95: a floor of all labels together is kept on new rows, or not at all"
+                    f"{name} is {_checks.shown(value)} with average {self.average!r}, per_label={self.per_label} and no"
+                    " confidence; expected a confidence too, as 0.95: a floor of all labels together is kept on new"
+                    " rows, or not at all"
                 )
             if not isinstance(value, float):
                 raise InputError(
