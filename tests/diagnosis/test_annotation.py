@@ -232,6 +232,31 @@ def test_floors_that_a_rule_could_not_show_are_asked_about() -> None:
     assert rows["border"]["top_rows_needed"] > 0
 
 
+def test_floors_of_all_labels_together_are_no_question_of_a_label() -> None:
+    truth, scores = kinds()
+    bare = fit_empirical(truth, scores, "micro", label_names=NAMES)
+    for given in ({"min_precision": 0.3, "confidence": 0.9}, {"min_recall": 0.999, "confidence": 0.999}):
+        rule = fit_empirical(truth, scores, "micro", label_names=NAMES, **given)
+        asked = plan_annotation(truth, scores, rule).table["question"]
+        assert not {"precision", "recall"} & set(asked.tolist())
+    assert set(plan_annotation(truth, scores, bare).table["question"].tolist()) <= {*asked.tolist(), "f", "scores", ""}
+
+
+def test_of_two_floors_the_precision_is_asked_about_at_cuts_that_keep_the_recall() -> None:
+    """The highest scores are sure, and the precision is shown there; all cuts that find most positives are poor."""
+    truth = np.zeros(400, np.uint8)
+    truth[:200] = 1
+    scores = np.concatenate([np.linspace(2, 3, 100), np.random.default_rng(0).random(300)])
+    alone = fit_empirical(truth, scores, min_precision=0.9, confidence=0.95)
+    assert alone.guarantees.promised.all()
+    both = fit_empirical(truth, scores, min_precision=0.9, min_recall=0.9, confidence=0.95)
+    assert not both.guarantees.promised.any()
+    rows = plan_annotation(truth, scores, both).undecided
+    assert rows["question"].tolist() == ["precision"]
+    assert np.isinf(rows["positives_needed"]).all()
+    assert "may not be enough to show a precision of 0.9 beside a recall of 0.9." in rows["sentence"][0]
+
+
 @pytest.mark.parametrize("floor", ["min_precision", "min_recall"])
 def test_a_family_shares_the_error(floor: str) -> None:
     truth, scores = kinds()

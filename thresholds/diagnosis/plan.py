@@ -140,8 +140,11 @@ class AnnotationPlan(Result):
         return Table(head, body, left=(0, 1), note=n_more(self.undecided.size, k))
 
 
-def sentence_on(row: Any, alpha: float, beta: float) -> str:
-    """Say what is open of a label, and what would decide it; `row` is one of `AnnotationPlan.table`."""
+def sentence_on(row: Any, alpha: float, beta: float, recall: float = math.nan) -> str:
+    """Say what is open of a label, and what would decide it; `row` is one of `AnnotationPlan.table`.
+
+    `recall` is the floor that is to be kept beside one of precision, NaN for none.
+    """
     name = shown_name(row["name"])
     positives = row["n_positives"]
     question = row["question"]
@@ -152,9 +155,10 @@ def sentence_on(row: Any, alpha: float, beta: float) -> str:
     if question == "negatives":
         return f"All rows here truly are {name}: some that are not are needed."
     so_far = f"{counted(positives, 'row')} so far truly {are(positives)} {name}"
+    beside = "" if math.isnan(recall) else f" beside a recall of {recall:g}"
     outcome = {
         "scores": "whether its scores tell it apart",
-        "precision": f"a precision of {row['floor']:g}",
+        "precision": f"a precision of {row['floor']:g}{beside}",
         "recall": f"a recall of {row['floor']:g}",
         "f": f"whether its F{beta:g}, here {row['f']:.2f}, is above {row['bar']:.2f}",
     }[question]
