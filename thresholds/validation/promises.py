@@ -4,9 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.types import Floats, Ints
 from thresholds.metrics.averages import PRECISION, RECALL, average_of
 from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.intervals import p_at_least
 from thresholds.results import counted
 from thresholds.rule import ThresholdRule
 from thresholds.rule.guarantees import Guarantees
@@ -44,7 +45,8 @@ def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
     for n, floor in ((predicted, guarantees.min_precision), (positives, guarantees.min_recall)):
         shares.append(_share(tp, n, floor))
         below |= shares[-1] < floor
-        clearly |= _is_clearly_below(tp, n, floor, error)
+        # A share is F-beta of beta 0; without rows, or a floor, nothing is shown to be below.
+        clearly |= (n > 0) & (p_at_least(tp, n, n, floor, 0.0) <= error)
     words = np.select([n_folds == 0, clearly, below], ["", CLEARLY_BELOW, BELOW], KEPT)
     return {
         "n_folds_promised": n_folds,
@@ -115,13 +117,3 @@ def _share(tp: Ints, n: Ints, floor: Floats) -> Floats:
     """Return tp / n of labels with a floor, NaN for others."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.isnan(floor), np.nan, tp / n)
-
-
-def _is_clearly_below(tp: Ints, n: Ints, floor: Floats, error: float) -> Booleans:
-    """Whether P(Bin(n, floor) <= tp) <= error; False without rows or a floor."""
-    from scipy.special import bdtr
-
-    some = (n > 0) & ~np.isnan(floor)
-    found = np.zeros(n.size, np.bool_)
-    found[some] = bdtr(tp[some], n[some], floor[some]) <= error
-    return found
