@@ -373,9 +373,8 @@ class _Functions(NamedTuple):
     rate: Floats  # (n_labels,), inside (0, 1)
     likelihood: Floats  # the slope of the likelihood at that rate
     before: Floats  # at the rate before
-    is_predicted: (
-        Floats  # 1 where scores are at least as frequent among positives as among negatives
-    )
+    # 1 where scores are at least as frequent among positives as among negatives.
+    is_predicted: Floats
 
 
 def _functions_of(

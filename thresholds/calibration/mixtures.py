@@ -278,9 +278,8 @@ def p_of_fit(mixture: Mixture, t: Floats) -> Floats:
 
     new, positive, negative = mixture
     share = mixture.smooth(t)
-    counts = sum(
-        sample.shares * sample.n[:, np.newaxis] for sample in (positive, negative)
-    )  # (n_labels, n_bins)
+    n_positive, n_negative = positive.n[:, np.newaxis], negative.n[:, np.newaxis]
+    counts = positive.shares * n_positive + negative.shares * n_negative  # (n_labels, n_bins)
     group = _groups(np.minimum(counts, share * new.n[:, np.newaxis]))  # (n_labels, n_bins)
     n_groups = group[:, -1] + 1
 

@@ -156,9 +156,8 @@ def of_recall(positives: Floats, n: Floats, needed: Floats) -> Answer:
 def of_first(n: Floats, half_share: Floats) -> Answer:
     """Ask for a first positive; `half_share` is the share of rows that score highest and hold half of the positives."""
     odds = np.array([level / (1 - level) for level in LEVELS])
-    rows = np.ceil(
-        np.round((n + 1) * odds[:, np.newaxis], 6)
-    )  # (3, n_labels); 4 is not more than 4
+    exact = (n + 1) * odds[:, np.newaxis]  # (3, n_labels)
+    rows = np.ceil(np.round(exact, 6))  # What is whole but for rounding stays.
     one = np.ones_like(half_share)
     return Answer(
         positives=More(one, one, one),

@@ -26,11 +26,12 @@ class ShownFloors(NamedTuple):
     """What is shown of some labels."""
 
     allowed: Ranges  # thresholds that keep all floors of a label
-    precision: (
-        Booleans  # (n_labels,), whether some threshold is shown to keep the floor of precision
-    )
-    recall: Booleans  # (n_labels,), the same of recall, "always" left aside
-    best_precision: Floats  # (n_labels,), in the sample, at the best cut that keeps its floor there; NaN without one
+    # (n_labels,), whether some threshold is shown to keep the floor; "always" keeps any recall, and
+    # does not count.
+    precision: Booleans
+    recall: Booleans
+    # (n_labels,), in the sample, at the best cut that keeps its floor there; NaN without one.
+    best_precision: Floats
 
     @property
     def can_promise(self) -> Booleans:
@@ -186,9 +187,8 @@ def _tested(floor: Floats) -> Floats:
 def _unless_free(shown: Ranges, floor: Floats) -> Ranges:
     """Allow labels without a floor, or with one of 0, all thresholds."""
     is_free = np.isnan(floor) | (floor == 0)
-    return one_range(np.full(floor.size, -np.inf), np.full(floor.size, np.inf)).where(
-        is_free, shown
-    )
+    infinite = np.full(floor.size, np.inf)
+    return one_range(-infinite, infinite).where(is_free, shown)
 
 
 def _best_precision(stairs: Staircase, floor: Floats, beta: float) -> Floats:
