@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds.data.folds import SEED
 from thresholds.data.problem import Items
 from thresholds.guarantees.exact_tests import p_of_floor, positives_needed
 from thresholds.guarantees.ranges import Ranges
@@ -36,8 +37,6 @@ from thresholds.search.staircase import Staircase
 # four times apart .491, .427, .210; a first share of .5 .479, .417, .250.
 _TIMES_THE_ROWS = 2
 FIRST_SHARE = 0.7  # of the error, to the first start
-
-_SEED = 0  # of the order of rows with equal scores
 
 
 class Starts(NamedTuple):
@@ -231,7 +230,7 @@ def _hits_among_ties(items: Items, score: Floats, n_taken: Ints) -> Ints:
         # The order depends on the number of rows alone: not on the labels that share a tile.
         n_rows = own.stop - own.start
         if place.size != n_rows:
-            place = np.random.default_rng(_SEED).permutation(n_rows)
+            place = np.random.default_rng(SEED).permutation(n_rows)
         taken = tied[np.argsort(place[tied])[: n_taken[j]]]
         hits[j] = np.count_nonzero(items.positive_weights[own][taken])
     return hits

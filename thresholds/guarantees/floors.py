@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import InputError
+from thresholds.data.folds import SEED
 from thresholds.data.problem import Items, Problem
 from thresholds.guarantees import ranges
 from thresholds.guarantees.exact_tests import positives_needed, predictions_needed
@@ -18,8 +19,6 @@ from thresholds.guarantees.ranges import Ranges, one_range
 from thresholds.rule.guarantees import ALWAYS, NEVER, Guarantees
 from thresholds.search import staircase
 from thresholds.search.staircase import Staircase
-
-_SEED = 0  # of the rows that are drawn from groups
 
 
 class ShownFloors(NamedTuple):
@@ -163,7 +162,7 @@ def _one_row_of_each(problem: Problem) -> Ints:
     """Draw a row of each group, without looking at truth or scores; rows of weight 0 are absent."""
     assert problem.groups is not None, "asked for only then"
     present = np.flatnonzero(problem.row_weights)
-    drawn = np.random.default_rng(_SEED).permutation(present)
+    drawn = np.random.default_rng(SEED).permutation(present)
     _, first = np.unique(problem.groups[drawn], return_index=True)
     return np.sort(drawn[first])
 
