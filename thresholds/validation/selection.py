@@ -35,7 +35,6 @@ from thresholds._arrays.threads import Bar
 from thresholds._arrays.types import Ints
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, group_numbers
-from thresholds.data.problem import Problem
 from thresholds.fitting.by_name import Calibrators, why_not
 from thresholds.fitting.options import (
     DEFAULTS,
