@@ -262,6 +262,18 @@ def test_a_calibrator_of_weighted_rows_knows_how_few_they_are() -> None:
     np.testing.assert_allclose(known.observed, half.mean(), rtol=0.02)
 
 
+def test_cells_whose_truth_is_not_known_count_in_no_base_rate() -> None:
+    truth, scores = draw(400, [0.3, 0.2])
+    known = truth.astype(int)
+    known[::4, 1] = -1
+    found = calibrate(known, scores, by="label", unknown=-1).by_class
+    rest = calibrate(np.delete(truth[:, 1], np.s_[::4]), np.delete(scores[:, 1], np.s_[::4])).by_class
+    assert found is not None
+    assert rest is not None
+    for name, expected in rest.to_dict().items():
+        assert found.reordered(np.array([1])).to_dict()[name] == expected
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_sparse_scores_are_dense_ones_with_many_ties(method: Any) -> None:
     truth, scores = draw(500, [0.2, 0.1, 0.3])

@@ -1,8 +1,11 @@
 """Floors of micro and of means over rows that hold on new rows: against their twin, and simulated."""
 
+import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,7 +13,9 @@ from scipy import sparse
 
 import thresholds
 from tests.naive import guarantees_of_rows as twin
+from tests.words import flat
 from thresholds import fit_empirical
+from thresholds.cli import main
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import Gamblers
 from thresholds.guarantees.gains import RowFloor
@@ -330,6 +335,23 @@ def test_groups_of_one_row_are_rows() -> None:
         np.testing.assert_array_equal(plain.thresholds, grouped.thresholds)
 
 
+@pytest.mark.parametrize("options", [{"min_precision": 0.7}, {"min_recall": 0.7}])
+@pytest.mark.parametrize("per_label", [False, True])
+def test_cells_of_unknown_truth_belong_to_nobody(options: dict[str, float], per_label: bool) -> None:
+    """Whatever their scores are, as long as these are none of those that fix which cuts are tested."""
+    truth, scores = drawn(400, 5)
+    hidden = np.random.default_rng(1).random(truth.shape) < 0.2
+    hidden[Units.of(Problem.of(truth.astype(int), scores)).between(0, 200).rows] = False
+    with_gaps = np.where(hidden, np.nan, truth)
+    lifted = np.where(hidden, scores.max(), scores)
+    given = {"unknown": "nan", "per_label": per_label, "confidence": 0.9, **options}
+    one = fit_empirical(with_gaps, scores, "micro", **given)  # type: ignore[arg-type]
+    other = fit_empirical(with_gaps, lifted, "micro", **given)  # type: ignore[arg-type]
+    assert one.guarantees.promised  # type: ignore[union-attr]
+    np.testing.assert_array_equal(one.thresholds, other.thresholds)
+    assert one.objective == other.objective
+
+
 @pytest.mark.parametrize("per_label", [False, True])
 @pytest.mark.parametrize("asked", [{"min_precision": 0.7}, {"min_recall": 0.5}])
 def test_sparse_scores_decide_as_dense_ones(asked: dict[str, float], per_label: bool) -> None:
@@ -362,7 +384,7 @@ def test_thresholds_of_precision_are_those_that_were_tested(placement: str) -> N
 # The rule
 
 
-def test_promise_is_saved_and_loaded(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_promise_is_saved_and_loaded(tmp_path: Path) -> None:
     """A rule carries it; it survives other names and another order, not a changed threshold."""
     truth, scores = drawn(400, 8)
     rule = fit_empirical(
@@ -385,3 +407,59 @@ def test_expected_recall_says_that_it_is_an_expectation() -> None:
     assert rule.guarantees.in_words() == "promised on new rows on average over fits: mean row recall of at least 0.8"  # type: ignore[union-attr]
     certain = fit_empirical(truth.astype(int), scores, "samples", per_label=False, min_recall=0.8, confidence=0.9)
     assert certain.thresholds[0] <= rule.thresholds[0]
+
+
+def test_what_a_file_may_say_of_a_promise_is_what_the_schema_says() -> None:
+    """A value is refused by both, or by neither."""
+    truth, scores = drawn(100, 8)
+    rule = fit_empirical(truth.astype(int), scores, "micro", min_recall=0.8, confidence=0.9)
+    schema = json.loads((Path(thresholds.__file__).parent / "rule.schema.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    values = rule.to_dict()
+    assert validator.is_valid(values)
+    taken = 0
+    for name in values["guarantees"]:
+        for value in (None, True, 0, 1, -1, 0.5, 4, "", "a", "inf", "expected", "micro", "never", [], [0.5], {}):
+            changed = values | {"guarantees": values["guarantees"] | {name: value}}
+            try:
+                thresholds.Rule.from_dict(changed)
+            except thresholds.InputError as error:
+                if "values, expected" in str(error):  # A schema cannot compare numbers of labels.
+                    continue
+                assert not validator.is_valid(changed), (name, value)
+            else:
+                taken += 1
+                assert validator.is_valid(changed), (name, value)
+    assert taken > 20
+
+
+def test_cross_fit_says_what_promises_reached_on_rows_that_were_held_out() -> None:
+    """Of all decisions of the folds' rules that promised it, counted together."""
+    truth, scores = drawn(500, 8)
+    folds = np.arange(500) % 2
+    fitted = thresholds.cross_fit(
+        truth.astype(int), scores, "samples", per_label=False, cv=folds, min_recall=0.7, confidence=0.9
+    )
+    (promise,) = fitted.row_promises
+    recalls = []
+    for k in (0, 1):
+        others = folds != k
+        rule = fit_empirical(
+            truth[others].astype(int), scores[others], "samples", per_label=False, min_recall=0.7, confidence=0.9
+        )
+        for row, predicted in zip(truth[folds == k], rule.predict(scores[folds == k]), strict=True):
+            if row.any():
+                recalls.append(predicted[row > 0].mean())
+    assert promise.reached == pytest.approx(np.mean(recalls))
+    assert (promise.name, promise.floor, promise.n_promised, promise.n_folds) == ("mean row recall", 0.7, 2, 2)
+    assert "mean row recall of at least 0.7, promised by the rules of 2 of 2 folds: " in flat(str(fitted))
+
+
+def test_the_command_line_takes_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a word in place of a probability."""
+    truth, scores = drawn(200, 8)
+    np.savez(tmp_path / "scores.npz", y_true=truth.astype(np.uint8), y_score=scores)
+    asked = ["--average", "micro", "--shared", "--min-recall", "0.8", "--confidence", "expected", "--cv", "0"]
+    main(["fit", str(tmp_path / "scores.npz"), "-o", str(tmp_path / "rule.json"), *asked])
+    assert "promised on new rows on average over fits: micro recall of at least 0.8" in flat(capsys.readouterr().out)
+    assert thresholds.load_rule(tmp_path / "rule.json").guarantees.confidence == "expected"  # type: ignore[union-attr]

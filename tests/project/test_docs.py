@@ -41,7 +41,7 @@ def test_readme_python_runs_when_pasted(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 PAGES = [
-    *("choosing", "guarantees", "guards", "inputs", "metrics", "plots"),
+    *("base_rates", "choosing", "guarantees", "guards", "inputs", "metrics", "plots"),
     *("probabilities", "report", "scikit_learn", "serving"),
 ]
 

@@ -124,7 +124,7 @@ def plan_annotation(
     >>> y_score = rng.normal(size=(500, 3)) + 2 * y_true
     >>> plan = thresholds.plan_annotation(y_true, y_score, label_names=["cat", "dog", "emu"])
     >>> plan.table[["name", "question", "n_positives", "positives_needed"]].tolist()
-    [('dog', 'f', 12, 510.0), ('emu', 'positives', 0, 1.0), ('cat', '', 108, nan)]
+    [('emu', 'positives', 0, 1.0), ('dog', 'f', 12, 430.0), ('cat', '', 108, nan)]
     """
     if rule is not None and not isinstance(rule, Rule):
         raise InputError(f"rule is {_checks.shown(rule)}, expected a rule or None")

@@ -19,9 +19,8 @@ A^2). A has two positives added, of the mean AUROC of the labels with at least 5
 
 **Precision.** The cut whose precision is most clearly above the floor; half a right and half a wrong one more, c = 1.
 
-**Recall.** The positives of the fit that score at or above a cut at the lowest of P positives are all of them. The
-recall on new rows of this cut is at least the floor f with probability 1 - f^P, so that P = ln(delta) / ln(f) are
-enough for confidence 1 - delta (Wilks 1941).
+**Recall.** A cut at the lowest score of P positives has a recall of at least f on new rows with probability 1 - f^P
+(Wilks 1941). So ln(delta) / ln(f) positives, rounded up, are enough to promise it with confidence 1 - delta.
 
 **Ever true.** If before n rows without a positive all base rates were equally likely, the first one is found among m
 more with probability m / (n + 1 + m) (Laplace's rule of succession). So m = 4 (n + 1) for a probability of .8.

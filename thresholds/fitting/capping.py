@@ -13,7 +13,8 @@ same times P_j. For micro F, and for the F of a row, denominator and F are the s
 so that the highest p go first.
 
 p comes from a logistic curve for each label that leans on those of all labels
-(`calibration/hierarchy.py`); scores that are probabilities already are taken for p.
+(`calibration/hierarchy.py`), fitted to scores of neighbouring ranks taken together (`odds.py`);
+scores that are probabilities already are taken for p.
 """
 
 from dataclasses import replace
@@ -23,10 +24,11 @@ import numpy as np
 
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Matrix
-from thresholds.calibration.cells import cells_of
-from thresholds.calibration.platt import fit_logistic_curves
+from thresholds.calibration.hierarchy import fit_leaning_lines
+from thresholds.calibration.platt import weight_of_row
 from thresholds.data.problem import Problem
 from thresholds.expectation.value import expected_f
+from thresholds.fitting.odds import cells_in_bins
 from thresholds.fitting.options import FitOptions
 from thresholds.fitting.record import FittedRule, with_record
 from thresholds.metrics.counts import f_of_counts
@@ -99,19 +101,12 @@ class _Counts(NamedTuple):
 
 def _curves(problem: Problem, options: FitOptions) -> _Curves:
     """Fit how often each label is true at a score."""
-    cells = cells_of(problem, options.n_jobs)
-    found = fit_logistic_curves(
-        cells,
-        problem.missing,
-        problem.scores.dtype,
-        problem.unit,
-        options.n_jobs,
-        options.progress,
-        leaning=problem.n_labels > 1,
+    cells, of_shares = cells_in_bins(problem, n_jobs=options.n_jobs, progress=options.progress)
+    scale, centre, slope, intercept = fit_leaning_lines(
+        cells, cells.scores, weight_of_row(problem.unit), options.n_jobs, options.progress
     )
-    scale, centre, slope, intercept = found.curves
     level = np.clip(intercept, -_LOGARITHM, _LOGARITHM)
-    return _Curves(found.limits is not None, centre * scale, level, slope / scale)
+    return _Curves(of_shares, centre * scale, level, slope / scale)
 
 
 def _gains(problem: Problem, counts: _Counts, curves: _Curves, rule: Rule) -> GainByScore:

@@ -28,7 +28,7 @@ from thresholds._kernels.calibration import fit_logistic
 from thresholds._kernels.evidence import group_by_ties
 from thresholds._kernels.keys import to_scores
 from thresholds._kernels.sorting import sorted_groups
-from thresholds.calibration.cells import log_odds
+from thresholds.calibration.cells import Cells, log_odds
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
 from thresholds.guards.pooled_curve import are_probable
@@ -95,6 +95,32 @@ def _weight_per_row(problem: Problem) -> Floats:
         own = weights[~unknown]
         ratios[label] = own.sum() / effective_rows(own)
     return ratios
+
+
+def cells_in_bins(
+    problem: Problem, *, n_jobs: int | None = -1, progress: bool = False
+) -> tuple[Cells, bool]:
+    """Return the cells of all labels, those of neighbouring ranks taken together, and whether x is their log odds.
+
+    The scores of these cells are means of x; a bin is two cells, its positives and its negatives, where it has both.
+    """
+    of_shares = are_probable(problem)
+    ranks = _first_ranks(problem.n_samples)
+
+    def collect(first: int, last: int) -> Cells:
+        bins = _bins_of(problem, first, last, of_shares, ranks)
+        weights = np.stack([bins.positive, bins.total - bins.positive], axis=1).reshape(-1)
+        some = weights > 0  # (2 n_bins,)
+        starts = np.append(0, some.cumsum())[2 * bins.starts]
+        truth = np.tile(np.array([1, 0], np.uint8), bins.x.size)
+        return Cells(starts, np.repeat(bins.x, 2)[some], truth[some], weights[some])
+
+    parts = map_tiles(problem, collect, n_jobs=n_jobs, progress=progress)
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])  # (n_labels,)
+    scores, truth, weights = (
+        np.concatenate(arrays) for arrays in zip(*(part[1:] for part in parts), strict=True)
+    )
+    return Cells(np.append(0, sizes.cumsum()), scores, truth, weights), of_shares
 
 
 class OddsChange(NamedTuple):

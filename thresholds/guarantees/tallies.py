@@ -37,6 +37,8 @@ def tallies(problem: Problem, path: Path, units: Units) -> Iterator[Tally]:
         if problem.unknown is not None:
             known = ~to_dense(problem.unknown[block.rows])
         places = path.places(scores)  # (n_rows, n_labels)
+        if problem.unknown is not None:  # Cells of unknown truth are predicted nowhere.
+            places[np.asarray(to_dense(problem.unknown[block.rows]))] = path.n_points
         yield Tally(
             block,
             tp=_counts_along(places, truth, path.n_points),

@@ -297,15 +297,17 @@ def _scores_at(scores: Matrix, rows: Ints, columns: Ints, missing: float) -> Flo
     """Return the scores of some cells; what a sparse matrix leaves out is `missing`."""
     if not is_sparse(scores):
         return np.asarray(scores[rows, columns], np.float64)
-    # Find each cell by its place in the matrix read row by row.
+    # Find each cell by its place in the matrix of these rows, read row by row.
+    some, row = np.unique(rows, return_inverse=True)
+    stored = scores[some]
     width = scores.shape[1]
-    stored = row_of_entries(scores).astype(np.int64) * width + scores.indices  # (n_stored,)
-    order = np.argsort(stored, kind="stable")
-    wanted = rows.astype(np.int64) * width + columns  # (n_cells,)
-    at = np.minimum(np.searchsorted(stored, wanted, sorter=order), max(stored.size - 1, 0))
+    place = row_of_entries(stored).astype(np.int64) * width + stored.indices  # (n_stored,)
+    order = np.argsort(place, kind="stable")
+    wanted = row * width + columns.astype(np.int64)  # (n_cells,)
+    at = np.minimum(np.searchsorted(place, wanted, sorter=order), max(place.size - 1, 0))
     found = np.full(wanted.size, missing, np.float64)
-    if stored.size:
+    if place.size:
         entry = order[at]
-        is_stored = stored[entry] == wanted
-        found[is_stored] = scores.data[entry[is_stored]]
+        is_stored = place[entry] == wanted
+        found[is_stored] = stored.data[entry[is_stored]]
     return found

@@ -8,6 +8,7 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Ints
+from thresholds._checks import InputError
 from thresholds.results import Result, Table, as_plain_values, counted, in_percent
 from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER, UNITS, assumption_of
 from thresholds.rule.saving import refuse_unknown
@@ -112,12 +113,10 @@ class RowGuarantees(Result):
     def from_dict(cls, values: Mapping[str, Any]) -> "RowGuarantees":
         """Build it from what `to_dict` gave."""
         refuse_unknown(values, [item.name for item in fields(cls)])
+        words = {None: np.nan, "inf": np.inf}
         needed = values["needed"]
-        if needed is None:
-            return cls(**{**values, "needed": np.nan})
-        return cls(
-            **{**values, "needed": np.inf if needed == "inf" else _checks.real(needed, "needed")}
-        )
+        is_word = needed is None or needed == "inf"
+        return cls(**{**values, "needed": words[needed] if is_word else _number(needed)})
 
     def _floors(self) -> str:
         """Name the floors."""
@@ -143,3 +142,11 @@ class RowGuarantees(Result):
     def _tables(self, _: int) -> Iterator[str | Table]:
         """Say what is promised, and what is assumed."""
         yield f"{self.in_words()}\nassumed: {self.assumption}"
+
+
+def _number(needed: object) -> float:
+    """Read a number of rows."""
+    number = _checks.real(needed, "needed")
+    if number < 0:
+        raise InputError(f"needed is {number}, expected a number of rows")
+    return number

@@ -323,6 +323,10 @@ def _why_not(rule: NamedRule, problem: Problem, options: FitArguments) -> str | 
     for name in (*LIMITS, "max_predicted"):
         if options.get(name) is not None and name not in rule.options:
             return f"it does not keep {name}"
+    # A floor is one of each label here: no rule is chosen that keeps one of all labels together.
+    for name in ("min_precision", "min_recall"):
+        if options.get(name) is not None and rule.is_promised_of_rows:
+            return f"it does not keep {name} of each label"
     return why_not(rule, problem)
 
 
