@@ -821,7 +821,7 @@ def test_judged_rows_without_weight_are_refused() -> None:
             "guard is 'shrink' with average 'macro', per_label=False",
         ),
         ("micro", {"max_overprediction": 2}, "max_overprediction is 2.0 with average 'micro', per_label=True, which"),
-        ("samples", {"min_recall": 0.5, "per_label": False}, "min_recall is 0.5 with average 'samples' and no conf"),
+        ("samples", {"min_recall": 0.5, "per_label": False}, "min_recall is 0.5 with average 'samples', per_label=F"),
         ("samples", {}, "average is 'samples' with per_label=True, which is NP-hard"),
     ],
 )
