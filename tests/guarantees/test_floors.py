@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -232,7 +233,7 @@ def test_nothing_can_be_shown_of_a_few_rows() -> None:
     never = fit_empirical(truth, scores, min_precision=0.9, confidence=0.95)
     assert np.isposinf(never.thresholds).all()
     assert never.guarantees.instead.tolist() == ["never", "never"]
-    assert (never.guarantees.predictions_needed == 32).all(), "all of them right, as on these rows"
+    assert (never.guarantees.predictions_needed == 33).all(), "all of them right, as on these rows"
     always = fit_empirical(truth, scores, min_recall=0.9, confidence=0.95)
     assert np.isneginf(always.thresholds).all()
     assert (always.guarantees.positives_needed == 29).all()
@@ -240,6 +241,23 @@ def test_nothing_can_be_shown_of_a_few_rows() -> None:
     assert both.guarantees.instead.tolist() == ["never", "never"]
     for rule, words in ((never, "are never predicted"), (always, "are always predicted")):
         assert words in " ".join(str(rule).split())
+
+
+@pytest.mark.parametrize("floor", [0.5, 0.8, 0.9, 0.95])
+def test_the_number_of_predictions_that_is_said_to_be_needed_is_enough_and_no_fewer_are(floor: float) -> None:
+    scores = np.linspace(1, 0, 200)
+
+    def of_right_ones(n: int) -> thresholds.ThresholdRule:
+        return fit_empirical(np.arange(200) < n, scores, min_precision=floor, confidence=0.95)
+
+    needed = of_right_ones(3).guarantees.predictions_needed[0]
+    assert not of_right_ones(int(needed) - 1).guarantees.promised[0]
+    assert of_right_ones(int(needed) - 1).guarantees.predictions_needed[0] == needed
+    assert of_right_ones(int(needed)).guarantees.promised[0]
+    table = (Path(__file__).parents[2] / "docs/guarantees.md").read_text(encoding="utf-8")
+    line = next(line for line in table.splitlines() if line.startswith("| precision: predictions, all of"))
+    least = dict(zip((0.5, 0.6, 0.7, 0.8, 0.9, 0.95), line.strip("| ").split("|")[1:], strict=True))
+    assert float(least[floor]) == needed, "as the page says"
 
 
 def test_a_floor_of_0_is_kept_by_all_and_one_of_1_by_none() -> None:

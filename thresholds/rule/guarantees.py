@@ -30,6 +30,7 @@ EXPECTED = "expected"  # a confidence: what is promised is an expectation
 UNITS = ("rows", "groups")
 NEVER = "never"
 ALWAYS = "always"
+STORED = "stored"  # always, but where a sparse matrix leaves out the score
 
 _ASSUMPTIONS = {
     "rows": "new rows come like those of the fit, each by itself (rows are exchangeable)",
@@ -66,7 +67,8 @@ class Guarantees(Result):
     precision_shown, recall_shown : bool (n_labels,), whether the floor is promised
     instead : (n_labels,) str: "never" or "always" for a label of which a floor could not be shown, else empty
         "never" wherever a floor of precision is not shown: nothing is predicted, so nothing wrongly. "always" where a
-        floor of recall alone is not shown: recall is 1.
+        floor of recall alone is not shown: recall is 1; "never" there, too, with `keep_sparse`, where no threshold
+        predicts always, and of a label whose truth is known in no row.
     predictions_needed : (n_labels,) where a floor of precision is not shown: how many predictions would show it, if as
         many of them were right as in the sample at the best cut that keeps the floor there; inf where no cut does
         NaN for other labels.
