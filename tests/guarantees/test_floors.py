@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 import thresholds
 from tests.naive import guarantees as twin
+from tests.words import flat
 from thresholds import InputError, fit_empirical
 from thresholds.guarantees.exact_tests import least_hits, p_of_floor, positives_needed, predictions_needed
 from thresholds.guarantees.family import sharing
@@ -308,6 +309,20 @@ def test_cross_fitting_says_whether_promises_were_kept() -> None:
     assert "floors promised by the folds' rules" in " ".join(str(found).split())
     assert found.rule.guarantees is not None
     assert "floors_out_of_fold" not in thresholds.cross_fit(truth, scores).spread.dtype.names
+
+
+def test_a_promise_about_groups_says_so_and_rows_of_a_group_are_not_counted_as_independent() -> None:
+    """Held-out rows are copies of few: how probable so few hits are cannot be told from their number."""
+    truth, scores = many(n=300)
+    groups = np.repeat(np.arange(300), 5)
+    many_rows = np.repeat(truth, 5, axis=0), np.repeat(scores, 5, axis=0)
+    found = thresholds.cross_fit(*many_rows, groups=groups, min_precision=0.6, confidence=0.5)
+    words = found.spread["floors_out_of_fold"]
+    assert set(words.tolist()) <= {"", "kept", "below"}
+    assert "below, and it is not tested whether by chance, as rows of a group are alike" in flat(found)
+    assert "promised on rows of new groups with a confidence of 50 %" in flat(found.rule)
+    shared = fit_empirical(*many_rows, "micro", per_label=False, groups=groups, min_recall=0.5, confidence=0.5)
+    assert "promised on rows of new groups" in flat(shared)
 
 
 def test_a_rule_that_would_break_promises_is_refused() -> None:

@@ -145,8 +145,8 @@ class Guarantees(Result):
         of_whom = "for each label" if self.family == "each" else "for all labels at once"
         n_promised = int(np.count_nonzero(self.promised))
         text = (
-            f"promised on new rows with a confidence of {in_percent(self.confidence)}, {of_whom}: {self._floors()} of"
-            f" {n_promised:,} of {counted(int(np.count_nonzero(self.asked)), 'label')}"
+            f"promised on {new_rows_of(self.units)} with a confidence of {in_percent(self.confidence)}, {of_whom}:"
+            f" {self._floors()} of {n_promised:,} of {counted(int(np.count_nonzero(self.asked)), 'label')}"
         )
         others = [
             f"{counted(n, 'label')} cannot be shown to keep {'its' if n == 1 else 'their'} floor and"
@@ -243,6 +243,11 @@ class Guarantees(Result):
 def assumption_of(units: str) -> str:
     """Say what must be true of new rows."""
     return _ASSUMPTIONS[units]
+
+
+def new_rows_of(units: str) -> str:
+    """Say of which rows something is promised."""
+    return "new rows" if units == "rows" else "rows of new groups"
 
 
 def _cell(value: float) -> str:

@@ -10,7 +10,15 @@ from thresholds import _checks
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds.results import Result, Table, as_plain_values, counted, in_percent
-from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER, STORED, UNITS, assumption_of
+from thresholds.rule.guarantees import (
+    ALWAYS,
+    EXPECTED,
+    NEVER,
+    STORED,
+    UNITS,
+    assumption_of,
+    new_rows_of,
+)
 from thresholds.rule.saving import refuse_unknown
 
 RowAverage = Literal["micro", "samples"]
@@ -99,7 +107,7 @@ class RowGuarantees(Result):
             else f"with a confidence of {in_percent(float(self.confidence))}"
         )
         if self.promised:
-            return f"promised on new rows {how}: {self._floors()}"
+            return f"promised on {new_rows_of(self.units)} {how}: {self._floors()}"
         return (
             f"nothing is promised: {self._floors()} cannot be shown {how} on"
             f" {counted(self.n_tested, self.units[:-1])}, and all labels are {self._where()};"
