@@ -391,6 +391,13 @@ def test_base_rates_that_stay_leave_every_bit() -> None:
     assert one[:, 0].tobytes() == calibrator.transform(scores)[:, 0].tobytes()
 
 
+@pytest.mark.parametrize("rate", [5e-324, math.nextafter(1, 0)])
+def test_rates_at_the_ends_of_float64_leave_probabilities(rate: float) -> None:
+    calibrator = calibrate([0, 1, 1, 1], [0.1, 0.5, 0.6, 0.9]).for_base_rates([rate])
+    assert calibrator.transform([0.1, 0.3, 0.9]).tolist() == [0, pytest.approx(rate, abs=1e-15), 1]
+    assert from_values(to_values(calibrator)).transform([0.9]) == 1
+
+
 def test_base_rates_may_move_again_and_back() -> None:
     truth, scores = draw(200, [0.3, 0.1])
     calibrator = calibrate(truth, scores)
