@@ -228,6 +228,19 @@ def test_shifts_are_found_and_scores_that_mean_something_else_are_told_from_them
     assert "2 labels: the base rate has moved; scores mean the same (up, down)" in str(found)
 
 
+def test_a_sentence_says_so_where_an_interval_lies_apart_by_chance() -> None:
+    """Of 60 labels, three intervals of 95 % are expected not to hold a rate that has not moved."""
+    rates = [0.1] * 60
+    found = estimate_base_rates(calibrate(*draw(1000, rates)), draw(800, rates, seed=3)[1])
+    table = found.table
+    apart = (table["before"] < table["low"]) | (table["before"] > table["high"])
+    assert (found.verdict == SAME).all()
+    assert apart.any()
+    for label in range(60):
+        says_so = "by itself, but of 60 labels some look so by chance" in found.sentence(label)
+        assert says_so == apart[label]
+
+
 def test_false_alarms_are_as_rare_as_asked_for() -> None:
     """Base rates of half of the labels have moved; no scores mean anything else."""
     alarms, false_moves = [], []

@@ -114,9 +114,14 @@ class BaseRates(Result):
                 f" {_percent(row['estimate'])} [{_interval(row['low'], row['high'])}]; its scores mean the same"
             )
         if row["verdict"] == SAME:
+            by_chance = ""
+            if not row["low"] <= row["before"] <= row["high"]:
+                by_chance = (
+                    f" by itself, but of {counted(self.table.size, 'label')} some look so by chance"
+                )
             return (
                 f"the base rate of {name} is not shown to have moved from {_percent(row['before'])}; it may be"
-                f" {_interval(row['low'], row['high'])}"
+                f" {_interval(row['low'], row['high'])}{by_chance}"
             )
         if row["verdict"] == CHANGED:
             return f"no base rate explains the scores of {name}: they changed their meaning"
@@ -134,7 +139,7 @@ class BaseRates(Result):
         """Sum up by verdict, then show the k labels whose rates moved most."""
         about = (
             f"base rates of {counted(self.table.size, 'label')} on {counted(self.n_samples, 'row')} without labels,"
-            " if positives and negatives score as they did in the calibration:"
+            " if positives and negatives score as they did in the calibration, and rows are independent:"
         )
         yield "\n".join([about, *self._lines(_NAMES_SHOWN)])
         rows = self.table[self._largest()[:k]]
