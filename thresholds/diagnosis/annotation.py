@@ -219,6 +219,7 @@ class _Floors(NamedTuple):
     """Floors that a rule could not show; (n_labels,) each, NaN for none."""
 
     precision: Floats
+    recall_beside: Floats  # that is to be kept by the same cut
     recall: Floats
     positives_needed: Floats  # for that of recall
     recall_beside: Floats  # asked for beside a precision: one threshold is to keep both
@@ -354,7 +355,10 @@ def _columns(
         "n_rows": asked.problem.rows_of_label,
         "n_positives": table["n_positives"],
         "positives_needed": two_digits(answer.positives.needed),
-        "positives_low": two_digits(answer.positives.low, np.floor),
+        "positives_low": np.maximum(
+            two_digits(answer.positives.low, np.floor),
+            np.minimum(answer.positives.low, table["n_positives"] + 1),
+        ),
         "positives_high": two_digits(answer.positives.high),
         "rows_needed": two_digits(answer.rows.needed),
         "rows_low": two_digits(answer.rows.low, np.floor),
