@@ -257,6 +257,20 @@ def test_of_two_floors_the_precision_is_asked_about_at_cuts_that_keep_the_recall
     assert "may not be enough to show a precision of 0.9 beside a recall of 0.9." in rows["sentence"][0]
 
 
+def test_the_lower_end_is_more_than_there_are_and_small_gains_are_written_out() -> None:
+    """Rounding to two digits makes 1,429 of 1,428 and one more, and then 1,400."""
+    rng = np.random.default_rng(3)
+    truth = (np.arange(11_000) < 1428)[:, np.newaxis]
+    scores = rng.normal(size=truth.shape) + 1.48 * truth
+    plan = plan_annotation(truth, scores)
+    row = plan.table[0]
+    assert row["question"] == "f"
+    assert 1428 < row["positives_low"] <= row["positives_needed"]
+    assert 0 < row["gain"] < 1e-6
+    assert "0.0000" in str(plan)
+    assert "e-0" not in str(plan)
+
+
 @pytest.mark.parametrize("floor", ["min_precision", "min_recall"])
 def test_a_family_shares_the_error(floor: str) -> None:
     truth, scores = kinds()

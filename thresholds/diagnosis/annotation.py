@@ -219,7 +219,6 @@ class _Floors(NamedTuple):
     """Floors that a rule could not show; (n_labels,) each, NaN for none."""
 
     precision: Floats
-    recall_beside: Floats  # that is to be kept by the same cut
     recall: Floats
     positives_needed: Floats  # for that of recall
     recall_beside: Floats  # asked for beside a precision: one threshold is to keep both

@@ -159,7 +159,6 @@ def sentence_on(row: Any, alpha: float, beta: float, recall: float = math.nan) -
         return _of_first(row, name, alpha)
     if question == "negatives":
         return f"All rows here truly are {name}: some that are not are needed."
-    beside = "" if math.isnan(recall_beside) else f" with a recall of {recall_beside:g}"
     so_far = f"{counted(positives, 'row')} so far truly {are(positives)} {name}"
     beside = "" if math.isnan(recall) else f" beside a recall of {recall:g}"
     outcome = {
