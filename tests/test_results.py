@@ -263,6 +263,7 @@ FRAME_ROWS = {
     "AveragesReport": N_LABELS + 6,
     "BatchEffect": 3 * N_LABELS,
     "Comparison": 3,
+    "RowGuarantees": 1,
     "RuleSelection": 3,
     **dict.fromkeys(ONE_ROW, 1),
 }  # of others, one for each label

@@ -28,8 +28,8 @@ from thresholds.data.problem import Problem
 from thresholds.search import staircase
 from thresholds.search.staircase import Cuts, Staircase
 
-SHAPES, QUICK_SHAPES = ((20_000, 100), (100_000, 20)), ((2_000, 20),)
-ROUNDS = 3
+SHAPES, QUICK_SHAPES = ((20_000, 100), (100_000, 20), (1_000_000, 10)), ((2_000, 20),)
+ROUNDS = 5
 MOST = 3.0
 SORTING, PLAIN = "plain fit that sorts", "plain fit"
 FITS: dict[str, dict[str, Any]] = {

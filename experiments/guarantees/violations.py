@@ -407,6 +407,11 @@ def groups() -> tuple[list[dict[str, Any]], bool]:
     return rows, kept
 
 
+def as_line(row: dict[str, Any]) -> str:
+    """Write a cell on one line, its figures to four digits."""
+    return json.dumps(json.loads(json.dumps(row, default=float), parse_float=lambda figure: round(float(figure), 4)))
+
+
 def main() -> int:
     """Run all parts."""
     parser = argparse.ArgumentParser(description="Simulate how often promised floors are broken.")
@@ -424,7 +429,8 @@ def main() -> int:
             found[name], is_kept = part()
             kept &= is_kept
     if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=1, default=float) + "\n")
+        parts = (f'"{name}": [\n' + ",\n".join(map(as_line, rows)) + "\n]" for name, rows in found.items())
+        options.json.write_text("{" + ",\n".join(parts) + "}\n")
     print(f"\nevery promise is kept as often as it says: {'yes' if kept else 'no'}")
     return 0 if kept else 1
 

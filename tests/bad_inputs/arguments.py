@@ -975,7 +975,6 @@ DIAGNOSES = [
     *each(PLAN, "random_state", [-1, 0.5, "0", None], "random_state is .*, expected a whole number of at least 0"),
     *each(PLAN, "random_state", [2**64], "random_state is .*, expected a number below"),
     *each({"diagnose": diagnose, "diagnose_expected": diagnose_expected}, "rule", NO_RULE, "rule is .*, expected a"),
-    *each({"diagnose_expected": diagnose_expected}, "rule", [None, PLATT], "rule is .*, expected a rule for prob"),
     *each({"diagnose_expected": diagnose_expected}, "alpha", [0, 1, nan, "x"], "alpha is .*, expected"),
     BadInput("diagnose: swapped", lambda: diagnose(S, Y, fixed()), SWAPPED),
     BadInput("diagnose: no probabilities", lambda: diagnose(y_score=2 * S, rule=INSTANCE), "y_score has 1.8 at row 0"),
@@ -1158,7 +1157,7 @@ CROSS_FITS = [
         {"fit micro": partial(fit, average="micro"), "fit rows": partial(fit, average="samples", per_label=False)},
         "min_precision",
         [0.5],
-        "min_precision is 0.5 with average '.*' and no confidence; expected a confidence too",
+        "min_precision is 0.5 with average .* and no confidence; expected a confidence too",
     ),
     *each(
         {"fit micro, promised": partial(fit, average="micro", confidence=0.9)},

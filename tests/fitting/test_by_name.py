@@ -210,10 +210,16 @@ OTHER = {
     "max_overprediction": 2.0,
     "min_precision": 0.5,
     "min_recall": 0.5,
+    "confidence": 0.8,
+    "family": "all",
     "max_predicted": 50.0,
     "max_predicted_per_row": 2,
     "n_jobs": 2,
     "progress": True,
+}
+BESIDE = {  # what an option needs
+    "confidence": {"min_recall": 0.5},
+    "family": {"min_recall": 0.5, "confidence": 0.8},
 }
 NAMED_BY = {"average", "rule", "per_label", "guard"}  # what a name says
 
@@ -225,7 +231,10 @@ def test_a_rule_takes_the_options_that_it_lists(name: str) -> None:
     assert set(listed) <= set(OTHER)
     for option, value in OTHER.items():
         if option in listed:
-            assert getattr(FitOptions(rule=name, **{option: value}), option) == value
+            beside = BESIDE.get(option, {})
+            if thresholds.RULES[name].is_promised_of_rows and option in ("min_precision", "min_recall"):
+                beside = {"confidence": 0.8}
+            assert getattr(FitOptions(rule=name, **beside, **{option: value}), option) == value
             continue
         with pytest.raises(InputError, match=f"^{option} is .* with rule '{name}', which has no use for it; expected"):
             fit(Y, P, name, **{option: value})

@@ -128,6 +128,11 @@ OFFERED: tuple[Options, ...] = (
     {"rule": "top-k", "zero_division": 1.0},
     {"average": "samples", "per_label": False, "zero_division": 1.0},
     {"rule": "micro", "placement": "mid", "beta": 0.5},
+    # promises, budgets
+    {"average": "macro", "guard": "auto", "min_recall": 0.3, "confidence": 0.8, "family": "all"},
+    {"rule": "micro, shared", "min_recall": 0.5, "confidence": 0.8},
+    {"average": "macro", "guard": None, "max_predicted": 60.0},
+    {"rule": "instance, platt", "max_predicted_per_row": 2},
 )
 
 
@@ -159,12 +164,12 @@ REFUSED: tuple[tuple[Options, str, str], ...] = (  # options, what is wrong, whi
     (
         {"average": "samples", "per_label": False, "min_recall": 0.5},
         "min_recall is 0.5 with average 'samples', per_label=False",
-        "'macro', 'macro, shrink', 'weighted', 'weighted, shrink'$",
+        "no confidence; expected a confidence too, as 0.95",
     ),
     (
         {"rule": "instance, platt", "min_precision": 0.5},
         "min_precision is 0.5 with rule 'instance, platt'",
-        "'macro', 'macro, shrink', 'weighted', 'weighted, shrink'$",
+        "'macro', 'macro, shrink', 'weighted', 'weighted, shrink', 'micro' and 2 more$",
     ),
     ({"rule": "top-k", "placement": "mid"}, "placement is 'mid' with rule 'top-k'", "'low', or .* 'macro', 'macro, s"),
     ({"rule": "fixed 0.5", "placement": "mid"}, "placement is 'mid' with rule 'fixed 0.5'", "'macro', 'macro, shrink'"),

@@ -220,10 +220,10 @@ class FitOptions:
             )
         self._refuse_limits_within_budget()
         _ = self.chosen_guard  # refuses a guard that does not fit the average
-        self._refuse_promise_of_nothing()
         for name in sorted(FIT_OPTIONS.keys() - {*SAID_BY_NAME, *self.named.options}):
             if getattr(self, name) != FIT_OPTIONS[name].default:
                 self._refuse_unused(name)
+        self._refuse_promise_of_nothing()
         if self.named.is_promised_of_rows:
             self._check_floors_of_rows()
         elif self.confidence == EXPECTED:
@@ -296,8 +296,9 @@ class FitOptions:
                 continue
             if self.confidence is None:
                 raise InputError(
-                    f"{name} is {_checks.shown(value)} with average {self.average!r} and no confidence; expected a"
-                    " confidence too, as 0.95: a floor of all labels together is kept on new rows, or not at all"
+                    f"{name} is {_checks.shown(value)} with average {self.average!r}, per_label={self.per_label} and no"
+                    " confidence; expected a confidence too, as 0.95: a floor of all labels together is kept on new"
+                    " rows, or not at all"
                 )
             if not isinstance(value, float):
                 raise InputError(

@@ -83,7 +83,7 @@ def shown_precision(items: Items, stairs: Staircase, floor: Floats, delta: Float
     if np.isnan(n_above).all():
         return Ranges(np.full_like(n_above, np.nan), np.full_like(n_above, np.nan))
     steps = _Steps.of(stairs, floor, float(np.nanmin(shares)))
-    gates = _gates_of(items, steps, n_above)
+    gates = _gates_of(items, steps, floor, n_above, shares)
     passes = p_of_floor(gates.hits, n_above, floor) <= shares  # (n_starts, n_labels)
     low, high = np.full_like(n_above, np.nan), np.full_like(n_above, np.nan)
     reached = np.zeros(floor.size)  # rows at or above the lowest cut that is shown
@@ -192,7 +192,9 @@ def _down_from(
     )
 
 
-def _gates_of(items: Items, steps: _Steps, n_above: Floats) -> _Gates:
+def _gates_of(
+    items: Items, steps: _Steps, floor: Floats, n_above: Floats, shares: Floats
+) -> _Gates:
     """Count the hits above the starts of each label; of the rows of a step that one lies in, the first by place."""
     stairs = steps.stairs
     # Steps that lie above each start as a whole, and the next one.
@@ -206,6 +208,16 @@ def _gates_of(items: Items, steps: _Steps, n_above: Floats) -> _Gates:
     higher = np.append(stairs.higher, 0)[after]
     on_step = (after < stairs.offsets[1:]) & (higher <= n_above)
     n_taken = np.where(on_step, n_above - higher, 0).astype(np.int64)
+
+    # Which rows these are is drawn only where it matters: where the most hits would pass, and the fewest would not.
+    hits_tied = np.append(stairs.increments(stairs.tp), 0)[after]
+    tied = np.append(steps.predicted - stairs.higher, 0)[after]
+    fewest = np.maximum(n_taken - (tied - hits_tied), 0)
+    most = np.minimum(n_taken, hits_tied)
+    is_open = p_of_floor(hits + most, n_above, floor) <= shares
+    is_open &= p_of_floor(hits + fewest, n_above, floor) > shares
+    hits = hits + np.where(is_open, 0, fewest)
+    n_taken = np.where(is_open, n_taken, 0)
     for k in np.flatnonzero(n_taken.any(axis=1)):
         score = np.append(stairs.score, 0)[after[k]]
         hits[k] += _hits_among_ties(items, score, n_taken[k])

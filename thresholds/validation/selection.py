@@ -35,7 +35,6 @@ from thresholds._arrays.threads import Bar
 from thresholds._arrays.types import Ints
 from thresholds._checks import AVERAGES, Average, InputError
 from thresholds.data.folds import N_SPLITS, SEED, group_numbers
-from thresholds.data.problem import Problem
 from thresholds.fitting.by_name import Calibrators, why_not
 from thresholds.fitting.options import (
     DEFAULTS,
@@ -233,7 +232,8 @@ def select_rule(
     named = in_order(rules, average)
 
     # The same rows and folds for all rules.
-    fit_of = {rule.name: options_for(rule, options) for rule in named}
+    able = [rule for rule in named if _lacking(rule, options) is None]
+    fit_of = {rule.name: options_for(rule, options) for rule in able}
     rows = in_folds(
         y_true,
         y_score,
@@ -247,7 +247,7 @@ def select_rule(
         keep_sparse=options.get("keep_sparse", DEFAULTS["keep_sparse"]),
         n_jobs=options.get("n_jobs", DEFAULTS["n_jobs"]),
     )
-    reasons = {rule.name: _why_not(rule, rows.problem, options) for rule in named}
+    reasons = {rule.name: _lacking(rule, options) or why_not(rule, rows.problem) for rule in named}
     applying = [rule for rule in named if reasons[rule.name] is None]
     if not applying:
         name, reason = next(iter(reasons.items()))
@@ -317,13 +317,17 @@ def options_for(rule: NamedRule, options: FitArguments) -> FitOptions:
     return FitOptions(rule=rule.name, **(taken | {"progress": False}))
 
 
-def _why_not(rule: NamedRule, problem: Problem, options: FitArguments) -> str | None:
-    """Say why a rule takes no part; None if it does."""
-    # It has to take limits that are asked for; it does without other options.
+def _lacking(rule: NamedRule, options: FitArguments) -> str | None:
+    """Say which limit that is asked for a rule does not keep; None if it keeps all."""
+    # It does without other options.
     for name in (*LIMITS, "max_predicted"):
         if options.get(name) is not None and name not in rule.options:
             return f"it does not keep {name}"
-    return why_not(rule, problem)
+    # A floor is one of each label here: no rule is chosen that keeps one of all labels together.
+    for name in ("min_precision", "min_recall"):
+        if options.get(name) is not None and rule.is_promised_of_rows:
+            return f"it does not keep {name} of each label"
+    return None
 
 
 def guarded_form(rule: NamedRule, rules: Iterable[NamedRule]) -> NamedRule | None:
