@@ -37,7 +37,7 @@ from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
 from thresholds.validation.promises import (
     RowPromise,
-    in_words,
+    promises_in_words,
     promises_out_of_fold,
     row_promises_out_of_fold,
 )
@@ -168,7 +168,7 @@ class CrossFit(Result, Drawable):
         """Say whether floors that the folds' rules promised were kept; nothing where nothing was asked for."""
         if "floors_out_of_fold" not in (self.spread.dtype.names or ()):
             return [promise.in_words() for promise in self.row_promises]
-        return [in_words(self.spread["floors_out_of_fold"])]
+        return [promises_in_words(self.spread["floors_out_of_fold"])]
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""

@@ -100,7 +100,7 @@ def row_promises_out_of_fold(held_out: HeldOut) -> tuple[RowPromise, ...]:
     return tuple(found)
 
 
-def in_words(floors: Any) -> str:
+def promises_in_words(floors: Any) -> str:
     """Say how many promises were kept out of fold, from the column of that name."""
     n = {word: int(np.count_nonzero(floors == word)) for word in (KEPT, BELOW, CLEARLY_BELOW)}
     n_promised = sum(n.values())
