@@ -145,10 +145,10 @@ class AnnotationPlan(Result):
         return Table(head, body, left=(0, 1), note=n_more(self.undecided.size, k))
 
 
-def sentence_on(row: Any, alpha: float, beta: float, recall: float = math.nan) -> str:
+def sentence_on(row: Any, alpha: float, beta: float, recall_beside: float = math.nan) -> str:
     """Say what is open of a label, and what would decide it; `row` is one of `AnnotationPlan.table`.
 
-    `recall` is the floor that is to be kept beside one of precision, NaN for none.
+    `recall_beside` is a floor of recall that a cut with a floor of precision is to keep, too.
     """
     name = shown_name(row["name"])
     positives = row["n_positives"]
@@ -159,8 +159,8 @@ def sentence_on(row: Any, alpha: float, beta: float, recall: float = math.nan) -
         return _of_first(row, name, alpha)
     if question == "negatives":
         return f"All rows here truly are {name}: some that are not are needed."
+    beside = "" if math.isnan(recall_beside) else f" with a recall of {recall_beside:g}"
     so_far = f"{counted(positives, 'row')} so far truly {are(positives)} {name}"
-    beside = "" if math.isnan(recall) else f" beside a recall of {recall:g}"
     outcome = {
         "scores": "whether its scores tell it apart",
         "precision": f"a precision of {row['floor']:g}{beside}",
