@@ -18,6 +18,7 @@ that this is exact for any law of scores and truth, ties included.
 """
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds.data.folds import SEED
 from thresholds.data.problem import Items
 from thresholds.guarantees import exact_tests
-from thresholds.guarantees.exact_tests import p_of_floor, positives_needed
+from thresholds.guarantees.exact_tests import is_shown, positives_needed
 from thresholds.guarantees.ranges import Ranges
 from thresholds.search.ranks import count_at, keys_of, rows_of, scores_at
 from thresholds.search.staircase import Staircase
@@ -80,11 +81,11 @@ def shown_precision(items: Items, stairs: Staircase, floor: Floats, delta: Float
     Ranges (n_starts of them for each label), of which a label without a floor has none
     """
     n_above, shares = starts_of(floor, delta, rows_of(items).astype(np.float64))
-    if np.isnan(n_above).all():
+    if np.isnan(n_above).all() or not stairs.tp.size:
         return Ranges(np.full_like(n_above, np.nan), np.full_like(n_above, np.nan))
-    steps = _Steps.of(stairs, floor, float(np.nanmin(shares)))
+    steps = _Steps.of(stairs)
     gates = _gates_of(items, steps, floor, n_above, shares)
-    passes = p_of_floor(gates.hits, n_above, floor) <= shares  # (n_starts, n_labels)
+    passes = is_shown(gates.hits, n_above, floor, shares)  # (n_starts, n_labels)
     low, high = np.full_like(n_above, np.nan), np.full_like(n_above, np.nan)
     reached = np.zeros(floor.size)  # rows at or above the lowest cut that is shown
     for k in np.flatnonzero(passes.any(axis=1)):
@@ -109,30 +110,42 @@ def predictions_needed(floor: Floats, delta: Floats, precision: Floats) -> Float
 
 
 class _Steps(NamedTuple):
-    """The staircase of some labels, and p of its steps."""
+    """The staircase of some labels, and what it adds up to at each of its steps."""
 
     stairs: Staircase
     label: Ints  # (n_steps,)
     predicted: Ints  # (n_steps,)
-    p: Floats  # (n_steps,), the larger of p of the step and of the cut just above it
 
     @classmethod
-    def of(cls, stairs: Staircase, floor: Floats, least: float) -> "_Steps":
-        """Test each step, and the cut just above it: of those between two steps the hardest to show.
+    def of(cls, stairs: Staircase) -> "_Steps":
+        """Count at each step."""
+        return cls(stairs, stairs.label, stairs.predicted)
 
-        Between two steps hits stay and predictions grow. Of p, only what it is compared with matters: `least` or more.
+    def first_failure(self, floor: Floats, delta: Floats, first: Ints, last: Ints) -> Ints:
+        """Find the first step of `first:last` of each label (n_labels,) that does not show the floor; `last` if all do.
+
+        A step fails with the cut just above it, too: of those between two steps the hardest to show, as hits stay and
+        predictions grow.
         """
-        label = stairs.label
-        predicted = stairs.predicted
-        p = p_of_floor(stairs.tp, predicted, floor[label], least)
-        tp_above = stairs.tp - stairs.increments(stairs.tp)
-        predicted_above = predicted - stairs.increments(predicted)
-        between = np.flatnonzero(stairs.higher > predicted_above)
-        p_above = p_of_floor(
-            tp_above[between], stairs.higher[between], floor[label[between]], least
-        )
-        p[between] = np.maximum(p[between], p_above)
-        return cls(stairs, label, predicted, p)
+        # Where the share of hits is not above the floor, nothing is shown: it ends there at the latest.
+        steps = _steps_between(first, last)
+        fails = self.stairs.tp[steps] <= floor[self.label[steps]] * self.predicted[steps]
+        last = _first_among(steps[fails], first, last)
+
+        # What a test at one step does not follow from: one more hit in one more row shows no less.
+        steps = _steps_between(first, last)
+        tp, predicted, higher = self.stairs.tp, self.predicted, self.stairs.higher
+        has_step_above = steps > self.stairs.offsets[self.label[steps]]
+        tp_above = np.where(has_step_above, tp[steps - 1], 0)
+        predicted_above = np.where(has_step_above, predicted[steps - 1], 0)
+        passes_negatives = higher[steps] > predicted_above
+        has_negatives = predicted[steps] - higher[steps] > tp[steps] - tp_above
+        tested = np.concatenate([steps[passes_negatives], steps[has_negatives]])
+        hits = np.concatenate([tp_above[passes_negatives], tp[steps[has_negatives]]])
+        n = np.concatenate([higher[steps[passes_negatives]], predicted[steps[has_negatives]]])
+        label = self.label[tested]
+        fails = ~is_shown(hits, n, floor[label], delta[label])
+        return _first_among(np.sort(tested[fails]), first, last)
 
 
 class _Gates(NamedTuple):
@@ -184,13 +197,13 @@ def _down_from(
         _, lower = scores_at(items, rank, np.minimum(after + 1, rows_of(items)))
         high[between], predicted[between] = score[between], after[between]
         low[between] = np.where(lower < score, lower, np.nan)[between]
-    passes = passes & (p_of_floor(tp, predicted, floor) <= delta)
+    passes = passes & is_shown(tp, predicted, floor, delta)
 
     # From there down: the first step that does not show the floor ends it.
     first = start.next + start.on_step
-    fails = np.flatnonzero(~(steps.p <= delta[steps.label]))
-    after_last = np.append(fails, steps.p.size)[np.searchsorted(fails, first)]
-    after_last = np.minimum(after_last, stairs.offsets[1:])
+    after_last = steps.first_failure(
+        floor, delta, first, np.where(passes, stairs.offsets[1:], first)
+    )
     goes_on = after_last > first
     low[goes_on] = stairs.lower[after_last[goes_on] - 1]
     predicted[goes_on] = steps.predicted[after_last[goes_on] - 1]
@@ -224,8 +237,8 @@ def _gates_of(
     tied = np.append(steps.predicted - stairs.higher, 0)[after]
     fewest = np.maximum(n_taken - (tied - hits_tied), 0)
     most = np.minimum(n_taken, hits_tied)
-    is_open = p_of_floor(hits + most, n_above, floor) <= shares
-    is_open &= p_of_floor(hits + fewest, n_above, floor) > shares
+    is_open = is_shown(hits + most, n_above, floor, shares)
+    is_open &= ~is_shown(hits + fewest, n_above, floor, shares)
     hits = hits + np.where(is_open, 0, fewest)
     n_taken = np.where(is_open, n_taken, 0)
     for k in np.flatnonzero(n_taken.any(axis=1)):
@@ -241,7 +254,6 @@ def _hits_among_ties(items: Items, score: Floats, n_taken: Ints) -> Ints:
     """
     hits = np.zeros(score.size, np.int64)
     keys = keys_of(items, score)
-    place = np.empty(0, np.int64)  # of each row
     for j in np.flatnonzero(n_taken):
         own = slice(items.starts[j], items.starts[j + 1])
         tied = np.flatnonzero(items.keys[own] == keys[j])
@@ -251,9 +263,30 @@ def _hits_among_ties(items: Items, score: Floats, n_taken: Ints) -> Ints:
                 continue
             tied = tied[weights > 0]
         # The order depends on the number of rows alone: not on the labels that share a tile.
-        n_rows = own.stop - own.start
-        if place.size != n_rows:
-            place = np.random.default_rng(SEED).permutation(n_rows)
-        taken = tied[np.argsort(place[tied])[: n_taken[j]]]
-        hits[j] = np.count_nonzero(items.positive_weights[own][taken])
+        place = _places(int(own.stop - own.start))[tied]
+        if n_taken[j] < tied.size:
+            tied = tied[np.argpartition(place, n_taken[j])[: n_taken[j]]]
+        hits[j] = np.count_nonzero(items.positive_weights[own][tied])
     return hits
+
+
+@lru_cache(maxsize=1)  # Most labels have the same rows.
+def _places(n_rows: int) -> Ints:
+    """Return the place (n_rows,) of each row in an order that is drawn without truth."""
+    place = np.random.default_rng(SEED).permutation(n_rows)
+    place.flags.writeable = False
+    return place
+
+
+def _steps_between(first: Ints, last: Ints) -> Ints:
+    """Return the steps `first:last` of each label, one label after another."""
+    n_steps = last - first  # (n_labels,)
+    before = n_steps.cumsum() - n_steps
+    return np.repeat(first - before, n_steps) + np.arange(n_steps.sum())
+
+
+def _first_among(steps: Ints, first: Ints, last: Ints) -> Ints:
+    """Return the first of some rising steps in `first:last` of each label (n_labels,), or `last`."""
+    padded = np.append(steps, np.iinfo(np.int64).max)
+    found = padded[np.searchsorted(steps, first)]
+    return np.asarray(np.minimum(found, last))

@@ -29,7 +29,8 @@ class ShownFloors(NamedTuple):
     # does not count.
     precision: Booleans
     recall: Booleans
-    # (n_labels,), in the sample, at the best cut that keeps its floor there; NaN without one.
+    # (n_labels,), where none is shown: in the sample, at the best cut that keeps the floor there; NaN
+    # without one.
     best_precision: Floats
 
     @property
@@ -109,7 +110,7 @@ class Floors:
             allowed,
             by_precision.any,
             by_recall.any,
-            _best_precision(stairs, precision_floor, self.beta),
+            _best_precision(stairs, precision_floor, ~by_precision.any, self.beta),
         )
 
     def guarantees(
@@ -190,9 +191,10 @@ def _unless_free(shown: Ranges, floor: Floats) -> Ranges:
     return one_range(-infinite, infinite).where(is_free, shown)
 
 
-def _best_precision(stairs: Staircase, floor: Floats, beta: float) -> Floats:
+def _best_precision(stairs: Staircase, floor: Floats, wanted: Booleans, beta: float) -> Floats:
     """Return the precision (n_labels,) of the best step that keeps a floor in the sample, NaN without one."""
-    keeping = stairs.where(stairs.tp >= floor[stairs.label] * stairs.predicted)
+    of_step = np.where(wanted, floor, np.nan)[stairs.label]
+    keeping = stairs.where(stairs.tp >= of_step * stairs.predicted)
     best = keeping.cuts_at(keeping.best(beta))
     with np.errstate(invalid="ignore"):
         return np.asarray(best.tp / best.predicted)

@@ -49,7 +49,7 @@ def fit_limited(
         return guarded, stairs.cuts_at(stairs.best(beta)), shown
 
     cuts, best, shown = zip(
-        *map_tiles(problem, choose, n_jobs=n_jobs, progress=progress), strict=True
+        *map_tiles(problem, choose, n_jobs=n_jobs, progress=progress, in_steps=True), strict=True
     )
     fit = GuardedFit(joined(cuts), staircase.all_cuts(best))
     return LimitedFit(fit, joined_floors(shown) if floors is not None else None)
@@ -64,7 +64,7 @@ def show_floors(
         items = problem.label_items(first, last)
         return floors.show(items, staircase.of_items(items), first, last)
 
-    return joined_floors(map_tiles(problem, show, n_jobs=n_jobs, progress=progress))
+    return joined_floors(map_tiles(problem, show, n_jobs=n_jobs, progress=progress, in_steps=True))
 
 
 def within_limits(
@@ -81,8 +81,11 @@ def within_limits(
     """
     if not limits.any:
         return cuts
-    starts = items.starts[:-1]
-    positives = np.add.reduceat(items.positive_weights, starts, dtype=np.int64)  # (n_labels,)
+    if allowed is None:
+        starts = items.starts[:-1]
+        positives = np.add.reduceat(items.positive_weights, starts, dtype=np.int64)  # (n_labels,)
+    else:
+        positives = allowed.positives
     is_limited = cuts.reason == LIMITED
     broken = ~limits.keep(cuts.thresholds, cuts.tp, cuts.predicted, positives)
     broken |= is_limited & (cuts.predicted == 0)
@@ -92,6 +95,7 @@ def within_limits(
     # The step that keeps all limits and predicts most nearly as much.
     if allowed is None:
         allowed = limits.candidates(problem, items, staircase.of_items(items))
+    allowed = allowed.where(broken[allowed.label])
     replaced = _as_guarded(nearest(allowed, cuts.predicted), problem, placement)
 
     # A label that is predicted too often is predicted as much as is allowed, whether or not a
