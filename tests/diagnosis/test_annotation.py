@@ -234,27 +234,40 @@ def test_floors_that_a_rule_could_not_show_are_asked_about() -> None:
 
 def test_floors_of_all_labels_together_are_no_question_of_a_label() -> None:
     truth, scores = kinds()
-    bare = fit_empirical(truth, scores, "micro", label_names=NAMES)
     for given in ({"min_precision": 0.3, "confidence": 0.9}, {"min_recall": 0.999, "confidence": 0.999}):
         rule = fit_empirical(truth, scores, "micro", label_names=NAMES, **given)
         asked = plan_annotation(truth, scores, rule).table["question"]
         assert not {"precision", "recall"} & set(asked.tolist())
-    assert set(plan_annotation(truth, scores, bare).table["question"].tolist()) <= {*asked.tolist(), "f", "scores", ""}
 
 
-def test_of_two_floors_the_precision_is_asked_about_at_cuts_that_keep_the_recall() -> None:
-    """The highest scores are sure, and the precision is shown there; all cuts that find most positives are poor."""
-    truth = np.zeros(400, np.uint8)
-    truth[:200] = 1
-    scores = np.concatenate([np.linspace(2, 3, 100), np.random.default_rng(0).random(300)])
-    alone = fit_empirical(truth, scores, min_precision=0.9, confidence=0.95)
-    assert alone.guarantees.promised.all()
-    both = fit_empirical(truth, scores, min_precision=0.9, min_recall=0.9, confidence=0.95)
-    assert not both.guarantees.promised.any()
-    rows = plan_annotation(truth, scores, both).undecided
-    assert rows["question"].tolist() == ["precision"]
-    assert np.isinf(rows["positives_needed"]).all()
-    assert "may not be enough to show a precision of 0.9 beside a recall of 0.9." in rows["sentence"][0]
+def test_a_precision_is_asked_of_cuts_that_keep_a_floor_of_recall_too() -> None:
+    """The precision of few predictions is high enough, but not that of as many as have the recall."""
+    rng = np.random.default_rng(0)
+    truth = (np.arange(1000) < 200)[:, np.newaxis]
+    scores = rng.normal(size=truth.shape) + 2 * truth
+    alone, both = (
+        plan_annotation(truth, scores, fit_empirical(truth, scores, min_precision=0.7, confidence=0.95, **given))
+        for given in ({}, {"min_recall": 0.85})
+    )
+    assert alone.table["question"][0] == ""
+    assert both.table["question"][0] == "precision"
+    assert both.table["positives_needed"][0] == inf
+    assert "even 2,000 may not be enough to show a precision of 0.7 with a recall of 0.85" in both.table["sentence"][0]
+    assert "these; ? is one that cannot be foreseen. The gain" in flat(str(both))
+
+
+def test_the_lower_end_is_more_than_there_are_and_small_gains_are_written_out() -> None:
+    """Rounding to two digits makes 1,429 of 1,428 and one more, and then 1,400."""
+    rng = np.random.default_rng(3)
+    truth = (np.arange(11_000) < 1428)[:, np.newaxis]
+    scores = rng.normal(size=truth.shape) + 1.48 * truth
+    plan = plan_annotation(truth, scores)
+    row = plan.table[0]
+    assert row["question"] == "f"
+    assert 1428 < row["positives_low"] <= row["positives_needed"]
+    assert 0 < row["gain"] < 1e-6
+    assert "0.0000" in str(plan)
+    assert "e-0" not in str(plan)
 
 
 @pytest.mark.parametrize("floor", ["min_precision", "min_recall"])

@@ -186,8 +186,8 @@ def plan_annotation(
     rows = rows_of(columns)
     columns["sentence"] = np.array(
         [
-            sentence_on(row, criteria.alpha, verdicts.beta, recall)
-            for row, recall in zip(rows, floors.recall_beside, strict=True)
+            sentence_on(row, criteria.alpha, verdicts.beta, beside)
+            for row, beside in zip(rows, floors.recall_beside, strict=True)
         ]
     )
 
@@ -219,9 +219,9 @@ class _Floors(NamedTuple):
     """Floors that a rule could not show; (n_labels,) each, NaN for none."""
 
     precision: Floats
+    recall_beside: Floats  # that is to be kept by the same cut
     recall: Floats
     positives_needed: Floats  # for that of recall
-    recall_beside: Floats  # asked for beside a precision: one threshold is to keep both
     delta: Floats  # the error that the floor of precision is allowed
 
 
@@ -239,8 +239,9 @@ def _floors_of(rule: Rule | None, n_labels: int) -> _Floors:
     has_both = ~np.isnan(guarantees.min_precision) & ~np.isnan(guarantees.min_recall)
     n_sharing = 1 if guarantees.family == "each" else max(int(guarantees.asked.sum()), 1)
     delta = (1 - guarantees.confidence) / np.where(has_both, 2, 1) / n_sharing
-    needed, beside = guarantees.positives_needed, guarantees.min_recall
-    return _Floors(of_precision, of_recall, needed, beside, delta)
+    return _Floors(
+        of_precision, guarantees.min_recall, of_recall, guarantees.positives_needed, delta
+    )
 
 
 def _counts_of(problem: Problem, evidence: Evidence) -> ConfusionCounts:
@@ -281,7 +282,10 @@ def _answer(
         "positives": lambda: of_first(n, _half_share_of_others(marked.positives, learning)),
         "scores": lambda: of_scores(evidence, marked.positives, n, criteria, is_suspect),
         "precision": lambda: of_precision(
-            _best_cuts(problem, floors), n, floors.precision, floors.delta
+            _best_cuts(problem, floors.precision, floors.recall_beside),
+            n,
+            floors.precision,
+            floors.delta,
         ),
         "recall": lambda: of_recall(marked.positives, n, floors.positives_needed),
         "f": lambda: of_f(
@@ -316,25 +320,22 @@ def _half_share_of_others(positives: Floats, learning: Learning) -> Floats:
     return np.full(positives.size, np.median(shares) if shares.size else np.nan)
 
 
-def _best_cuts(problem: Problem, floors: _Floors) -> Marked:
-    """Return of each label the cut whose precision is most clearly above its floor, by so many standard errors.
+def _best_cuts(problem: Problem, floor: Floats, min_recall: Floats) -> Marked:
+    """Return of each label the cut whose precision is most clearly above a floor, so many standard errors.
 
-    Of cuts that keep its floor of recall here, if it has one: the last of them, at the lowest positive, keeps any.
+    Of a label with a floor of recall, too, it is one of those whose recall here is no lower, if there are any.
     """
-    least_recall = np.nan_to_num(floors.recall_beside)  # (n_labels,)
 
     def of_tile(first: int, last: int) -> Floats:
         stairs = staircase.of_labels(problem, first, last)
         counts = np.zeros((2, last - first))
-        floor, least_found = (
-            floors.precision[first:last],
-            least_recall[first:last] * stairs.positives,
-        )
-        for j in np.flatnonzero((np.diff(stairs.offsets) > 0) & ~np.isnan(floor)):
+        floors = floor[first:last]
+        for j in np.flatnonzero((np.diff(stairs.offsets) > 0) & ~np.isnan(floors)):
             steps = slice(stairs.offsets[j], stairs.offsets[j + 1])
             tp, predicted = stairs.tp[steps], stairs.predicted[steps]
-            excess = (tp + 0.5 - floor[j] * (predicted + 1)) / np.sqrt(predicted + 1)
-            best = np.where(tp >= least_found[j], excess, -np.inf).argmax()
+            excess = (tp + 0.5 - floors[j] * (predicted + 1)) / np.sqrt(predicted + 1)
+            least = np.nan_to_num(min_recall[first + j]) * stairs.positives[j]
+            best = np.where(tp >= min(least, tp[-1]), excess, -np.inf).argmax()
             counts[:, j] = tp[best], predicted[best]
         return np.concatenate([counts, stairs.positives[np.newaxis]])
 
@@ -354,7 +355,10 @@ def _columns(
         "n_rows": asked.problem.rows_of_label,
         "n_positives": table["n_positives"],
         "positives_needed": two_digits(answer.positives.needed),
-        "positives_low": two_digits(answer.positives.low, np.floor),
+        "positives_low": np.maximum(
+            two_digits(answer.positives.low, np.floor),
+            np.minimum(answer.positives.low, table["n_positives"] + 1),
+        ),
         "positives_high": two_digits(answer.positives.high),
         "rows_needed": two_digits(answer.rows.needed),
         "rows_low": two_digits(answer.rows.low, np.floor),

@@ -17,7 +17,8 @@ A^2). A has two positives added, of the mean AUROC of the labels with at least 5
 
 **F.** Each of the three kinds of rows counts half a row more (Jeffreys). With c = 1 - bar / 2 (`rows_needed`).
 
-**Precision.** The cut whose precision is most clearly above the floor; half a right and half a wrong one more, c = 1.
+**Precision.** The cut whose precision is most clearly above the floor, of those that keep a floor of recall, if there
+is one, too; half a right and half a wrong one more, c = 1.
 
 **Recall.** A cut at the lowest score of P positives has a recall of at least f on new rows with probability 1 - f^P
 (Wilks 1941). So ln(delta) / ln(f) positives, rounded up, are enough to promise it with confidence 1 - delta.

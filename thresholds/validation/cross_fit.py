@@ -37,7 +37,7 @@ from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
 from thresholds.validation.promises import (
     RowPromise,
-    in_words,
+    promises_in_words,
     promises_out_of_fold,
     row_promises_out_of_fold,
 )
@@ -169,7 +169,7 @@ class CrossFit(Result, Drawable):
         if "floors_out_of_fold" not in (self.spread.dtype.names or ()):
             return [promise.in_words() for promise in self.row_promises]
         guarantees: Any = getattr(self.rule, "guarantees", None)
-        return [in_words(self.spread["floors_out_of_fold"], guarantees.units)]
+        return [promises_in_words(self.spread["floors_out_of_fold"], guarantees.units)]
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""

@@ -103,7 +103,7 @@ def row_promises_out_of_fold(held_out: HeldOut) -> tuple[RowPromise, ...]:
     return tuple(found)
 
 
-def in_words(floors: Any, units: str) -> str:
+def promises_in_words(floors: Any, units: str) -> str:
     """Say how many promises were kept out of fold, from the column of that name; `units` are rows or groups."""
     n = {word: int(np.count_nonzero(floors == word)) for word in (KEPT, BELOW, CLEARLY_BELOW)}
     n_promised = sum(n.values())
