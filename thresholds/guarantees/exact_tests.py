@@ -14,6 +14,7 @@ P(Bin(P, floor) >= P - r + 1) (docs/proofs.md).
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Numbers
+from thresholds.metrics.intervals import p_at_most
 
 _MOST_ROWS = 2.0**53  # More rows than can be counted exactly are never enough.
 _ROUNDING = 1e-12  # of hits that are whole but for it
@@ -28,7 +29,7 @@ def p_of_floor(
     0, which everything keeps. Where Hoeffding's bound is at most `enough`, that is given, which takes a fraction of the
     time: p <= exp(-(hits log(hits / (n floor)) + misses log(misses / (n (1 - floor))))) (Hoeffding 1963, theorem 1).
     """
-    from scipy.special import betainc, rel_entr
+    from scipy.special import rel_entr
 
     hits, n, floor = np.broadcast_arrays(hits, n, floor)
     p = np.where(floor == 0, 0.0, 1.0)
@@ -40,7 +41,7 @@ def p_of_floor(
         bound = np.exp(-exponent)
         p[above] = bound
         above[above] = bound > enough
-    p[above] = betainc(hits[above], n[above] - hits[above] + 1.0, floor[above])
+    p[above] = p_at_most(hits[above], n[above], n[above], floor[above], beta=0)
     return p
 
 
