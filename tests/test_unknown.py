@@ -480,6 +480,14 @@ def test_rows_of_its_own_fit_are_recognised() -> None:
     assert not thresholds.diagnose(np.where(HIDDEN, 0, TRUTH), SCORES, rule).verdicts.on_own_rows
 
 
+def test_too_few_rows_to_make_folds_of_are_those_that_count() -> None:
+    y_true = np.full(TRUTH.shape, np.nan)
+    y_true[7] = TRUTH[7]
+    message = "y_true has 1 row of positive weight with a known cell, expected at least cv=5"
+    with pytest.raises(thresholds.InputError, match=message):
+        thresholds.cross_fit(y_true, SCORES, unknown="nan")
+
+
 def test_decisions_out_of_fold_are_about_the_rows_with_a_known_cell() -> None:
     kept = thresholds.cross_fit(Y, SCORES, unknown="nan").rule.out_of_fold.by_label
     assert kept.n_samples == (~HIDDEN.all(axis=1)).sum()
