@@ -11,9 +11,9 @@ from thresholds._checks import InputError
 from thresholds.data.folds import SEED
 from thresholds.data.problem import Items, Problem
 from thresholds.guarantees import ranges
-from thresholds.guarantees.exact_tests import positives_needed, predictions_needed
+from thresholds.guarantees.exact_tests import positives_needed
 from thresholds.guarantees.family import shares_of_error
-from thresholds.guarantees.fixed_sequence import FIRST_SHARE, shown_precision
+from thresholds.guarantees.fixed_sequence import predictions_needed, shown_precision
 from thresholds.guarantees.order_statistics import shown_recall
 from thresholds.guarantees.ranges import Ranges, one_range
 from thresholds.rule.guarantees import ALWAYS, NEVER, Guarantees
@@ -125,7 +125,7 @@ class Floors:
 
         # What is lacking, where a floor by itself cannot be shown.
         predictions = predictions_needed(
-            self.min_precision, FIRST_SHARE * self.precision_delta, shown.best_precision
+            self.min_precision, self.precision_delta, shown.best_precision
         )
         predictions[np.isnan(shown.best_precision)] = np.inf
         enough = positives_needed(self.min_recall, self.recall_delta)

@@ -27,6 +27,7 @@ def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
         counted together; NaN without a floor, or without any such fold
     floors_out_of_fold : "kept", "below", or "clearly below" where so few hits have a probability of at most
         1 - confidence at the floor; empty where nothing was promised
+        That probability counts rows as independent: of groups, whose rows are not, it is not computed.
     """
     promised = [
         (rule.guarantees, fold.by_label)
@@ -45,6 +46,8 @@ def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
     for n, floor in ((predicted, guarantees.min_precision), (positives, guarantees.min_recall)):
         shares.append(_share(tp, n, floor))
         below |= shares[-1] < floor
+        if guarantees.units == "groups":
+            continue
         # A share is F-beta of beta 0; without rows, or a floor, nothing is shown to be below.
         clearly |= (n > 0) & (p_at_least(tp, n, n, floor, 0.0) <= error)
     words = np.select([n_folds == 0, clearly, below], ["", CLEARLY_BELOW, BELOW], KEPT)
@@ -100,17 +103,19 @@ def row_promises_out_of_fold(held_out: HeldOut) -> tuple[RowPromise, ...]:
     return tuple(found)
 
 
-def promises_in_words(floors: Any) -> str:
-    """Say how many promises were kept out of fold, from the column of that name."""
+def promises_in_words(floors: Any, units: str) -> str:
+    """Say how many promises were kept out of fold, from the column of that name; `units` are rows or groups."""
     n = {word: int(np.count_nonzero(floors == word)) for word in (KEPT, BELOW, CLEARLY_BELOW)}
     n_promised = sum(n.values())
     if n_promised == 0:
         return "no fold's rule promised a floor"
-    return (
+    kept = (
         f"floors promised by the folds' rules, on rows that they had not seen: kept for {n[KEPT]:,} of"
-        f" {counted(n_promised, 'label')}; {n[BELOW]:,} below by no more than chance explains, {n[CLEARLY_BELOW]:,}"
-        " clearly below"
+        f" {counted(n_promised, 'label')}; {n[BELOW]:,} below"
     )
+    if units == "groups":
+        return f"{kept}, and it is not tested whether by chance, as rows of a group are alike"
+    return f"{kept} by no more than chance explains, {n[CLEARLY_BELOW]:,} clearly below"
 
 
 def _share(tp: Ints, n: Ints, floor: Floats) -> Floats:
