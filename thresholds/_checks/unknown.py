@@ -13,6 +13,7 @@ import numpy as np
 from thresholds._arrays.libraries import imported
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Booleans, Dense, Matrix, Numbers
+from thresholds._checks.options import real
 from thresholds.errors import InputError, shown
 
 _NAN = "nan"
@@ -33,7 +34,7 @@ def unknown_value(value: object, name: str = "unknown") -> float | None:
     if isinstance(value, str) and value == _NAN:
         return math.nan
     if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
-        number = float(value)
+        number = real(value, name)
         if math.isnan(number) or (math.isfinite(number) and number not in (0, 1)):
             return number
     raise InputError(
