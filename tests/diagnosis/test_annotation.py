@@ -343,7 +343,6 @@ def test_a_label_of_which_nothing_is_known() -> None:
     row = by_name(plan_annotation(with_gaps, scores, unknown="nan", label_names=NAMES))["usual"]
     assert row["question"] == "positives"
     assert row["n_rows"] == 0
-    assert (row["rows_low"], row["rows_needed"], row["rows_high"]) == (1, 4, 9), "m / (1 + m) is .1, .8, .9"
     assert str(row["sentence"]) == "Of no row it is known whether it truly is usual."
 
 

@@ -279,10 +279,7 @@ def _answer(
     nothing = np.full(problem.n_labels, np.nan)
     found = Answer(More(nothing, nothing, nothing), More(nothing, nothing, nothing), nothing)
     answers: dict[str, Callable[[], Answer]] = {
-        "positives": lambda: of_first(
-            problem.rows_of_label.astype(np.float64),
-            _half_share_of_others(marked.positives, learning),
-        ),
+        "positives": lambda: of_first(n, _half_share_of_others(marked.positives, learning)),
         "scores": lambda: of_scores(evidence, marked.positives, n, criteria, is_suspect),
         "precision": lambda: of_precision(
             _best_cuts(problem, floors.precision, floors.recall_beside),
