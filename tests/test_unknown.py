@@ -83,6 +83,16 @@ FUNCTIONS: dict[str, Function] = {
     "fit_empirical, promise of rows": lambda y, s, **given: thresholds.fit_empirical(
         y, s, "samples", per_label=False, min_recall=0.3, confidence=0.8, **given
     ),
+    "fit_empirical, promise of rows of groups": lambda y, s, **given: thresholds.fit_empirical(
+        y,
+        s,
+        "samples",
+        per_label=False,
+        min_precision=0.3,
+        confidence=0.8,
+        groups=np.arange(N_ROWS) // 3,
+        **given,
+    ),
     "fit_empirical, budget": lambda y, s, **given: thresholds.fit_empirical(y, s, max_predicted=80, **given),
     "fit_empirical, micro budget": lambda y, s, **given: thresholds.fit_empirical(
         y, s, "micro", max_predicted=80, **given
