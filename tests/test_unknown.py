@@ -422,6 +422,19 @@ def test_a_label_without_a_known_row(name: str) -> None:
     FUNCTIONS[name](y_true, SCORES, unknown="nan")
 
 
+@pytest.mark.parametrize("label", range(N_LABELS))
+def test_such_a_label_is_tested_beside_others(label: int) -> None:
+    """Wherever it stands: first, last, or between others, whose figures stay what they were."""
+    y_true = Y.copy()
+    y_true[:, label] = np.nan
+    found = thresholds.diagnose(y_true, SCORES, two_rules()["fixed"], unknown="nan").table
+    whole = thresholds.diagnose(Y, SCORES, two_rules()["fixed"], unknown="nan").table
+    assert found["n_rows"][label] == found["n_positives"][label] == 0
+    assert np.isnan([found[name][label] for name in ("base_rate", "auroc", "best_f")]).all()
+    for name in ("n_rows", "f", "auroc", "best_f"):
+        assert np.delete(found[name], label).tolist() == np.delete(whole[name], label).tolist()
+
+
 def test_such_a_label_is_unsupported() -> None:
     y_true = Y.copy()
     y_true[:, 2] = np.nan

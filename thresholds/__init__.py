@@ -14,6 +14,7 @@ _HOME = {
     "AnnotationPlan": "diagnosis",
     "BaseRates": "calibration",
     "BatchEffect": "fitting.batches",
+    "Budget": "rule.budget",
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from thresholds.rule import ThresholdRule as ThresholdRule
     from thresholds.rule import TopKRule as TopKRule
     from thresholds.rule import load_rule as load_rule
+    from thresholds.rule.budget import Budget as Budget
     from thresholds.rule.capped import CappedRule as CappedRule
     from thresholds.rule.guarantees import Guarantees as Guarantees
     from thresholds.rule.row_guarantees import RowGuarantees as RowGuarantees

@@ -1127,6 +1127,7 @@ CROSS_FITS = [
             ([{"owl": 0.5}, {"cat": 0.5, "owl": 0.5}], "has a floor for .*'owl', expected names of labels"),
             ([{0: 0.5}, {None: 0.5}], "has a floor for .*, expected names of labels"),
             ([{}], "has no floors, expected some by label name, or None"),
+            ([[nan, nan], np.full(2, nan)], "is NaN for all labels, expected a floor for some, or None"),
         )
         for row in every(CROSS_FIT, option, [(values, words)])
     ),

@@ -237,7 +237,10 @@ NOT_SAID: Table = {
     ),
 }
 SAYABLE = r"expected 'nan', a number other than 0 and 1 \(as -1\), or None"
-UNSAYABLE = [(["NaN", "nam", "", 0, 1, 1.0, True, inf, [nan], {}], f"is .*, {SAYABLE}")]
+UNSAYABLE = [
+    (["NaN", "nam", "", 0, 1, 1.0, True, inf, [nan], {}], f"is .*, {SAYABLE}"),
+    ([10**400], "is 1000.*, expected a number that float64 can hold"),
+]
 
 BAD_TRUTH: Table = {
     "two": (lambda: spoiled(Y, 2), f"has 2 {HERE}, expected only 0 and 1"),

@@ -44,7 +44,7 @@ def draw(
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("by", BYS)
+@pytest.mark.parametrize("by", ["shrink", "label"])
 def test_the_likeliest_rate_is_where_em_ends(method: Any, by: Any, weighted: bool) -> None:
     calibrator = calibrate(*draw(400, [0.3, 0.1]), method, by)
     _, new = draw(120, [0.1, 0.3], seed=1)
@@ -54,6 +54,23 @@ def test_the_likeliest_rate_is_where_em_ends(method: Any, by: Any, weighted: boo
     for j in range(2):
         expected = by_em(p[:, j], np.ones(120) if weights is None else weights, calibrator.base_rates[j])
         assert found[j] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_common_curve_tells_each_label_by_its_own_base_rate(method: Any) -> None:
+    """One curve presumes too much of rare labels and too little of others; no base rate is that of the curve."""
+    rates = np.array([0.3, 0.1, 0.03])
+    truth, scores = draw(4000, rates)
+    _, new = draw(3000, 2 * rates, seed=1)
+    pooled = calibrate(truth, scores, method, "pooled")
+    same_rates = estimate_base_rates(pooled, scores)
+    np.testing.assert_allclose(same_rates.table["before"], truth.mean(axis=0))
+    np.testing.assert_allclose(same_rates.rates, pooled.base_rates, rtol=0.02)  # None moved, none is moved.
+    found = estimate_base_rates(pooled, new)
+    assert found.verdict.tolist() == [MOVED] * 3
+    alone = estimate_base_rates(calibrate(truth, scores, method, "label"), new).table["estimate"]
+    np.testing.assert_allclose(found.table["estimate"], alone, rtol=0.06)
+    assert ((found.table["low"] < 2 * rates) & (2 * rates < found.table["high"])).all()
 
 
 def test_rows_like_those_of_the_fit_have_its_base_rates() -> None:
@@ -169,10 +186,31 @@ def test_scores_that_know_nothing_tell_no_rate(kind: str) -> None:
     if kind in ("no positives", "all positive"):
         truth[:, 1] = kind == "all positive"
     for by in BYS:
-        found = estimate_base_rates(calibrate(truth, scores, by=by), new).table[1]
+        calibrator = calibrate(truth, scores, by=by)
+        found = estimate_base_rates(calibrator, new).table[1]
         assert found["verdict"] in (UNKNOWN, CHANGED)
         assert (found["low"], found["high"]) == (0, 1)
-        assert found["rate"] == found["before"]
+        assert found["rate"] == calibrator.base_rates[1]
+
+
+def test_scores_where_none_were_before_tell_no_rate() -> None:
+    """The calibration saw 0 and 1 only: what is between could be either, and the two estimates are at either end."""
+    truth = np.arange(800) % 5 == 0
+    found = estimate_base_rates(calibrate(truth, truth + 0.0), np.full(500, 0.5))
+    assert found.verdict.tolist() == [UNKNOWN]
+    assert (found.table["low"][0], found.table["high"][0]) == (0, 1)
+
+
+def test_a_few_rows_show_no_shift_of_rare_labels_that_have_not_moved() -> None:
+    """One positive among ten rows is likely for some of many rare labels, and far off for a normal law."""
+    rates = [0.01] * 200
+    calibrator = calibrate(*draw(3000, rates))
+    n_alarms = 0
+    for n_new in (10, 30):
+        for seed in (1, 2, 3):
+            new = draw(n_new, rates, seed=seed)[1]
+            n_alarms += (estimate_base_rates(calibrator, new).verdict == MOVED).any()
+    assert n_alarms <= 1
 
 
 def test_shifts_are_found_and_scores_that_mean_something_else_are_told_from_them() -> None:
@@ -188,6 +226,19 @@ def test_shifts_are_found_and_scores_that_mean_something_else_are_told_from_them
     assert found.sentence("other") == "no base rate explains the scores of other: they changed their meaning"
     assert found.rates[3] == found.table["before"][3]
     assert "2 labels: the base rate has moved; scores mean the same (up, down)" in str(found)
+
+
+def test_a_sentence_says_so_where_an_interval_lies_apart_by_chance() -> None:
+    """Of 60 labels, three intervals of 95 % are expected not to hold a rate that has not moved."""
+    rates = [0.1] * 60
+    found = estimate_base_rates(calibrate(*draw(1000, rates)), draw(800, rates, seed=3)[1])
+    table = found.table
+    apart = (table["before"] < table["low"]) | (table["before"] > table["high"])
+    assert (found.verdict == SAME).all()
+    assert apart.any()
+    for label in range(60):
+        says_so = "by itself, but of 60 labels some look so by chance" in found.sentence(label)
+        assert says_so == apart[label]
 
 
 def test_false_alarms_are_as_rare_as_asked_for() -> None:
@@ -351,6 +402,13 @@ def test_base_rates_that_stay_leave_every_bit() -> None:
         assert calibrator.for_base_rates(rates).transform(scores).tobytes() == calibrator.transform(scores).tobytes()
     one = calibrator.for_base_rates({1: 0.5}).transform(scores)
     assert one[:, 0].tobytes() == calibrator.transform(scores)[:, 0].tobytes()
+
+
+@pytest.mark.parametrize("rate", [5e-324, math.nextafter(1, 0)])
+def test_rates_at_the_ends_of_float64_leave_probabilities(rate: float) -> None:
+    calibrator = calibrate([0, 1, 1, 1], [0.1, 0.5, 0.6, 0.9]).for_base_rates([rate])
+    assert calibrator.transform([0.1, 0.3, 0.9]).tolist() == [0, pytest.approx(rate, abs=1e-15), 1]
+    assert from_values(to_values(calibrator)).transform([0.9]) == 1
 
 
 def test_base_rates_may_move_again_and_back() -> None:

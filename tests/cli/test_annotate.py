@@ -65,3 +65,6 @@ def test_what_it_refuses(file: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "more_rows is 0, expected a whole number of at least 1" in capsys.readouterr().err
     assert run("annotate", file, "--min-f", 1) == 1
     assert "min_f is 1.0, expected a number between 0 and 1" in capsys.readouterr().err
+    with pytest.raises(SystemExit):  # Rows count as independent, and groups would be forgotten in silence.
+        run("annotate", file, "--groups", "patient")
+    assert "unrecognized arguments: --groups patient" in capsys.readouterr().err

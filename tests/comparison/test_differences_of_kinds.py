@@ -176,6 +176,20 @@ def test_where_the_row_decides_there_are_no_thresholds() -> None:
     assert {"moved", "verdict"} <= set(found.to_dict()["labels"][0])
 
 
+def test_thresholds_that_moved_under_a_cap_are_shown() -> None:
+    names = ("ant", "bee", "cat", "dog")
+    old, new = (ThresholdRule([cut, 0.5, 0.5, 0.5], label_names=names) for cut in (0.5, 0.2))
+    found = diff_rules(old.at_most(2), new.at_most(2), SCORES)
+    assert found.settings == {}
+    assert found.table["moved"].tolist() == [True, False, False, False]
+    assert found.table["new_threshold"].tolist() == [0.2, 0.5, 0.5, 0.5]
+    assert "1 threshold moved" in flat(found)
+    capped = diff_rules(old, old.at_most(1), SCORES)
+    assert not capped.table["moved"].any()
+    assert capped.settings["k"] == (None, 1)
+    assert "0 thresholds moved" in flat(capped)
+
+
 def test_labels_of_a_rule_for_any_number_are_those_of_the_other_or_of_the_scores() -> None:
     any_number = thresholds.InstanceRule()
     assert diff_rules(any_number, RULES["macro"]).table["name"].tolist() == list(NAMES)

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 
-from thresholds import InputError, _checks
+from thresholds import InputError, _checks, metrics
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import blanked, known_weights
 
@@ -211,3 +211,20 @@ def test_decisions_are_0_where_truth_is_not_known(form: str) -> None:
         in_form(hidden, form in ("sparse truth", "sparse")),
     )
     assert (dense(found) == decided * ~hidden).all()
+
+
+def test_columns_of_names_of_classes_lose_their_unknown_rows() -> None:
+    cells = ["cat", None, "dog", "dog"]
+    expected = metrics.f1_score(["cat", "dog", "dog"], ["cat", "dog", "cat"], average="macro")
+    columns = [
+        pd.Series(cells, dtype=object),
+        pd.Series(cells, dtype="string"),
+        pd.Series(cells, dtype="category"),
+        pl.Series(cells),
+        pa.array(cells),
+    ]
+    for column in columns:
+        predicted = ["cat", "dog", "dog", "cat"]
+        assert metrics.f1_score(column, predicted, average="macro", unknown="nan") == expected
+        with pytest.raises(InputError, match="unknown='nan' leaves"):
+            metrics.f1_score(column, predicted, average="macro")

@@ -232,6 +232,44 @@ def test_floors_that_a_rule_could_not_show_are_asked_about() -> None:
     assert rows["border"]["top_rows_needed"] > 0
 
 
+def test_floors_of_all_labels_together_are_no_question_of_a_label() -> None:
+    truth, scores = kinds()
+    for given in ({"min_precision": 0.3, "confidence": 0.9}, {"min_recall": 0.999, "confidence": 0.999}):
+        rule = fit_empirical(truth, scores, "micro", label_names=NAMES, **given)
+        asked = plan_annotation(truth, scores, rule).table["question"]
+        assert not {"precision", "recall"} & set(asked.tolist())
+
+
+def test_a_precision_is_asked_of_cuts_that_keep_a_floor_of_recall_too() -> None:
+    """The precision of few predictions is high enough, but not that of as many as have the recall."""
+    rng = np.random.default_rng(0)
+    truth = (np.arange(1000) < 200)[:, np.newaxis]
+    scores = rng.normal(size=truth.shape) + 2 * truth
+    alone, both = (
+        plan_annotation(truth, scores, fit_empirical(truth, scores, min_precision=0.7, confidence=0.95, **given))
+        for given in ({}, {"min_recall": 0.85})
+    )
+    assert alone.table["question"][0] == ""
+    assert both.table["question"][0] == "precision"
+    assert both.table["positives_needed"][0] == inf
+    assert "even 2,000 may not be enough to show a precision of 0.7 with a recall of 0.85" in both.table["sentence"][0]
+    assert "these; ? is one that cannot be foreseen. The gain" in flat(str(both))
+
+
+def test_the_lower_end_is_more_than_there_are_and_small_gains_are_written_out() -> None:
+    """Rounding to two digits makes 1,429 of 1,428 and one more, and then 1,400."""
+    rng = np.random.default_rng(3)
+    truth = (np.arange(11_000) < 1428)[:, np.newaxis]
+    scores = rng.normal(size=truth.shape) + 1.48 * truth
+    plan = plan_annotation(truth, scores)
+    row = plan.table[0]
+    assert row["question"] == "f"
+    assert 1428 < row["positives_low"] <= row["positives_needed"]
+    assert 0 < row["gain"] < 1e-6
+    assert "0.0000" in str(plan)
+    assert "e-0" not in str(plan)
+
+
 @pytest.mark.parametrize("floor", ["min_precision", "min_recall"])
 def test_a_family_shares_the_error(floor: str) -> None:
     truth, scores = kinds()

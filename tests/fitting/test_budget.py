@@ -9,6 +9,7 @@ from scipy import sparse
 
 import thresholds
 from tests.naive.budgets import best_f_within, best_shared_f_within
+from tests.words import flat
 from thresholds import InputError, fit_empirical
 from thresholds.search import budget as search
 from thresholds.search.budget import Choices, best_within
@@ -193,6 +194,8 @@ def test_cells_of_unknown_truth_take_nothing_of_a_budget(options: Any) -> None:
     masked = np.where(is_unknown, -np.inf, y_score)
     without = fit_empirical(np.where(is_unknown, 0, y_true), masked, max_predicted=40, **options)
     assert rule.objective == pytest.approx(without.objective, abs=1e-12)
+    assert "budget of 40 predictions on known cells of the fit, others not counted, " in flat(str(rule))
+    assert "budget of 40 predictions on the rows of the fit, " in flat(str(without))
 
 
 def test_a_cap_is_learnt_from_cells_of_known_truth() -> None:

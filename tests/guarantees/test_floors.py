@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.stats import binom
 
 import thresholds
 from tests.naive import guarantees as twin
+from tests.words import flat
 from thresholds import InputError, fit_empirical
 from thresholds.guarantees.exact_tests import is_shown, least_hits, p_of_floor, positives_needed, predictions_needed
 from thresholds.guarantees.family import sharing
@@ -242,7 +244,7 @@ def test_nothing_can_be_shown_of_a_few_rows() -> None:
     never = fit_empirical(truth, scores, min_precision=0.9, confidence=0.95)
     assert np.isposinf(never.thresholds).all()
     assert never.guarantees.instead.tolist() == ["never", "never"]
-    assert (never.guarantees.predictions_needed == 32).all(), "all of them right, as on these rows"
+    assert (never.guarantees.predictions_needed == 33).all(), "all of them right, as on these rows"
     always = fit_empirical(truth, scores, min_recall=0.9, confidence=0.95)
     assert np.isneginf(always.thresholds).all()
     assert (always.guarantees.positives_needed == 29).all()
@@ -250,6 +252,23 @@ def test_nothing_can_be_shown_of_a_few_rows() -> None:
     assert both.guarantees.instead.tolist() == ["never", "never"]
     for rule, words in ((never, "are never predicted"), (always, "are always predicted")):
         assert words in " ".join(str(rule).split())
+
+
+@pytest.mark.parametrize("floor", [0.5, 0.8, 0.9, 0.95])
+def test_the_number_of_predictions_that_is_said_to_be_needed_is_enough_and_no_fewer_are(floor: float) -> None:
+    scores = np.linspace(1, 0, 200)
+
+    def of_right_ones(n: int) -> thresholds.ThresholdRule:
+        return fit_empirical(np.arange(200) < n, scores, min_precision=floor, confidence=0.95)
+
+    needed = of_right_ones(3).guarantees.predictions_needed[0]
+    assert not of_right_ones(int(needed) - 1).guarantees.promised[0]
+    assert of_right_ones(int(needed) - 1).guarantees.predictions_needed[0] == needed
+    assert of_right_ones(int(needed)).guarantees.promised[0]
+    table = (Path(__file__).parents[2] / "docs/guarantees.md").read_text(encoding="utf-8")
+    line = next(line for line in table.splitlines() if line.startswith("| precision: predictions, all of"))
+    least = dict(zip((0.5, 0.6, 0.7, 0.8, 0.9, 0.95), line.strip("| ").split("|")[1:], strict=True))
+    assert float(least[floor]) == needed, "as the page says"
 
 
 def test_a_floor_of_0_is_kept_by_all_and_one_of_1_by_none() -> None:
@@ -300,6 +319,20 @@ def test_cross_fitting_says_whether_promises_were_kept() -> None:
     assert "floors promised by the folds' rules" in " ".join(str(found).split())
     assert found.rule.guarantees is not None
     assert "floors_out_of_fold" not in thresholds.cross_fit(truth, scores).spread.dtype.names
+
+
+def test_a_promise_about_groups_says_so_and_rows_of_a_group_are_not_counted_as_independent() -> None:
+    """Held-out rows are copies of few: how probable so few hits are cannot be told from their number."""
+    truth, scores = many(n=300)
+    groups = np.repeat(np.arange(300), 5)
+    many_rows = np.repeat(truth, 5, axis=0), np.repeat(scores, 5, axis=0)
+    found = thresholds.cross_fit(*many_rows, groups=groups, min_precision=0.6, confidence=0.5)
+    words = found.spread["floors_out_of_fold"]
+    assert set(words.tolist()) <= {"", "kept", "below"}
+    assert "below, and it is not tested whether by chance, as rows of a group are alike" in flat(found)
+    assert "promised on rows of new groups with a confidence of 50 %" in flat(found.rule)
+    shared = fit_empirical(*many_rows, "micro", per_label=False, groups=groups, min_recall=0.5, confidence=0.5)
+    assert "promised on rows of new groups" in flat(shared)
 
 
 def test_a_rule_that_would_break_promises_is_refused() -> None:

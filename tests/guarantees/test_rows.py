@@ -93,6 +93,12 @@ def test_capital_of_a_gambler() -> None:
     assert gamblers.has_shown.tolist() == [True, False]
 
 
+def test_a_single_row_promises_nothing() -> None:
+    """One of its halves has no row, and no warning is given for that."""
+    rule = fit_empirical([[1, 0]], [[0.5, 0.2]], "micro", min_precision=0.3, confidence=0.8)
+    assert (rule.thresholds == np.inf).all()
+
+
 @pytest.mark.parametrize("pieces", [1, 5, 16, 200])
 def test_pieces_of_rows_change_nothing(pieces: int) -> None:
     """Rows come in blocks of any size."""
@@ -295,6 +301,30 @@ def test_without_a_promise_of_recall_everything_is_predicted() -> None:
     assert np.isneginf(rule.thresholds).all()
     assert rule.predict(scores).all()
     assert rule.guarantees.instead == "always"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("per_label", [False, True])
+def test_predictions_that_stay_sparse_are_not_said_to_be_of_everything(per_label: bool) -> None:
+    truth, scores = drawn(30, seed=3)
+    left_out = sparse.csr_array(np.where(scores > 1, scores, 0))
+    asked = {"min_recall": 0.9, "confidence": 0.99, "per_label": per_label}
+    rule = fit_empirical(truth, left_out, "micro", keep_sparse=True, **asked)
+    assert rule.guarantees.instead == "stored"
+    assert "all labels are predicted wherever a score is stored, and nowhere else" in flat(rule)
+    np.testing.assert_array_equal(rule.predict(left_out).toarray(), left_out.toarray() > 0)
+    assert type(rule).from_dict(rule.to_dict()).guarantees.to_dict() == rule.guarantees.to_dict()
+
+
+@pytest.mark.parametrize(("asked", "of"), [
+    ({"average": "micro", "min_recall": 0.5}, "row"),
+    ({"average": "micro", "min_precision": 0.5, "per_label": False}, "row"),
+    ({"average": "samples", "min_precision": 0.5, "per_label": False}, "group"),
+])  # fmt: skip
+def test_a_single_row_or_group_cannot_be_divided(asked: dict[str, object], of: str) -> None:
+    truth, scores = drawn(1 if of == "row" else 5, seed=0)
+    groups = None if of == "row" else np.zeros(5)
+    with pytest.raises(thresholds.InputError, match=f"has 1 {of} with confidence, expected at least 2: some fix"):
+        fit_empirical(truth, scores, confidence=0.9, groups=groups, **asked)
 
 
 def test_rows_that_would_be_needed_are_about_enough() -> None:

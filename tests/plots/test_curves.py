@@ -1,5 +1,7 @@
 """Curves of labels: what is drawn is what cuts reach, counted here one by one."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,6 +98,15 @@ def test_labels_that_are_never_predicted_or_never_true_can_be_drawn() -> None:
         display.figure_.draw_without_rendering()
     texts = [text.get_text() for text in FCurveDisplay.from_predictions(Y, S, rule=RULE).plot().axes_[2].texts]
     assert "never predicted by the rule" in texts
+
+
+@pytest.mark.parametrize("kind", [FCurveDisplay, PrecisionRecallDisplay])
+def test_a_label_of_which_nothing_is_known_can_be_drawn(kind: Any) -> None:
+    y_true = np.array([[1, np.nan], [0, np.nan], [1, np.nan]])
+    display = kind.from_predictions(y_true, [[0.9, 0.1], [0.2, 0.6], [0.4, 0.3]], unknown="nan").plot()
+    curve = display.curves[1]
+    assert (curve.n_samples, curve.best) == (0, -1)
+    assert [curve.threshold.tolist(), curve.predicted.tolist(), curve.f.tolist()] == [[np.inf], [0], [0]]
 
 
 def test_thresholds_that_lie_far_apart_have_a_logarithmic_axis() -> None:

@@ -116,6 +116,22 @@ def test_top_k_of_lists_that_are_short() -> None:
 # Parts
 
 
+def test_a_cap_that_comes_later_knows_the_rows_of_the_fit_and_their_scores(tmp_path: Any) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random((300, 3)) < 0.4
+    scores = rng.normal(size=truth.shape) + 2 * truth
+    rule = thresholds.fit_empirical(truth, scores)
+    later = rule.at_most(2)
+    for found in (later, later.at_most(1)):
+        assert found.fitted_on == rule.fitted_on
+        assert thresholds.diagnose(truth, scores, found).verdicts.on_own_rows
+        assert np.isnan(found.profile.predicted).all(), "nobody counted what is decided now"
+        assert found.check(scores).ok
+        assert not found.check(7 - 3 * scores).ok
+        found.save(tmp_path / "rule.json")
+        assert thresholds.load_rule(tmp_path / "rule.json").fitted_on == rule.fitted_on
+
+
 def test_another_cap_keeps_the_order() -> None:
     rule = of_order("gain", 2)
     wider, by_score = rule.at_most(3), rule.at_most(3, "score")

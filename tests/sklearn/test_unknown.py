@@ -177,6 +177,15 @@ def test_what_has_a_value_for_each_row_goes_with_its_row() -> None:
     np.testing.assert_array_equal(found.predict_proba(X), alone.predict_proba(X))
 
 
+def test_its_accuracy_is_that_on_known_rows() -> None:
+    label, known = HIDDEN[:, 0], HIDDEN[:, 0] != -1
+    weights = np.arange(1.0, 201.0)
+    fitted = KnownRowsClassifier(LogisticRegression()).fit(X, label)
+    right = fitted.predict(X) == Y[:, 0]
+    assert fitted.score(X, label) == right[known].mean()
+    assert fitted.score(X, label, weights) == pytest.approx(np.average(right[known], weights=weights[known]))
+
+
 def test_a_label_that_nobody_knows_is_refused() -> None:
     with pytest.raises(InputError, match=r"^y has no known row, expected at least one of each class$"):
         KnownRowsClassifier(LogisticRegression()).fit(X, np.full(200, -1))

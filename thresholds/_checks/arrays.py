@@ -167,9 +167,8 @@ class Pair(NamedTuple):
     truth: Matrix  # (n_samples, n_labels)
     scores: Matrix  # (n_samples, n_labels)
     label_names: tuple[str, ...] | None
-    unknown: (
-        Matrix | None
-    )  # (n_samples, n_labels) bool, CSR where the truth is; None where all is known
+    # (n_samples, n_labels) bool, CSR where the truth is; None where all is known.
+    unknown: Matrix | None
 
 
 def pair(

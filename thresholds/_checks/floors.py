@@ -30,10 +30,13 @@ def floor(value: object, name: str) -> float | dict[str, float] | tuple[float, .
     if isinstance(value, np.ndarray) and value.ndim == 1:
         value = value.tolist()
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return tuple(
+        floors = tuple(
             math.nan if _is_nan(number) else share(number, f"{name} of label {j}")
             for j, number in enumerate(value)
         )
+        if floors and all(map(math.isnan, floors)):
+            raise InputError(f"{name} is NaN for all labels, expected a floor for some, or None")
+        return floors
     return share(value, name)
 
 

@@ -51,10 +51,12 @@ def _pandas_column(series: Any, name: str, absent_as_nan: bool) -> Dense:
     if not isinstance(dtype, np.dtype):
         dtype = np.dtype(object)
     try:
-        if absent.any():
-            return np.asarray(series.to_numpy(np.float64, na_value=np.nan))
-        return np.asarray(series.to_numpy(dtype))
+        if not absent.any():
+            return np.asarray(series.to_numpy(dtype))
+        return np.asarray(series.to_numpy(np.float64, na_value=np.nan))
     except (TypeError, ValueError):
+        if absent.any():  # Perhaps the names of classes.
+            return _with_nan(series.to_numpy(object))
         raise InputError(
             f"{name} has dtype {series.dtype} in column {shown(series.name)}, expected numbers"
         ) from None
@@ -113,8 +115,10 @@ def _polars_column(polars: Any, series: Any, name: str, absent_as_nan: bool) -> 
     """Read a column; integers of 128 bits and decimals, which NumPy has not, as float64."""
     dtype = series.dtype
     is_number = dtype.is_numeric() or dtype in (polars.Boolean, polars.Null)
-    if series.null_count() and not (absent_as_nan and is_number):
+    if series.null_count() and not absent_as_nan:
         _refuse_missing(int(series.is_null().arg_max()), series.name, name)
+    if series.null_count() and not is_number:
+        return _with_nan(series.to_numpy())
     is_wide = dtype.is_decimal() or (dtype.is_integer() and "128" in str(dtype))
     if is_wide or series.null_count():
         series = series.cast(polars.Float64)
@@ -153,9 +157,11 @@ def _arrow_column(pyarrow: Any, column: Any, label: str, name: str, absent_as_na
     if column.null_count:
         kinds = (types.is_boolean, types.is_integer, types.is_floating, types.is_null)
         is_number = types.is_decimal(column.type) or any(kind(column.type) for kind in kinds)
-        if not (absent_as_nan and is_number):
+        if not absent_as_nan:
             is_null = column.is_null().to_numpy(zero_copy_only=False)
             _refuse_missing(int(np.argmax(is_null)), label, name)
+        if not is_number:
+            return _with_nan(column)
         return np.asarray(column.cast(pyarrow.float64()).fill_null(np.nan))
     if types.is_decimal(column.type):
         column = column.cast(pyarrow.float64())

@@ -76,6 +76,14 @@ def count(value: object, name: str, smallest: int) -> int:
     return int(value)
 
 
+def seed(value: object) -> int:
+    """Check a `random_state` of 64 bits."""
+    number = count(value, "random_state", 0)
+    if number >= 2**64:
+        raise InputError(f"random_state is {number}, expected a number below 2**64")
+    return number
+
+
 def share(value: object, name: str) -> float:
     """Check a number in [0, 1]."""
     number = real(value, name)

@@ -12,7 +12,8 @@ import numpy as np
 
 from thresholds._arrays.libraries import imported
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Booleans, Dense, Matrix
+from thresholds._arrays.types import Booleans, Dense, Matrix, Numbers
+from thresholds._checks.options import real
 from thresholds.errors import InputError, shown
 
 _NAN = "nan"
@@ -22,9 +23,8 @@ class Truth(NamedTuple):
     """Truth of some cells, checked."""
 
     cells: Matrix  # (n_samples, n_labels) 0/1, or degrees of truth; 0 where it is not known
-    unknown: (
-        Matrix | None
-    )  # (n_samples, n_labels) bool, CSR where `cells` is; None where all is known
+    # (n_samples, n_labels) bool, CSR where `cells` is; None where all is known.
+    unknown: Matrix | None
 
 
 def unknown_value(value: object, name: str = "unknown") -> float | None:
@@ -34,7 +34,7 @@ def unknown_value(value: object, name: str = "unknown") -> float | None:
     if isinstance(value, str) and value == _NAN:
         return math.nan
     if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
-        number = float(value)
+        number = real(value, name)
         if math.isnan(number) or (math.isfinite(number) and number not in (0, 1)):
             return number
     raise InputError(
@@ -103,6 +103,14 @@ def _entries(array: Any, wanted: Booleans, data: Dense) -> Any:
     """Return a CSR array of some of the stored entries."""
     starts = np.append(0, np.cumsum(wanted))[array.indptr].astype(array.indptr.dtype)
     return type(array)((data[wanted], array.indices[wanted], starts), shape=array.shape)
+
+
+def refuse_weightless(weights: Numbers) -> None:
+    """Refuse weights, of the rows that have a known cell, if all of them are 0."""
+    if not weights.any():
+        raise InputError(
+            "sample_weight is 0 for every row with a known cell, expected at least one positive weight"
+        )
 
 
 def filled(value: Any) -> Any:

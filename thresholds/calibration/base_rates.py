@@ -4,7 +4,7 @@ Formulas, intervals and their sources are in `mixtures.py`. `Calibrator.for_base
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -61,6 +61,8 @@ _FEWEST = 5  # positives, and negatives, of a calibration that tells anything of
 _NAMES_SHOWN = 5
 _TO_BOUND = 1.5  # times p-values of 0.001, which counts of some ten rows make too small
 _ROUNDING = 1e-9
+_MOST_LOG_ODDS = 40.0  # of a pooled curve to a label's own
+_HALVINGS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,9 +72,10 @@ class BaseRates(Result):
     Attributes
     ----------
     table : structured array (n_labels,)
-        name; before (the base rate that the calibrator presumes); estimate, low, high (of highest likelihood, and its
-        interval); by_counts, by_counts_low, by_counts_high (by the share predicted at a cut); p_moved (p-value of no
-        shift), p_fit (p-value of scores that mean the same); verdict; rate (what `Calibrator.for_base_rates` uses).
+        name; before (the base rate that the calibrator presumes; of one pooled over labels, each label's own in the
+        calibration); estimate, low, high (of highest likelihood, and its interval); by_counts, by_counts_low,
+        by_counts_high (by the share predicted at a cut); p_moved (p-value of no shift), p_fit (p-value of scores that
+        mean the same); verdict; rate (what `Calibrator.for_base_rates` uses).
         The verdict is the first of these that applies: "changed" (no base rate explains the scores: they changed
         their meaning), "unknown" (the rate cannot be told: both intervals are [0, 1] then), "moved", "same" (not shown
         to have moved).
@@ -111,9 +114,14 @@ class BaseRates(Result):
                 f" {_percent(row['estimate'])} [{_interval(row['low'], row['high'])}]; its scores mean the same"
             )
         if row["verdict"] == SAME:
+            by_chance = ""
+            if not row["low"] <= row["before"] <= row["high"]:
+                by_chance = (
+                    f" by itself, but of {counted(self.table.size, 'label')} some look so by chance"
+                )
             return (
                 f"the base rate of {name} is not shown to have moved from {_percent(row['before'])}; it may be"
-                f" {_interval(row['low'], row['high'])}"
+                f" {_interval(row['low'], row['high'])}{by_chance}"
             )
         if row["verdict"] == CHANGED:
             return f"no base rate explains the scores of {name}: they changed their meaning"
@@ -131,7 +139,7 @@ class BaseRates(Result):
         """Sum up by verdict, then show the k labels whose rates moved most."""
         about = (
             f"base rates of {counted(self.table.size, 'label')} on {counted(self.n_samples, 'row')} without labels,"
-            " if positives and negatives score as they did in the calibration:"
+            " if positives and negatives score as they did in the calibration, and rows are independent:"
         )
         yield "\n".join([about, *self._lines(_NAMES_SHOWN)])
         rows = self.table[self._largest()[:k]]
@@ -207,7 +215,8 @@ def estimate_base_rates(
         independent: where rows come in groups, such as several of one patient, intervals are too short.
         `rate` is what the estimate leaves to follow: its shift of log odds, drawn by its noise towards the shifts that
         all labels together make likely, and towards none (`calibration/shifts.py`). Where the verdict is "changed" or
-        "unknown" it is the rate before.
+        "unknown" it is the rate before. Of a calibrator that is pooled over labels, the same shift is taken from the
+        rate that it presumes of the label, as a common curve is too high for rare labels, and too low for others.
         A label with fewer than 5 positives or 5 negatives in the calibration, or whose scores do not tell the two
         apart, is "unknown", with intervals [0, 1].
 
@@ -310,15 +319,19 @@ def _rates(
     """Estimate the base rates of a problem whose truth is not looked at."""
     from scipy.special import ndtri
 
+    presumed = moved_odds(known.rates, calibrator.curves.odds)  # (n_labels,)
+    own_odds = None
+    if calibrator.curves.pooled:
+        known, own_odds = _of_own_rates(known)
     before = moved_odds(known.rates, calibrator.curves.odds)
-    likeliest, mixture = _counted(calibrator, known, problem, before, n_jobs)
+    likeliest, mixture = _counted(calibrator, known, problem, before, own_odds, n_jobs)
     new = mixture.new
     has_cells = (mixture.positive.n + mixture.negative.n > 0) & (new.n > 0)
 
     # Both estimates are from the mean of a function of bins.
     functions = _functions_of(known, before, likeliest, new.n)
     deviate = float(ndtri((1 + confidence) / 2))
-    by_likelihood = estimate(mixture, functions.likelihood, deviate)
+    by_likelihood = estimate(mixture, functions.likelihood, deviate).reaching(likeliest)
     by_counts = estimate(mixture, functions.is_predicted, deviate)
 
     # What can be told at all.
@@ -341,30 +354,67 @@ def _rates(
     p_fit = np.fmin(p_of_fit(mixture, functions.rate), _two_sided(apart))
     p_fit = np.where(few | ~has_cells, np.nan, np.minimum(2 * _TO_BOUND * p_fit, 1.0))  # of two
     changed = rejected(p_fit, alpha)
-    moved = rejected(p_moved, alpha)
+    moved = rejected(p_moved, alpha) & (np.sign(z) == np.sign(likeliest - before))
+
+    # What is followed is a shift of what the curve presumes.
+    rate = followed_rates(
+        mixture,
+        _inside(known.rates),
+        known.probabilities,
+        before,
+        functions.rate,
+        ~(unknown | changed),
+    )
+    if own_odds is not None:
+        rate = np.where(rate == before, presumed, moved_odds(rate, _odds(presumed) / _odds(before)))
 
     columns = {
         "name": names_of(calibrator.label_names, before.size),
         "before": before,
         "estimate": found,
-        "low": np.fmin(by_likelihood.low, found),
-        "high": np.fmax(by_likelihood.high, found),
+        "low": by_likelihood.low,
+        "high": by_likelihood.high,
         "by_counts": by_counts.rate,
         "by_counts_low": by_counts.low,
         "by_counts_high": by_counts.high,
         "p_moved": p_moved,
         "p_fit": p_fit,
         "verdict": np.select([changed, unknown, moved], [CHANGED, UNKNOWN, MOVED], SAME),
-        "rate": followed_rates(
-            mixture,
-            _inside(known.rates),
-            known.probabilities,
-            before,
-            functions.rate,
-            ~(unknown | changed),
-        ),
+        "rate": rate,
     }
     return BaseRates(rows_of(columns), problem.n_samples, confidence, alpha, calibrator.label_names)
+
+
+def _of_own_rates(known: ScoresByClass) -> tuple[ScoresByClass, Floats]:
+    """Return what is known, as if a pooled curve had each label's own base rate, and the factors of its odds.
+
+    One curve for all labels is too high for rare labels, and too low for frequent ones. The factor of a label makes
+    the mean of its probabilities the share of positives that was seen; it is 1 where that is 0 or 1.
+    """
+    shares = known.shares()
+
+    def mean(odds: Floats) -> Floats:
+        p = moved_odds(known.probabilities, np.broadcast_to(odds[:, np.newaxis], shares.shape))
+        return np.asarray((shares * p).sum(axis=1))
+
+    low, high = np.full((2, known.rates.size), _MOST_LOG_ODDS) * np.array([[-1.0], [1.0]])
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        is_low = mean(np.exp(middle)) < known.observed
+        low = np.where(is_low, middle, low)
+        high = np.where(is_low, high, middle)
+    odds = np.exp((low + high) / 2)
+    is_certain = (known.observed <= 0) | (known.observed >= 1)
+    is_found = np.abs(mean(odds) - known.observed) <= _ROUNDING
+    odds = np.where(is_found & ~is_certain, odds, 1.0)
+    p = moved_odds(known.probabilities, np.broadcast_to(odds[:, np.newaxis], shares.shape))
+    return replace(known, probabilities=p, rates=mean(odds)), odds
+
+
+def _odds(rates: Floats) -> Floats:
+    """Return the odds of rates."""
+    inside = _inside(rates)
+    return inside / (1 - inside)
 
 
 class _Functions(NamedTuple):
@@ -373,9 +423,8 @@ class _Functions(NamedTuple):
     rate: Floats  # (n_labels,), inside (0, 1)
     likelihood: Floats  # the slope of the likelihood at that rate
     before: Floats  # at the rate before
-    is_predicted: (
-        Floats  # 1 where scores are at least as frequent among positives as among negatives
-    )
+    # 1 where scores are at least as frequent among positives as among negatives.
+    is_predicted: Floats
 
 
 def _functions_of(
@@ -399,6 +448,7 @@ def _counted(
     known: ScoresByClass,
     problem: Problem,
     before: Floats,
+    own_odds: Floats | None,
     n_jobs: int | None,
 ) -> tuple[Floats, Mixture]:
     """Find the likeliest rates, (n_labels,), and count the new rows in bins, some labels at a time."""
@@ -410,6 +460,8 @@ def _counted(
         own = cells.group(first, last)
         weights = _weights_of(own)
         p = calibrator.curves.of_cells(own.starts, own.scores, first)
+        if own_odds is not None:
+            p = moved_odds(p, np.repeat(own_odds[first:last], np.diff(own.starts)))
         likeliest = likeliest_rates(own.starts, p, weights, rates[first:last])
         sums = np.zeros((2, last - first, N_BINS))
         for j, (start, end) in enumerate(pairwise(own.starts.tolist())):

@@ -39,9 +39,8 @@ class ScoresByClass:
     edges: Floats  # (n_labels, N_EDGES), rising; a score at an edge lies in the bin above it
     positives: Floats  # (n_labels, N_BINS)
     negatives: Floats  # (n_labels, N_BINS)
-    probabilities: (
-        Floats  # (n_labels, N_BINS), the mean by the curve in each bin; that of all in an empty one
-    )
+    # (n_labels, N_BINS), the mean by the curve in each bin; that of all in an empty one.
+    probabilities: Floats
     rates: Floats  # (n_labels,), the mean probability by the curve: the base rate that it presumes
     observed: Floats  # (n_labels,), the share of positives
 

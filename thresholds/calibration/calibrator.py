@@ -153,6 +153,7 @@ class Calibrator(Shown):
         with np.errstate(divide="ignore", invalid="ignore"):
             odds = after / (1 - after) / (fitted / (1 - fitted))
         is_certain = (fitted <= 0) | (fitted >= 1)
+        odds = np.clip(odds, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
         odds = np.where(is_certain | (after == fitted), 1.0, odds)
         curves = replace(self._curves, odds=None if (odds == 1).all() else odds)
         one_each = np.arange(self.n_labels + 1)

@@ -44,6 +44,7 @@ from thresholds._arrays.types import Booleans, Floats, Ints
 _MOST_STEPS = 100  # of Newton's method, which takes some five
 _ACCURACY = 1e-12
 _ROUNDING = 1e-9
+_HALVINGS = 50
 _FEWEST_IN_BIN = 10.0  # rows, in the calibration and expected among the new ones
 
 
@@ -148,6 +149,10 @@ class Estimate(NamedTuple):
         """Whether any rate is excluded: (n_labels,)."""
         return (self.low > 0) | (self.high < 1)
 
+    def reaching(self, rate: Floats) -> "Estimate":
+        """Return the same with an interval that holds another estimate, too."""
+        return self._replace(low=np.minimum(self.low, rate), high=np.maximum(self.high, rate))
+
 
 def likeliest_rates(starts: Ints, p: Floats, weights: Floats, rates: Floats) -> Floats:
     """Return the rates of highest likelihood, (n_labels,), from probabilities, one label after another.
@@ -244,13 +249,53 @@ def estimate(mixture: Mixture, h: Floats, deviate: float) -> Estimate:
 def deviate_of_shift(mixture: Mixture, h: Floats, t: Floats, n_fit: Floats) -> Floats:
     """Return how far new rates are from `t`, in standard deviations of no shift: (n_labels,).
 
-    t are shares of positives among `n_fit` rows of the calibration, and noisy themselves.
+    t are shares of positives among `n_fit` rows of the calibration, and noisy themselves. Where few positives are
+    expected, a mean of h is far from normal: it is the nearer of the deviate and of the signed root of what large
+    deviations have, as one row more is seldom, but not as seldom as a normal law has it.
     """
     of_rate = t * (1 - t) / np.maximum(n_fit, 1)
     difference = mixture.positive.mean(h) - mixture.negative.mean(h)
     variance = mixture.variance_of_gap(h, t) + of_rate * difference**2
+    gap = mixture.gap(h, t)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(variance > 0, mixture.gap(h, t) / np.sqrt(variance), 0.0)
+        z = np.where(variance > 0, gap / np.sqrt(variance), 0.0)
+    root = _root_of_deviation(mixture, h, t, gap, variance)
+    return np.asarray(np.sign(z) * np.minimum(np.abs(z), root))
+
+
+def _root_of_deviation(
+    mixture: Mixture, h: Floats, t: Floats, gap: Floats, variance: Floats
+) -> Floats:
+    """Return sqrt(2 n sup of s x - K(s)) for a mean of n new rows that is x above what is expected: (n_labels,).
+
+    K is the cumulant generating function of h on one row, in which the noise of the calibration is a normal part
+    (Cramer 1938; Jensen 1995, "Saddlepoint Approximations", section 2.3). s is looked for up to where a normal law has
+    it. Where it lies further out, the result is no smaller than the normal deviate.
+    """
+    share = mixture.smooth(t)
+    n = np.maximum(mixture.new.rows_for(h), 1.0)
+    centre = (share * h).sum(axis=1)[:, np.newaxis]
+    of_row = np.where(variance > 0, np.sqrt(n * variance), 1.0)  # (n_labels,)
+    y = (h - centre) / of_row[:, np.newaxis] * np.sign(gap)[:, np.newaxis]
+    x = np.abs(gap) / of_row
+    normal = np.maximum(1.0 - (share * y**2).sum(axis=1), 0.0)  # the part of the calibration
+
+    def tilted(s: Floats) -> tuple[Floats, Floats]:
+        # s x - K(s), and its slope; the largest exponent is taken out.
+        exponent = s[:, np.newaxis] * y
+        most = exponent.max(axis=1)
+        weight = share * np.exp(exponent - most[:, np.newaxis])
+        total = weight.sum(axis=1)
+        value = s * x - np.log(total) - most - normal * s**2 / 2
+        return value, x - (weight * y).sum(axis=1) / total - normal * s
+
+    low, high = np.zeros_like(x), x.copy()
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        rises = tilted(middle)[1] > 0
+        low = np.where(rises, middle, low)
+        high = np.where(rises, high, middle)
+    return np.asarray(np.sqrt(2 * n * np.maximum(tilted(high)[0], 0.0)))
 
 
 def deviate_of_difference(mixture: Mixture, first: Floats, second: Floats, t: Floats) -> Floats:
@@ -278,9 +323,8 @@ def p_of_fit(mixture: Mixture, t: Floats) -> Floats:
 
     new, positive, negative = mixture
     share = mixture.smooth(t)
-    counts = sum(
-        sample.shares * sample.n[:, np.newaxis] for sample in (positive, negative)
-    )  # (n_labels, n_bins)
+    n_positive, n_negative = positive.n[:, np.newaxis], negative.n[:, np.newaxis]
+    counts = positive.shares * n_positive + negative.shares * n_negative  # (n_labels, n_bins)
     group = _groups(np.minimum(counts, share * new.n[:, np.newaxis]))  # (n_labels, n_bins)
     n_groups = group[:, -1] + 1
 

@@ -335,7 +335,7 @@ def _annotate(command: argparse.ArgumentParser) -> None:
         "--top", type=_count, default=5, metavar="K", help="labels that are listed (default: 5)"
     )
     command.add_argument("--json", action="store_true", help="print machine-readable results")
-    _add_file(command)
+    _add_file(command, groups_have_use=False)
 
 
 def _report(command: argparse.ArgumentParser) -> None:
@@ -421,7 +421,9 @@ def _add_split(command: argparse.ArgumentParser, about: str) -> None:
     command.add_argument("--split", choices=("calib", "test", "all"), help=about)
 
 
-def _add_file(command: argparse.ArgumentParser, *, of_saved_rule: bool = False) -> None:
+def _add_file(
+    command: argparse.ArgumentParser, *, of_saved_rule: bool = False, groups_have_use: bool = True
+) -> None:
     """Add what the commands that fit have in common; a saved rule knows the score of absent entries itself."""
     command.add_argument(
         "file", metavar="FILE", help="a file or folder of scores and truth; see thresholds --help"
@@ -453,9 +455,12 @@ def _add_file(command: argparse.ArgumentParser, *, of_saved_rule: bool = False) 
             metavar="X",
             help="score of entries absent from CSR scores (default: 0)",
         )
-    command.add_argument(
-        "--groups", metavar="KEY", help="array or column with a group for each row, kept together"
-    )
+    if groups_have_use:
+        command.add_argument(
+            "--groups",
+            metavar="KEY",
+            help="array or column with a group for each row, kept together",
+        )
 
 
 def _add_scores(command: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 Rules may be of any kinds. What decides about a label by its score alone, a threshold, a region or the curve of a
 calibration, is the label's part, which stayed or moved; where the whole row decides, only decisions can be compared.
+Of a rule with a cap on the labels of a row, the part is that of the rule within.
 
 Two samples of one distribution move all thresholds. A threshold that moved is *news* if the odds that its label is true
 have changed where it lies, by the curves that two rules keep of their rows (`change_of_odds` in `fitting/odds.py`),
@@ -314,18 +315,20 @@ def diff_rules(
     old_alone = np.setdiff1d(np.arange(n_old), at_old)
     names = _names(new if new.label_names is not None else old, n_new)
 
+    # What decides about each label: of a rule with a cap, the rule within.
     settings = _changed_settings(old, new)
-    part = _common_part(old, new)
-    moved = _moved(old, new, at_old, at_new) if part else np.zeros(at_new.size, np.bool_)
+    within = old.uncapped, new.uncapped
+    part = _common_part(*within)
+    moved = _moved(*within, at_old, at_new) if part else np.zeros(at_new.size, np.bool_)
     columns = {
         "name": np.array([names[j] for j in at_new], str),
         "old_position": at_old,
         "new_position": at_new,
-        "old_threshold": _thresholds(old, n_old)[at_old],
-        "new_threshold": _thresholds(new, n_new)[at_new],
+        "old_threshold": _thresholds(within[0], n_old)[at_old],
+        "new_threshold": _thresholds(within[1], n_new)[at_new],
         "moved": moved,
-        **_news(old, new, at_old, at_new, moved, alpha, settings),
-        **_regions(old, new, at_old, at_new),
+        **_news(*within, at_old, at_new, moved, alpha, settings),
+        **_regions(*within, at_old, at_new),
     }
     difference = RuleDifference(
         table=rows_of(columns),
@@ -350,7 +353,7 @@ def diff_rules(
         n_samples=scores.shape[0],
         rows_changed=decided.rows_changed,
         predicted_new=decided.after[new_alone],
-        base_rates=_base_rates(old, scores, at_old, at_new, alpha),
+        base_rates=_base_rates(old.uncapped, scores, at_old, at_new, alpha),
     )
 
 

@@ -15,7 +15,8 @@ from thresholds._kernels.folds import deal_out
 from thresholds.results import counted
 
 N_SPLITS = 5  # folds of a cross-validation, unless another number is given; as in scikit-learn
-SEED = 0  # of folds, unless another is given: a figure that is reported stays the same
+# Of folds and other draws, unless another is given: a figure that is reported stays the same.
+SEED = 0
 STRATIFIED = "by iterative stratification"
 
 

@@ -18,7 +18,7 @@ from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys, Matrix, Weights
-from thresholds._checks import InputError
+from thresholds._checks.unknown import refuse_weightless
 from thresholds._kernels.keys import to_keys
 from thresholds.data.folds import group_numbers
 from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
@@ -138,17 +138,9 @@ class Problem:
             groups=None if groups is None else group_numbers(groups, scores.shape[0]),
             unknown=unknown_cells,
         )
-        problem._refuse_weightless()
+        if problem.unknown is not None and unit_weights is not None:
+            refuse_weightless(unit_weights[problem.known_in_row > 0])
         return problem
-
-    def _refuse_weightless(self) -> None:
-        """Refuse weights that leave no known cell."""
-        if self.unknown is None or self.unit_weights is None:
-            return
-        if not self.unit_weights[self.known_in_row > 0].any():
-            raise InputError(
-                "sample_weight is 0 for every row with a known cell, expected at least one positive weight"
-            )
 
     @property
     def n_samples(self) -> int:

@@ -32,6 +32,7 @@ from thresholds.metrics.counts import ConfusionCounts
 from thresholds.metrics.judging import judge
 from thresholds.results import names_of, rows_of
 from thresholds.rule import Rule, ThresholdRule
+from thresholds.rule.guarantees import Guarantees
 from thresholds.search import staircase
 from thresholds.significance import rejected
 
@@ -133,7 +134,8 @@ def plan_annotation(
     criteria = criteria_of(alpha, min_auroc, overprediction, min_f, min_skill)
     more_rows = _checks.count(more_rows, "more_rows", 1)
     n_bootstraps = _checks.count(n_bootstraps, "n_bootstraps", 2)
-    resampling = Resampling(1.0 if rule is None else rule.beta, n_bootstraps, _seed(random_state))
+    beta = 1.0 if rule is None else rule.beta
+    resampling = Resampling(beta, n_bootstraps, _checks.seed(random_state))
     names = label_names if rule is None else rule.label_names
     y_true, y_score, names = _checks.aligned(
         y_true, "y_true", y_score, "y_score", names, unknown=unknown
@@ -183,7 +185,10 @@ def plan_annotation(
     columns["gain"] = learning.gain / problem.n_labels
     rows = rows_of(columns)
     columns["sentence"] = np.array(
-        [sentence_on(row, criteria.alpha, verdicts.beta) for row in rows]
+        [
+            sentence_on(row, criteria.alpha, verdicts.beta, beside)
+            for row, beside in zip(rows, floors.recall_beside, strict=True)
+        ]
     )
 
     # Those first that gain most.
@@ -214,26 +219,29 @@ class _Floors(NamedTuple):
     """Floors that a rule could not show; (n_labels,) each, NaN for none."""
 
     precision: Floats
+    recall_beside: Floats  # that is to be kept by the same cut
     recall: Floats
     positives_needed: Floats  # for that of recall
     delta: Floats  # the error that the floor of precision is allowed
 
 
 def _floors_of(rule: Rule | None, n_labels: int) -> _Floors:
-    """Return what a rule was asked to promise and does not.
+    """Return what a rule was asked to promise of labels and does not; floors of all labels together are of none.
 
     Two floors of a label halve the error; those of a family share it. (The sequence of tests of a precision has several
     starts, which ask for a little more.)
     """
-    guarantees = getattr(rule, "guarantees", None)
-    if guarantees is None:
-        return _Floors(*np.full((4, n_labels), np.nan))
+    guarantees = None if rule is None else rule.guarantees
+    if not isinstance(guarantees, Guarantees):
+        return _Floors(*np.full((5, n_labels), np.nan))
     of_precision = np.where(guarantees.precision_shown, np.nan, guarantees.min_precision)
     of_recall = np.where(guarantees.recall_shown, np.nan, guarantees.min_recall)
     has_both = ~np.isnan(guarantees.min_precision) & ~np.isnan(guarantees.min_recall)
     n_sharing = 1 if guarantees.family == "each" else max(int(guarantees.asked.sum()), 1)
     delta = (1 - guarantees.confidence) / np.where(has_both, 2, 1) / n_sharing
-    return _Floors(of_precision, of_recall, guarantees.positives_needed, delta)
+    return _Floors(
+        of_precision, guarantees.min_recall, of_recall, guarantees.positives_needed, delta
+    )
 
 
 def _counts_of(problem: Problem, evidence: Evidence) -> ConfusionCounts:
@@ -274,7 +282,10 @@ def _answer(
         "positives": lambda: of_first(n, _half_share_of_others(marked.positives, learning)),
         "scores": lambda: of_scores(evidence, marked.positives, n, criteria, is_suspect),
         "precision": lambda: of_precision(
-            _best_cuts(problem, floors.precision), n, floors.precision, floors.delta
+            _best_cuts(problem, floors.precision, floors.recall_beside),
+            n,
+            floors.precision,
+            floors.delta,
         ),
         "recall": lambda: of_recall(marked.positives, n, floors.positives_needed),
         "f": lambda: of_f(
@@ -309,8 +320,11 @@ def _half_share_of_others(positives: Floats, learning: Learning) -> Floats:
     return np.full(positives.size, np.median(shares) if shares.size else np.nan)
 
 
-def _best_cuts(problem: Problem, floor: Floats) -> Marked:
-    """Return of each label the cut whose precision is most clearly above a floor, so many standard errors."""
+def _best_cuts(problem: Problem, floor: Floats, min_recall: Floats) -> Marked:
+    """Return of each label the cut whose precision is most clearly above a floor, so many standard errors.
+
+    Of a label with a floor of recall, too, it is one of those whose recall here is no lower, if there are any.
+    """
 
     def of_tile(first: int, last: int) -> Floats:
         stairs = staircase.of_labels(problem, first, last)
@@ -320,7 +334,8 @@ def _best_cuts(problem: Problem, floor: Floats) -> Marked:
             steps = slice(stairs.offsets[j], stairs.offsets[j + 1])
             tp, predicted = stairs.tp[steps], stairs.predicted[steps]
             excess = (tp + 0.5 - floors[j] * (predicted + 1)) / np.sqrt(predicted + 1)
-            best = excess.argmax()
+            least = np.nan_to_num(min_recall[first + j]) * stairs.positives[j]
+            best = np.where(tp >= min(least, tp[-1]), excess, -np.inf).argmax()
             counts[:, j] = tp[best], predicted[best]
         return np.concatenate([counts, stairs.positives[np.newaxis]])
 
@@ -340,7 +355,10 @@ def _columns(
         "n_rows": asked.problem.rows_of_label,
         "n_positives": table["n_positives"],
         "positives_needed": two_digits(answer.positives.needed),
-        "positives_low": two_digits(answer.positives.low, np.floor),
+        "positives_low": np.maximum(
+            two_digits(answer.positives.low, np.floor),
+            np.minimum(answer.positives.low, table["n_positives"] + 1),
+        ),
         "positives_high": two_digits(answer.positives.high),
         "rows_needed": two_digits(answer.rows.needed),
         "rows_low": two_digits(answer.rows.low, np.floor),
@@ -356,11 +374,3 @@ def _columns(
             np.nan,
         ),
     }
-
-
-def _seed(random_state: object) -> int:
-    """Check a seed of 64 bits."""
-    seed = _checks.count(random_state, "random_state", 0)
-    if seed >= 2**64:
-        raise InputError(f"random_state is {seed}, expected a number below 2**64")
-    return seed

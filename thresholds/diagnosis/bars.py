@@ -166,9 +166,8 @@ def positives_needed(
         f > bar, next_level(p_usable, criteria.alpha), next_level(p_weak, criteria.alpha)
     )
     has_negatives = marked.positives < n
-    rows = rows_needed(
-        tp, predicted, positives, np.where(has_negatives, bar, 0.5), level, beta
-    )  # with a part in F
+    # Rows with a part in F.
+    rows = rows_needed(tp, predicted, positives, np.where(has_negatives, bar, 0.5), level, beta)
     share = positives / (predicted + positives - tp)  # of these rows that are positives
     needed = np.maximum(rows * share, marked.positives + 1)
     rounded = two_digits(needed)

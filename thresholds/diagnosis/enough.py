@@ -27,11 +27,8 @@ import numpy as np
 from thresholds._arrays.blocks import row_blocks
 from thresholds._arrays.types import Floats
 
-LEVELS = (
-    0.1,
-    0.8,
-    0.9,
-)  # probabilities of having decided: the lower end, what is needed, the upper end
+# Probabilities of having decided: the lower end, what is needed, the upper end.
+LEVELS = (0.1, 0.8, 0.9)
 
 _MOST = 10**7  # observations that are thought of
 _PER_DECADE = 60
@@ -69,12 +66,13 @@ def more_needed(course: Course, above: Bar, below: Bar) -> More:
     numbers = _numbers()
     found = np.full((len(LEVELS), course.seen.size), np.inf)
     for labels in row_blocks(course.seen.size, numbers.size):
+        # (n_labels of the block, n_numbers)
         p = _p_decided(
             Course._make(values[labels, np.newaxis] for values in course),
             Bar._make(values[labels, np.newaxis] for values in above),
             Bar._make(values[labels, np.newaxis] for values in below),
             numbers,
-        )  # (n_labels of the block, n_numbers)
+        )
         reached = np.maximum.accumulate(p, axis=1)
         for row, level in zip(found, LEVELS, strict=True):
             is_enough = reached >= level

@@ -115,7 +115,7 @@ def _test_tile(problem: Problem, first: int, last: int, criteria: Criteria) -> E
     # Tie groups of each label, from the top down.
     starts, keys, hits, weights = problem.label_items(first, last)
     offsets, key, hit, weight = group_by_ties(starts, *sorted_groups(starts, keys), hits, weights)
-    positives = np.add.reduceat(hit, offsets[:-1])
+    positives = np.diff(np.append(0, hit.cumsum())[offsets])  # 0 for a label without known rows
 
     # What the ranks say, and the best F1 of any cut.
     ranks = _Ranks(*rank_statistics(offsets, hit, weight))

@@ -103,6 +103,7 @@ def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fi
     """Fit labels `first:last` to the rows and to replicates."""
     beta, n_bootstraps, seed = resampling
     stairs = staircase.of_labels(problem, first, last)
+    # (n_labels, n_bootstraps), -1 for never.
     best, _ = resample(
         stairs.offsets,
         stairs.tp,
@@ -113,7 +114,7 @@ def _fit(problem: Problem, resampling: Resampling, first: int, last: int) -> _Fi
         first,
         n_bootstraps,
         *tables(),
-    )  # (n_labels, n_bootstraps), -1 for never
+    )
     own = f_at_ratios(
         stairs.offsets,
         stairs.tp,

@@ -106,12 +106,17 @@ class AnnotationPlan(Result):
         own_rows = (
             "; the rule was fitted on these rows, which flatters it" if self.on_own_rows else ""
         )
+        unforeseen = (
+            "; ? is one that cannot be foreseen"
+            if np.isinf(self.undecided["positives_high"]).any()
+            else ""
+        )
         return (
-            f"{counted(self.n_labels, 'label')} on {self.n_samples:,} rows, of which {n_open:,} {are(n_open)}"
+            f"{counted(self.n_labels, 'label')} on {counted(self.n_samples, 'row')}, of which {n_open:,} {are(n_open)}"
             f" undecided{asked}{own_rows}\n"
-            f"Numbers are enough with a probability of 80 % [10 %, 90 %], if new rows are like these. The gain is that"
-            f" of macro F{self.beta:g}, in points of 100, if {counted(self.more_rows, 'more row')}, drawn at random,"
-            " are annotated for this label"
+            "Numbers are enough with a probability of 80 % [10 %, 90 %], if new rows are like"
+            f" these{unforeseen}. The gain is that of macro F{self.beta:g}, in points of 100, if"
+            f" {counted(self.more_rows, 'more row')}, drawn at random, are annotated for this label"
         )
 
     def _by_gain(self, k: int) -> Table:
@@ -127,7 +132,7 @@ class AnnotationPlan(Result):
                 f"{row['n_positives']:,}",
                 _bounded(row, "positives"),
                 _bounded(row, "rows"),
-                f"{100 * row['gain']:.2g}",
+                _points(row["gain"]),
             )
             for row in self.table[:k]
         ]
@@ -140,8 +145,11 @@ class AnnotationPlan(Result):
         return Table(head, body, left=(0, 1), note=n_more(self.undecided.size, k))
 
 
-def sentence_on(row: Any, alpha: float, beta: float) -> str:
-    """Say what is open of a label, and what would decide it; `row` is one of `AnnotationPlan.table`."""
+def sentence_on(row: Any, alpha: float, beta: float, recall_beside: float = math.nan) -> str:
+    """Say what is open of a label, and what would decide it; `row` is one of `AnnotationPlan.table`.
+
+    `recall_beside` is a floor of recall that a cut with a floor of precision is to keep, too.
+    """
     name = shown_name(row["name"])
     positives = row["n_positives"]
     question = row["question"]
@@ -151,10 +159,11 @@ def sentence_on(row: Any, alpha: float, beta: float) -> str:
         return _of_first(row, name, alpha)
     if question == "negatives":
         return f"All rows here truly are {name}: some that are not are needed."
+    beside = "" if math.isnan(recall_beside) else f" with a recall of {recall_beside:g}"
     so_far = f"{counted(positives, 'row')} so far truly {are(positives)} {name}"
     outcome = {
         "scores": "whether its scores tell it apart",
-        "precision": f"a precision of {row['floor']:g}",
+        "precision": f"a precision of {row['floor']:g}{beside}",
         "recall": f"a recall of {row['floor']:g}",
         "f": f"whether its F{beta:g}, here {row['f']:.2f}, is above {row['bar']:.2f}",
     }[question]
@@ -201,6 +210,11 @@ def _bounded(row: Any, what: str) -> str:
     if low == needed == high:
         return _number(needed)
     return f"{_number(needed)} [{_number(low)}, {_number(high)}]"
+
+
+def _points(gain: float) -> str:
+    """Show a gain in points, to two digits, however small."""
+    return np.format_float_positional(float(f"{100 * gain:.2g}"), trim="-")
 
 
 def _number(value: float) -> str:

@@ -17,7 +17,8 @@ A^2). A has two positives added, of the mean AUROC of the labels with at least 5
 
 **F.** Each of the three kinds of rows counts half a row more (Jeffreys). With c = 1 - bar / 2 (`rows_needed`).
 
-**Precision.** The cut whose precision is most clearly above the floor; half a right and half a wrong one more, c = 1.
+**Precision.** The cut whose precision is most clearly above the floor, of those that keep a floor of recall, if there
+is one, too; half a right and half a wrong one more, c = 1.
 
 **Recall.** A cut at the lowest score of P positives has a recall of at least f on new rows with probability 1 - f^P
 (Wilks 1941). So ln(delta) / ln(f) positives, rounded up, are enough to promise it with confidence 1 - delta.
@@ -156,9 +157,8 @@ def of_recall(positives: Floats, n: Floats, needed: Floats) -> Answer:
 def of_first(n: Floats, half_share: Floats) -> Answer:
     """Ask for a first positive; `half_share` is the share of rows that score highest and hold half of the positives."""
     odds = np.array([level / (1 - level) for level in LEVELS])
-    rows = np.ceil(
-        np.round((n + 1) * odds[:, np.newaxis], 6)
-    )  # (3, n_labels); 4 is not more than 4
+    exact = (n + 1) * odds[:, np.newaxis]  # (3, n_labels)
+    rows = np.ceil(np.round(exact, 6))  # What is whole but for rounding stays.
     one = np.ones_like(half_share)
     return Answer(
         positives=More(one, one, one),

@@ -40,9 +40,8 @@ class Wanted:
     key: str | None = None
     label_names: tuple[str, ...] | None = None
     with_truth: bool = True  # else truth is passed over, whatever it is
-    unknown: object = (
-        None  # what stands for truth that is not known: "nan", a number, or None for nothing
-    )
+    # What stands for truth that is not known: "nan", a number, or None for nothing.
+    unknown: object = None
 
 
 class Source(ABC):
@@ -97,9 +96,7 @@ class ScoreFile:
     about: str = ""
     notes: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
-    unknown: int | None = (
-        None  # what y_true has where it is not known: -1, or None where all is known
-    )
+    unknown: int | None = None  # what y_true has where it is not known; None where all is known
 
     def halves(self) -> tuple[Ints, Ints, str]:
         """Return the rows to fit on and the rows to judge on, and say which of them the file names."""

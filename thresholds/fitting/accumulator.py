@@ -188,9 +188,8 @@ class Accumulator:
         }
         if rule is None:
             return fit_empirical(self.y_true, self.y_score, average, **about_rows, **options)
-        FitOptions(
-            average=average, rule=rule, **options
-        )  # refuses an average that is not the rule's
+        # An average that is not the rule's is refused.
+        FitOptions(average=average, rule=rule, **options)
         return fit(self.y_true, self.y_score, rule, **about_rows, **options)
 
     def reset(self) -> None:

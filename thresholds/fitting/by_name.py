@@ -72,8 +72,8 @@ def fit(
     Returns
     -------
     Rule
-        A `ThresholdRule`, `TopKRule`, `RegionRule`, `InstanceRule` or `CalibratedRule`. All can be saved, and judged by
-        `cross_fit`, `compare` and `diagnose`.
+        A `ThresholdRule`, `TopKRule`, `RegionRule`, `InstanceRule` or `CalibratedRule`; with `max_predicted_per_row` a
+        `CappedRule` around it. All can be saved, and judged by `cross_fit`, `compare` and `diagnose`.
 
     Raises
     ------

@@ -142,13 +142,15 @@ def fit_empirical(
     confidence : None, or a probability inside (0, 1) with which the floors hold on new rows
         The best cut (under a guard the nearest) among those for which that is shown by exact tests; none of them
         assumes anything of the scores. A label of which nothing can be shown is never predicted, with a floor of recall
-        alone always. `rule.guarantees` says what is promised for which labels, and how many positives or predictions
-        the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of the fit.
+        alone always (never with `keep_sparse`). `rule.guarantees` says what is promised for which labels, and how many
+        positives or predictions the others lack (docs/guarantees.md). `max_overprediction` stays a limit on the rows of
+        the fit.
     family : "each" (default): the promises of each label hold with that confidence; "all": those of all labels at once
     max_predicted : float or None
         The most cells, of all labels together, that may be predicted on the rows of the fit (by weight, if rows have
-        weights); new rows may get more. The best thresholds within it; `rule.budget` says whether they are shown to be
-        that, and the most that others could reach. Without a guard ("auto" is none then) and without limits.
+        weights), but for cells of unknown truth, which are not counted; new rows may get more. The best thresholds
+        within it; `rule.budget` says whether they are shown to be that, and the most that others could reach. Without a
+        guard ("auto" is none then) and without limits.
     max_predicted_per_row : int or None
         The most labels of any row, new ones too: of those that the rule predicts, the ones that add most to F
         (docs/budgets.md). The result is a `CappedRule` around the thresholds.

@@ -38,9 +38,8 @@ from thresholds.significance import effective_rows
 # Digits that are kept of at, level, slope and their errors: enough for figures that have errors, and for scores that
 # lie far from 0.
 _DIGITS = (9, 6, 6, 6, 6)
-_SINGLE = (
-    64  # ranks from the top that are bins of their own; below, bins hold 1/64 of what is above
-)
+# Ranks from the top that are bins of their own; below, bins hold 1/64 of what is above.
+_SINGLE = 64
 _MOST_UNITS = 1e300  # that the weight 1 may count
 _LEAST_DETERMINANT = 1e-9  # relative to the product of the diagonal: below, the slope is not known
 

@@ -14,6 +14,7 @@ P(Bin(P, floor) >= P - r + 1) (docs/proofs.md).
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Numbers
+from thresholds.metrics.intervals import p_at_most
 
 # How far from what is needed a bound decides a test: far more than rounding may move it.
 _MARGIN, _MARGIN_OF_ROW = 1e-9, 1e-14
@@ -27,12 +28,10 @@ def p_of_floor(hits: Numbers | float, n: Numbers | float, floor: Floats | float)
     It is 1 where the share of hits is not above the floor, as the exact p is at least 1/2 there; 0 where the floor is
     0, which everything keeps.
     """
-    from scipy.special import betainc
-
     hits, n, floor = np.broadcast_arrays(hits, n, floor)
     p = np.where(floor == 0, 0.0, 1.0)
     above = (hits > n * floor) & (floor > 0)
-    p[above] = betainc(hits[above], n[above] - hits[above] + 1.0, floor[above])
+    p[above] = p_at_most(hits[above], n[above], n[above], floor[above], beta=0)
     return p
 
 

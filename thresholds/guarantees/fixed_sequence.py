@@ -25,7 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds.data.folds import SEED
 from thresholds.data.problem import Items
+from thresholds.guarantees import exact_tests
 from thresholds.guarantees.exact_tests import is_shown, positives_needed
 from thresholds.guarantees.ranges import Ranges
 from thresholds.search.ranks import count_at, keys_of, rows_of, scores_at
@@ -36,9 +38,7 @@ from thresholds.search.staircase import Staircase
 # .424, .243. One start had .491, .423, .011; shares that fall geometrically .488, .426, .226; starts
 # four times apart .491, .427, .210; a first share of .5 .479, .417, .250.
 _TIMES_THE_ROWS = 2
-FIRST_SHARE = 0.7  # of the error, to the first start
-
-_SEED = 0  # of the order of rows with equal scores
+_FIRST_SHARE = 0.7  # of the error, to the first start
 
 
 class Starts(NamedTuple):
@@ -56,14 +56,14 @@ def starts_of(floor: Floats, delta: Floats, n_rows: Floats) -> Starts:
     >>> starts_of(np.array([0.9]), np.array([0.05]), np.array([1000.0])).n_above.ravel()
     array([ 32.,  64., 128., 256., 512.,  nan])
     """
-    first = positives_needed(floor, FIRST_SHARE * delta)  # (n_labels,)
+    first = positives_needed(floor, _FIRST_SHARE * delta)  # (n_labels,)
     most = float(np.nanmax(n_rows / first, initial=0.0))
     n_starts = 1 + max(math.ceil(math.log(most, _TIMES_THE_ROWS)), 0) if most > 1 else 1
     i = np.arange(n_starts)[:, np.newaxis]
     n_above = first * float(_TIMES_THE_ROWS) ** i
     fits = n_above < n_rows  # A start has a row at its rank.
-    of_others = (1 - FIRST_SHARE) * delta / np.maximum(np.count_nonzero(fits, axis=0) - 1, 1)
-    shares = np.where(i == 0, FIRST_SHARE * delta, of_others)
+    of_others = (1 - _FIRST_SHARE) * delta / np.maximum(np.count_nonzero(fits, axis=0) - 1, 1)
+    shares = np.where(i == 0, _FIRST_SHARE * delta, of_others)
     return Starts(np.where(fits, n_above, np.nan), np.where(fits, shares, np.nan))
 
 
@@ -97,6 +97,16 @@ def shown_precision(items: Items, stairs: Staircase, floor: Floats, delta: Float
             low[k], high[k] = shown.low, shown.high
             reached = np.maximum(reached, shown.reached)
     return Ranges(low, high)
+
+
+def predictions_needed(floor: Floats, delta: Floats, precision: Floats) -> Floats:
+    """Return how many predictions, of that precision, would show a floor by the level of the first start.
+
+    They are those of a single test, and one at least below the rows that the start is tested with, which are all hits.
+    """
+    error = _FIRST_SHARE * delta
+    of_a_test = exact_tests.predictions_needed(floor, error, precision)
+    return np.asarray(np.maximum(of_a_test, positives_needed(floor, error) + 1))
 
 
 class _Steps(NamedTuple):
@@ -263,7 +273,7 @@ def _hits_among_ties(items: Items, score: Floats, n_taken: Ints) -> Ints:
 @lru_cache(maxsize=1)  # Most labels have the same rows.
 def _places(n_rows: int) -> Ints:
     """Return the place (n_rows,) of each row in an order that is drawn without truth."""
-    place = np.random.default_rng(_SEED).permutation(n_rows)
+    place = np.random.default_rng(SEED).permutation(n_rows)
     place.flags.writeable = False
     return place
 

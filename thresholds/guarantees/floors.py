@@ -8,29 +8,29 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints
 from thresholds._checks import InputError
+from thresholds.data.folds import SEED
 from thresholds.data.problem import Items, Problem
 from thresholds.guarantees import ranges
-from thresholds.guarantees.exact_tests import positives_needed, predictions_needed
+from thresholds.guarantees.exact_tests import positives_needed
 from thresholds.guarantees.family import shares_of_error
-from thresholds.guarantees.fixed_sequence import FIRST_SHARE, shown_precision
+from thresholds.guarantees.fixed_sequence import predictions_needed, shown_precision
 from thresholds.guarantees.order_statistics import shown_recall
 from thresholds.guarantees.ranges import Ranges, one_range
 from thresholds.rule.guarantees import ALWAYS, NEVER, Guarantees
 from thresholds.search import staircase
 from thresholds.search.staircase import Staircase
 
-_SEED = 0  # of the rows that are drawn from groups
-
 
 class ShownFloors(NamedTuple):
     """What is shown of some labels."""
 
     allowed: Ranges  # thresholds that keep all floors of a label
-    precision: (
-        Booleans  # (n_labels,), whether some threshold is shown to keep the floor of precision
-    )
-    recall: Booleans  # (n_labels,), the same of recall, "always" left aside
-    # (n_labels,), where none is shown: in the sample, at the best cut that keeps the floor there; NaN without one
+    # (n_labels,), whether some threshold is shown to keep the floor; "always" keeps any recall, and
+    # does not count.
+    precision: Booleans
+    recall: Booleans
+    # (n_labels,), where none is shown: in the sample, at the best cut that keeps the floor there;
+    # NaN without one.
     best_precision: Floats
 
     @property
@@ -126,7 +126,7 @@ class Floors:
 
         # What is lacking, where a floor by itself cannot be shown.
         predictions = predictions_needed(
-            self.min_precision, FIRST_SHARE * self.precision_delta, shown.best_precision
+            self.min_precision, self.precision_delta, shown.best_precision
         )
         predictions[np.isnan(shown.best_precision)] = np.inf
         enough = positives_needed(self.min_recall, self.recall_delta)
@@ -163,7 +163,7 @@ def _one_row_of_each(problem: Problem) -> Ints:
     """Draw a row of each group, without looking at truth or scores; rows of weight 0 are absent."""
     assert problem.groups is not None, "asked for only then"
     present = np.flatnonzero(problem.row_weights)
-    drawn = np.random.default_rng(_SEED).permutation(present)
+    drawn = np.random.default_rng(SEED).permutation(present)
     _, first = np.unique(problem.groups[drawn], return_index=True)
     return np.sort(drawn[first])
 
@@ -187,9 +187,8 @@ def _tested(floor: Floats) -> Floats:
 def _unless_free(shown: Ranges, floor: Floats) -> Ranges:
     """Allow labels without a floor, or with one of 0, all thresholds."""
     is_free = np.isnan(floor) | (floor == 0)
-    return one_range(np.full(floor.size, -np.inf), np.full(floor.size, np.inf)).where(
-        is_free, shown
-    )
+    infinite = np.full(floor.size, np.inf)
+    return one_range(-infinite, infinite).where(is_free, shown)
 
 
 def _best_precision(stairs: Staircase, floor: Floats, wanted: Booleans, beta: float) -> Floats:

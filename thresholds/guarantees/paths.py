@@ -32,9 +32,8 @@ _POINTS_BELOW = 32  # of the joint path, under the lowest positives
 class Path:
     """The thresholds of each label along the path, from the highest down."""
 
-    thresholds: (
-        Floats  # (n_points, n_labels), or (n_points, 1) of a threshold that all labels share
-    )
+    # (n_points, n_labels), or (n_points, 1) of a threshold that all labels share.
+    thresholds: Floats
 
     @property
     def n_points(self) -> int:
@@ -75,9 +74,8 @@ def joint_path(problem: Problem, placement: Placement, n_jobs: int | None = -1) 
     hull = _joined(staircase.map_labels(problem, Hull.of, n_jobs=n_jobs))
     stairs = hull.stairs
     lower = np.fmax(stairs.lower, problem.missing) if problem.keep_sparse else stairs.lower
-    placed = place(
-        stairs.score.astype(np.float64), lower.astype(np.float64), placement, problem.scores.dtype
-    )  # (n_steps,)
+    score, lower = stairs.score.astype(np.float64), lower.astype(np.float64)
+    placed = place(score, lower, placement, problem.scores.dtype)  # (n_steps,)
 
     # Go down the hulls of all labels in the order of their slopes; those of a label fall.
     order = np.argsort(-hull.slope, kind="stable")  # (n_steps,)

@@ -55,9 +55,8 @@ class Finds(NamedTuple):
 
     def gains(self, n_found: int, floor: float) -> Floats:
         """Return the gain of each unit where so many positives are found."""
-        found = np.bincount(
-            self.unit[:n_found], weights=self.found[:n_found], minlength=self.n
-        )  # (n_units,)
+        unit, each = self.unit[:n_found], self.found[:n_found]
+        found = np.bincount(unit, weights=each, minlength=self.n)  # (n_units,)
         return np.asarray(found - floor * self.asked)
 
     def least_for(self, wanted: float) -> int | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from thresholds._arrays.sparse import filled, is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Floats
-from thresholds._checks import Placement
+from thresholds._checks import InputError, Placement
 from thresholds.data.problem import Problem
 from thresholds.guarantees.bets import rows_needed, spread
 from thresholds.guarantees.floors import refuse_weights
@@ -26,7 +26,8 @@ from thresholds.guarantees.precision_of_rows import shown_along
 from thresholds.guarantees.recall_of_rows import Finds, highest_cut_expected, highest_cut_shown
 from thresholds.guarantees.tallies import f_along
 from thresholds.guarantees.units import Units
-from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER
+from thresholds.results import counted
+from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER, STORED
 from thresholds.rule.row_guarantees import RowAverage, RowGuarantees
 from thresholds.search.one_cut import best_shared_cut
 from thresholds.search.placement import place
@@ -68,6 +69,8 @@ class RowSearch:
         """Return the thresholds of best F among those that are shown to keep the floors."""
         refuse_weights(self.problem)
         units = Units.of(self.problem)
+        if self.per_label or self.min_precision:
+            self._refuse_a_single(units)
         if self.per_label:
             return self._on_the_path(units)
         if self.min_precision:
@@ -77,6 +80,15 @@ class RowSearch:
             return self._instead(ALWAYS, units, recalled.needed)
         best = self._best_below(recalled.cut)
         return self._kept(np.full(self.problem.n_labels, best), units)
+
+    def _refuse_a_single(self, units: Units) -> None:
+        """Refuse what cannot be divided into units that fix which thresholds are tested, and others that test them."""
+        if units.n < 2:
+            name, what = ("y_true", "row") if self.problem.groups is None else ("groups", "group")
+            raise InputError(
+                f"{name} has {counted(units.n, what)} with confidence, expected at least 2: some fix which thresholds"
+                " are tested, the others test them"
+            )
 
     def _at_a_cut_of_scouts(self, units: Units) -> RowFit:
         """Choose a threshold that all labels share, among those whose precision is tested."""
@@ -211,9 +223,10 @@ class RowSearch:
         return RowFit(thresholds, self._guarantees(tested))
 
     def _instead(self, what: str, tested: Units, needed: float) -> RowFit:
-        """Predict nothing, so that nothing is wrong, or everything, so that nothing is missed."""
+        """Predict nothing, so that nothing is wrong, or as much as can be, so that nothing is missed."""
         at = np.inf if what == NEVER else -np.inf
         if what == ALWAYS and self.problem.keep_sparse:
+            what = STORED
             at = float(np.nextafter(self.problem.dtype.type(self.problem.missing), np.inf))
         thresholds = np.full(self.problem.n_labels, at)
         return RowFit(thresholds, self._guarantees(tested, what, float(needed)))

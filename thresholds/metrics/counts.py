@@ -38,9 +38,8 @@ class ConfusionCounts(Shown):
     """
 
     sums: Numbers  # (3, n_groups): true positives, predictions, positives
-    total: (
-        float | Numbers
-    )  # of all cells of a group; (n_groups,) where groups differ, as some truth is not known
+    # Of all cells of a group; (n_groups,) where groups differ, as some truth is not known.
+    total: float | Numbers
     unit: float | None = None  # of whole sums that stand for weights
     labels: Labels | None = None
 

@@ -228,9 +228,8 @@ def rows_needed(
 
     mean, null_variance, variance = moments(tp, predicted, positives, bar, beta)
     spread = ndtri(1 - level) * np.sqrt(null_variance) + ndtri(power) * np.sqrt(variance)
-    step = (
-        1 - bar / 2
-    )  # how much, on average over the two kinds of mistakes, Z rises if one becomes right
+    # How much, on average over the two kinds of mistakes, Z rises if one becomes right.
+    step = 1 - bar / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         rows = (spread / mean) ** 2
         corrected = rows / 4 * (1 + np.sqrt(1 + 2 * step / (rows * np.abs(mean)))) ** 2

@@ -13,7 +13,7 @@ from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers
 from thresholds._checks import InputError
-from thresholds._checks.unknown import are_unknown, reads_absent
+from thresholds._checks.unknown import are_unknown, reads_absent, refuse_weightless
 from thresholds.data.unknown import blanked, known_weights, unknown_along
 from thresholds.metrics.counts import (
     ConfusionCounts,
@@ -270,17 +270,9 @@ def _matrices(
     if unknown_cells is None:
         return LabelMatrices(weights, unit, truth, decided, columns)
     if some and weights is not None:
-        _refuse_weightless(weights[unknown_along(unknown_cells, 1) < truth.shape[1]])
+        refuse_weightless(weights[unknown_along(unknown_cells, 1) < truth.shape[1]])
     decided = blanked(decided, unknown_cells)
     return LabelMatrices(weights, unit, truth, decided, columns, unknown_cells)
-
-
-def _refuse_weightless(weights: Numbers) -> None:
-    """Refuse weights of rows with a known cell that are all 0."""
-    if not weights.any():
-        raise InputError(
-            "sample_weight is 0 for every row with a known cell, expected at least one positive weight"
-        )
 
 
 def _vectors(
@@ -307,7 +299,7 @@ def _vectors(
     if known is not None and weights is not None:
         weights = weights[known]
         if some:
-            _refuse_weightless(weights)
+            refuse_weightless(weights)
     vectors = ClassVectors(weights, unit, truth, decided, classes)
     if labels is None:
         return vectors

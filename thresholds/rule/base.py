@@ -407,7 +407,8 @@ class Rule(Shown):
         Returns
         -------
         CappedRule
-            What it reaches is unknown.
+            What it reaches is unknown. It knows the rows of this rule's fit, and the scores there, which `check` and
+            `predict` compare new ones with.
 
         Raises
         ------
@@ -422,7 +423,9 @@ class Rule(Shown):
         """
         from thresholds.rule.capped import CappedRule
 
-        return CappedRule(self, k, "score" if order is None else order)
+        profile = None if self.profile is None else self.profile.of_other_decisions()
+        order = "score" if order is None else order
+        return CappedRule(self, k, order, fitted_on=self.fitted_on, profile=profile)
 
     def with_names(self, label_names: Sequence[str]) -> "Rule":
         """Return the same rule with names for its labels, in order."""

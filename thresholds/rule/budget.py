@@ -17,7 +17,7 @@ class Budget(Result):
     Attributes
     ----------
     max_predicted : the budget: cells, or their weight
-    predicted : what the rule predicts on the rows of the fit
+    predicted : what the rule predicts on the rows of the fit, in cells whose truth is known
     objective : the F-measure that it reaches there
     bound : an F-measure that no thresholds exceed there within the budget
     is_optimal : whether these thresholds are shown to be the best within it, but for rounding
@@ -60,13 +60,13 @@ class Budget(Result):
         refuse_unknown(values, names)
         return cls(**{name: values[name] for name in names})
 
-    def in_words(self) -> str:
+    def in_words(self, where: str = "the rows of the fit") -> str:
         """Say what was predicted of how much, and whether more could be reached."""
         best = "no thresholds do better within it"
         if not self.is_optimal:
             best = f"others could reach {self.bound:.4f} within it at most"
         return (
-            f"budget of {self.max_predicted:,.10g} predictions on the rows of the fit, {self.predicted:,.10g} made:"
+            f"budget of {self.max_predicted:,.10g} predictions on {where}, {self.predicted:,.10g} made:"
             f" {best}"
         )
 

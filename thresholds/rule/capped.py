@@ -220,7 +220,9 @@ class CappedRule(Rule):
         """Return the rule with another cap, in the same order unless another is given."""
         same = order in (None, self.order)
         gains = self.gains if same else None
-        return CappedRule(self.rule, k, self.order if order is None else order, gains)
+        profile = None if self.profile is None else self.profile.of_other_decisions()
+        order = self.order if order is None else order
+        return CappedRule(self.rule, k, order, gains, fitted_on=self.fitted_on, profile=profile)
 
     def with_names(self, label_names: Sequence[str]) -> Self:
         """Return the same rule with names for its labels, in order."""

@@ -30,6 +30,7 @@ EXPECTED = "expected"  # a confidence: what is promised is an expectation
 UNITS = ("rows", "groups")
 NEVER = "never"
 ALWAYS = "always"
+STORED = "stored"  # always, but where a sparse matrix leaves out the score
 
 _ASSUMPTIONS = {
     "rows": "new rows come like those of the fit, each by itself (rows are exchangeable)",
@@ -66,7 +67,8 @@ class Guarantees(Result):
     precision_shown, recall_shown : bool (n_labels,), whether the floor is promised
     instead : (n_labels,) str: "never" or "always" for a label of which a floor could not be shown, else empty
         "never" wherever a floor of precision is not shown: nothing is predicted, so nothing wrongly. "always" where a
-        floor of recall alone is not shown: recall is 1.
+        floor of recall alone is not shown: recall is 1; "never" there, too, with `keep_sparse`, where no threshold
+        predicts always, and of a label whose truth is known in no row.
     predictions_needed : (n_labels,) where a floor of precision is not shown: how many predictions would show it, if as
         many of them were right as in the sample at the best cut that keeps the floor there; inf where no cut does
         NaN for other labels.
@@ -143,8 +145,8 @@ class Guarantees(Result):
         of_whom = "for each label" if self.family == "each" else "for all labels at once"
         n_promised = int(np.count_nonzero(self.promised))
         text = (
-            f"promised on new rows with a confidence of {in_percent(self.confidence)}, {of_whom}: {self._floors()} of"
-            f" {n_promised:,} of {counted(int(np.count_nonzero(self.asked)), 'label')}"
+            f"promised on {new_rows_of(self.units)} with a confidence of {in_percent(self.confidence)}, {of_whom}:"
+            f" {self._floors()} of {n_promised:,} of {counted(int(np.count_nonzero(self.asked)), 'label')}"
         )
         others = [
             f"{counted(n, 'label')} cannot be shown to keep {'its' if n == 1 else 'their'} floor and"
@@ -241,6 +243,11 @@ class Guarantees(Result):
 def assumption_of(units: str) -> str:
     """Say what must be true of new rows."""
     return _ASSUMPTIONS[units]
+
+
+def new_rows_of(units: str) -> str:
+    """Say of which rows something is promised."""
+    return "new rows" if units == "rows" else "rows of new groups"
 
 
 def _cell(value: float) -> str:

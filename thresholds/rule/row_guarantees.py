@@ -10,7 +10,15 @@ from thresholds import _checks
 from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds.results import Result, Table, as_plain_values, counted, in_percent
-from thresholds.rule.guarantees import ALWAYS, EXPECTED, NEVER, UNITS, assumption_of
+from thresholds.rule.guarantees import (
+    ALWAYS,
+    EXPECTED,
+    NEVER,
+    STORED,
+    UNITS,
+    assumption_of,
+    new_rows_of,
+)
 from thresholds.rule.saving import refuse_unknown
 
 RowAverage = Literal["micro", "samples"]
@@ -34,9 +42,10 @@ class RowGuarantees(Result):
     n_tested : how many rows, or groups, showed the floors: those that did not fix which cuts are tested
     n_labels : the most positives, or predictions, that a row may have
     min_precision, min_recall : float or None, the floors
-    instead : "never" or "always" where a floor could not be shown, else empty
+    instead : "never", "always" or "stored" where a floor could not be shown, else empty
         "never" where there is a floor of precision: nothing is predicted, so nothing wrongly; recall is not promised.
-        "always" where there is a floor of recall alone: recall is 1.
+        "always" where there is a floor of recall alone: recall is 1. "stored", in place of "always" with `keep_sparse`:
+        wherever a sparse matrix has a score above `missing`; positives elsewhere are missed.
     needed : about how many rows, or groups, like those of the fit would show the floors
         inf where no number would; NaN if all are shown, or each at other thresholds.
     """
@@ -64,7 +73,7 @@ class RowGuarantees(Result):
         for name in ("min_precision", "min_recall"):
             if getattr(self, name) is not None:
                 _checks.share(getattr(self, name), name)
-        _checks.option(self.instead, "instead", ("", NEVER, ALWAYS))
+        _checks.option(self.instead, "instead", ("", NEVER, ALWAYS, STORED))
         super().__post_init__()
 
     @property
@@ -98,10 +107,10 @@ class RowGuarantees(Result):
             else f"with a confidence of {in_percent(float(self.confidence))}"
         )
         if self.promised:
-            return f"promised on new rows {how}: {self._floors()}"
+            return f"promised on {new_rows_of(self.units)} {how}: {self._floors()}"
         return (
             f"nothing is promised: {self._floors()} cannot be shown {how} on"
-            f" {counted(self.n_tested, self.units[:-1])}, and all labels are {self.instead} predicted;"
+            f" {counted(self.n_tested, self.units[:-1])}, and all labels are {self._where()};"
             f" {self._lacking()}"
         )
 
@@ -126,6 +135,12 @@ class RowGuarantees(Result):
             for what, floor in floors.items()
             if floor is not None
         )
+
+    def _where(self) -> str:
+        """Say what is predicted where a floor could not be shown."""
+        if self.instead == STORED:
+            return "predicted wherever a score is stored, and nowhere else"
+        return f"{self.instead} predicted"
 
     def _lacking(self) -> str:
         """Say how many rows would be enough."""

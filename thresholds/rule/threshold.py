@@ -360,7 +360,11 @@ class ThresholdRule(Drawable, Rule):
 
     def _within(self) -> str:
         """Say within which budget."""
-        return "" if self.budget is None else f"; {self.budget.in_words()}"
+        if self.budget is None:
+            return ""
+        if self.fitted_on is None or self.fitted_on.known is None:
+            return f"; {self.budget.in_words()}"
+        return f"; {self.budget.in_words('known cells of the fit, others not counted')}"
 
     def _guarded_by(self) -> str:
         """Say what guards the rule, and where it gave up."""

@@ -37,12 +37,8 @@ from thresholds.search.joint_micro import Hull, best_joint_cuts, highest_ratio
 from thresholds.search.staircase import Cuts, Staircase
 
 _MOST_TOTALS = 2**15  # that are gone on with from one label to the next
-_SHARES = (
-    2**-6,
-    2**-4,
-    2**-2,
-    1.0,
-)  # of what is open, searched one after another: little is soon done
+# Of what is open, searched one after another: little is soon done.
+_SHARES = (2**-6, 2**-4, 2**-2, 1.0)
 _ROUNDING = 1e-12  # relative: values that differ by less count as equal
 
 

@@ -99,6 +99,6 @@ def _spread(n_steps: int, most: int) -> Ints:
 
 
 def _lowest_score(items: Items) -> float:
-    """Return the lowest score of a label's cells, that of absent ones included."""
+    """Return the lowest score of a label's known cells, that of absent ones included; +inf if there are none."""
     keys = items.keys if items.is_unweighted else items.keys[items.weights > 0]
-    return float(to_scores(keys).min())
+    return float(to_scores(keys).min(initial=np.inf))

@@ -178,7 +178,7 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
         max_overprediction: float | None = None,
         min_precision: Floor | None = None,
         min_recall: Floor | None = None,
-        confidence: float | None = None,
+        confidence: float | str | None = None,
         family: str = "each",
         max_predicted: float | None = None,
         max_predicted_per_row: int | None = None,
@@ -237,9 +237,8 @@ class MultilabelThresholdClassifierCV(Deciding, Wrapper):
             For y, cv, scores and options that cannot be used; a ValueError, as all others are.
         """
         _raise_for_params(params, self, None)
-        options = FitOptions.for_new_rows(
-            **self._fit_options()
-        )  # Refused before any classifier is fitted.
+        # What cannot be used is refused before any classifier is fitted.
+        options = FitOptions.for_new_rows(**self._fit_options())
         for of_earlier_fit in {"cv_results_", "label_names_in_"} & vars(self).keys():
             delattr(self, of_earlier_fit)
         X, y = indexable(X, y)

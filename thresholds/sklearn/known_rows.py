@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from thresholds._arrays.types import Ints
 from thresholds._checks import InputError
 from thresholds._checks.unknown import are_unknown
 
@@ -65,10 +66,7 @@ class KnownRowsClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """
         X, y = indexable(X, y)
         validate_data(self, X, skip_check_array=True)
-        is_unknown = are_unknown(column_or_1d(y, warn=True), self.unknown)  # (n_samples,)
-        known = np.arange(len(y)) if is_unknown is None else np.flatnonzero(~is_unknown)
-        if not known.size:
-            raise InputError("y has no known row, expected at least one of each class")
+        known = self._known(y)
         params = _check_method_params(X, fit_params, indices=known)
         fitted = clone(self.estimator)
         fitted.fit(_safe_indexing(X, known), _safe_indexing(y, known), **params)
@@ -80,6 +78,21 @@ class KnownRowsClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """Return what `estimator_.predict` gives."""
         check_is_fitted(self)
         return self.estimator_.predict(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on the rows that are known."""
+        X, y, sample_weight = indexable(X, y, sample_weight)
+        known = self._known(y)
+        weights = None if sample_weight is None else _safe_indexing(sample_weight, known)
+        return float(super().score(_safe_indexing(X, known), _safe_indexing(y, known), weights))
+
+    def _known(self, y: Any) -> Ints:
+        """Return the numbers of the rows that are known, (n_known,)."""
+        is_unknown = are_unknown(column_or_1d(y, warn=True), self.unknown)  # (n_samples,)
+        known = np.arange(len(y)) if is_unknown is None else np.flatnonzero(~is_unknown)
+        if not known.size:
+            raise InputError("y has no known row, expected at least one of each class")
+        return known
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:

@@ -27,9 +27,7 @@ class Target:
     truth: Matrix  # (n_samples, n_labels) 0/1, 0 where it is not known
     classes: Dense | None  # of a vector: one or two, the last of two positive
     label_names: tuple[str, ...] | None
-    unknown: Matrix | None = (
-        None  # (n_samples, n_labels) bool; None where all of the truth is known
-    )
+    unknown: Matrix | None = None  # (n_samples, n_labels) bool; None where all truth is known
     stands_for_unknown: float = math.nan  # in y
 
     @classmethod

@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from thresholds import _checks
 from thresholds._arrays.types import Floats, Ints, Numbers
-from thresholds._checks import InputError, Placement
+from thresholds._checks import Placement
 from thresholds._kernels.bootstrap import resample, tables
 from thresholds.data.folds import SEED
 from thresholds.data.problem import Problem
@@ -58,7 +58,6 @@ from thresholds.search import staircase
 
 _SEEN = 1 - math.exp(-1)  # the share of the rows that have weight in a replicate
 _APART = 3  # times as many rows predicted at one end of an interval as at the other: worth a word
-_SEED_BITS = 64
 
 Columns = dict[str, npt.NDArray[np.generic]]
 
@@ -280,10 +279,7 @@ def _seed(random_state: object) -> int:
     """Check a seed, or draw one."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    seed = _checks.count(random_state, "random_state", 0)
-    if seed >= 1 << _SEED_BITS:
-        raise InputError(f"random_state is {seed}, expected a number below 2**{_SEED_BITS}")
-    return seed
+    return _checks.seed(random_state)
 
 
 def _columns(

@@ -37,7 +37,7 @@ from thresholds.validation.alternatives import Alternative, alternatives_to
 from thresholds.validation.held_out import Folds, HeldOut, hold_out
 from thresholds.validation.promises import (
     RowPromise,
-    in_words,
+    promises_in_words,
     promises_out_of_fold,
     row_promises_out_of_fold,
 )
@@ -66,8 +66,8 @@ class CrossFit(Result, Drawable):
         the out-of-fold decisions: the means of both over labels are the two figures above for macro-F. Where a floor
         was asked for with a confidence also n_folds_promised (by how many folds' rules the label's floors were
         promised), precision_out_of_fold and recall_out_of_fold (of the decisions of these rules, counted together; NaN
-        without a floor), and floors_out_of_fold: "kept", "below" (by no more than chance explains), "clearly below", or
-        empty where nothing was promised
+        without a floor), and floors_out_of_fold: "kept", "below" (by no more than chance explains; of groups, for
+        whatever reason), "clearly below", or empty where nothing was promised
     how : where the folds come from
     alternatives : what other rules reach over the same folds, if asked for: tuples of name (in words), rule (its name
         in `thresholds.RULES`), options (those of the fit that differ), out_of_fold, gain (over `out_of_fold` above),
@@ -168,7 +168,8 @@ class CrossFit(Result, Drawable):
         """Say whether floors that the folds' rules promised were kept; nothing where nothing was asked for."""
         if "floors_out_of_fold" not in (self.spread.dtype.names or ()):
             return [promise.in_words() for promise in self.row_promises]
-        return [in_words(self.spread["floors_out_of_fold"])]
+        guarantees: Any = getattr(self.rule, "guarantees", None)
+        return [promises_in_words(self.spread["floors_out_of_fold"], guarantees.units)]
 
     def thresholds_apart(self) -> str:
         """Say how far the folds' thresholds lie apart."""

@@ -4,9 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.types import Booleans, Floats, Ints
+from thresholds._arrays.types import Floats, Ints
 from thresholds.metrics.averages import PRECISION, RECALL, average_of
 from thresholds.metrics.counts import ConfusionCounts
+from thresholds.metrics.intervals import p_at_least
 from thresholds.results import counted
 from thresholds.rule import ThresholdRule
 from thresholds.rule.guarantees import Guarantees
@@ -26,6 +27,7 @@ def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
         counted together; NaN without a floor, or without any such fold
     floors_out_of_fold : "kept", "below", or "clearly below" where so few hits have a probability of at most
         1 - confidence at the floor; empty where nothing was promised
+        That probability counts rows as independent: of groups, whose rows are not, it is not computed.
     """
     promised = [
         (rule.guarantees, fold.by_label)
@@ -44,7 +46,10 @@ def promises_out_of_fold(held_out: HeldOut) -> dict[str, Any]:
     for n, floor in ((predicted, guarantees.min_precision), (positives, guarantees.min_recall)):
         shares.append(_share(tp, n, floor))
         below |= shares[-1] < floor
-        clearly |= _is_clearly_below(tp, n, floor, error)
+        if guarantees.units == "groups":
+            continue
+        # A share is F-beta of beta 0; without rows, or a floor, nothing is shown to be below.
+        clearly |= (n > 0) & (p_at_least(tp, n, n, floor, 0.0) <= error)
     words = np.select([n_folds == 0, clearly, below], ["", CLEARLY_BELOW, BELOW], KEPT)
     return {
         "n_folds_promised": n_folds,
@@ -98,30 +103,22 @@ def row_promises_out_of_fold(held_out: HeldOut) -> tuple[RowPromise, ...]:
     return tuple(found)
 
 
-def in_words(floors: Any) -> str:
-    """Say how many promises were kept out of fold, from the column of that name."""
+def promises_in_words(floors: Any, units: str) -> str:
+    """Say how many promises were kept out of fold, from the column of that name; `units` are rows or groups."""
     n = {word: int(np.count_nonzero(floors == word)) for word in (KEPT, BELOW, CLEARLY_BELOW)}
     n_promised = sum(n.values())
     if n_promised == 0:
         return "no fold's rule promised a floor"
-    return (
+    kept = (
         f"floors promised by the folds' rules, on rows that they had not seen: kept for {n[KEPT]:,} of"
-        f" {counted(n_promised, 'label')}; {n[BELOW]:,} below by no more than chance explains, {n[CLEARLY_BELOW]:,}"
-        " clearly below"
+        f" {counted(n_promised, 'label')}; {n[BELOW]:,} below"
     )
+    if units == "groups":
+        return f"{kept}, and it is not tested whether by chance, as rows of a group are alike"
+    return f"{kept} by no more than chance explains, {n[CLEARLY_BELOW]:,} clearly below"
 
 
 def _share(tp: Ints, n: Ints, floor: Floats) -> Floats:
     """Return tp / n of labels with a floor, NaN for others."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.isnan(floor), np.nan, tp / n)
-
-
-def _is_clearly_below(tp: Ints, n: Ints, floor: Floats, error: float) -> Booleans:
-    """Whether P(Bin(n, floor) <= tp) <= error; False without rows or a floor."""
-    from scipy.special import bdtr
-
-    some = (n > 0) & ~np.isnan(floor)
-    found = np.zeros(n.size, np.bool_)
-    found[some] = bdtr(tp[some], n[some], floor[some]) <= error
-    return found

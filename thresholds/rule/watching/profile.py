@@ -322,6 +322,10 @@ class ScoreProfile(Shown):
         predicted = np.where(labels, np.nan, self.predicted)
         return replace(self, predicted=predicted, rows={**self.rows, "labels": None})
 
+    def of_other_decisions(self) -> "ScoreProfile":
+        """Forget how often each label is predicted."""
+        return self.without_predictions(np.ones(self.predicted.shape, np.bool_))
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, in the form of `rule.schema.json`."""
         counts = [None if np.isnan(count) else int(count) for count in self.predicted.tolist()]
