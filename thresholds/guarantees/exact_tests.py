@@ -28,7 +28,6 @@ def p_of_floor(hits: Numbers | float, n: Numbers | float, floor: Floats | float)
     It is 1 where the share of hits is not above the floor, as the exact p is at least 1/2 there; 0 where the floor is
     0, which everything keeps.
     """
-
     hits, n, floor = np.broadcast_arrays(hits, n, floor)
     p = np.where(floor == 0, 0.0, 1.0)
     above = (hits > n * floor) & (floor > 0)
