@@ -12,8 +12,8 @@ with a probability of at most its share. This weighs what it would bring, and co
 - "unused": as "half", where scores are no probabilities and nothing starts there.
 
 Probabilities are those of the normal law, as MAPIE is given them. The cells are those of violations.json in which
-precision is promised: first those in which MAPIE's five starts (there, on 40 samples) find more by .05 at least, then others at
-random, of at most 6,000 rows.
+precision is promised: first those in which MAPIE's five starts (there, on 40 samples) find more by .05 at
+least, then others at random, of at most 6,000 rows.
 
     OMP_NUM_THREADS=1 python experiments/guarantees/starts.py [--quick] > experiments/guarantees/starts.txt
 """
