@@ -83,6 +83,16 @@ FUNCTIONS: dict[str, Function] = {
     "fit_empirical, promise of rows": lambda y, s, **given: thresholds.fit_empirical(
         y, s, "samples", per_label=False, min_recall=0.3, confidence=0.8, **given
     ),
+    "fit_empirical, promise of rows of groups": lambda y, s, **given: thresholds.fit_empirical(
+        y,
+        s,
+        "samples",
+        per_label=False,
+        min_precision=0.3,
+        confidence=0.8,
+        groups=np.arange(N_ROWS) // 3,
+        **given,
+    ),
     "fit_empirical, budget": lambda y, s, **given: thresholds.fit_empirical(y, s, max_predicted=80, **given),
     "fit_empirical, micro budget": lambda y, s, **given: thresholds.fit_empirical(
         y, s, "micro", max_predicted=80, **given
@@ -478,6 +488,14 @@ def test_rows_of_its_own_fit_are_recognised() -> None:
     rule = thresholds.fit(Y, SCORES, "macro", unknown="nan")
     assert thresholds.diagnose(Y, SCORES, rule, unknown="nan").verdicts.on_own_rows
     assert not thresholds.diagnose(np.where(HIDDEN, 0, TRUTH), SCORES, rule).verdicts.on_own_rows
+
+
+def test_too_few_rows_to_make_folds_of_are_those_that_count() -> None:
+    y_true = np.full(TRUTH.shape, np.nan)
+    y_true[7] = TRUTH[7]
+    message = "y_true has 1 row of positive weight with a known cell, expected at least cv=5"
+    with pytest.raises(thresholds.InputError, match=message):
+        thresholds.cross_fit(y_true, SCORES, unknown="nan")
 
 
 def test_decisions_out_of_fold_are_about_the_rows_with_a_known_cell() -> None:

@@ -147,3 +147,16 @@ def test_a_file_whose_truth_is_all_known_says_so(capsys: pytest.CaptureFixture[s
     with_option = Path("out.json").read_text()
     assert run("fit", "known.npz", "-o", "out.json") == 0
     assert Path("out.json").read_text() == with_option
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("command", [("compare",), ("diagnose", "--rule", "rule.json")])
+def test_rows_of_which_nothing_is_known_are_named(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    y_true = HIDDEN.copy()
+    y_true[200:] = -1
+    rows = np.arange(300)
+    np.savez("late.npz", y_score=SCORES, y_true=y_true, label_names=NAMES, calib_idx=rows[:200], test_idx=rows[200:])
+    assert run(*command, "late.npz", "--unknown", "-1") == 1
+    said = flat(capsys.readouterr().err)
+    assert "truth of late.npz has no known cell in the 100 rows " in said
+    assert said.endswith((" to judge on, expected some", " of test_idx, expected some"))

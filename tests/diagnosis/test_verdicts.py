@@ -294,6 +294,17 @@ def test_sentences() -> None:
     }
 
 
+def test_what_holds_a_threshold_back_is_said() -> None:
+    """A fit again would give the same threshold where limits, or floors, forbid a better one."""
+    truth = np.arange(100) < 20
+    rule = thresholds.fit_empirical(truth, -np.arange(100.0), min_precision=0.9, confidence=0.99)
+    scores = -np.arange(100.0)
+    found = thresholds.diagnose(truth, scores, rule).verdicts
+    assert found.has_limits
+    assert found.table["sentence"][0].endswith("a new threshold would do better, if the limits of the fit allowed it.")
+    assert "lower its limits" in str(found)
+
+
 def test_sentences_need_no_statistics() -> None:
     for case, on_own_rows in product(CASES, (True, False)):
         sentence = alone(case, on_own_rows=on_own_rows)["sentence"]

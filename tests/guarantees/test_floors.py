@@ -307,6 +307,15 @@ def test_a_promise_does_not_survive_a_changed_threshold() -> None:
     assert rule.replace({0: rule.thresholds[0]}).guarantees is not None
 
 
+def test_a_file_cannot_say_that_fewer_than_none_are_needed() -> None:
+    truth, scores = many()
+    for name in ("predictions_needed", "positives_needed"):
+        values = fit_empirical(truth, scores, min_precision=0.7, confidence=0.9).to_dict()
+        values["guarantees"][name][0] = -1
+        with pytest.raises(InputError, match=f"{name} is -1.*, expected a number of at least 0"):
+            thresholds.ThresholdRule.from_dict(values)
+
+
 def test_cross_fitting_says_whether_promises_were_kept() -> None:
     truth, scores = many(n=1500)
     found = thresholds.cross_fit(truth, scores, min_precision=0.7, confidence=0.9)

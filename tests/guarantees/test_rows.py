@@ -93,12 +93,6 @@ def test_capital_of_a_gambler() -> None:
     assert gamblers.has_shown.tolist() == [True, False]
 
 
-def test_a_single_row_promises_nothing() -> None:
-    """One of its halves has no row, and no warning is given for that."""
-    rule = fit_empirical([[1, 0]], [[0.5, 0.2]], "micro", min_precision=0.3, confidence=0.8)
-    assert (rule.thresholds == np.inf).all()
-
-
 @pytest.mark.parametrize("pieces", [1, 5, 16, 200])
 def test_pieces_of_rows_change_nothing(pieces: int) -> None:
     """Rows come in blocks of any size."""

@@ -126,7 +126,10 @@ def halves(data: "LabelledFile", *, groups_have_use: bool = False) -> tuple["Int
             raise InputError(
                 f"--groups has no use with {data.name}, which has calib_idx or test_idx"
             )
-        return data.halves()
+        fit, judge, how = data.halves()
+        _refuse_unknown_rows(data, fit, f"the {len(fit):,} rows to fit on")
+        _refuse_unknown_rows(data, judge, f"the {len(judge):,} rows to judge on")
+        return fit, judge, how
     if data.y_score.shape[0] < 2:
         raise InputError(f"{data.name} has 1 row, expected at least two to split into halves")
     return halves(data.y_true, data.groups, SEED, data.unknown)
@@ -161,7 +164,24 @@ def rows_of(data: "ScoreFile", split: str) -> tuple["Ints", str]:
     rows = {"calib": data.calib_idx, "test": data.test_idx}[split]
     if rows is None:
         raise InputError(f"{data.name} has no {split}_idx, expected the rows of --split {split}")
-    return rows, f"the {len(rows):,} rows of {split}_idx"
+    which = f"the {len(rows):,} rows of {split}_idx"
+    _refuse_unknown_rows(data, rows, which)
+    return rows, which
+
+
+def _refuse_unknown_rows(data: "ScoreFile", rows: "Ints", which: str) -> None:
+    """Refuse rows of a file that has other ones of which something is known."""
+    import numpy as np
+
+    from thresholds._arrays.sparse import is_sparse
+    from thresholds.data.unknown import UNKNOWN
+
+    if data.unknown is None or data.y_true is None:
+        return
+    truth = taken(data.y_true, rows)
+    cells = truth.data if is_sparse(truth) else truth
+    if np.count_nonzero(cells == UNKNOWN) == truth.shape[0] * truth.shape[1]:
+        raise InputError(f"truth of {data.name} has no known cell in {which}, expected some")
 
 
 def threshold_rule(path: str) -> "ThresholdRule":

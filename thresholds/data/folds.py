@@ -93,9 +93,14 @@ def multilabel_folds(
 
 
 def _stratified(
-    truth: Matrix, n_folds: int, asked_by: str, groups: object, random_state: int | None
+    truth: Matrix,
+    n_folds: int,
+    asked_by: str,
+    groups: object,
+    random_state: int | None,
+    which: str = "",
 ) -> Ints:
-    """Return the fold of each row; `asked_by` is the argument with the number of folds."""
+    """Return the fold of each row; `asked_by` is the argument with the number of folds, `which` says what rows."""
     n_rows = truth.shape[0]
     seed = None if random_state is None else _checks.count(random_state, "random_state", 0)
     rng = np.random.default_rng(seed)
@@ -106,7 +111,7 @@ def _stratified(
     if n_units < n_folds:
         kind, name = ("row", "y_true") if groups is None else ("group", "groups")
         raise InputError(
-            f"{name} has {counted(n_units, kind)}, expected at least {asked_by}={n_folds}"
+            f"{name} has {counted(n_units, kind)}{which}, expected at least {asked_by}={n_folds}"
         )
 
     # What falls to chance: the order of units that are alike, and the fold that ties begin with.
@@ -225,7 +230,14 @@ def _folds_of_weighted(
     used = np.flatnonzero(weighted)
     used_groups = None if groups is None else group_numbers(groups, weighted.size)[used]
     folds = np.full(weighted.size, -1)
-    folds[used] = _stratified(truth[used], n_folds, "cv", used_groups, random_state)
+    folds[used] = _stratified(
+        truth[used],
+        n_folds,
+        "cv",
+        used_groups,
+        random_state,
+        " of positive weight with a known cell",
+    )
     return folds
 
 

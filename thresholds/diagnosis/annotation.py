@@ -165,6 +165,7 @@ def plan_annotation(
         beta=resampling.beta,
         on_own_rows=rule is not None and was_fitted_on(rule, problem),
         has_thresholds=isinstance(rule, ThresholdRule),
+        has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
     )
     asked = _Asked(
         problem,

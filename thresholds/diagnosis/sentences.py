@@ -29,12 +29,18 @@ TO_DO = {
     "useless": "do not mark it",
 }
 TO_DO_WITHOUT_THRESHOLDS = TO_DO | {"missed": "choose another rule"}
+TO_DO_WITHIN_LIMITS = TO_DO | {"missed": "lower its limits"}
 
 
 def sentence(
-    row: Any, *, is_backwards: bool, on_own_rows: bool, has_thresholds: bool = True
+    row: Any,
+    *,
+    is_backwards: bool,
+    on_own_rows: bool,
+    has_thresholds: bool = True,
+    has_limits: bool = False,
 ) -> str:
-    """Say what the verdict on a label means; `row` is one of `Verdicts.table`, `has_thresholds` is about the rule."""
+    """Say what the verdict on a label means; `row` is one of `Verdicts.table`, `has_...` are about the rule."""
     name = shown_name(row["name"])
     verdict = str(row["verdict"])
     if verdict == "usable":
@@ -46,7 +52,8 @@ def sentence(
         return f"{_of_useless(row, name, is_backwards)}."
     if verdict == "missed":
         remedy = "a new threshold" if has_thresholds else "a threshold of its own"
-        return f"{_of_missed(row, name)}, so that {remedy} would do better."
+        unless = ", if the limits of the fit allowed it" if has_limits else ""
+        return f"{_of_missed(row, name)}, so that {remedy} would do better{unless}."
     return f"{_of_unproven(row, name)}."
 
 

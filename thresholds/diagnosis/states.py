@@ -214,6 +214,7 @@ def conclude_from(
         beta=rule.beta,
         on_own_rows=on_own_rows,
         has_thresholds=isinstance(rule, ThresholdRule),
+        has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
     )
     placement: Placement = getattr(rule, "placement", None) or "low"
     columns = _figures(counts, evidence, verdicts) | {

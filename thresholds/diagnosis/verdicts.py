@@ -23,7 +23,13 @@ import numpy.typing as npt
 from thresholds._arrays.types import Dense
 from thresholds.diagnosis.bars import Marked, bar_of, p_missed, p_of_bar, positives_needed
 from thresholds.diagnosis.evidence import Criteria, Evidence, are_backwards
-from thresholds.diagnosis.sentences import MEANINGS, TO_DO, TO_DO_WITHOUT_THRESHOLDS, sentence
+from thresholds.diagnosis.sentences import (
+    MEANINGS,
+    TO_DO,
+    TO_DO_WITHIN_LIMITS,
+    TO_DO_WITHOUT_THRESHOLDS,
+    sentence,
+)
 from thresholds.metrics.counts import ConfusionCounts, f_of_counts
 from thresholds.metrics.intervals import score_interval, wilson
 from thresholds.results import Result, Table, counted, in_percent, n_more, rows_of
@@ -51,6 +57,7 @@ class Verdicts(Result):
     n_samples : rows judged on
     on_own_rows : whether the rule was fitted on these rows, so that all this flatters it
     has_thresholds : whether the rule has a threshold for each label, which could be another
+    has_limits : whether limits, or floors, were asked for in the fit, which may hold a threshold back
     """
 
     _shown = 10
@@ -64,6 +71,7 @@ class Verdicts(Result):
     n_samples: int
     on_own_rows: bool = False
     has_thresholds: bool = True
+    has_limits: bool = False
 
     @property
     def verdict(self) -> npt.NDArray[np.str_]:
@@ -120,7 +128,9 @@ class Verdicts(Result):
 
     def _by_verdict(self) -> Table:
         """Lay out labels and their share of all predictions by verdict, and what to do."""
-        to_do = TO_DO if self.has_thresholds else TO_DO_WITHOUT_THRESHOLDS
+        to_do = TO_DO_WITHIN_LIMITS if self.has_limits else TO_DO
+        if not self.has_thresholds:
+            to_do = TO_DO_WITHOUT_THRESHOLDS
         predicted = self.table["predicted_positive"]
         n_predicted = max(predicted.sum(), 1)
         body = []
@@ -160,6 +170,7 @@ def verdicts_of(
     beta: float = 1.0,
     on_own_rows: bool = False,
     has_thresholds: bool = True,
+    has_limits: bool = False,
 ) -> Verdicts:
     """Give the verdict on each label.
 
@@ -174,6 +185,7 @@ def verdicts_of(
     beta : of the F that the rule is judged by
     on_own_rows : whether the rule was fitted on these rows
     has_thresholds : whether the rule has a threshold for each label
+    has_limits : whether limits, or floors, were asked for in the fit
     """
     n_rows = np.full(names.size, counts.total)  # (n_labels,) in which each is known
     rows = np.maximum(n_rows, 1)
@@ -243,6 +255,7 @@ def verdicts_of(
                 is_backwards=backwards[j],
                 on_own_rows=on_own_rows,
                 has_thresholds=has_thresholds,
+                has_limits=has_limits,
             )
             for j in range(rows.size)
         ]
@@ -257,4 +270,5 @@ def verdicts_of(
         n_samples=n_samples,
         on_own_rows=on_own_rows,
         has_thresholds=has_thresholds,
+        has_limits=has_limits,
     )

@@ -29,7 +29,7 @@ Variance = Floats | float
 
 def stake(variance: Variance, n: int, most_lost: float, delta: float) -> Floats:
     """Return what is staked on each of n rows whose gains have that variance, and are at least `-most_lost`."""
-    wanted = np.sqrt(2 * math.log(1 / delta) / (max(n, 1) * np.asarray(variance, np.float64)))
+    wanted = np.sqrt(2 * math.log(1 / delta) / (n * np.asarray(variance, np.float64)))
     return np.minimum(wanted, _MOST_STAKED / most_lost)
 
 

@@ -29,8 +29,8 @@ class ShownFloors(NamedTuple):
     # does not count.
     precision: Booleans
     recall: Booleans
-    # (n_labels,), where none is shown: in the sample, at the best cut that keeps the floor there;
-    # NaN without one.
+    # (n_labels,), where none is shown: in the sample, at the best cut that keeps the floor there; NaN
+    # without one.
     best_precision: Floats
 
     @property

@@ -13,12 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Dense, Floats, Ints
 from thresholds._checks import Placement
 from thresholds._kernels.keys import to_scores
 from thresholds.data.problem import Problem
 from thresholds.data.tiles import map_tiles
+from thresholds.data.unknown import without_entries
 from thresholds.guarantees.units import Units
 from thresholds.search import staircase
 from thresholds.search.joint_micro import Hull
@@ -62,7 +63,11 @@ class Path:
 def shared_path(problem: Problem, units: Units) -> Path:
     """Return thresholds that all labels share: scores of some rows, as geometric ranks pick them."""
     scores = problem.scores[units.rows]
-    cells = np.asarray(scores.data if is_sparse(scores) else scores).reshape(-1)
+    unknown = None if problem.unknown is None else problem.unknown[units.rows]
+    if is_sparse(scores):
+        cells = (scores if unknown is None else without_entries(scores, unknown)).data
+    else:
+        cells = np.asarray(scores if unknown is None else scores[~to_dense(unknown)]).reshape(-1)
     lowest = problem.missing if is_sparse(scores) else -np.inf
     cells = np.sort(cells[cells > lowest])[::-1].astype(np.float64)  # (n_cells,) falling
     cuts = cells[_geometric(cells.size)]

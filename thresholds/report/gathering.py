@@ -196,6 +196,7 @@ def _summary(found: _Found, confidence: float) -> Summary:
             labels,
             flatters=found.flatters,
             has_thresholds=isinstance(rule, ThresholdRule),
+            has_limits=isinstance(rule, ThresholdRule) and rule.has_limits,
         ),
         groups=groups,
         figures=found.figures,

@@ -148,6 +148,7 @@ def to_do(
     *,
     flatters: bool,
     has_thresholds: bool,
+    has_limits: bool = False,
 ) -> tuple[str, ...]:
     """Say what to do, the most important first."""
     steps = []
@@ -187,6 +188,8 @@ def to_do(
     missed = labels["verdict"] == "missed"
     if missed.any():
         remedy = "fit new thresholds" if has_thresholds else "choose a rule of thresholds"
+        if has_limits:
+            remedy = "ask for less of the fit, or have more rows annotated"
         steps.append(
             f"Of {_named(labels[missed])} the scores know more than the rule uses: {remedy}."
         )

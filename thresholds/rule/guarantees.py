@@ -184,8 +184,8 @@ class Guarantees(Result):
             precision_shown=_booleans(lists, "precision_shown"),
             recall_shown=_booleans(lists, "recall_shown"),
             instead=np.array([_checks.text(word, "instead") for word in lists["instead"]], np.str_),
-            predictions_needed=_floats(lists, "predictions_needed", _checks.real),
-            positives_needed=_floats(lists, "positives_needed", _checks.real),
+            predictions_needed=_floats(lists, "predictions_needed", number_needed),
+            positives_needed=_floats(lists, "positives_needed", number_needed),
         )
 
     def _floors(self) -> str:
@@ -261,6 +261,14 @@ def _floats(lists: Mapping[str, list[Any]], name: str, check: Any) -> Floats:
     """Read a column of numbers: None is NaN, "inf" is infinite."""
     numbers = [np.inf if value == "inf" else value for value in lists[name]]
     return np.array([np.nan if value is None else check(value, name) for value in numbers])
+
+
+def number_needed(value: object, name: str) -> float:
+    """Read how many rows, predictions or positives would show a floor."""
+    number = _checks.real(value, name)
+    if number < 0:
+        raise InputError(f"{name} is {number}, expected a number of at least 0")
+    return number
 
 
 def _booleans(lists: Mapping[str, list[Any]], name: str) -> Booleans:

@@ -8,7 +8,6 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.types import Ints
-from thresholds._checks import InputError
 from thresholds.results import Result, Table, as_plain_values, counted, in_percent
 from thresholds.rule.guarantees import (
     ALWAYS,
@@ -18,6 +17,7 @@ from thresholds.rule.guarantees import (
     UNITS,
     assumption_of,
     new_rows_of,
+    number_needed,
 )
 from thresholds.rule.saving import refuse_unknown
 
@@ -125,7 +125,9 @@ class RowGuarantees(Result):
         words = {None: np.nan, "inf": np.inf}
         needed = values["needed"]
         is_word = needed is None or needed == "inf"
-        return cls(**{**values, "needed": words[needed] if is_word else _number(needed)})
+        return cls(
+            **{**values, "needed": words[needed] if is_word else number_needed(needed, "needed")}
+        )
 
     def _floors(self) -> str:
         """Name the floors."""
@@ -157,11 +159,3 @@ class RowGuarantees(Result):
     def _tables(self, _: int) -> Iterator[str | Table]:
         """Say what is promised, and what is assumed."""
         yield f"{self.in_words()}\nassumed: {self.assumption}"
-
-
-def _number(needed: object) -> float:
-    """Read a number of rows."""
-    number = _checks.real(needed, "needed")
-    if number < 0:
-        raise InputError(f"needed is {number}, expected a number of rows")
-    return number

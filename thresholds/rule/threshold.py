@@ -225,6 +225,11 @@ class ThresholdRule(Drawable, Rule):
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "
 
+    @property
+    def has_limits(self) -> bool:
+        """Whether limits, or floors, were asked for in the fit."""
+        return self.guard is not None and names_limits(self.guard)
+
     def replace(self, thresholds: Mapping[str | int, float]) -> "ThresholdRule":
         """Return a rule with some thresholds changed, by label name or position; what it then reaches is unknown.
 
@@ -381,7 +386,7 @@ class ThresholdRule(Drawable, Rule):
                 text += "; max_overprediction holds on the rows of the fit only"
         elif "confidence=" in self.guard:
             text += "; nothing is promised, as thresholds have changed since they were tested"
-        elif names_limits(self.guard):
+        elif self.has_limits:
             text += "; limits hold on the rows of the fit only"
         return text
 
