@@ -48,7 +48,7 @@ def sorting(truth: Any, scores: Any) -> Any:
         return stairs.cuts_at(stairs.best(1.0))
 
     problem = Problem.of(truth, scores)
-    return staircase.all_cuts(staircase.map_labels(problem, choose, n_jobs=1)).placed(problem, "middle")
+    return staircase.all_cuts(staircase.map_labels(problem, choose, n_jobs=1)).placed(problem, "low")
 
 
 def main() -> int:
