@@ -12,6 +12,7 @@ METADATA := pyproject.toml hatch_build.py thresholds/_version.py
 # A worker that is done takes work from another, so that none waits for the last tests of a slow one.
 WORKERS := -n auto --dist worksteal
 SLOW_TESTS := tests/kernels tests/arrays
+READING_TESTS := tests/data/test_unknown.py tests/files/test_unknown.py  # those of Arrow and Polars skip without them
 CONSTRAINTS := tests/integrations/constraints.txt
 OLDEST := .venv-oldest
 OLDEST_TESTS := docs/inputs.md $(addprefix tests/,fitting/test_empirical.py rule/test_rule.py rule/test_rule_files.py \
@@ -57,7 +58,7 @@ test-without-compilation: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 $(RUN) pytest -q --soak tests/kernels/test_without_compilation.py
 
 test-integrations: $(VENV)/.installed-integrations
-	$(RUN) pytest $(WORKERS) -q tests/integrations
+	$(RUN) pytest $(WORKERS) -q tests/integrations $(READING_TESTS)
 	$(RUN) pytest $(WORKERS) -q --slow -m slow tests/integrations $(SLOW_TESTS)
 
 # Kernels in a folder of their own: Numba would replace those that the newest version compiled.

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from scipy import sparse
@@ -15,6 +13,12 @@ from scipy import sparse
 from thresholds import InputError, _checks, metrics
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import blanked, known_weights
+
+
+def library(name: str) -> Any:
+    """A library of frames, without which a test is skipped."""
+    return pytest.importorskip(name, reason=f"make test-integrations installs {name}")
+
 
 # The same truth, the second cell of the first row and the first of the last not known.
 KNOWN = np.array([[1, 0], [0, 1], [0, 1]])
@@ -35,9 +39,11 @@ WITHOUT_VALUE: dict[str, Callable[[], Any]] = {
     "pandas boolean": lambda: pd.DataFrame(FLOATS, columns=["a", "b"]).astype("boolean"),
     "pandas objects": lambda: pd.DataFrame({"a": [1, 0, pd.NA], "b": [None, 1, True]}, dtype=object),
     "pandas mixed": lambda: pd.DataFrame({"a": [1, 0, None], "b": pd.array([None, True, True], "boolean")}),
-    "pandas Arrow": lambda: pd.DataFrame(FLOATS, columns=["a", "b"]).astype("Int64").astype("int8[pyarrow]"),
-    "Polars": lambda: pl.DataFrame({"a": [1, 0, None], "b": [None, True, True]}),
-    "Arrow": lambda: pa.table({"a": [1, 0, None], "b": [None, True, True]}),
+    "pandas Arrow": lambda: (
+        library("pyarrow") and pd.DataFrame(FLOATS, columns=["a", "b"]).astype("Int64").astype("int8[pyarrow]")
+    ),
+    "Polars": lambda: library("polars").DataFrame({"a": [1, 0, None], "b": [None, True, True]}),
+    "Arrow": lambda: library("pyarrow").table({"a": [1, 0, None], "b": [None, True, True]}),
     "sparse": lambda: sparse.csr_array(FLOATS),
     "sparse columns": lambda: sparse.csc_matrix(FLOATS),
 }
@@ -46,7 +52,7 @@ NUMBERS: dict[str, Callable[[], Any]] = {
     "floats": lambda: CODES.astype(np.float32),
     "list": lambda: CODES.tolist(),
     "pandas": lambda: pd.DataFrame(CODES, columns=["a", "b"]),
-    "Polars": lambda: pl.DataFrame(CODES, schema=["a", "b"]),
+    "Polars": lambda: library("polars").DataFrame(CODES, schema=["a", "b"]),
     "sparse": lambda: sparse.csr_array(CODES),
 }
 
@@ -213,18 +219,20 @@ def test_decisions_are_0_where_truth_is_not_known(form: str) -> None:
     assert (dense(found) == decided * ~hidden).all()
 
 
-def test_columns_of_names_of_classes_lose_their_unknown_rows() -> None:
-    cells = ["cat", None, "dog", "dog"]
+COLUMNS: dict[str, Callable[[list[Any]], Any]] = {
+    "objects": lambda cells: pd.Series(cells, dtype=object),
+    "string": lambda cells: pd.Series(cells, dtype="string"),
+    "category": lambda cells: pd.Series(cells, dtype="category"),
+    "Polars": lambda cells: library("polars").Series(cells),
+    "Arrow": lambda cells: library("pyarrow").array(cells),
+}
+
+
+@pytest.mark.parametrize("form", COLUMNS)
+def test_columns_of_names_of_classes_lose_their_unknown_rows(form: str) -> None:
     expected = metrics.f1_score(["cat", "dog", "dog"], ["cat", "dog", "cat"], average="macro")
-    columns = [
-        pd.Series(cells, dtype=object),
-        pd.Series(cells, dtype="string"),
-        pd.Series(cells, dtype="category"),
-        pl.Series(cells),
-        pa.array(cells),
-    ]
-    for column in columns:
-        predicted = ["cat", "dog", "dog", "cat"]
-        assert metrics.f1_score(column, predicted, average="macro", unknown="nan") == expected
-        with pytest.raises(InputError, match="unknown='nan' leaves"):
-            metrics.f1_score(column, predicted, average="macro")
+    column = COLUMNS[form](["cat", None, "dog", "dog"])
+    predicted = ["cat", "dog", "dog", "cat"]
+    assert metrics.f1_score(column, predicted, average="macro", unknown="nan") == expected
+    with pytest.raises(InputError, match="unknown='nan' leaves"):
+        metrics.f1_score(column, predicted, average="macro")

@@ -50,6 +50,7 @@ def comma_separated(word: str, suffix: str = "s.csv") -> Save:
     """A column for each label; `word` where the truth is not known."""
 
     def save(folder: Path) -> Path:
+        pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
         with open(folder / suffix, "w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow([f"y_score_{name}" for name in NAMES] + [f"y_true_{name}" for name in NAMES])
@@ -84,7 +85,7 @@ def parquet(form: str, type_: str, rows: slice = slice(None), name: str = "s.par
     """A table of Arrow: a column for each label, or of lists, with nulls."""
 
     def save(folder: Path) -> Path:
-        pa = pytest.importorskip("pyarrow")
+        pa = pytest.importorskip("pyarrow", reason="make test-integrations installs pyarrow")
         from pyarrow import parquet
 
         columns: dict[str, Any] = {f"y_score_{n}": SCORES[rows, k] for k, n in enumerate(NAMES)}
