@@ -21,12 +21,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "speed"))
 
 import numpy as np
-from measuring import Clock, Ratio, describe_machine, make_data, name_shape, show_ratios, unbounded
+from measuring import Clock, Ratio, describe_machine, fit_by_sorting, make_data, name_shape, show_ratios, unbounded
 
 import thresholds
-from thresholds.data.problem import Problem
-from thresholds.search import staircase
-from thresholds.search.staircase import Cuts, Staircase
 
 SHAPES, QUICK_SHAPES = ((20_000, 100), (100_000, 20), (1_000_000, 10)), ((2_000, 20),)
 ROUNDS = 5
@@ -41,16 +38,6 @@ FITS: dict[str, dict[str, Any]] = {
 }
 
 
-def sorting(truth: Any, scores: Any) -> Any:
-    """Fit as `fit_empirical` does where it cannot count."""
-
-    def choose(stairs: Staircase) -> Cuts:
-        return stairs.cuts_at(stairs.best(1.0))
-
-    problem = Problem.of(truth, scores)
-    return staircase.all_cuts(staircase.map_labels(problem, choose, n_jobs=1)).placed(problem, "low")
-
-
 def main() -> int:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description="Time fits with promised floors against plain fits.")
@@ -60,7 +47,7 @@ def main() -> int:
     for shape in QUICK_SHAPES if options.quick else SHAPES:
         truth, continuous = make_data(*shape)
         for kind, scores in (("", continuous), (", 50 values", np.round(continuous * 5) / 5)):
-            calls = {SORTING: partial(sorting, truth, scores)}
+            calls = {SORTING: partial(fit_by_sorting, truth, scores)}
             calls[PLAIN] = partial(thresholds.fit_empirical, truth, scores, n_jobs=1)
             for name, arguments in FITS.items():
                 calls[name] = partial(thresholds.fit_empirical, truth, scores, n_jobs=1, **arguments)

@@ -15,28 +15,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "speed"))
 
 import numpy as np
-from measuring import Clock, Ratio, describe_machine, make_data, name_shape, show_ratios
+from measuring import Clock, Ratio, describe_machine, fit_by_sorting, make_data, name_shape, show_ratios
 
 import thresholds
-from thresholds.data.problem import Problem
-from thresholds.search import staircase
-from thresholds.search.staircase import Cuts, Staircase
 
 SHAPES, QUICK_SHAPES = ((20_000, 100), (200_000, 40)), ((2_000, 20),)
 ROUNDS = 7
 HIDDEN = 0.3  # of the cells
 SORTING = "sorts"
-
-
-def sorting(truth: object, scores: object) -> object:
-    """Fit macro-F1 by sorting every label."""
-
-    def choose(stairs: Staircase) -> Cuts:
-        return stairs.cuts_at(stairs.best(1.0))
-
-    problem = Problem.of(truth, scores)
-    cuts = staircase.all_cuts(staircase.map_labels(problem, choose, n_jobs=1))
-    return cuts.placed(problem, "low")
 
 
 def main() -> int:
@@ -51,7 +37,7 @@ def main() -> int:
         partly[np.random.default_rng(0).random(shape) < HIDDEN] = -1
         fit = partial(thresholds.fit_empirical, n_jobs=1)
         calls = {
-            SORTING: partial(sorting, truth, scores),
+            SORTING: partial(fit_by_sorting, truth, scores),
             "macro, all known": partial(fit, truth, scores),
             "macro, 30 % unknown": partial(fit, partly, scores, unknown=-1),
             "macro, shrink, all known": partial(fit, truth, scores, guard="shrink"),
