@@ -324,9 +324,7 @@ def _floors(problem: Problem, options: FitOptions) -> Floors | None:
     if options.confidence is None:
         return None
     min_precision, min_recall = _floors_of_labels(problem, options)
-    return Floors.of(
-        problem, min_precision, min_recall, float(options.confidence), options.family, options.beta
-    )
+    return Floors.of(problem, min_precision, min_recall, float(options.confidence), options.family)
 
 
 def _floors_of_labels(problem: Problem, options: FitOptions) -> tuple[Floats, Floats]:

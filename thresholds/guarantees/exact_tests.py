@@ -58,10 +58,10 @@ def is_shown(
     above = np.flatnonzero((hits > n * floor) & ~shown)
     hits, n, floor, delta, needed = (v.flat[above] for v in (hits, n, floor, delta, needed))
     margin = _MARGIN * (1 + np.abs(needed)) + _MARGIN_OF_ROW * n
-    may_pass = _exponent(hits, n, floor) >= needed - margin
+    may_pass = divergence(hits, n, floor) >= needed - margin
     passes = may_pass & (hits - 1 > n * floor)
     passes[passes] = (
-        _exponent(hits[passes] - 1, n[passes], floor[passes]) > (needed + margin)[passes]
+        divergence(hits[passes] - 1, n[passes], floor[passes]) > (needed + margin)[passes]
     )
 
     # Between the bounds: p itself.
@@ -71,8 +71,8 @@ def is_shown(
     return shown
 
 
-def _exponent(hits: Numbers, n: Numbers, floor: Floats) -> Floats:
-    """Return n times the divergence of the share of hits from the floor."""
+def divergence(hits: Numbers, n: Numbers, floor: Floats) -> Floats:
+    """Return n times the divergence of the share of hits from the floor: the larger, the more clearly it is shown."""
     from scipy.special import rel_entr
 
     return np.asarray(rel_entr(hits, n * floor) + rel_entr(n - hits, n * (1 - floor)))

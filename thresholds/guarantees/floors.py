@@ -11,7 +11,7 @@ from thresholds._checks import InputError
 from thresholds.data.folds import SEED
 from thresholds.data.problem import Items, Problem
 from thresholds.guarantees import ranges
-from thresholds.guarantees.exact_tests import positives_needed
+from thresholds.guarantees.exact_tests import divergence, positives_needed
 from thresholds.guarantees.family import shares_of_error
 from thresholds.guarantees.fixed_sequence import predictions_needed, shown_precision
 from thresholds.guarantees.order_statistics import shown_recall
@@ -29,8 +29,8 @@ class ShownFloors(NamedTuple):
     # does not count.
     precision: Booleans
     recall: Booleans
-    # (n_labels,), where none is shown: in the sample, at the best cut that keeps the floor there;
-    # NaN without one.
+    # (n_labels,), where none is shown: in the sample, at the cut that shows the floor most clearly;
+    # NaN where none is above it.
     best_precision: Floats
 
     @property
@@ -50,7 +50,6 @@ class Floors:
     min_recall: Floats  # (n_labels,)
     precision_delta: Floats  # (n_labels,)
     recall_delta: Floats  # (n_labels,)
-    beta: float
     tested: Problem | None  # some of the rows, where only these are tested
 
     @classmethod
@@ -61,7 +60,6 @@ class Floors:
         min_recall: Floats,
         confidence: float,
         family: str,
-        beta: float,
     ) -> "Floors":
         """Share the error that is allowed among floors and labels; of rows in groups one of each group is tested."""
         refuse_weights(problem)
@@ -80,7 +78,6 @@ class Floors:
             min_recall=min_recall,
             precision_delta=shares_of_error(min_precision, numbers, delta, family),
             recall_delta=shares_of_error(min_recall, numbers, delta, family),
-            beta=beta,
             tested=None if rows is None else tested,
         )
 
@@ -110,7 +107,7 @@ class Floors:
             allowed,
             by_precision.any,
             by_recall.any,
-            _best_precision(stairs, precision_floor, ~by_precision.any, self.beta),
+            _best_precision(stairs, precision_floor, ~by_precision.any),
         )
 
     def guarantees(
@@ -191,10 +188,12 @@ def _unless_free(shown: Ranges, floor: Floats) -> Ranges:
     return one_range(-infinite, infinite).where(is_free, shown)
 
 
-def _best_precision(stairs: Staircase, floor: Floats, wanted: Booleans, beta: float) -> Floats:
-    """Return the precision (n_labels,) of the best step that keeps a floor in the sample, NaN without one."""
+def _best_precision(stairs: Staircase, floor: Floats, wanted: Booleans) -> Floats:
+    """Return the precision (n_labels,) of the step that shows a floor most clearly, NaN where none is above it."""
     of_step = np.where(wanted, floor, np.nan)[stairs.label]
-    keeping = stairs.where(stairs.tp >= of_step * stairs.predicted)
-    best = keeping.cuts_at(keeping.best(beta))
+    is_above = stairs.tp > of_step * stairs.predicted
+    above = stairs.where(is_above)
+    clarity = divergence(above.tp, above.predicted, of_step[is_above])
+    best = above.cuts_at(above.lowest_by(-clarity))
     with np.errstate(invalid="ignore"):
         return np.asarray(best.tp / best.predicted)

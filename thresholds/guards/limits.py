@@ -76,13 +76,7 @@ def nearest(allowed: Staircase, predicted: Ints) -> Cuts:
     # Distance of each step in ratio; from nothing as from a half.
     wanted = np.maximum(predicted, 0.5)[allowed.label]
     distance = np.abs(np.log(allowed.predicted / wanted))  # (n_steps,)
-
-    # The first of each label in that order. It is stable: the highest of equally near steps.
-    order = np.lexsort((distance, allowed.label))
-    steps = np.full(predicted.size, -1)
-    has_steps = np.diff(allowed.offsets) > 0
-    steps[has_steps] = order[allowed.offsets[:-1][has_steps]]
-    return allowed.cuts_at(steps)
+    return allowed.cuts_at(allowed.lowest_by(distance))
 
 
 def _taken(limit: Floats | float | None, labels: slice | Ints) -> Floats | float | None:

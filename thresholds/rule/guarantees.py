@@ -70,8 +70,8 @@ class Guarantees(Result):
         floor of recall alone is not shown: recall is 1; "never" there, too, with `keep_sparse`, where no threshold
         predicts always, and of a label whose truth is known in no row.
     predictions_needed : (n_labels,) where a floor of precision is not shown: how many predictions would show it, if as
-        many of them were right as in the sample at the best cut that keeps the floor there; inf where no cut does
-        NaN for other labels.
+        many of them were right as in the sample at the cut that shows it most clearly; inf where none is above the
+        floor there. NaN for other labels.
     positives_needed : (n_labels,) where a floor of recall is not shown: how many positives would show it at the lowest
         of their scores; NaN for other labels
     label_names : tuple of str, or None

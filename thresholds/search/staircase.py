@@ -88,6 +88,14 @@ class Staircase:
         """Return the step of highest F-beta of each label, -1 for never; the highest of ties."""
         return best_steps(self.offsets, self.tp, self.fp, self.positives, beta**2)
 
+    def lowest_by(self, values: Floats) -> Ints:
+        """Return the step of each label of the lowest value (n_steps,), the highest of ties; -1 without steps."""
+        order = np.lexsort((values, self.label))  # stable
+        steps = np.full(self.positives.size, -1)
+        has_steps = np.diff(self.offsets) > 0
+        steps[has_steps] = order[self.offsets[:-1][has_steps]]
+        return steps
+
     def cuts_at(self, steps: Ints) -> Cuts:
         """Read one step of each label; -1 is never."""
         # Never: a cut above all scores, which predicts nothing.
