@@ -241,6 +241,7 @@ def test_a_sentence_says_so_where_an_interval_lies_apart_by_chance() -> None:
         assert says_so == apart[label]
 
 
+@pytest.mark.soak
 def test_false_alarms_are_as_rare_as_asked_for() -> None:
     """Base rates of half of the labels have moved; no scores mean anything else."""
     alarms, false_moves = [], []

@@ -35,6 +35,7 @@ def drawn(n: int = 300, m: int = 12) -> tuple[Any, Any]:
 # The twin
 
 
+@pytest.mark.each_pair(seed=20)
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("seed", range(150))
 def test_the_best_of_all_choices_is_found(average: str, seed: int) -> None:
@@ -51,6 +52,7 @@ def test_the_best_of_all_choices_is_found(average: str, seed: int) -> None:
     assert rule.predict(y_score, dense=True).sum() == rule.budget.predicted <= most
 
 
+@pytest.mark.each_pair(seed=4)
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("seed", range(12))
 def test_predictions_weigh_as_rows_do(average: str, seed: int) -> None:
@@ -64,6 +66,7 @@ def test_predictions_weigh_as_rows_do(average: str, seed: int) -> None:
     assert (rule.predict(y_score).sum(axis=1) * weights).sum() == rule.budget.predicted <= most
 
 
+@pytest.mark.each_pair(seed=4)
 @pytest.mark.parametrize("average", [*AVERAGES, "samples"])
 @pytest.mark.parametrize("seed", range(12))
 def test_a_shared_cut_keeps_a_budget(average: str, seed: int) -> None:

@@ -51,6 +51,7 @@ def best_f(
     return max((f_beta(Fraction(tp), Fraction(n), positives, beta, 0.0) for tp, n in shown), default=Fraction(0))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n_values", [0, 3, 6, 20])
 @pytest.mark.parametrize(
     ("floor", "recall", "confidence"),
