@@ -139,6 +139,7 @@ def test_the_estimate_by_counts_and_its_interval_follow_their_definitions(decima
             assert math.sqrt(square_of_gap(end, of_new, positives, negatives)) == pytest.approx(1.6449, abs=1e-4)
 
 
+@pytest.mark.soak
 def test_intervals_hold_the_rate_about_as_often_as_they_say() -> None:
     held = []
     for seed in range(6):
@@ -201,6 +202,7 @@ def test_scores_where_none_were_before_tell_no_rate() -> None:
     assert (found.table["low"][0], found.table["high"][0]) == (0, 1)
 
 
+@pytest.mark.soak
 def test_a_few_rows_show_no_shift_of_rare_labels_that_have_not_moved() -> None:
     """One positive among ten rows is likely for some of many rare labels, and far off for a normal law."""
     rates = [0.01] * 200

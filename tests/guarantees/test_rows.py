@@ -227,6 +227,7 @@ def _surplus(truth: Array, scores: Array, ratios: Array) -> Array:
 # Promises that are kept
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("average", "per_label", "asked"),
     [
