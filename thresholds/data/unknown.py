@@ -11,6 +11,7 @@ import numpy as np
 from thresholds._arrays.blocks import by_cells
 from thresholds._arrays.sparse import is_sparse, row_of_entries, to_dense
 from thresholds._arrays.types import Booleans, Ints, Matrix, Numbers
+from thresholds.data.matrices import coordinates
 
 UNKNOWN = -1  # what truth that is handed on has in cells that are not known
 _CELLS_PER_PIECE = 2**20
@@ -51,8 +52,7 @@ def without_entries(matrix: Any, unknown: Matrix) -> Any:
 
 def _are_unknown(matrix: Any, unknown: Matrix) -> Booleans:
     """Tell which stored entries of a CSR or CSC array belong to cells that are not known, (n_stored,)."""
-    group = np.repeat(np.arange(matrix.indptr.size - 1), np.diff(matrix.indptr))
-    place = matrix.indices
+    group, place = coordinates(matrix)
     if not is_sparse(unknown):
         rows, columns = (group, place) if matrix.format == "csr" else (place, group)
         return np.asarray(unknown[rows, columns])
@@ -61,11 +61,11 @@ def _are_unknown(matrix: Any, unknown: Matrix) -> Booleans:
     unknown = unknown.asformat(matrix.format)
     unknown.sort_indices()
     length = matrix.shape[1] if matrix.format == "csr" else matrix.shape[0]
-    other_group = np.repeat(np.arange(unknown.indptr.size - 1), np.diff(unknown.indptr))
-    other = other_group * length + unknown.indices.astype(np.int64)  # (n_unknown,)
+    other_group, other_place = coordinates(unknown)
+    other = other_group * length + other_place  # (n_unknown,)
     if not other.size:
         return np.zeros(place.size, np.bool_)
-    cell = group * length + place.astype(np.int64)  # (n_stored,)
+    cell = group * length + place  # (n_stored,)
     at = np.minimum(np.searchsorted(other, cell), other.size - 1)
     return np.asarray(other[at] == cell)
 

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import Floats, Matrix
+from thresholds._arrays.sparse import is_sparse, to_dense
+from thresholds._arrays.types import Floats
 from thresholds.calibration.hierarchy import fit_leaning_lines
 from thresholds.calibration.platt import weight_of_row
 from thresholds.data.problem import Problem
@@ -144,12 +144,7 @@ def _expected_by_label(rule: Rule, problem: Problem) -> _Counts:
     sums = np.zeros((3, problem.n_labels))
     for rows in problem.row_blocks():
         decided, p, weight = decisions.about(rows), problem.scores[rows], weights[rows]
-        both = p.multiply(decided) if is_sparse(p) else p * _dense(decided)
+        both = p.multiply(decided) if is_sparse(p) else p * to_dense(decided)
         for k, cells in enumerate((both, decided, p)):
             sums[k] += np.asarray(cells.T @ weight).reshape(-1)
     return _Counts(*sums)
-
-
-def _dense(decided: Matrix) -> Matrix:
-    """Return decisions as a dense array."""
-    return decided.toarray() if is_sparse(decided) else decided
