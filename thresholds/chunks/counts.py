@@ -154,7 +154,7 @@ class Counts:
         def count(first: int, last: int) -> tuple[Tally, Keys]:
             return tally_of_labels(block, first, last, keys, opened)
 
-        tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs), strict=True)
+        tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs, light=True), strict=True)
         return cls(kind, at, Totals.of(block), joined(tallies), np.concatenate(lowest))
 
     @classmethod
