@@ -10,21 +10,15 @@ first, once, and become mapped arrays.
 rows (`Counts`), in as many passes as the counts say that they need.
 """
 
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack
+from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 
-from thresholds import _checks
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Floats, Numbers
 from thresholds._checks import Average
-from thresholds.chunks.blocks import block_of
-from thresholds.chunks.candidates import Candidates
-from thresholds.chunks.counts import Counts
-from thresholds.chunks.passes import Map, Passes, Place, ScoresBar
+from thresholds.chunks.counting import About, Counting, Found, Survey, Surveying
+from thresholds.chunks.passes import Map, Passes, ScoresBar
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows
 from thresholds.chunks.spilling import Folder, Spill, spilled
@@ -141,14 +135,6 @@ def fit(
             bar.close()
 
 
-class About(NamedTuple):
-    """How blocks are read."""
-
-    missing: float
-    unknown: object
-    label_names: object
-
-
 def _fits_in_place(source: BlockSource, about: About, options: FitOptions) -> bool:
     """Whether a fit of arrays keeps little beside them, or they lie in memory as they are."""
     rows = source.in_place
@@ -187,22 +173,27 @@ def _fit_in_place(
 
 def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdRule:
     """Fit what adds up over blocks."""
-    # 1. What scores there are, and whether rows have weights.
-    surveyed = passes.add_up(Survey(about, _threads_within(passes)))
-    weights = surveyed.all_weights(passes)
-    unit = None if weights is None else surveyed.candidates.weight_unit
-    plan = Plan.of(passes.n_rows, surveyed.n_labels, passes.n_stored, surveyed.metric_weights(weights))
+    # 1. What scores there are; scores of few bits are counted at once.
+    n_jobs = passes.n_jobs_within
+    survey: Survey = passes.add_up(Surveying(about, n_jobs))
+    n_cells = passes.n_rows * survey.n_labels
+    weights = survey.weights_of_rows(passes)
+    plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
 
-    # 2. Count there, as often as it takes; rows and cells to keep are picked on the way.
-    counts, picked = surveyed.counts, None
-    wanted = surveyed.first_wanted(options)
+    # 2. Count there, as often as it takes; rows and cells to keep are picked in the first of these passes.
+    counts, wanted = survey.counts, survey.candidates
+    picked: Picked | None = None
     while wanted is not None or picked is None:
-        work = Count(about, wanted, unit, plan if picked is None else None, _threads_within(passes))
-        found = passes.add_up(work)
-        counts = found.counts or counts
-        picked = picked or found.picked
-        wanted = counts.needed_for(options)
+        counting = Counting(about, n_jobs, wanted, survey.unit, plan if picked is None else None)
+        found: Found = passes.add_up(counting)
+        counts, picked = found.counts or counts, picked or found.picked
+        assert counts is not None, "either pass has counted"
+        wanted = counts.needed_for(options.average, **vars(options))
 
     # 3. Fit the counts.
-    problem = replace(counts.problem(options), sampled=picked.sampled(missing))
-    return fit_problem(problem, options)
+    some_rows = picked.all(
+        about.missing,
+        weighted=weights is not None,
+        lacks_some=passes.n_stored < n_cells,
+    )
+    return fit_problem(replace(counts.problem(options), some_rows=some_rows), options)

@@ -109,6 +109,16 @@ class Passes:
         """Number of scores that take room, once there was a pass."""
         return sum(seen.n_stored for seen in self.seen.values())
 
+    @property
+    def n_jobs_within(self) -> int | None:
+        """Threads that work on a block: one where threads, or workers, have shards of their own."""
+        shares_blocks = self.is_local and len(self.source.shards) < workers(self.n_jobs)
+        return self.n_jobs if shares_blocks else 1
+
+    def first_row(self, shard: int) -> int:
+        """Return how many rows lie before a shard, once there was a pass."""
+        return sum(self.seen[number].n_rows for number in range(shard))
+
     def add_up(self, work: Work) -> Any:
         """Apply work to all blocks, and add up what comes of them.
 

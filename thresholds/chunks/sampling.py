@@ -13,6 +13,7 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Floats, Ints, Matrix, Numbers, Places
 from thresholds.chunks.passes import Place
+from thresholds.data.counted import SomeRows
 from thresholds.rule.fitted_on import places_of_sample
 from thresholds.rule.watching.profile import sampled_rows
 
@@ -56,24 +57,23 @@ class Picked:
         """Grows as blocks are joined."""
         return len(self.parts)
 
-    @property
-    def rows(self) -> Matrix:
-        """All rows that were picked, in their order."""
-        parts = [rows for _, rows, _ in self._in_order()]
-        if is_sparse(parts[0]):
-            from scipy import sparse
+    def all(self, missing: float, *, weighted: bool, lacks_some: bool) -> SomeRows:
+        """Return all that was picked, in the order of rows; `lacks_some` where sparse rows leave scores out."""
+        parts = sorted(self.parts, key=lambda part: part[0])
+        rows = [part[1] for part in parts]
+        cells = [part[2] for part in parts]
+        if lacks_some:
+            cells.append(np.array([missing]))
+        return SomeRows(_stacked(rows), np.concatenate(cells), weighted)
 
-            return sparse.csr_array(sparse.vstack(parts, format="csr"))
+
+def _stacked(parts: Sequence[Matrix]) -> Matrix:
+    """Join rows."""
+    if not is_sparse(parts[0]):
         return np.concatenate(parts)
+    from scipy import sparse
 
-    @property
-    def cells(self) -> Floats:
-        """All cells that were picked, in their order."""
-        return np.concatenate([cells for _, _, cells in self._in_order()])
-
-    def _in_order(self) -> list[tuple[int, Matrix, Floats]]:
-        """Return the parts in the order of rows."""
-        return sorted(self.parts, key=lambda part: part[0])
+    return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
 
 def _within(places: Any, first: int, size: int) -> Any:

@@ -94,7 +94,7 @@ class BlockSource:
         if _is_dataset(source):
             return cls._of_dataset(source)
         if isinstance(source, Mapping):
-            return cls._of_arrays(Rows.of(source))
+            return cls.of_arrays(Rows.of(source))
         if callable(source):
             return cls([source])
         if isinstance(source, Iterator):
@@ -108,11 +108,11 @@ class BlockSource:
             if all(callable(part) for part in parts):
                 return cls(parts)
             if isinstance(source, tuple) and 2 <= len(parts) <= 3:
-                return cls._of_arrays(Rows.of(source))
+                return cls.of_arrays(Rows.of(source))
         raise InputError(f"source is {shown(source)}, expected {_KINDS}")
 
     @classmethod
-    def _of_arrays(cls, rows: Rows) -> "BlockSource":
+    def of_arrays(cls, rows: Rows) -> "BlockSource":
         """Cut arrays into ranges of rows: by NumPy's rules of slices, whatever library they are of."""
         if _is_dask(rows.y_score):
             return cls._of_dask(rows)
@@ -166,7 +166,7 @@ class BlockSource:
         if len(opened) == 1:
             mapped = first.mapped()
             if mapped is not None and mapped.y_true is not None:
-                source = cls._of_arrays(Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys))
+                source = cls.of_arrays(Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys))
                 return replace(source, label_names=first.label_names)
         # Columns of all shards come in the order of the first.
         wanted = replace(wanted, label_names=first.label_names)
