@@ -107,7 +107,9 @@ class Bar:
     has `scores`.
     """
 
-    def __init__(self, title: str, total: int, *, unit: str = "", scores: int | None = None) -> None:
+    def __init__(
+        self, title: str, total: int, *, unit: str = "", scores: int | None = None
+    ) -> None:
         self.title, self.total, self.done = title, total, 0
         self.unit, self.scores = unit, scores
         self.start = time.monotonic()

@@ -70,7 +70,7 @@ class Source(ABC):
         return None
 
     def mapped(self) -> Block | None:
-        """Return all rows mapped into memory, where the file holds them as they are; None where they must be decoded."""
+        """Return all rows mapped into memory; None where the file does not hold them as they are."""
         return None
 
     def because(self, label: str) -> str:
