@@ -69,6 +69,10 @@ class Source(ABC):
         """Return all rows at once where that takes no more memory than the file has."""
         return None
 
+    def mapped(self) -> Block | None:
+        """Return all rows mapped into memory, where the file holds them as they are; None where they must be decoded."""
+        return None
+
     def because(self, label: str) -> str:
         """Say why a label has no scores though there is a column for it; nothing where there is none."""
         return ""

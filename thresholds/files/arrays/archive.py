@@ -141,6 +141,13 @@ class Archive:
         """Return the dtype of a matrix."""
         return self.header(key if key in self.files else f"{key}_data").dtype
 
+    def is_stored(self, key: str) -> bool:
+        """Whether a matrix, dense or CSR, is kept as it is, so that it can be mapped."""
+        parts = [key] if key in self.files else [f"{key}_{part}" for part in CSR_PARTS[:3]]
+        return all(
+            self._members[f"{part}.npy"].compress_type == zipfile.ZIP_STORED for part in parts
+        )
+
     def row_blocks(self, key: str) -> Iterator[Matrix]:
         """Read a matrix a few rows at a time."""
         n_samples, n_labels = self.shape(key)
