@@ -115,11 +115,11 @@ def fit(
     passes = Passes(blocks, map, fit_options.n_jobs)
     bar = None
     if fit_options.progress:
-        bar = passes.bar = ScoresBar("fitting", blocks.n_rows, blocks.n_labels, _N_PASSES)
+        bar = passes.bar = ScoresBar("fitting", blocks.n_rows, _N_PASSES)
     try:
         kept = None
         if passes.is_local and blocks.in_place is None and folder is not None:
-            step = (lambda _: None) if bar is None else bar.step
+            step = (lambda *_: None) if bar is None else bar.read
             kept = spilled(blocks, folder, step=step, **about._asdict())
         if kept is not None:
             # From here on, rows are arrays that are mapped.
