@@ -193,7 +193,7 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
         counting = Counting(about, n_jobs, wanted, survey.unit, plan if picked is None else None)
         found: Found = passes.add_up(counting)
         counts, picked = found.counts or counts, picked or found.picked
-        wanted = None
+        wanted = counts.needed_for(candidates=survey.all_candidates, **vars(options))
 
     # 3. Fit the counts.
     assert counts is not None, "there was a pass that counted"
