@@ -38,10 +38,7 @@ class Drawn:
         """The rows in one to four shards, each in blocks of its own size."""
         cuts = np.sort(rng.integers(0, self.n + 1, rng.integers(0, 4)))
         edges = [0, *cuts.tolist(), self.n]
-        return [
-            Blocks(self.of(slice(first, last)), int(rng.integers(1, 400)))
-            for first, last in pairwise(edges)
-        ]
+        return [Blocks(self.of(slice(first, last)), int(rng.integers(1, 400))) for first, last in pairwise(edges)]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import thresholds
 from tests.chunks.sources import KINDS, Blocks, Drawn, draw, in_any_order, on_threads
 from tests.rules import bits
 from thresholds import fit_chunks, fit_empirical
-from thresholds.chunks import fitting
+from thresholds.chunks import counting, fitting
 from thresholds.chunks.sources import BlockSource, MappedFile
 
 AVERAGES = ["macro", "weighted", "micro"]
@@ -51,6 +51,19 @@ def test_blocks_in_shards_are_fitted_as_all_rows_are(kind: str, how: str) -> Non
         rows = draw(rng, kind)
         average = AVERAGES[seed % 3]
         rule = fit_chunks(rows.shards(rng), average, **rows.about, **HOW[how])
+        assert_same(rule, expected(rows, average), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_candidates_are_narrowed_in_passes(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few quantiles first, then all scores between those where the best cut may lie."""
+    monkeypatch.setattr(counting, "_MOST_CANDIDATES", 20)
+    monkeypatch.setattr(counting, "_FEWEST_QUANTILES", 3)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = draw(rng, kind, 1500)
+        average = AVERAGES[seed % 3]
+        rule = fit_chunks(rows.shards(rng), average, map=in_any_order, **rows.about)
         assert_same(rule, expected(rows, average), kind)
 
 

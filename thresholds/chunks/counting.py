@@ -70,7 +70,7 @@ class Survey:
     def _with_few(self) -> "Survey":
         """Keep quantiles of candidates that are many."""
         candidates = self.candidates
-        if candidates is None or candidates.n_candidates <= _MOST_CANDIDATES and self.are_all:
+        if candidates is None or (candidates.n_candidates <= _MOST_CANDIDATES and self.are_all):
             return self
         n = min(_MOST_QUANTILES, max(_FEWEST_QUANTILES, _MOST_CANDIDATES // candidates.n_labels))
         return replace(self, candidates=candidates.quantiles(n), are_all=False)

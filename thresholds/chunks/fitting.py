@@ -193,10 +193,11 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
         counting = Counting(about, n_jobs, wanted, survey.unit, plan if picked is None else None)
         found: Found = passes.add_up(counting)
         counts, picked = found.counts or counts, picked or found.picked
+        assert counts is not None, "one of two passes has counted"
         wanted = counts.needed_for(candidates=survey.all_candidates, **vars(options))
 
     # 3. Fit the counts.
-    assert counts is not None, "there was a pass that counted"
+    assert counts is not None, "there was such a pass"
     some_rows = picked.all(
         about.missing,
         weighted=weights is not None,
