@@ -7,6 +7,7 @@ import numpy as np
 
 from thresholds._arrays.types import Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
+from thresholds.chunks.asking import next_candidates
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates
 from thresholds.data.counted import CountedProblem, Kind, Totals
@@ -241,7 +242,58 @@ class Counts:
             As `fit_empirical`; for what needs rows; and for counts at candidates that leave out scores of positives.
         """
         checked = FitOptions(average=average, **options)
-        return fit_problem(self.problem(checked), checked)
+        problem = self.problem(checked)
+        rule = fit_problem(problem, checked)
+        if not problem.asked.nothing:
+            raise InputError(
+                f"the counts are at {self._what}, which do not tell all that {checked.guarded_by or 'this fit'} asks,"
+                " expected those at counts.needed_for(...) with the same options, or tie groups"
+            )
+        return rule
+
+    @with_fit_options(DEFAULTS)
+    def needed_for(
+        self, average: Average = "macro", **options: Unpack[FitArguments]
+    ) -> Candidates | None:
+        """Return the candidates at which one more pass over all rows has to count for a fit; None if that can be had.
+
+        Whoever has the rows counts until nothing is needed, and then fits. Counts at all scores of positives are enough
+        for any fit that only chooses among these. A guard, a limit or a promise may ask for what lies between two of
+        them: for the score at a rank, or for what lies above another score. So much more is counted then; mostly one
+        pass more is needed, or two.
+
+        Parameters
+        ----------
+        average, and the options : those of `fit`
+
+        Returns
+        -------
+        Candidates or None
+
+        Raises
+        ------
+        InputError
+            As `fit`.
+
+        Examples
+        --------
+        >>> import numpy as np, thresholds
+        >>> rng = np.random.default_rng(0)
+        >>> y_true = rng.random((1000, 3)) < 0.1
+        >>> y_score = rng.normal(size=(1000, 3)) + y_true
+        >>> candidates = thresholds.Candidates.of(y_true, y_score)
+        >>> while candidates is not None:
+        ...     counts = thresholds.Counts.of(y_true, y_score, candidates)
+        ...     candidates = counts.needed_for("macro", guard="auto")
+        >>> rule = counts.fit("macro", guard="auto")
+        >>> of_rows = thresholds.fit_empirical(y_true, y_score, guard="auto")
+        >>> bool((rule.thresholds == of_rows.thresholds).all())
+        True
+        """
+        checked = FitOptions(average=average, **options)
+        problem = self.problem(checked)
+        fit_problem(problem, checked)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
 
     def problem(self, options: FitOptions) -> CountedProblem:
         """Return what a fit takes, if a fit with these options can do without rows."""
