@@ -101,10 +101,11 @@ def tie_groups(blocks: list[Rows]) -> Counts:
 
 def passes(blocks: list[Rows], options: dict[str, Any], most: int = 12) -> tuple[Counts, int]:
     """Count at candidates until nothing is needed, and say after how many passes over the rows."""
-    candidates = sum(Candidates.of(block.y_true, block.y_score, **block.about) for block in blocks)
+    every = sum(Candidates.of(block.y_true, block.y_score, **block.about) for block in blocks)
+    candidates = every.needed_for(**options)
     for n_passes in range(2, most):
         counts = sum(Counts.of(block.y_true, block.y_score, candidates, **block.about) for block in blocks)
-        candidates = counts.needed_for(**options)
+        candidates = counts.needed_for(**options, candidates=every)
         if candidates is None:
             return counts, n_passes
     raise AssertionError("passes go on and on")

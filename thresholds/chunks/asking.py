@@ -11,7 +11,7 @@ from thresholds.data.tallies import LabelKeys, Tally
 
 def next_candidates(problem: CountedProblem, kind: Kind, tally: Tally) -> Candidates:
     """Return candidates that know what a fit to a problem asked in vain, and all that the tally of it knows."""
-    known = tally.candidates()
+    known = tally.candidates
     tied = LabelKeys(tally.tied.starts, tally.tied.keys)
     weight_of_row = problem.total_weight / problem.n_present
     keys, opened = problem.asked.candidates([known, tied], problem.items, weight_of_row)

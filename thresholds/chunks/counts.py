@@ -301,7 +301,9 @@ class Counts:
         """Return what one more pass over the rows has to count at before these counts can be fitted.
 
         Whoever has the rows counts them at what is returned, and asks again, until the answer is None. Counts at a few
-        scores of each label show where the best cut cannot be; what is left is a small part of the candidates.
+        scores of each label show where the best cut cannot be; what is left is a small part of the candidates. A guard,
+        a limit or a promise may ask for what lies between two scores of positives: for the score at a rank, or for what
+        lies above another score. So much more is counted then; mostly in one pass more, or two.
 
         Parameters
         ----------
@@ -341,9 +343,13 @@ class Counts:
         if candidates is not None and not isinstance(candidates, Candidates):
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         open_ = self._open_runs(checked)
-        if not open_.label.size:
+        if open_.label.size:
+            return self._more_closely(open_, candidates)
+        if reads_steps_only(checked):
             return None
-        return self._more_closely(open_, candidates)
+        problem = self.problem(checked)
+        fit_problem(problem, checked)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
 
     def _more_closely(self, open_: OpenRuns, candidates: Candidates | None) -> Candidates:
         """Return what is counted here, and more where runs are open: scores of positives, or all scores."""
@@ -408,50 +414,6 @@ class Counts:
                 " expected those at counts.needed_for(...) with the same options, or tie groups"
             )
         return rule
-
-    @with_fit_options(DEFAULTS)
-    def needed_for(
-        self, average: Average = "macro", **options: Unpack[FitArguments]
-    ) -> Candidates | None:
-        """Return the candidates at which one more pass over all rows has to count for a fit; None if that can be had.
-
-        Whoever has the rows counts until nothing is needed, and then fits. Counts at all scores of positives are enough
-        for any fit that only chooses among these. A guard, a limit or a promise may ask for what lies between two of
-        them: for the score at a rank, or for what lies above another score. So much more is counted then; mostly one
-        pass more is needed, or two.
-
-        Parameters
-        ----------
-        average, and the options : those of `fit`
-
-        Returns
-        -------
-        Candidates or None
-
-        Raises
-        ------
-        InputError
-            As `fit`.
-
-        Examples
-        --------
-        >>> import numpy as np, thresholds
-        >>> rng = np.random.default_rng(0)
-        >>> y_true = rng.random((1000, 3)) < 0.1
-        >>> y_score = rng.normal(size=(1000, 3)) + y_true
-        >>> candidates = thresholds.Candidates.of(y_true, y_score)
-        >>> while candidates is not None:
-        ...     counts = thresholds.Counts.of(y_true, y_score, candidates)
-        ...     candidates = counts.needed_for("macro", guard="auto")
-        >>> rule = counts.fit("macro", guard="auto")
-        >>> of_rows = thresholds.fit_empirical(y_true, y_score, guard="auto")
-        >>> bool((rule.thresholds == of_rows.thresholds).all())
-        True
-        """
-        checked = FitOptions(average=average, **options)
-        problem = self.problem(checked)
-        fit_problem(problem, checked)
-        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
 
     def problem(self, options: FitOptions) -> CountedProblem:
         """Return what a fit takes, if a fit with these options can do without rows."""

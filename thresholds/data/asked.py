@@ -22,6 +22,8 @@ from thresholds.data.tallies import LabelKeys, Opened, distinct, label_of, union
 
 _FEW_CELLS = 4096  # in a run that is opened, and of keys that it may have
 _N_PARTS = 1024  # of a run that has more
+_FEW_PARTS = 256  # where cuts are given, and more than that
+_FEW_CUTS = 32  # of a run: opening it would spare next to nothing
 
 
 class _Opening(NamedTuple):
@@ -110,9 +112,19 @@ class ItemsWithRuns(Items):
         n_below = np.searchsorted(cuts, self.floors, side="right")  # cuts that leave it whole
         n_inside = np.searchsorted(cuts, self.keys, side="right") - n_below
         n_inside = np.where(self._are_runs, np.maximum(n_inside, 0), 0)  # (n_items,)
-        before = n_inside.cumsum() - n_inside
-        at = np.arange(n_inside.sum()) + np.repeat(n_below - before, n_inside)
-        self.asked.note_keys(self.first + np.repeat(group, n_inside), cuts[at])
+
+        # Few cells are opened rather than parted by more cuts.
+        are_few = (n_inside > _FEW_CUTS) & (self.weights < n_inside)
+        self._note_runs(are_few)
+        n_inside[are_few] = 0
+
+        # Where cuts are very many, each in so many first: most of what lies between these is empty.
+        step = np.where(n_inside > _N_PARTS, n_inside // _FEW_PARTS, 1)  # (n_items,)
+        n_noted = n_inside // step
+        before = n_noted.cumsum() - n_noted
+        number = np.arange(n_noted.sum()) - np.repeat(before, n_noted)
+        at = np.repeat(n_below, n_noted) + number * np.repeat(step, n_noted)
+        self.asked.note_keys(self.first + np.repeat(group, n_noted), cuts[at])
 
     def counts_at(self, keys: Keys) -> Ints:
         """Count as `Items` do."""
@@ -128,14 +140,15 @@ class ItemsWithRuns(Items):
         """Return keys as `Items` do."""
         keys = super().keys_at(ranks)
         group = label_of(self.starts)  # (n_items,)
-        is_asked = self._are_runs & (self.keys == keys[:, group]).any(axis=0)  # (n_items,)
-        self.asked.note_runs(
-            self.first + group[is_asked],
-            self.floors[is_asked],
-            self.keys[is_asked],
-            self.weights[is_asked],
-        )
+        self._note_runs(self._are_runs & (self.keys == keys[:, group]).any(axis=0))
         return keys
+
+    def _note_runs(self, wanted: Booleans) -> None:
+        """Note some runs, (n_items,), that are to be known whole."""
+        group = label_of(self.starts)[wanted]
+        self.asked.note_runs(
+            self.first + group, self.floors[wanted], self.keys[wanted], self.weights[wanted]
+        )
 
 
 def _parted(runs: _Opening, n_labels: int) -> LabelKeys:

@@ -121,11 +121,6 @@ class Tally(NamedTuple):
             positive_weights=kept.positive_weights // divisor, weights=kept.weights // divisor
         )
 
-    def candidates(self) -> LabelKeys:
-        """Return the candidates that cells were counted at."""
-        starts, keys, _, _ = self.counted
-        return LabelKeys((starts - np.arange(starts.size)) // 2, keys[_are_candidates(starts)])
-
     def floors(self, lowest: Keys, *, count_rows: bool) -> Keys:
         """Return the lowest key that the cells of each of the `items` may have; of a run that may be less than its key.
 
@@ -133,7 +128,7 @@ class Tally(NamedTuple):
         weight 1 is a cell, whose key is known.
         """
         starts, keys, _, weights = self.counted
-        is_run = ~_are_candidates(starts)
+        is_run = ~are_candidates(starts)
         floors = keys.copy()
         floors[1:] = np.where(is_run[1:], keys[:-1] + keys.dtype.type(1), keys[1:])
         floors[starts[:-1]] = lowest
