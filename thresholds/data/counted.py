@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different
 from thresholds._kernels.keys import to_scores
+from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.problem import Axis, Items, Problem
 from thresholds.data.tallies import Tally
 
@@ -144,6 +146,8 @@ class CountedProblem(Problem):
     totals: Totals = field(kw_only=True)  # in the unit of the problem's weights
     lowest: Keys = field(kw_only=True)  # (n_labels,) the lowest key that has weight
     some_rows: SomeRows | None = field(default=None, kw_only=True)  # where some were picked
+    floors: Keys = field(kw_only=True)  # (n_items,) no cell of an item is lower
+    asked: Asked = field(kw_only=True, default_factory=Asked)  # what could not be told
 
     @classmethod
     def of_tally(
@@ -170,7 +174,28 @@ class CountedProblem(Problem):
             items=items,
             totals=totals._replace(of_labels=of_labels, weight=totals.weight // divisor),
             lowest=lowest,
+            floors=tally.floors(lowest, count_rows=not totals.weighted and kind.unit == 1),
         )
+
+    @property
+    def total_weight(self) -> int:
+        """Weight of all rows that have a known cell, in multiples of `unit`."""
+        return self.totals.weight
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows of positive weight that have a known cell."""
+        return self.totals.present
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether each row weighs a whole number: as the unit divides all of them, where it is one."""
+        return self.unit % 1 == 0
+
+    @property
+    def positive_weights(self) -> Ints:
+        """Weight of the positives of each label, in multiples of `unit`, (n_labels,)."""
+        return np.add.reduceat(self.items.positive_weights, self.items.starts[:-1])
 
     @property
     def n_stored(self) -> int:
@@ -251,4 +276,12 @@ class CountedProblem(Problem):
             raise AssertionError(_ONLY_COUNTS)
         starts = self.items.starts[first : last + 1]
         at = slice(starts[0], starts[-1])
-        return Items(starts - starts[0], *(array[at] for array in self.items[1:]))
+        items = Items(starts - starts[0], *(array[at] for array in self.items[1:]))
+        if not self.has_runs:
+            return items
+        return ItemsWithRuns.of(items, self.floors[at], self.asked, first)
+
+    @cached_property
+    def has_runs(self) -> bool:
+        """Whether some item is a run, of which not all keys are known."""
+        return bool((self.floors < self.items.keys).any())

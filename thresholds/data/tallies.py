@@ -121,6 +121,21 @@ class Tally(NamedTuple):
             positive_weights=kept.positive_weights // divisor, weights=kept.weights // divisor
         )
 
+    def floors(self, lowest: Keys, *, count_rows: bool) -> Keys:
+        """Return the lowest key that the cells of each of the `items` may have; of a run that may be less than its key.
+
+        `lowest` (n_labels,) is the lowest key of each label that has weight. Where weights `count_rows`, a run of
+        weight 1 is a cell, whose key is known.
+        """
+        starts, keys, _, weights = self.counted
+        is_run = ~are_candidates(starts)
+        floors = keys.copy()
+        floors[1:] = np.where(is_run[1:], keys[:-1] + keys.dtype.type(1), keys[1:])
+        floors[starts[:-1]] = lowest
+        if count_rows:
+            floors = np.where(is_run & (weights == 1), keys, floors)
+        return Tally(self.counted._replace(keys=floors), self.tied).items(1).keys
+
 
 def label_of(starts: Ints) -> Ints:
     """Return the label of each item, (n_items,)."""
