@@ -1,7 +1,6 @@
 """Running independent pieces of work on threads, with a progress bar for those who wait."""
 
 import numbers
-import os
 import sys
 import threading
 import time
@@ -25,7 +24,10 @@ _WORTH_THREADS = 2**15  # cells
 
 
 def workers(n_jobs: int | None) -> int:
-    """Return the number of threads, as scikit-learn counts them: `None` is one, -1 all cores the process may use."""
+    """Return the number of threads, as scikit-learn counts them: `None` is one, -1 all cores the process may use.
+
+    Quotas of containers count, as `processors.py` says.
+    """
     if n_jobs is None:
         return 1
     if (
@@ -37,11 +39,9 @@ def workers(n_jobs: int | None) -> int:
             f"n_jobs is {shown(n_jobs)}, expected a whole number of at least 1, -1 for all cores, or None for one"
         )
     if n_jobs == ALL_CORES:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
+        from thresholds._arrays import processors  # read when first needed
+
+        return processors.usable()
     return int(n_jobs)
 
 
@@ -107,7 +107,9 @@ class Bar:
     has `scores`.
     """
 
-    def __init__(self, title: str, total: int, *, unit: str = "", scores: int | None = None) -> None:
+    def __init__(
+        self, title: str, total: int, *, unit: str = "", scores: int | None = None
+    ) -> None:
         self.title, self.total, self.done = title, total, 0
         self.unit, self.scores = unit, scores
         self.start = time.monotonic()

@@ -10,6 +10,7 @@ _HOME = {
     "Candidates": "candidates",
     "Counts": "counts",
     "fit_expected": "expected",
+    "fit": "fitting",
 }
 
 __all__ = sorted(_HOME)
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from thresholds.chunks.candidates import Candidates as Candidates
     from thresholds.chunks.counts import Counts as Counts
     from thresholds.chunks.expected import fit_expected as fit_expected
+    from thresholds.chunks.fitting import fit as fit
 
 
 def __getattr__(name: str) -> Any:

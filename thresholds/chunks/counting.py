@@ -32,7 +32,9 @@ class Survey:
 
     candidates: Candidates | None  # None where scores have few bits, and rows no weights
     counts: Counts | None  # there
-    weights: Sequence[tuple[int, int, Floats]]  # shard, first row in it, and the weights of a block that has some
+    weights: Sequence[
+        tuple[int, int, Floats]
+    ]  # shard, first row in it, and the weights of a block that has some
 
     @classmethod
     def of(cls, rows: Rows, place: Place, about: About, n_jobs: int | None) -> "Survey":

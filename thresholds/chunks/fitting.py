@@ -34,7 +34,7 @@ def fit(
     source: object,
     average: Average = "macro",
     *,
-    map: Map = map,  # noqa: A002 -- the caller's engine takes the place of Python's own
+    map: Map = map,
     spill: Spill = "auto",
     missing: float = 0.0,
     unknown: object = None,
@@ -104,6 +104,7 @@ def fit(
     ...         yield y_true, rng.normal(size=(100, 3)) + y_true
     >>> rule = thresholds.fit_chunks(blocks)
     >>> print(f"{rule.objective:.4f}")
+    0.4966
     """
     fit_options = FitOptions(average=average, **options)
     about = About(missing, unknown, label_names)
@@ -133,6 +134,9 @@ def fit(
     finally:
         if bar is not None:
             bar.close()
+
+
+fit_chunks = fit
 
 
 def _fits_in_place(source: BlockSource, about: About, options: FitOptions) -> bool:
@@ -168,7 +172,9 @@ def _fit_in_place(
     assert source.in_place is not None, "there are some"
     y_true, y_score, sample_weight, *_ = source.in_place
     about_rows: dict[str, Any] = {"sample_weight": sample_weight, **about._asdict()}
-    return fit_empirical(y_true, y_score, average, **about_rows, **options)
+    rule = fit_empirical(y_true, y_score, average, **about_rows, **options)
+    assert isinstance(rule, ThresholdRule), "what looks at rows is refused"
+    return rule
 
 
 def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdRule:
@@ -187,10 +193,10 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
         counting = Counting(about, n_jobs, wanted, survey.unit, plan if picked is None else None)
         found: Found = passes.add_up(counting)
         counts, picked = found.counts or counts, picked or found.picked
-        assert counts is not None, "either pass has counted"
-        wanted = counts.needed_for(options.average, **vars(options))
+        wanted = None
 
     # 3. Fit the counts.
+    assert counts is not None, "there was a pass that counted"
     some_rows = picked.all(
         about.missing,
         weighted=weights is not None,

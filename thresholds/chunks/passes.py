@@ -64,7 +64,7 @@ class Seen(NamedTuple):
             for cells in every:
                 total += _sum_of_bits(cells)
             for cells in some:
-                checksum = zlib.crc32(np.ascontiguousarray(cells), checksum)
+                checksum = zlib.crc32(np.ascontiguousarray(cells).data, checksum)
         return Seen(self.n_rows + n_rows, self.n_stored + n_stored, total % 2**32, checksum)
 
 
@@ -167,7 +167,7 @@ class Passes:
         """Refuse what is no result, or that of a shard that was read before, or had other rows then."""
         if not isinstance(read, Read):
             raise InputError(
-                f"map gave {shown(read)}, expected what the function returns for each task, as map(function, tasks) does"
+                f"map gave {shown(read)}, expected what the function returns for each task, as Python's map gives"
             )
         if read.number in seen:
             raise InputError(

@@ -34,11 +34,11 @@ class Plan:
         """Pick what lies in a block of checked scores that begins at a place."""
         n_rows, n_labels = scores.shape
         rows = _within(self.rows, place.rows, n_rows)
-        stored = _within(self.stored, place.stored, scores.nnz if is_sparse(scores) else scores.size)
         if is_sparse(scores):
-            cells = scores.data[stored]
+            cells = scores.data[_within(self.stored, place.stored, scores.nnz)]
         else:
-            cells = scores[np.divmod(stored, n_labels)]
+            at = _within(self.stored, place.stored, scores.size)
+            cells = scores[np.divmod(at, n_labels)]
         return Picked([(place.rows, scores[rows], cells.astype(np.float64))])
 
 

@@ -10,8 +10,7 @@ Arrays are cut into ranges of rows. Memory maps are sent as the name of their fi
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,9 @@ from thresholds.files.source import Source, Wanted
 
 _BLOCK_CELLS = 2**21  # of scores: some megabytes
 _SHARD_CELLS = 2**24  # of an array: some tens of megabytes
-_FEWEST_SHARDS = 8  # of an array that has as many blocks: so that a few workers share the work evenly
+_FEWEST_SHARDS = (
+    8  # of an array that has as many blocks: so that a few workers share the work evenly
+)
 
 Shard = Callable[[], Any]
 
@@ -77,7 +78,9 @@ class BlockSource:
     n_labels: int | None = None
 
     @classmethod
-    def of(cls, source: object, *, label_names: object = None, unknown: object = None) -> "BlockSource":
+    def of(
+        cls, source: object, *, label_names: object = None, unknown: object = None
+    ) -> "BlockSource":
         """Find out what a source is.
 
         Raises
@@ -131,7 +134,7 @@ class BlockSource:
         n_shards = max(min(n_blocks, _FEWEST_SHARDS), ceil_div(n_cells, _SHARD_CELLS))
         size = max(1, ceil_div(n_rows, n_blocks))
         shards = [
-            RowRange(*(_sent(part, piece) for part in rows), block_rows=size)
+            RowRange(Rows(*(_sent(part, piece) for part in rows)), size)
             for piece in equal_parts(slice(0, n_rows), n_shards)
         ]
         lies_in_memory = all(
@@ -166,7 +169,9 @@ class BlockSource:
         if len(opened) == 1:
             mapped = first.mapped()
             if mapped is not None and mapped.y_true is not None:
-                source = cls.of_arrays(Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys))
+                source = cls.of_arrays(
+                    Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+                )
                 return replace(source, label_names=first.label_names)
         # Columns of all shards come in the order of the first.
         wanted = replace(wanted, label_names=first.label_names)
@@ -213,7 +218,9 @@ def blocks_of(shard: Shard) -> Iterator[Rows]:
     if _is_block(given):
         given = [given]
     if not hasattr(given, "__iter__"):
-        raise InputError(f"a shard gave {shown(given)}, expected a block or an iterator of blocks: {_BLOCK}")
+        raise InputError(
+            f"a shard gave {shown(given)}, expected a block or an iterator of blocks: {_BLOCK}"
+        )
     for block in given:
         rows = Rows.of(block)
         if n_rows_of(rows.y_score) or n_rows_of(rows.y_true):
@@ -232,17 +239,12 @@ def n_rows_of(array: Any) -> int:
 class RowRange:
     """A range of the rows of arrays, which are sent with it unless they are mapped files."""
 
-    y_true: Any
-    y_score: Any
-    sample_weight: Any
-    groups: Any
-    keys: Any
+    rows: Rows
     block_rows: int
 
     def __call__(self) -> Iterator[Rows]:
         """Return its blocks."""
-        parts = (self.y_true, self.y_score, self.sample_weight, self.groups, self.keys)
-        rows = Rows(*(part() if isinstance(part, MappedFile) else part for part in parts))
+        rows = Rows(*(part() if isinstance(part, MappedFile) else part for part in self.rows))
         for piece in in_pieces(slice(0, n_rows_of(rows.y_score)), self.block_rows):
             yield Rows(*(None if part is None else _plain(part[piece]) for part in rows))
 
@@ -264,7 +266,11 @@ class MappedFile:
         while isinstance(base.base, np.ndarray):
             base = base.base
         path = getattr(array, "filename", None)
-        if path is None or not isinstance(base, np.memmap) or any(step < 0 for step in array.strides):
+        if (
+            path is None
+            or not isinstance(base, np.memmap)
+            or any(step < 0 for step in array.strides)
+        ):
             return None
         position = base.offset + _address(array) - _address(base)
         return cls(os.fspath(path), array.dtype, position, array.shape, array.strides)
@@ -300,7 +306,9 @@ class _Opened:
         """Read its blocks."""
         for block in self.source.blocks():
             if block.y_true is None:
-                raise InputError(f"{self.source.name} has no y_true, expected gold labels to fit on")
+                raise InputError(
+                    f"{self.source.name} has no y_true, expected gold labels to fit on"
+                )
             yield Rows(block.y_true, block.y_score, groups=block.groups, keys=block.keys)
 
 
@@ -328,8 +336,7 @@ class DaskBlock:
 
     def __call__(self) -> Rows:
         """Compute it, on the thread that asks."""
-        import dask
-
+        dask: Any = import_module("dask")
         values = dask.compute(*self.parts, scheduler="synchronous")
         return Rows(**dict(zip(self.names, values, strict=True)))
 
@@ -388,9 +395,7 @@ def _same_length(rows: Rows) -> int:
     n_rows = n_rows_of(rows.y_score)
     for name, part in zip(Rows._fields, rows, strict=True):
         if part is not None and n_rows_of(part) != n_rows:
-            raise InputError(
-                f"{name} has {n_rows_of(part)} rows, expected {n_rows} as y_score has"
-            )
+            raise InputError(f"{name} has {n_rows_of(part)} rows, expected {n_rows} as y_score has")
     return n_rows
 
 
@@ -398,8 +403,9 @@ def _is_block(value: object) -> bool:
     """Whether a shard gave one block, not an iterator of them."""
     if isinstance(value, Rows | Mapping):
         return True
-    is_short = isinstance(value, tuple) and 2 <= len(value) <= 3
-    return is_short and not any(isinstance(part, tuple | Mapping) for part in value)  # type: ignore[union-attr]
+    if not isinstance(value, tuple) or not 2 <= len(value) <= 3:
+        return False
+    return not any(isinstance(part, tuple | Mapping) for part in value)  # else these are blocks
 
 
 def _is_array(value: Any) -> bool:

@@ -88,12 +88,14 @@ def spilled(
             except OSError as error:
                 if error.errno not in _FULL:
                     raise
-                return _no_room(folder, n_bytes, len(rows))
+                _refuse_if_asked_for(folder, n_bytes, len(rows))
+                return None
             # What all rows will take, where their number is known.
             n_bytes += n_rows * rows.n_labels * _bytes_of_cell(block)
             needed = n_bytes if source.n_rows is None else n_bytes * source.n_rows // len(rows)
             if needed > folder.most:
-                return _no_room(folder, needed, len(rows))
+                _refuse_if_asked_for(folder, needed, len(rows))
+                return None
             step(n_rows)
     if not len(rows):
         raise InputError("source has no rows, expected at least one")
@@ -112,7 +114,7 @@ def file_system(path: str) -> str | None:
     return max(over, default=(0, None))[1]
 
 
-def _no_room(folder: Folder, needed: float, n_rows: int) -> None:
+def _refuse_if_asked_for(folder: Folder, needed: float, n_rows: int) -> None:
     """Refuse to write more than there is room for, if the folder was asked for; else let the rows be read again."""
     if folder.is_asked_for:
         raise InputError(

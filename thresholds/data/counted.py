@@ -218,7 +218,7 @@ class CountedProblem(Problem):
         return None if self.totals.all_known else self.weight_of_label * np.float64(self.unit)
 
     def some_scores(self, at_most: int) -> Floats:
-        """Return scores that were picked; else some, evenly spaced by weight among all that were counted, and the lowest."""
+        """Return scores that were picked; else some of those counted, evenly spaced by weight, and the lowest."""
         if self.some_rows is not None:
             return self.some_rows.cells
         order = np.argsort(self.items.keys, kind="stable")

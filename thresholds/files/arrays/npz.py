@@ -14,8 +14,9 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.files.accounting import noted
 from thresholds.files.arrays.archive import CSR_PARTS, Archive
+from thresholds.files.arrays.mapped import Held, Parts
 from thresholds.files.keys import check_array
-from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
+from thresholds.files.source import PART_CELLS, Block, Source, Wanted, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
 
@@ -81,6 +82,19 @@ class NpzSource(Source):
                 groups=None if self._groups is None else self._groups[rows],
                 keys=None if self._keys is None else self._keys[rows],
             )
+
+    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
+        """Return ranges of rows where the arrays are stored as they are."""
+        scores = self._archive.place(self.score_key)
+        if scores is None:
+            return [self]
+        truth = None
+        if self.truth_key is not None:
+            place = self._archive.place(self.truth_key)
+            truth = Held(self._archive.matrix(self.truth_key)) if place is None else place
+            if truth.matrix().shape != (self.n_samples, self.n_labels):
+                return [self]  # is refused where it is read
+        return Parts(scores, truth, self._groups, self._keys, self._unknown).of(self, n_cells)
 
     def _truth(self) -> Matrix | None:
         """Read the truth, if there is any."""
