@@ -121,12 +121,11 @@ class Bar:
         elapsed = time.monotonic() - self.start
         if elapsed < _PATIENCE or not self.done:
             return
-        if self.done == self.total:
-            self.close()
-            return
         line = self._line(elapsed)
         print("\r" + line.ljust(self._shown), end="", file=sys.stderr, flush=True)
         self._shown = len(line)
+        if self.done == self.total:
+            self.close()
 
     def close(self) -> None:
         """Wipe the bar out."""
@@ -138,7 +137,7 @@ class Bar:
         """Say what is done, how fast, and how long the rest takes at that speed."""
         unit = self.unit and f" {self.unit}"
         parts = [f"{self.title} {self.done:,}{unit}"]
-        if self.total > self.done:
+        if self.total >= self.done:
             filled = _WIDTH * self.done // self.total
             bar = f"[{'#' * filled:<{_WIDTH}}]"
             parts = [f"{self.title} {bar} {self.done:,}/{self.total:,}{unit}"]
