@@ -24,6 +24,8 @@ _DIGIT_BITS = 11
 _N_DIGITS = 1 << _DIGIT_BITS
 # Most labels have few positives: between two of them, skip this many scores at a time.
 _STRIDE = 16
+# So many keys are sorted by insertion, in less time than digits are counted.
+_FEW = 64
 
 
 @kernel
@@ -82,6 +84,76 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
         for i in range(own.size):
             up[first + i], rows[first + i] = own[i], at[i]
     return up, rows
+
+
+@kernel
+def _insertion_sort(keys: Keys, rows: Ints) -> None:
+    """Sort few keys upwards in place, `rows` along with them unless empty."""
+    for i in range(1, keys.size):
+        x, row, k = keys[i], rows[i] if rows.size > 0 else np.int64(0), i
+        while k > 0 and keys[k - 1] > x:
+            keys[k] = keys[k - 1]
+            if rows.size > 0:
+                rows[k] = rows[k - 1]
+            k -= 1
+        keys[k] = x
+        if rows.size > 0:
+            rows[k] = row
+
+
+@kernel
+def sorted_lists(
+    n_lists: int, lists: Ints, keys: Keys, weights: Ints, lowest: Any
+) -> tuple[Ints, Keys, Ints]:
+    """Return the distinct keys of each list, falling, and their weights added up; list j is `offsets[j]:offsets[j + 1]`.
+
+    Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is empty. Keys below `lowest`, or without
+    weight, are left out.
+    """
+    # 1. Count, and from that where each list begins.
+    place = np.zeros(n_lists + 1, np.int64)
+    for i in range(keys.size):
+        if keys[i] >= lowest and (weights.size == 0 or weights[i] > 0):
+            place[lists[i] + 1] += 1
+    longest = np.int64(0)
+    for j in range(n_lists):
+        longest = max(longest, place[j + 1])
+        place[j + 1] += place[j]
+
+    # 2. Move each key to its list, with its row if it has a weight: then `place[j]` is where list j ends.
+    size = place[n_lists]
+    listed = np.empty(size, keys.dtype)
+    rows = np.empty(size if weights.size > 0 else 0, np.int64)
+    for i in range(keys.size):
+        if keys[i] >= lowest and (weights.size == 0 or weights[i] > 0):
+            to = place[lists[i]]
+            listed[to] = keys[i]
+            if weights.size > 0:
+                rows[to] = i
+            place[lists[i]] = to + 1
+
+    # 3. Sort each list, and keep one of equal keys, with their weight.
+    spare = np.empty(longest, keys.dtype)
+    spare_rows = np.empty(longest if weights.size > 0 else 0, np.int64)
+    offsets = np.zeros(n_lists + 1, np.int64)
+    distinct, sums = np.empty(size, keys.dtype), np.empty(size, np.int64)
+    first, n_kept = np.int64(0), np.int64(0)
+    for j in range(n_lists):
+        last = place[j]
+        up, row = listed[first:last], rows[first:last]
+        if last - first > _FEW:
+            up, row = _radix_sort(up, row, spare[: up.size], spare_rows[: row.size])
+        else:
+            _insertion_sort(up, row)
+        for i in range(up.size - 1, -1, -1):
+            weight = weights[row[i]] if weights.size > 0 else np.int64(1)
+            if n_kept > offsets[j] and distinct[n_kept - 1] == up[i]:
+                sums[n_kept - 1] += weight
+            else:
+                distinct[n_kept], sums[n_kept] = up[i], weight
+                n_kept += 1
+        first, offsets[j + 1] = last, n_kept
+    return offsets, distinct[:n_kept].copy(), sums[:n_kept].copy()
 
 
 @kernel
