@@ -11,20 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Ints, Keys
+from thresholds._arrays.types import Ints, Keys, SmallInts
 from thresholds._kernels._jit import kernel
 
-# Among fewer candidates than these an entry is located from the lowest up.
-_FEW = 8
+# At so many candidates all entries are counted in vector registers; among more, each is located.
+_FEW = 16
 
 
 @kernel
 def _key(bits: Any, sign: Any) -> Any:
     """Return the key of a score, given its bits."""
-    if bits & sign:
-        # -0.0 gets the key of 0.0.
-        return sign if bits == sign else ~bits
-    return bits ^ sign
+    bits = bits if bits != sign else bits ^ sign  # -0.0
+    # Numba inverts, and adds, in 64 bits: a mask keeps what is not there 0.
+    return bits ^ (sign | (sign - np.uint32(1))) if bits & sign else bits ^ sign
 
 
 @kernel
@@ -71,7 +70,14 @@ def weigh_entries(
 
 
 @kernel
-def count_entries(
+def count_parts(starts: Ints, columns: Ints, width: Any, first: int, last: int, sizes: Ints) -> None:
+    """Add to `sizes` (n_parts,) the entries of rows `first:last` in each part of the columns, `2**width` to a part."""
+    for e in range(starts[first], starts[last]):
+        sizes[columns[e] >> width] += 1
+
+
+@kernel
+def sift_entries(
     starts: Ints,
     columns: Ints,
     bits: Keys,
@@ -79,49 +85,135 @@ def count_entries(
     weights: Ints,
     first: int,
     last: int,
+    lowest: Keys,
+    width: Any,
+    place: Ints,
+    kept_columns: SmallInts,
+    kept_keys: Keys,
+    kept_weights: Ints,
+) -> None:
+    """Keep the entries of rows `first:last` that are not below the lowest candidate of their label, part by part.
+
+    `lowest` (n_labels, 2) has this candidate, and beside it the highest key below, which is raised: nearly all entries
+    need no more than that. Parts have `2**width` labels; what is kept of part p lies from `place[p]` on, which becomes
+    its end. There is room for all entries. Without `weights` there are no `kept_weights`.
+    """
+    as_key, one = bits.dtype.type, bits.dtype.type(1)
+    for i in range(first, last):
+        if weights.size > 0 and weights[i] == 0:
+            continue
+        for e in range(starts[i], starts[i + 1]):
+            j, key = np.uint32(columns[e]), _key(bits[e], sign)
+            # One comparison for both ends, as two would be two branches, the first not foreseen.
+            below = lowest[j, 1]
+            if as_key(key - below - one) < as_key(lowest[j, 0] - below - one):
+                lowest[j, 1] = key
+
+            # Branch-free: always write, advance if it is kept.
+            part = j >> width
+            to = place[part]
+            kept_columns[to], kept_keys[to] = j, key
+            if weights.size > 0:
+                kept_weights[to] = weights[i]
+            place[part] = to + np.uint64(key >= lowest[j, 0])
+
+
+@kernel
+def _count_at_few(
+    keys: Keys, weights: Ints, candidates: Keys, tied: Ints, between: Ints, lower: Keys
+) -> None:
+    """Count the keys of one label at each of a few candidates, in vector registers."""
+    none = keys.dtype.type(0)
+    before = np.int64(0)
+    for c in range(candidates.size):
+        x = candidates[c]
+        up_to, equal, highest = np.int64(0), np.int64(0), none
+        if weights.size > 0:
+            for e in range(keys.size):
+                up_to += weights[e] * (keys[e] >= x)
+                equal += weights[e] * (keys[e] == x)
+        else:
+            for e in range(keys.size):
+                up_to += keys[e] >= x
+                equal += keys[e] == x
+        for e in range(keys.size):
+            highest = max(highest, keys[e] if keys[e] < x else none)
+        tied[c], between[c], lower[c] = equal, up_to - equal - before, max(lower[c], highest)
+        before = up_to
+
+
+@kernel
+def _count_at_many(
+    keys: Keys, weights: Ints, candidates: Keys, tied: Ints, between: Ints, lower: Keys
+) -> None:
+    """Locate the keys of one label among many candidates, each by halves."""
+    for e in range(keys.size):
+        key = keys[e]
+        weight = weights[e] if weights.size > 0 else np.int64(1)
+        # The highest candidate at or below it; none of the keys is below all of them.
+        c, size = 0, candidates.size
+        while size > 1:
+            half = size // 2
+            c += half * (candidates[c + half - 1] > key)
+            size -= half
+        if candidates[c] == key:
+            tied[c] += weight
+        else:
+            between[c] += weight
+            if c > 0:
+                lower[c - 1] = max(lower[c - 1], key)
+
+
+@kernel
+def count_entries(
+    columns: SmallInts,
+    keys: Keys,
+    weights: Ints,
+    first: int,
+    last: int,
     offsets: Ints,
     candidates: Keys,
-    lowest: Keys,
     tied: Ints,
     between: Ints,
     lower: Keys,
 ) -> None:
-    """Count the entries of rows `first:last` at the candidates of each label, and above each of them up to the next.
+    """Count the entries of labels `first:last` at the candidates, and above each of them up to the next.
 
-    The candidates of label j fall from `offsets[j]` to `offsets[j + 1]`. Weights are added to `tied` and `between`
-    (n_candidates,); `lower` (n_candidates,) becomes the highest key below each candidate and above the next one.
-    `lowest` (n_labels, 2) has the lowest candidate of each label, and the highest key below it so far, side by side,
-    as nearly all entries need no more than these; a label without candidates has the highest of all keys twice.
+    The candidates of label j fall from `offsets[j]` to `offsets[j + 1]`; no entry is below all of them. `tied` and
+    `between` (n_candidates,) get the weights, each 1 if there are none; `lower` is raised to the highest key below each
+    candidate.
     """
-    for i in range(first, last):
-        weight = weights[i] if weights.size else np.int64(1)
-        if weight == 0:
-            continue
-        for e in range(starts[i], starts[i + 1]):
-            j = columns[e]
-            key = _key(bits[e], sign)
-            if key < lowest[j, 0]:
-                if key > lowest[j, 1]:
-                    lowest[j, 1] = key
-                continue
+    # 1. Bring the entries of each label together.
+    place = np.zeros(last - first + 1, np.uint64)
+    one = np.uint64(1)
+    for e in range(columns.size):
+        place[columns[e] - first + 1] += one
+    for j in range(last - first):
+        place[j + 1] += place[j]
+    listed = np.empty_like(keys)
+    listed_weights = np.empty_like(weights)
+    for e in range(columns.size):
+        j = columns[e] - first
+        to = place[j]
+        listed[to] = keys[e]
+        if weights.size > 0:
+            listed_weights[to] = weights[e]
+        place[j] = to + one
 
-            # Locate the highest candidate at or below it.
-            c, size = offsets[j], offsets[j + 1] - offsets[j]
-            if size <= _FEW:
-                c += size - 1
-                while c > offsets[j] and candidates[c - 1] <= key:
-                    c -= 1
+    # 2. Count, label by label.
+    start = np.uint64(0)
+    for j in range(first, last):
+        end = place[j - first]
+        if end > start:
+            at = slice(offsets[j], offsets[j + 1])
+            own = listed[start:end]
+            own_weights = listed_weights[start:end] if weights.size > 0 else listed_weights
+            counted = tied[at], between[at], lower[at]
+            if at.stop - at.start <= _FEW:
+                _count_at_few(own, own_weights, candidates[at], *counted)
             else:
-                while size > 1:
-                    half = size // 2
-                    c += half * (candidates[c + half - 1] > key)
-                    size -= half
-            if candidates[c] == key:
-                tied[c] += weight
-            else:
-                between[c] += weight
-                if c > offsets[j] and key > lower[c - 1]:
-                    lower[c - 1] = key
+                _count_at_many(own, own_weights, candidates[at], *counted)
+        start = end
 
 
 @kernel

@@ -11,18 +11,20 @@ moved: time and memory are those of the entries, of the true cells and of the la
 With `keep_sparse` only scores above `missing` are candidates, and what is absent lies below all of them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresholds._arrays import threads
-from thresholds._arrays.blocks import equal_parts
+from thresholds._arrays.blocks import ceil_div, equal_parts
 from thresholds._arrays.threads import workers
-from thresholds._arrays.types import Ints, Keys, Matrix
+from thresholds._arrays.types import Ints, Keys, Matrix, SmallInts
 from thresholds._kernels.entries import (
     count_entries,
+    count_parts,
     found_entries,
+    sift_entries,
     steps_of_counts,
     weigh_entries,
 )
@@ -30,6 +32,9 @@ from thresholds._kernels.keys import to_keys
 from thresholds._kernels.sorting import sorted_lists
 from thresholds.data.problem import Problem
 from thresholds.data.unknown import without_entries
+
+_CANDIDATES_OF_PART = 2**14  # with 24 bytes each
+_MAX_PARTS = 256  # into which entries are written side by side
 
 _UNWEIGHTED = np.empty(0, np.int64)
 
@@ -53,6 +58,31 @@ class _Entries(NamedTuple):
     columns: Ints  # (n_entries,)
     bits: Keys  # (n_entries,) the scores, read as unsigned integers
     sign: Any  # the sign bit
+
+
+class _Kept(NamedTuple):
+    """Entries that are counted among the candidates of their labels."""
+
+    columns: SmallInts  # (n_kept,)
+    keys: Keys  # (n_kept,)
+    weights: Ints  # (n_kept,), or empty where each weighs 1
+
+    @classmethod
+    def room_for(cls, n_entries: int, dtype: Any, *, is_weighted: bool) -> "_Kept":
+        """Return arrays of which only what is written takes memory."""
+        weights = np.empty(n_entries if is_weighted else 0, np.int64)
+        return cls(np.empty(n_entries, np.int32), np.empty(n_entries, dtype), weights)
+
+    def at(self, place: slice) -> "_Kept":
+        """Return some of them, as views."""
+        return _Kept(self.columns[place], self.keys[place], self.weights[place])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[_Kept]") -> "_Kept":
+        """Return all of them, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def steps_of_entries(
@@ -95,31 +125,41 @@ def steps_of_entries(
         problem.n_labels, true_columns, true_keys, true_weights, lowest_key
     )
 
-    # 3. Count all entries at and between the candidates, each piece of rows by itself.
+    # 3. Keep the entries that are not below all candidates of their label, in parts of the labels:
+    # what is counted there stays in the cache.
     lowest = _lowest_of_labels(offsets, candidates, nothing)
+    width = np.uint32(_width_of_parts(problem.n_labels, candidates.size))
+    n_parts = ceil_div(problem.n_labels, 1 << int(width))
 
-    def count(rows: slice) -> tuple[Keys, Ints, Ints, Keys]:
-        own_lowest = lowest.copy()
-        tied, between = np.zeros_like(hits), np.zeros_like(hits)
-        lower = np.full_like(candidates, nothing)
-        span = rows.start, rows.stop
-        counted = own_lowest, tied, between, lower
-        count_entries(*entries, weights, *span, offsets, candidates, *counted)
-        return counted
+    def sift(rows: slice) -> tuple[Keys, Ints, Ints, _Kept]:
+        sizes = np.zeros(n_parts, np.int64)
+        count_parts(entries.starts, entries.columns, width, rows.start, rows.stop, sizes)
+        begins = np.append(0, sizes.cumsum())
+        ends = begins[:-1].astype(np.uint64)
+        kept = _Kept.room_for(int(begins[-1]), missing.dtype, is_weighted=weights.size > 0)
+        own = lowest.copy()
+        sift_entries(*entries, weights, rows.start, rows.stop, own, width, ends, *kept)
+        return own, begins, ends, kept
 
-    # What the pieces count takes together no more than the entries do.
-    most_pieces = entries.columns.size // (2 * candidates.size + problem.n_labels)
-    pieces = over_rows(count, max(1, min(workers(n_jobs), most_pieces)), "entries")
-    lowest, tied, between, lower = pieces[0]
-    for other_lowest, other_tied, other_between, other_lower in pieces[1:]:
-        np.maximum(lowest, other_lowest, out=lowest)
-        np.maximum(lower, other_lower, out=lower)
-        tied += other_tied
-        between += other_between
+    pieces = over_rows(sift, workers(n_jobs), "entries")
+    for own, *_ in pieces:
+        np.maximum(lowest, own, out=lowest)
+
+    # 4. Count at and between the candidates.
+    tied, between = np.zeros_like(hits), np.zeros_like(hits)
+    lower = np.full_like(candidates, nothing)
+
+    def count(part: int) -> None:
+        found = [kept.at(slice(int(begins[part]), int(ends[part]))) for _, begins, ends, kept in pieces]
+        first = part << int(width)
+        last = min(first + (1 << int(width)), problem.n_labels)
+        count_entries(*_Kept.joined(found), first, last, offsets, candidates, tied, between, lower)
+
+    threads.run(count, range(n_parts), n_jobs=n_jobs, cells=entries.columns.size)
     has_steps = offsets[1:] > offsets[:-1]
     lower[offsets[1:][has_steps] - 1] = lowest[has_steps, 1]
 
-    # 4. Add up, the absent cells among them.
+    # 5. Add up, the absent cells among them.
     absent = _UNWEIGHTED if problem.keep_sparse else _absent_weights(problem, entries, weights)
     counts = hits, tied, between
     tp, fp, higher = steps_of_counts(offsets, candidates, *counts, lower, absent, missing)
@@ -140,6 +180,13 @@ def _true_cells(problem: Problem) -> tuple[Ints, Ints]:
     """Return where the true cells of each row begin, (n_samples + 1,), and their columns, (n_true,)."""
     truth: Matrix = problem.sparse_truth(problem.truth, type(problem.scores))
     return truth.indptr.astype(np.int64), truth.indices.astype(np.int64)
+
+
+def _width_of_parts(n_labels: int, n_candidates: int) -> int:
+    """Return the logarithm of how many labels a part has, so that its candidates and their counts stay in the cache."""
+    wanted = _CANDIDATES_OF_PART * n_labels // max(1, n_candidates)
+    widest = max(wanted, ceil_div(n_labels, _MAX_PARTS), 1)
+    return (widest - 1).bit_length()
 
 
 def _lowest_of_labels(offsets: Ints, candidates: Keys, nothing: Any) -> Keys:
