@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Ints, Keys, SmallInts
+from thresholds._arrays.types import Buckets, Ints, Keys, Words
 from thresholds._kernels._jit import kernel
 
 # At so many candidates all entries are counted in vector registers; among more, each is located.
@@ -59,12 +59,10 @@ def found_entries(
 
 
 @kernel
-def weigh_entries(
-    starts: Ints, columns: Ints, weights: Ints, first: int, last: int, total: Ints
-) -> None:
-    """Add the weight of the entries of each column in rows `first:last` to `total` (n_columns,); empty weights are 1."""
-    for i in range(first, last):
-        weight = weights[i] if weights.size else np.int64(1)
+def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> None:
+    """Add the weight of the entries of each column to `total` (n_columns,); without `weights` each row weighs 1."""
+    for i in range(starts.size - 1):
+        weight = weights[i] if weights.size > 0 else np.int64(1)
         for e in range(starts[i], starts[i + 1]):
             total[columns[e]] += weight
 
@@ -77,45 +75,32 @@ def count_parts(starts: Ints, columns: Ints, width: Any, first: int, last: int, 
 
 
 @kernel
-def sift_entries(
+def part_entries(
     starts: Ints,
     columns: Ints,
     bits: Keys,
-    sign: Any,
     weights: Ints,
+    width: Any,
     first: int,
     last: int,
-    lowest: Keys,
-    width: Any,
-    place: Ints,
-    kept_columns: SmallInts,
-    kept_keys: Keys,
-    kept_weights: Ints,
+    place: Words,
+    parted_columns: Buckets,
+    parted_bits: Keys,
+    parted_weights: Ints,
 ) -> None:
-    """Keep the entries of rows `first:last` that are not below the lowest candidate of their label, part by part.
+    """Move the entries of rows `first:last` to their parts, those of part p from `place[p]` on.
 
-    `lowest` (n_labels, 2) has this candidate, and beside it the highest key below, which is raised: nearly all entries
-    need no more than that. Parts have `2**width` labels; what is kept of part p lies from `place[p]` on, which becomes
-    its end. There is room for all entries. Without `weights` there are no `kept_weights`.
+    There columns are counted from the first of the part. Without `weights` there are no `parted_weights`.
     """
-    as_key, one = bits.dtype.type, bits.dtype.type(1)
+    one, mask = np.uint64(1), (np.uint32(1) << width) - np.uint32(1)
     for i in range(first, last):
-        if weights.size > 0 and weights[i] == 0:
-            continue
         for e in range(starts[i], starts[i + 1]):
-            j, key = np.uint32(columns[e]), _key(bits[e], sign)
-            # One comparison for both ends, as two would be two branches, the first not foreseen.
-            below = lowest[j, 1]
-            if as_key(key - below - one) < as_key(lowest[j, 0] - below - one):
-                lowest[j, 1] = key
-
-            # Branch-free: always write, advance if it is kept.
-            part = j >> width
-            to = place[part]
-            kept_columns[to], kept_keys[to] = j, key
+            j = np.uint32(columns[e])
+            to = place[j >> width]
+            parted_columns[to], parted_bits[to] = j & mask, bits[e]
             if weights.size > 0:
-                kept_weights[to] = weights[i]
-            place[part] = to + np.uint64(key >= lowest[j, 0])
+                parted_weights[to] = weights[i]
+            place[j >> width] = to + one
 
 
 @kernel
@@ -166,46 +151,73 @@ def _count_at_many(
 
 @kernel
 def count_entries(
-    columns: SmallInts,
-    keys: Keys,
+    columns: Buckets,
+    bits: Keys,
     weights: Ints,
-    first: int,
-    last: int,
+    sign: Any,
     offsets: Ints,
     candidates: Keys,
     tied: Ints,
     between: Ints,
     lower: Keys,
+    stored: Ints,
 ) -> None:
-    """Count the entries of labels `first:last` at the candidates, and above each of them up to the next.
+    """Count entries of some labels, the columns, at the candidates and above each of them up to the next.
 
-    The candidates of label j fall from `offsets[j]` to `offsets[j + 1]`; no entry is below all of them. `tied` and
-    `between` (n_candidates,) get the weights, each 1 if there are none; `lower` is raised to the highest key below each
-    candidate.
+    The candidates of label j fall from `offsets[j]` to `offsets[j + 1]`. `tied` and `between` (n_candidates,) get the
+    weights, each 1 if there are none; `lower` is raised to the highest key below each candidate and above the next.
+    `stored` (n_labels,) gets the weight of all entries of a label, unless it is empty.
     """
-    # 1. Bring the entries of each label together.
-    place = np.zeros(last - first + 1, np.uint64)
-    one = np.uint64(1)
-    for e in range(columns.size):
-        place[columns[e] - first + 1] += one
-    for j in range(last - first):
-        place[j + 1] += place[j]
-    listed = np.empty_like(keys)
-    listed_weights = np.empty_like(weights)
-    for e in range(columns.size):
-        j = columns[e] - first
-        to = place[j]
-        listed[to] = keys[e]
-        if weights.size > 0:
-            listed_weights[to] = weights[e]
-        place[j] = to + one
+    as_key, one = candidates.dtype.type, candidates.dtype.type(1)
+    n_labels = offsets.size - 1
 
-    # 2. Count, label by label.
-    start = np.uint64(0)
-    for j in range(first, last):
-        end = place[j - first]
+    # 1. Nearly all entries need no more than the lowest candidate of their label, and the highest key below it so far.
+    # Where there is no candidate, all are below and none is noted.
+    lowest = np.empty((n_labels, 2), candidates.dtype)
+    for j in range(n_labels):
+        has_candidates = offsets[j + 1] > offsets[j]
+        at = offsets[j + 1] - 1 if has_candidates else offsets[j]
+        lowest[j, 0] = candidates[at] if has_candidates else ~as_key(0)
+        lowest[j, 1] = lower[at] if has_candidates else ~as_key(0)
+
+    # 2. Keep the others.
+    sizes = np.zeros(n_labels + 1, np.int64)
+    kept_columns, kept = np.empty_like(columns), np.empty_like(bits)
+    kept_weights = np.empty_like(weights)
+    n_kept = np.uint64(0)
+    for e in range(columns.size):
+        if weights.size > 0 and weights[e] == 0:
+            continue
+        j, key = columns[e], _key(bits[e], sign)
+        # One comparison for both ends, as two would be two branches, the first not foreseen.
+        below = lowest[j, 1]
+        if as_key(key - below - one) < as_key(lowest[j, 0] - below - one):
+            lowest[j, 1] = key
+        # Branch-free: always write, advance if it is kept.
+        kept_columns[n_kept], kept[n_kept] = j, key
+        if weights.size > 0:
+            kept_weights[n_kept] = weights[e]
+        if stored.size > 0:
+            stored[j] += weights[e] if weights.size > 0 else np.int64(1)
+        is_kept = key >= lowest[j, 0]
+        n_kept += np.uint64(is_kept)
+        sizes[j + 1] += is_kept
+
+    # 3. Bring those of each label together.
+    place = sizes.cumsum()
+    listed, listed_weights = np.empty(n_kept, candidates.dtype), np.empty_like(weights)
+    for e in range(n_kept):
+        to = place[kept_columns[e]]
+        listed[to] = kept[e]
+        if weights.size > 0:
+            listed_weights[to] = kept_weights[e]
+        place[kept_columns[e]] = to + 1
+
+    # 4. Count, label by label; the last key of a label now ends at its place.
+    start = np.int64(0)
+    for j in range(n_labels):
+        at, end = slice(offsets[j], offsets[j + 1]), place[j]
         if end > start:
-            at = slice(offsets[j], offsets[j + 1])
             own = listed[start:end]
             own_weights = listed_weights[start:end] if weights.size > 0 else listed_weights
             counted = tied[at], between[at], lower[at]
@@ -213,11 +225,13 @@ def count_entries(
                 _count_at_few(own, own_weights, candidates[at], *counted)
             else:
                 _count_at_many(own, own_weights, candidates[at], *counted)
+        if at.stop > at.start:
+            lower[at.stop - 1] = lowest[j, 1]
         start = end
 
 
 @kernel
-def steps_of_counts(
+def add_up_steps(
     offsets: Ints,
     candidates: Keys,
     hits: Ints,
@@ -226,17 +240,18 @@ def steps_of_counts(
     lower: Keys,
     absent: Ints,
     missing: Any,
-) -> tuple[Ints, Ints, Ints]:
-    """Return tp, fp and what is higher at each candidate, (n_candidates,), which has so much of positives, tied and above.
+) -> None:
+    """Turn what is counted at candidates into steps, all (n_candidates,): each array becomes what a `Staircase` has.
 
-    `lower` becomes the next lower key of each. `absent` (n_labels,) is the weight of the cells of each label that have
-    no entry and the key `missing`, or empty where they matter to none.
+    `hits`, the weight of positives at each, becomes the true positives at or above it; `tied`, that of all entries, the
+    false ones; `between`, what lies above up to the next, all that is higher; `lower` the next lower key. `absent`
+    (n_labels,) is the weight of the cells of each label that have no entry, and the key `missing`; it is empty where
+    they matter to none.
     """
-    tp, fp, higher = np.empty_like(hits), np.empty_like(hits), np.empty_like(hits)
     for j in range(offsets.size - 1):
         first, last = offsets[j], offsets[j + 1]
         # 1. Absent cells are one more entry.
-        if absent.size and absent[j] > 0:
+        if absent.size > 0 and absent[j] > 0:
             c = first
             while c < last and candidates[c] > missing:
                 c += 1
@@ -249,12 +264,12 @@ def steps_of_counts(
                     lower[c - 1] = max(lower[c - 1], missing)
 
         # 2. Add up from the top down.
-        hits_sum, sum_above = np.int64(0), np.int64(0)
+        tp, above = np.int64(0), np.int64(0)
         for c in range(first, last):
-            hits_sum += hits[c]
-            higher[c] = sum_above + between[c]
-            sum_above = higher[c] + tied[c]
-            tp[c], fp[c] = hits_sum, sum_above - hits_sum
+            tp += hits[c]
+            above += between[c]
+            hits[c], between[c] = tp, above
+            above += tied[c]
+            tied[c] = above - tp
             if c + 1 < last:
                 lower[c] = max(lower[c], candidates[c + 1])
-    return tp, fp, higher

@@ -103,18 +103,26 @@ def _insertion_sort(keys: Keys, rows: Ints) -> None:
 
 @kernel
 def sorted_lists(
-    n_lists: int, lists: Ints, keys: Keys, weights: Ints, lowest: Any
+    lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
 ) -> tuple[Ints, Keys, Ints]:
     """Return the distinct keys of each list, falling, and their weights added up; list j is `offsets[j]:offsets[j + 1]`.
 
-    Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is empty. Keys below `lowest`, or without
-    weight, are left out.
+    Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is empty. Keys of other lists than
+    `first_list:last_list` are left out, and those below `lowest` or without weight.
     """
-    # 1. Count, and from that where each list begins.
+    # 1. Which keys are wanted; how many of each list, and from that where each begins.
+    n_lists = last_list - first_list
+    wanted = np.empty(keys.size, np.bool_)
     place = np.zeros(n_lists + 1, np.int64)
     for i in range(keys.size):
-        if keys[i] >= lowest and (weights.size == 0 or weights[i] > 0):
-            place[lists[i] + 1] += 1
+        wanted[i] = (
+            (lists[i] >= first_list)
+            & (lists[i] < last_list)
+            & (keys[i] >= lowest)
+            & (weights.size == 0 or weights[i] > 0)
+        )
+        if wanted[i]:
+            place[lists[i] - first_list + 1] += 1
     longest = np.int64(0)
     for j in range(n_lists):
         longest = max(longest, place[j + 1])
@@ -125,12 +133,12 @@ def sorted_lists(
     listed = np.empty(size, keys.dtype)
     rows = np.empty(size if weights.size > 0 else 0, np.int64)
     for i in range(keys.size):
-        if keys[i] >= lowest and (weights.size == 0 or weights[i] > 0):
-            to = place[lists[i]]
+        if wanted[i]:
+            to = place[lists[i] - first_list]
             listed[to] = keys[i]
             if weights.size > 0:
                 rows[to] = i
-            place[lists[i]] = to + 1
+            place[lists[i] - first_list] = to + 1
 
     # 3. Sort each list, and keep one of equal keys, with their weight.
     spare = np.empty(longest, keys.dtype)
@@ -140,7 +148,7 @@ def sorted_lists(
     first, n_kept = np.int64(0), np.int64(0)
     for j in range(n_lists):
         last = place[j]
-        up, row = listed[first:last], rows[first:last]
+        up, row = listed[first:last], rows[first:last] if weights.size > 0 else rows
         if last - first > _FEW:
             up, row = _radix_sort(up, row, spare[: up.size], spare_rows[: row.size])
         else:
@@ -153,7 +161,7 @@ def sorted_lists(
                 distinct[n_kept], sums[n_kept] = up[i], weight
                 n_kept += 1
         first, offsets[j + 1] = last, n_kept
-    return offsets, distinct[:n_kept].copy(), sums[:n_kept].copy()
+    return offsets, distinct[:n_kept], sums[:n_kept]
 
 
 @kernel
