@@ -81,6 +81,10 @@ class Tally(NamedTuple):
         )
         return Tally(counted, union([self.tied, other.tied]))
 
+    def of(self, first: int, last: int) -> "Tally":
+        """Return what weighs at the keys of labels `first:last`, as views."""
+        return Tally(*(items_of(items, first, last) for items in self))
+
     def items(self, divisor: int) -> Items:
         """Return all that weighs something as items of a problem, weights divided by what divides them all.
 
@@ -101,6 +105,13 @@ class Tally(NamedTuple):
         return kept._replace(
             positive_weights=kept.positive_weights // divisor, weights=kept.weights // divisor
         )
+
+
+def items_of(items: Items, first: int, last: int) -> Items:
+    """Return the items of labels `first:last`, as views."""
+    starts = items.starts[first : last + 1]
+    at = slice(starts[0], starts[-1])
+    return Items(starts - starts[0], *(array[at] for array in items[1:]))
 
 
 def label_of(starts: Ints) -> Ints:
