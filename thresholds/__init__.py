@@ -64,6 +64,7 @@ _HOME = {
     "expected_f": "expectation.value",
     "fit": "fitting.by_name",
     "fit_adapted": "fitting.adapted",
+    "fit_chunks": "chunks.fitting",
     "fit_empirical": "fitting.empirical",
     "fit_expected": "fitting.expected",
     "fit_regions": "fitting.regions",
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from thresholds.calibration import measure_calibration as measure_calibration
     from thresholds.chunks.candidates import Candidates as Candidates
     from thresholds.chunks.counts import Counts as Counts
+    from thresholds.chunks.fitting import fit_chunks as fit_chunks
     from thresholds.comparison.agreement import Agreement as Agreement
     from thresholds.comparison.compare import compare as compare
     from thresholds.comparison.differences import RuleDifference as RuleDifference

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 _HOME = {
     "Candidates": "candidates",
     "Counts": "counts",
+    "fit": "fitting",
 }
 
 __all__ = sorted(_HOME)
@@ -16,6 +17,7 @@ __all__ = sorted(_HOME)
 if TYPE_CHECKING:
     from thresholds.chunks.candidates import Candidates as Candidates
     from thresholds.chunks.counts import Counts as Counts
+    from thresholds.chunks.fitting import fit as fit
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from thresholds._arrays.types import Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, parts_of
+from thresholds.chunks.groups import tie_groups
 from thresholds.data.counted import CountedProblem, Kind, Totals
 from thresholds.data.problem import Items
 from thresholds.data.tallies import LabelKeys, Opened, Tally, joined, tally_of
@@ -21,7 +22,7 @@ from thresholds.results import counted
 from thresholds.rule import ThresholdRule
 
 _TIE_GROUPS = "tie groups"
-_MOST_UNITS = 2**61  # that all cells may weigh together
+_MOST_UNITS = 2**62  # that all cells may weigh together
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +147,71 @@ class Counts:
 
         tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs), strict=True)
         return cls(kind, at, Totals.of(block), joined(tallies), np.concatenate(lowest))
+
+    @classmethod
+    def from_tie_groups(
+        cls,
+        label: object,
+        score: object,
+        positives: object,
+        rows: object,
+        *,
+        label_names: object = None,
+        n_labels: int | None = None,
+        n_samples: int | None = None,
+        missing: float = 0.0,
+    ) -> "Counts":
+        """Take tie groups that were counted elsewhere, as `GROUP BY label, score` gives them in any engine.
+
+        Parameters
+        ----------
+        label : (n_groups,) names, or positions from 0
+        score : (n_groups,) the dtype is that of the scores; a label may have the same score in several groups
+        positives : (n_groups,) whole numbers: rows of that label and score in which the label is true, or their weight
+        rows : (n_groups,) whole numbers: all rows of that label and score, or their weight
+        label_names : names of all labels, in order; None with names in `label` takes these, sorted
+        n_labels : where `label` has positions: number of labels; None: as many as are needed
+        n_samples : number of rows, where scores are sparse: rows in which a label has no group have the score `missing`
+            None: a label is known in the rows that it has groups for; where these are fewer than another label's,
+            the truth of the others counts as unknown.
+        missing : score of rows without a group
+
+        Returns
+        -------
+        Counts
+
+        Raises
+        ------
+        InputError
+            For columns of different length, labels that are not among the names, scores that are NaN or +inf, more
+            positives than rows, or more rows of a label than `n_samples`.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> counts = thresholds.Counts.from_tie_groups(
+        ...     label=["cat", "cat", "dog", "dog"],
+        ...     score=[0.25, 0.75, 0.5, 0.25],
+        ...     positives=[1, 8, 3, 0],
+        ...     rows=[90, 10, 4, 96],
+        ... )
+        >>> counts.fit("macro", placement="score").thresholds
+        array([0.75, 0.5 ])
+        """
+        kind, totals, items = tie_groups(
+            label,
+            score,
+            positives,
+            rows,
+            label_names=label_names,
+            n_labels=n_labels,
+            n_samples=n_samples,
+            missing=missing,
+        )
+        nothing = LabelKeys(np.zeros(kind.n_labels + 1, np.int64), np.empty(0, kind.key_dtype))
+        opened = Opened.everything(kind.n_labels, kind.key_dtype)
+        tally = tally_of(items, nothing, opened)
+        return cls(kind, _TIE_GROUPS, totals, tally, _lowest(items))
 
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both, of other rows each."""
@@ -306,7 +372,7 @@ class Counts:
             )
         if self.totals.weight * self.n_labels >= _MOST_UNITS:
             raise InputError(
-                f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**61 over all cells:"
+                f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**62 over all cells:"
                 " give the weight_unit of the Candidates of all rows"
             )
         if self._runs_with_positives.any():

@@ -169,6 +169,14 @@ class Totals(NamedTuple):
         )
 
 
+class SomeRows(NamedTuple):
+    """What was picked of rows that are not kept: what a rule keeps of its fit."""
+
+    rows: Matrix  # (n_picked, n_labels) scores
+    cells: Floats  # (n_cells,) scores, and once `missing` where sparse rows leave some out
+    weighted: bool  # whether the rows of the fit differ in weight
+
+
 class Unread:
     """Stands for a matrix of which only counts are known: it has shape and dtype, and cannot be read."""
 
@@ -197,6 +205,7 @@ class CountedProblem(Problem):
     items: Items = field(kw_only=True)
     totals: Totals = field(kw_only=True)  # in the unit of the problem's weights
     lowest: Keys = field(kw_only=True)  # (n_labels,) the lowest key that has weight
+    some_rows: SomeRows | None = field(default=None, kw_only=True)  # where some were picked
 
     @classmethod
     def of_tally(
@@ -271,7 +280,9 @@ class CountedProblem(Problem):
         return None if self.totals.all_known else self.weight_of_label * np.float64(self.unit)
 
     def some_scores(self, at_most: int) -> Floats:
-        """Return scores evenly spaced by weight among all that were counted, and the lowest."""
+        """Return scores that were picked; else some of all that were counted, evenly spaced by weight, and the lowest."""
+        if self.some_rows is not None:
+            return self.some_rows.cells
         order = np.argsort(self.items.keys, kind="stable")
         up_to = self.items.weights[order].cumsum()  # (n_items,)
         n_cells = int(up_to[-1])

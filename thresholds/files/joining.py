@@ -1,6 +1,7 @@
 """Scores joined to truth in another file: by a key, else row by row."""
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 
 from thresholds._arrays.types import Dense, Matrix
@@ -9,7 +10,7 @@ from thresholds.data.growing import Gathered
 from thresholds.files import accounting
 from thresholds.files.converting import Converted
 from thresholds.files.keys import places_of
-from thresholds.files.source import Block, Source, Wanted
+from thresholds.files.source import PART_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import NUMBERS, ColumnChoice, Table, choose_truth
 from thresholds.files.tables.source import Truth, batches, check_columns, keys_of
 from thresholds.files.unknown import as_read
@@ -90,6 +91,12 @@ class TruthFile:
             has_unknown=wanted.unknown is not None,
         )
 
+    def of_rows(self, matrix: Matrix) -> "TruthFile":
+        """Return the truth of some rows alone."""
+        some = copy(self)
+        some.matrix, some.keys = matrix, None
+        return some
+
 
 def _refuse_other_labels(
     table: Table, choice: ColumnChoice, left: Mapping[str, str], scores: Source, unknown: object
@@ -139,6 +146,23 @@ class Joined(Converted):
             return None
         all_rows = slice(0, rows.y_score.shape[0])
         return rows._replace(y_true=self._rows(all_rows))
+
+    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
+        """Return the parts of the scores with the truth of their rows; one where numbers of rows are not known."""
+        parts = self._source.parts(n_cells)
+        if len(parts) == 1 or any(part.n_samples is None for part in parts):
+            return [self]
+        joined = list[Source]()
+        first = 0
+        for part in parts:
+            assert part.n_samples is not None
+            rows = slice(first, first + part.n_samples)
+            first = rows.stop
+            with_truth = self._of(part)
+            assert isinstance(with_truth, Joined)
+            with_truth._truth, with_truth._places = self._truth.of_rows(self._rows(rows)), None
+            joined.append(with_truth)
+        return joined
 
     def _joined(self) -> tuple[str, ...]:
         """Say by what rows are joined, if by no key, and how many are left over."""

@@ -17,6 +17,7 @@ from thresholds.data.unknown import UNKNOWN
 from thresholds.files.unknown import count_unknown, noted
 
 BLOCK_CELLS = 2**21  # of scores: a few megabytes
+PART_CELLS = 2**24  # of scores that are worth a task of their own, in another process perhaps
 LONGEST_LINE = 2**24  # bytes of a row of text
 _MOST_ROWS = 2**16
 
@@ -53,6 +54,7 @@ class Source(ABC):
     label_names: tuple[str, ...] | None = None
     n_labels: int
     n_samples: int | None = None  # None where that takes reading them all
+    first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
     about: str = ""  # for people: the number of shards, perhaps
     notes: tuple[str, ...] = ()  # what was assumed, and what is left out
     left_out: Mapping[str, str] = MappingProxyType({})  # columns without a role, and what they hold
@@ -67,6 +69,19 @@ class Source(ABC):
 
     def whole(self) -> Block | None:
         """Return all rows at once where that takes no more memory than the file has."""
+        return None
+
+    def parts(self, n_cells: int = PART_CELLS) -> "list[Source]":
+        """Return sources of consecutive rows, in order, that together are this one.
+
+        Each can be pickled, small as it is, and read in another process, as often as is wanted. They have about
+        `n_cells` scores each where the file lets rows be read from the middle, and are one where it does not.
+        Calibration and test rows are those of the whole, by its numbers.
+        """
+        return [self]
+
+    def mapped(self) -> Block | None:
+        """Return all rows mapped into memory; None where the file does not hold them as they are."""
         return None
 
     def because(self, label: str) -> str:

@@ -14,8 +14,9 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.files.accounting import noted
 from thresholds.files.arrays.archive import CSR_PARTS, Archive
+from thresholds.files.arrays.mapped import Held, Parts
 from thresholds.files.keys import check_array
-from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
+from thresholds.files.source import PART_CELLS, Block, Source, Wanted, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
 
@@ -61,6 +62,13 @@ class NpzSource(Source):
         truth = self._truth()
         return Block(self._archive.matrix(self.score_key), truth, self._groups, self._keys)
 
+    def mapped(self) -> Block | None:
+        """Return all rows mapped into memory, unless they are compressed."""
+        keys = [self.score_key] if self.truth_key is None else [self.score_key, self.truth_key]
+        if self.has_unknown or not all(map(self._archive.is_stored, keys)):
+            return None
+        return self.whole()
+
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order; compressed and sparse scores are read as a stream."""
         y_true = self._truth() if truth else None
@@ -74,6 +82,19 @@ class NpzSource(Source):
                 groups=None if self._groups is None else self._groups[rows],
                 keys=None if self._keys is None else self._keys[rows],
             )
+
+    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
+        """Return ranges of rows where the arrays are stored as they are."""
+        scores = self._archive.place(self.score_key)
+        if scores is None:
+            return [self]
+        truth = None
+        if self.truth_key is not None:
+            place = self._archive.place(self.truth_key)
+            truth = Held(self._archive.matrix(self.truth_key)) if place is None else place
+            if truth.matrix().shape != (self.n_samples, self.n_labels):
+                return [self]  # is refused where it is read
+        return Parts(scores, truth, self._groups, self._keys, self._unknown).of(self, n_cells)
 
     def _truth(self) -> Matrix | None:
         """Read the truth, if there is any."""

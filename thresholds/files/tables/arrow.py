@@ -9,6 +9,8 @@ import struct
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
+from itertools import chain
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -79,7 +81,7 @@ class ArrowTable(Table):
         """Read columns a few megabytes at a time."""
         pa = pyarrow(self.name)
         step = rows_per_block(n_labels)
-        first = 0
+        first = self.first_row or 0
         try:
             for batch in self.record_batches(columns, step):
                 for piece in in_pieces(slice(0, batch.num_rows), step):
@@ -97,7 +99,8 @@ class ArrowTable(Table):
         try:
             for column, batch in self.first_batches(columns, step) if columns else ():
                 try:
-                    yield column, self._plain(batch.slice(0, step), [column], 0, nullable)
+                    rows = batch.slice(0, step)
+                    yield column, self._plain(rows, [column], self.first_row or 0, nullable)
                 except NoValue:
                     yield column, None
         finally:
@@ -130,36 +133,53 @@ class ParquetTable(ArrowTable):
     def __init__(self, path: Path, _: Sequence[str] = ()) -> None:
         with self._open(path) as file:
             super().__init__(path, file.schema_arrow, file.metadata.num_rows)
+            self._groups = range(file.num_row_groups)
+
+    def parts(self, n_rows: int) -> list[Table]:
+        """Return row groups, small ones together."""
+        with self._open(self._path) as file:
+            sizes = [file.metadata.row_group(group).num_rows for group in self._groups]
+        parts = list[Table]()
+        first, start = self.first_row or 0, 0
+        for stop in range(1, len(sizes) + 1):
+            size = sum(sizes[start:stop])
+            if size >= n_rows or stop == len(sizes):
+                part = copy(self)
+                part._groups, part.n_rows, part.first_row = self._groups[start:stop], size, first
+                parts.append(part)
+                first, start = first + size, stop
+        return parts
 
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read row groups piece by piece, each by itself: pyarrow joins no lists of dictionary text across them."""
         with self._open(self._path) as file:
-            yield from self._batches_of(file, columns, n_rows, _lists_in(file, columns))
+            lists = _lists_in(file, columns)
+            for group in self._groups:
+                yield from self._batches_of(file, group, columns, n_rows, lists)
 
     def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
         """Read one column after another, as a page of each is in memory while it is read."""
         with self._open(self._path) as file:
             for column in columns:
-                batch = next(
-                    (batch for batch in self._batches_of(file, [column], n_rows) if batch.num_rows),
-                    None,
+                batches = chain.from_iterable(
+                    self._batches_of(file, group, [column], n_rows) for group in self._groups
                 )
+                batch = next((batch for batch in batches if batch.num_rows), None)
                 if batch is not None:
                     yield column, batch
 
     @staticmethod
     def _batches_of(
-        file: Any, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()
+        file: Any, group: int, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()
     ) -> Iterator[Any]:
-        """Read columns of an open file; fewer rows where `lists`, by their place in the file, are long on average."""
-        for group in range(file.num_row_groups):
-            described, step = file.metadata.row_group(group), n_rows
-            for place in lists:
-                mean = ceil_div(described.column(place).num_values, max(1, described.num_rows))
-                step = min(step, rows_per_block(mean))
-            yield from file.iter_batches(
-                step, row_groups=[group], columns=list(columns), use_threads=False
-            )
+        """Read columns of a row group; fewer rows where `lists`, by their place in the file, are long on average."""
+        described, step = file.metadata.row_group(group), n_rows
+        for place in lists:
+            mean = ceil_div(described.column(place).num_values, max(1, described.num_rows))
+            step = min(step, rows_per_block(mean))
+        return iter(
+            file.iter_batches(step, row_groups=[group], columns=list(columns), use_threads=False)
+        )
 
     @staticmethod
     def _open(path: Path) -> Any:
@@ -219,6 +239,17 @@ class DatasetTable(ArrowTable):
         with self._open(self._streams[0]) as reader:
             super().__init__(path, reader.schema, None, features)
         self.n_rows = sum(self._count(stream) for stream in self._streams)
+
+    def parts(self, n_rows: int) -> list[Table]:
+        """Return the streams."""
+        parts = list[Table]()
+        first = self.first_row or 0
+        for stream in self._streams:
+            part = copy(self)
+            part._streams, part.n_rows, part.first_row = [stream], self._count(stream), first
+            parts.append(part)
+            first += part.n_rows
+        return parts
 
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read all streams, of which nothing is believed: that batches lie in their bytes is checked."""

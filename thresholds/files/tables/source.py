@@ -1,6 +1,7 @@
 """A table as a source of scores: which columns are what, and rows of them as matrices."""
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from itertools import islice
 
@@ -11,7 +12,7 @@ from thresholds._checks import InputError, different, listed, names_of_labels, p
 from thresholds._checks.cells import label_at
 from thresholds._checks.unknown import reads_absent
 from thresholds.files import accounting, keys
-from thresholds.files.source import BLOCK_CELLS, Block, Source, Wanted
+from thresholds.files.source import BLOCK_CELLS, PART_CELLS, Block, Source, Wanted
 from thresholds.files.tables.columns import (
     NUMBERS,
     Batch,
@@ -109,6 +110,15 @@ class TableSource(Source):
                 keys=_vector(batch, self._wanted.key),
             )
 
+    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
+        """Return the parts of the table, in which columns have the roles that they have here."""
+        parts = list[Source]()
+        for table in self._table.parts(max(1, n_cells // self.n_labels)):
+            part = copy(self)
+            part._table, part.n_samples, part.first_row = table, table.n_rows, table.first_row
+            parts.append(part)
+        return parts
+
     def keys(self) -> Dense:
         """Return the key of every row."""
         return keys_of(self._table, self._wanted.key)
@@ -194,11 +204,11 @@ class Truth:
         if kind == "text":
             if names is None:
                 raise InputError(f"{truth} has label names, expected --label-names, in order")
-            return lambda batch: from_names(batch, column, names)
+            return partial(from_names, column=column, label_names=names)
 
         # Lists of the positions of a row's labels, perhaps in an order of the file's own.
         if choice.names is None or choice.names == names:
-            return lambda batch: from_positions(batch, column, n_labels, None)
+            return partial(from_positions, column=column, n_labels=n_labels, places=None)
         assert names is not None, "there are names if the truth has some"
         index = {label: place for place, label in enumerate(names)}
         if not set(choice.names) <= index.keys():
@@ -206,7 +216,7 @@ class Truth:
                 f"{truth} {different(choice.names, names)}, expected the same labels as the scores"
             )
         order = np.array([index[label] for label in choice.names])
-        return lambda batch: from_positions(batch, column, n_labels, order)
+        return partial(from_positions, column=column, n_labels=n_labels, places=order)
 
     def _zeros_and_ones(self, batch: Batch) -> Matrix:
         """Read a column, or lists as long as there are labels, of 0 and 1."""
