@@ -68,7 +68,9 @@ def weigh_entries(starts: Ints, columns: Ints, weights: Ints, total: Ints) -> No
 
 
 @kernel
-def count_parts(starts: Ints, columns: Ints, width: Any, first: int, last: int, sizes: Ints) -> None:
+def count_parts(
+    starts: Ints, columns: Ints, width: Any, first: int, last: int, sizes: Ints
+) -> None:
     """Add to `sizes` (n_parts,) the entries of rows `first:last` in each part of the columns, `2**width` to a part."""
     for e in range(starts[first], starts[last]):
         sizes[columns[e] >> width] += 1
