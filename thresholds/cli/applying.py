@@ -30,7 +30,8 @@ def predict(options: argparse.Namespace) -> None:
     deciding = _Deciding(rule, options.rule, source, strict=options.strict)
     names = rule.label_names or source.label_names
     try:
-        write_blocks(options.output, deciding.blocks(), source.n_labels, names, options.key)
+        form = source.n_labels, names, source.key_columns, source.label_column
+        write_blocks(options.output, deciding.blocks(), *form)
     except _GravelyChanged:
         options.status = failing.STATUS
         print(f"{deciding.summary}; not written")

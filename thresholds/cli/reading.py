@@ -36,14 +36,18 @@ def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
         scores=options.score_key,
         truth=values.get("truth_column"),
         groups=values.get("groups"),
-        key=values.get("key"),
+        key=tuple(values.get("key") or ()) or None,
+        labels=options.label_column,
         label_names=names,
         with_truth="truth" in values,
         unknown=values.get("unknown"),
+        rule_names=None if rule is None else rule.label_names,
     )
-    if "truth" in values and options.key is not None and truth is None:
-        raise InputError(f"--key is {options.key!r} without --truth, the file to join by it")
     source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
+    if "truth" in values and options.key and truth is None and source.label_column is None:
+        raise InputError(
+            f"--key is {', '.join(map(repr, options.key))} without --truth, the file to join by it"
+        )
 
     # Numbers in text have no dtype of their own.
     fitted_on = getattr(rule, "fitted_on", None)

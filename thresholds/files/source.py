@@ -19,6 +19,7 @@ from thresholds.files.unknown import count_unknown, noted
 BLOCK_CELLS = 2**21  # of scores: a few megabytes
 PART_CELLS = 2**24  # of scores that are worth a task of their own, in another process perhaps
 LONGEST_LINE = 2**24  # bytes of a row of text
+MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _MOST_ROWS = 2**16
 
 
@@ -28,7 +29,7 @@ class Block(NamedTuple):
     y_score: Matrix  # (n_rows, n_labels)
     y_true: Matrix | None
     groups: Dense | None  # (n_rows,), and so are keys
-    keys: Dense | None
+    keys: Dense | None  # of several columns (n_rows, n_columns), text
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,21 @@ class Wanted:
     scores: str | None = None
     truth: str | None = None
     groups: str | None = None
-    key: str | None = None
+    key: str | tuple[str, ...] | None = None  # of one column or several
+    labels: str | None = None  # of one label a line
     label_names: tuple[str, ...] | None = None
     with_truth: bool = True  # else truth is passed over, whatever it is
     # What stands for truth that is not known: "nan", a number, or None for nothing.
     unknown: object = None
+    # Of a rule: all labels that there are, of which a file that names labels line by line may lack some.
+    rule_names: tuple[str, ...] | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        if self.key is None:
+            return ()
+        return (self.key,) if isinstance(self.key, str) else self.key
 
 
 class Source(ABC):
@@ -53,6 +64,8 @@ class Source(ABC):
     truth_key: str | None = None
     label_names: tuple[str, ...] | None = None
     n_labels: int
+    key_columns: tuple[str, ...] = ()
+    label_column: str | None = None  # of a file with one label a line
     n_samples: int | None = None  # None where that takes reading them all
     first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
     about: str = ""  # for people: the number of shards, perhaps
@@ -79,6 +92,10 @@ class Source(ABC):
         Calibration and test rows are those of the whole, by its numbers.
         """
         return [self]
+
+    def with_rows(self, keys: Dense) -> "Source":
+        """Return this with the rows of `keys`, too, where a file lacks rows that have no scores."""
+        return self
 
     def because(self, label: str) -> str:
         """Say why a label has no scores though there is a column for it; nothing where there is none."""

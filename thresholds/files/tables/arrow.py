@@ -19,7 +19,7 @@ from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
 from thresholds.errors import need
-from thresholds.files.source import LONGEST_LINE, rows_per_block
+from thresholds.files.source import LONGEST_LINE, MOST_COLUMNS, rows_per_block
 from thresholds.files.tables.arrow_columns import (
     class_names,
     described,
@@ -35,7 +35,6 @@ _BUFFER_BYTES = 2**16
 # Of a csv that are read at once: pyarrow asks for the header, and any row, to fit.
 _BLOCK_BYTES = 2**20
 _ROWS_IN_BLOCK = 8
-_MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -317,9 +316,9 @@ def _block_size(path: Path) -> int:
         raise InputError(
             f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
         )
-    if header.count(b",") >= _MOST_COLUMNS:
+    if header.count(b",") >= MOST_COLUMNS:
         raise InputError(
-            f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}, or lists"
+            f"{path} has {header.count(b',') + 1:,} columns, expected at most {MOST_COLUMNS:,}, or lists"
         )
     try:
         header.decode()

@@ -237,7 +237,7 @@ def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
 
 def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     """Leave out columns that are named for something else, truth among them."""
-    taken = {wanted.groups, wanted.key}
+    taken = {wanted.groups, *wanted.keys}
     for prefix in (wanted.truth, "y_true"):
         choice = None if prefix is None else _named(columns, prefix)
         if choice is not None:
