@@ -79,7 +79,8 @@ def places_of(
         more = f" ({missing.size:,} keys are)" if missing.size > 1 else ""
         raise InputError(
             f"key {shown_key(wanted[missing[0]])} of {name} is missing in {other}{more}, expected a row there for each"
-            f" row of scores (keys are {_kind(wanted)} in {name}, {_kind(known)} such as {shown_key(known[0])} in {other})"
+            f" row of scores (keys are {_kind(wanted)} in {name}, {_kind(known)} such as {shown_key(known[0])} in"
+            f" {other})"
         )
     return places
 

@@ -52,6 +52,8 @@ _TABLES: dict[str, _OpenTable] = {
     ".parquet": ParquetTable,
     ".csv": CsvTable,
     ".csv.gz": CsvTable,
+    ".tsv": CsvTable,
+    ".tsv.gz": CsvTable,
     ".jsonl": JsonLines,
     ".ndjson": JsonLines,
 }
@@ -238,5 +240,6 @@ def _is_pattern(path: str) -> bool:
 
 
 def _suffix(path: str) -> str:
-    """Return the suffix of a path; of those of two parts only `.csv.gz` is known."""
-    return ".csv.gz" if path.endswith(".csv.gz") else Path(path).suffix
+    """Return the suffix of a path, of two parts where it ends in `.gz`."""
+    suffixes = Path(path).suffixes
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])

@@ -74,6 +74,7 @@ class Table(ABC):
     about: str = ""  # for people: the number of shards, perhaps
     label_names: tuple[str, ...] | None = None  # that the file has for its lists
     of_text: bool = False  # numbers are written as text, which has no dtype
+    notes: tuple[str, ...] = ()  # what was assumed
 
     @abstractmethod
     def batches(

@@ -68,9 +68,7 @@ def long_scores(table: Table, wanted: Wanted) -> LongColumns | None:
         return None  # a prefix of wide columns
     truth = wanted.truth if wanted.truth is not None else _called(table, ("y_true",), *NUMBERS)
     keys = wanted.keys or _row_columns(table, {label, score, truth})
-    choice = LongColumns(keys, label, score, truth if wanted.with_truth else None)
-    _check(table, choice, wanted)
-    return choice
+    return LongColumns(keys, label, score, truth if wanted.with_truth else None)
 
 
 def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | None:
@@ -89,9 +87,7 @@ def long_truth(table: Table, wanted: Wanted, scores: Source) -> LongColumns | No
             f"{table.name} has one label a line, in {label!r}, expected --key, the columns that say to which row of"
             f" {scores.name} a line belongs"
         )
-    choice = LongColumns(wanted.keys, label, None, truth)
-    _check(table, choice, wanted)
-    return choice
+    return LongColumns(wanted.keys, label, None, truth)
 
 
 class Entries(NamedTuple):
@@ -108,6 +104,7 @@ class LongSource(Source):
 
     def __init__(self, table: Table, wanted: Wanted, choice: LongColumns) -> None:
         assert choice.score is not None
+        _check(table, choice, wanted)
         self.name, self.about, self.of_text = table.name, table.about, table.of_text
         self.score_key, self.truth_key = choice.score, choice.truth
         self.key_columns, self.label_column = choice.keys, choice.label
@@ -126,6 +123,7 @@ class LongSource(Source):
         self.left_out = accounting.left_out(table, used)
         self.notes = (
             f"one label a line: rows by {listed(choice.keys)}, labels in {choice.label!r}",
+            *table.notes,
             *accounting.noted(self.left_out),
         )
         self._read(table, wanted, choice)
@@ -212,6 +210,7 @@ def read_long_truth(
     table: Table, choice: LongColumns, wanted: Wanted, scores: Source
 ) -> tuple[Matrix, Dense, tuple[str, ...]]:
     """Read truth in long form for the labels of the scores: the matrix, the keys of its rows, and notes."""
+    _check(table, choice, wanted)
     if choice.truth is None and wanted.unknown is not None:
         raise InputError(
             f"--unknown is {shown(wanted.unknown)} with {table.name}, whose lines name true labels, expected"

@@ -91,7 +91,7 @@ class TableSource(Source):
         self.left_out = accounting.left_out(table, used)
         if scores.key == "all columns":
             accounting.refuse_mostly_numbers(table, accounting.of_text(table, self.left_out))
-        self.notes = (*accounting.assumed(scores), *accounting.noted(self.left_out))
+        self.notes = (*table.notes, *accounting.assumed(scores), *accounting.noted(self.left_out))
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order, a few megabytes at a time; without truth where that is not wanted."""
