@@ -8,6 +8,7 @@ from tests.naive import profiles
 from thresholds.significance import effective_rows, p_of_best, p_of_means, p_of_z, z_of_more
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n_before", [1, 2, 8, 40, 300, 10_000, 100_000])
 @pytest.mark.parametrize("n_now", [1, 20, 50, 1000, 10_000])
 def test_the_bound_is_at_least_the_exact_p_value(n_before: int, n_now: int) -> None:

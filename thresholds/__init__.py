@@ -18,8 +18,10 @@ _HOME = {
     "CalibratedRule": "calibration",
     "CalibrationMeasures": "calibration",
     "Calibrator": "calibration",
+    "Candidates": "chunks.candidates",
     "CappedRule": "rule.capped",
     "Comparison": "comparison.result",
+    "Counts": "chunks.counts",
     "CrossFit": "validation.cross_fit",
     "Diagnosis": "diagnosis",
     "ExpectedDiagnosis": "diagnosis",
@@ -63,6 +65,7 @@ _HOME = {
     "expected_f": "expectation.value",
     "fit": "fitting.by_name",
     "fit_adapted": "fitting.adapted",
+    "fit_chunks": "chunks.fitting",
     "fit_empirical": "fitting.empirical",
     "fit_expected": "fitting.expected",
     "fit_regions": "fitting.regions",
@@ -81,11 +84,18 @@ _HOME = {
     "warmup": "warming",
 }
 
-_FOLDERS = ("metrics", "plots", "sklearn", "training")  # whose names are not repeated here
+_FOLDERS = (
+    "chunks",
+    "metrics",
+    "plots",
+    "sklearn",
+    "training",
+)  # whose names are not repeated here
 
 __all__ = sorted([*_HOME, *_FOLDERS])
 
 if TYPE_CHECKING:
+    from thresholds import chunks as chunks
     from thresholds import metrics as metrics
     from thresholds import plots as plots
     from thresholds import sklearn as sklearn
@@ -98,6 +108,9 @@ if TYPE_CHECKING:
     from thresholds.calibration import calibrate as calibrate
     from thresholds.calibration import estimate_base_rates as estimate_base_rates
     from thresholds.calibration import measure_calibration as measure_calibration
+    from thresholds.chunks.candidates import Candidates as Candidates
+    from thresholds.chunks.counts import Counts as Counts
+    from thresholds.chunks.fitting import fit_chunks as fit_chunks
     from thresholds.comparison.agreement import Agreement as Agreement
     from thresholds.comparison.compare import compare as compare
     from thresholds.comparison.differences import RuleDifference as RuleDifference

@@ -61,6 +61,7 @@ def dense(matrix: Any) -> NDArray[Any]:
     return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("form", WITHOUT_VALUE)
 @pytest.mark.parametrize("said", ["nan", np.nan, np.float32(np.nan)])
 def test_cells_without_a_value_are_read(form: str, said: object) -> None:

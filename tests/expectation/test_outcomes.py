@@ -31,6 +31,7 @@ def draw_rows(n_rows: int, n_labels: int, seed: int) -> np.ndarray:
     return np.sort(p, axis=1)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
 @pytest.mark.parametrize("n_labels", [1, 5, 21, 60, 150])

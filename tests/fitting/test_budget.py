@@ -35,7 +35,7 @@ def drawn(n: int = 300, m: int = 12) -> tuple[Any, Any]:
 # The twin
 
 
-@pytest.mark.each_pair(seed=20)
+@pytest.mark.each_value(seed=20)
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("seed", range(150))
 def test_the_best_of_all_choices_is_found(average: str, seed: int) -> None:

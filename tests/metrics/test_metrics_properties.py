@@ -190,6 +190,7 @@ def test_the_names_of_classes_do_not_matter(seed: int, n_classes: int) -> None:
     assert alike(numbers(*renamed), numbers(y_true, y_pred))
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("shape", [(7, 2), (30, 5), (9001, 3)])
 def test_containers_do_not_matter(shape: tuple[int, int], container: str) -> None:

@@ -15,6 +15,7 @@ def test_a_form_has_the_name_and_the_numbers_in_their_places() -> None:
     assert [numbers.tolist() for numbers in found.numbers] == [[[1234, 5], [17, 0]]]
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     "text",
     [

@@ -89,7 +89,7 @@ def check_size(values: Floats, size: int, where: object) -> None:
     assert not (values[:size] >= best * (1 - CLOSE / 3)).any() or best < 1e-306, (where, size, values)
 
 
-@pytest.mark.each_pair
+@pytest.mark.each_value
 @any_measure
 @pytest.mark.parametrize("width", range(1, 9))
 def test_short_rows_get_the_best_of_all_sets(width: int, beta: float, zero_division: float) -> None:
@@ -139,7 +139,8 @@ def long_row(rng: Generator, width: int, mean: float) -> Floats:
 WIDTHS = (*range(9, 33, 3), 33, 40, 47, 48, 49, 60, 64, 65, 100, 200)
 
 
-# Every pair of two of these is tried, not every triple.
+# `make soak` tries every pair of two of these, `make test` each value.
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("width", "beta", "zero_division"),
     [(width, beta, float((i + j) % 2)) for i, width in enumerate(WIDTHS) for j, beta in enumerate(BETAS)],
@@ -191,7 +192,7 @@ def test_rows_whose_values_have_several_peaks() -> None:
 # Extreme rows
 
 
-@pytest.mark.each_pair
+@pytest.mark.each_value
 @any_measure
 @pytest.mark.parametrize("width", [1, 2, 5, 31, 32, 33, 500])
 def test_sure_labels_and_nothing_else(width: int, beta: float, zero_division: float) -> None:

@@ -216,6 +216,7 @@ COPIES: dict[str, Callable[[object], object]] = {
 }
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize("name", RULES)
 def test_copies_are_the_same_rule_and_frozen_too(name: str, how: str) -> None:

@@ -34,6 +34,7 @@ def cells(stripe: Blocks, blocks: list[Array]) -> Array:
     return np.concatenate([stripe.by_row(block).reshape(-1, stripe.n_labels) for block in blocks])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("rows", [slice(0, 197), slice(40, 103), slice(196, 197)], ids=str)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_blocks_hold_every_cell_once_in_order(width: int, rows: slice) -> None:

@@ -63,6 +63,7 @@ def falling(scores: Array, n_cuts: int) -> Array:
     return np.ascontiguousarray(ordered[np.linspace(0, len(scores) - 1, n_cuts).astype(int)])
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_codes_tell_what_lies_above_cuts(kind: str, dtype: str) -> None:

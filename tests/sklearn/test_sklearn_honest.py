@@ -72,6 +72,7 @@ def test_the_cross_fitted_score_is_that_on_new_data(average: str, guard: object)
     assert gap.error < 0.01
 
 
+@pytest.mark.soak
 def test_the_best_score_is_too_high() -> None:
     gap = measure("macro", None)["best_score_"]
     assert gap.mean > 2 * gap.error

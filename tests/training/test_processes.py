@@ -28,6 +28,7 @@ def dealt(numbers: list[list[int]], n_rows: int, *, weighted: bool = False) -> l
     return parts
 
 
+@pytest.mark.each_pair
 @pytest.mark.parametrize("n_processes", [2, 3, 4])
 @pytest.mark.parametrize("n_rows", [1, 9, 12, 13])
 @pytest.mark.parametrize("padded", [True, False])

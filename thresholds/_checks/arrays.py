@@ -230,24 +230,29 @@ def weights(
     """
     if value is None:
         return None, 1.0
-    array = _sample_weights(value, n_samples)
+    array = sample_weights(value, n_samples)
     if not array.any():
         raise InputError("sample_weight is 0 for every row, expected at least one positive weight")
 
     # The sum of the weights, scaled so that it cannot overflow.
     scale = math.frexp(float(array.max()))[1]
     total = math.fsum(np.ldexp(array, -scale))
-    if math.frexp(total)[1] + scale > 1024:
-        raise InputError(
-            "sample_weight adds up to more than float64 holds, expected smaller weights"
-        )
 
     # Whole numbers of units; a positive weight is at least one.
-    exponent = 61 - math.frexp(total * n_labels)[1] - scale
+    exponent = -unit_exponent(total, scale, n_labels)
     rounded = np.rint(np.ldexp(array, exponent)).astype(np.int64)  # (n_samples,)
     whole = np.maximum(rounded, array > 0)
     factor = int(np.gcd.reduce(whole)) if coarse else 1
     return whole // factor, math.ldexp(factor, -exponent)
+
+
+def unit_exponent(total: float, scale: int, n_labels: int) -> int:
+    """Return which power of two is the finest unit of weights that add up to total * 2**scale."""
+    if math.frexp(total)[1] + scale > 1024:
+        raise InputError(
+            "sample_weight adds up to more than float64 holds, expected smaller weights"
+        )
+    return math.frexp(total * n_labels)[1] + scale - 61
 
 
 def weights_of_rows(
@@ -260,7 +265,7 @@ def weights_of_rows(
     """
     if value is None:
         return None, 1.0
-    array = _sample_weights(value, n_samples)
+    array = sample_weights(value, n_samples)
     if not some and not array.any():
         return array, 1.0
     whole, unit = weights(array, n_samples, 1)
@@ -271,7 +276,7 @@ def weights_of_rows(
     return np.ldexp(array, -exponent), math.ldexp(1.0, exponent)
 
 
-def _sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
+def sample_weights(value: object, n_samples: int) -> npt.NDArray[np.float64]:
     """Return finite weights that are not negative."""
     array = numbers(value, "sample_weight")
     if array.shape != (n_samples,):

@@ -115,6 +115,18 @@ def read_label_names(path: StrPath) -> tuple[str, ...]:
     return names_of_labels(names)
 
 
+def shards_of(path: StrPath) -> tuple[str, ...]:
+    """Return the files that a pattern, or a folder of shards, stands for, in order; of all else the path itself."""
+    path = os.fspath(path)
+    if _is_pattern(path):
+        return tuple(map(str, _matching(path)))
+    if os.path.isdir(path):
+        table = _folder(Path(path), (), None)
+        if isinstance(table, Shards):
+            return table.paths
+    return (path,)
+
+
 def refuse_overwriting(output: StrPath, *inputs: StrPath) -> None:
     """Refuse to write to a file that is read, by whatever name, or to one of its shards."""
     for path in [os.fspath(path) for path in inputs]:

@@ -98,6 +98,10 @@ class Source(ABC):
         """Return this with the rows of `keys`, too, where a file lacks rows that have no scores."""
         return self
 
+    def mapped(self) -> Block | None:
+        """Return all rows mapped into memory; None where the file does not hold them as they are."""
+        return None
+
     def because(self, label: str) -> str:
         """Say why a label has no scores though there is a column for it; nothing where there is none."""
         return ""

@@ -17,6 +17,7 @@ from thresholds._checks.floors import Floor, floors_of_labels
 from thresholds.data.problem import Problem
 from thresholds.fitting.capping import with_cap
 from thresholds.fitting.options import FitOptions, OfThresholds
+from thresholds.fitting.record import data_in_brief, profile_of
 from thresholds.guarantees.floors import Floors
 from thresholds.guarantees.rows import RowFit, RowSearch
 from thresholds.guards.fitting import fit_guarded
@@ -26,13 +27,12 @@ from thresholds.guards.options import Guard
 from thresholds.metrics.averages import average_of, f_score
 from thresholds.metrics.counts import ConfusionCounts, count_by_label
 from thresholds.metrics.judging import Judged, f_measure, judge
-from thresholds.rule import FittedOn, ThresholdRule
+from thresholds.rule import ThresholdRule
 from thresholds.rule.budget import Budget
 from thresholds.rule.capped import CappedRule
 from thresholds.rule.guarantees import Guarantees
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.row_guarantees import RowGuarantees
-from thresholds.rule.watching.profile import ScoreProfile
 from thresholds.search import staircase
 from thresholds.search.budget import CutsWithin, best_cuts_within
 from thresholds.search.counting.passes import map_useful_steps
@@ -283,9 +283,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         per_label=options.per_label,
         zero_division=options.zero_division,
         placement=options.placement,
-        fitted_on=FittedOn.of(
-            problem.scores, problem.missing, cuts.positives * problem.unit, problem.known
-        ),
+        fitted_on=data_in_brief(problem, cuts.positives),
         guard_report=report,
         guarantees=guarantees,
         made_by=MadeBy.of(fit_empirical, vars(options)),
@@ -307,12 +305,7 @@ def fit_problem(problem: Problem, options: FitOptions) -> ThresholdRule:
         )
 
     # What the scores look like is kept, so that others can be compared with them.
-    profile = ScoreProfile.of(
-        rule,
-        problem.scores,
-        weights=problem.sample_weight,
-        predicted=counts.predicted if problem.unknown is None else None,
-    )
+    profile = profile_of(rule, problem, counts.predicted)
     budget = None
     if options.max_predicted is not None:
         budget = _budget(options.max_predicted, objective, problem, judged, within)

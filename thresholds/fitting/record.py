@@ -3,14 +3,49 @@
 from dataclasses import replace
 from typing import TypeVar
 
+from thresholds._arrays.types import Ints
+from thresholds.data.counted import CountedProblem
 from thresholds.data.problem import Problem
 from thresholds.metrics.counts import count_by_label
 from thresholds.metrics.judging import f_measure, judge
 from thresholds.rule import FittedOn, Rule
+from thresholds.rule.fitted_on import SAMPLE_CELLS
 from thresholds.rule.made_by import MadeBy
 from thresholds.rule.watching.profile import ScoreProfile
 
 FittedRule = TypeVar("FittedRule", bound=Rule)
+
+
+def data_in_brief(problem: Problem, positives: Ints) -> FittedOn:
+    """Describe the data of a fit; `positives` (n_labels,) are in the unit of the weights."""
+    some_scores = None
+    if isinstance(problem, CountedProblem):
+        some_scores = problem.some_scores(SAMPLE_CELLS)
+    return FittedOn.of(
+        problem.scores,
+        problem.missing,
+        positives * problem.unit,
+        problem.known,
+        some_scores=some_scores,
+    )
+
+
+def profile_of(rule: Rule, problem: Problem, predicted: Ints) -> ScoreProfile | None:
+    """Describe what the scores look like, on how many rows each label is predicted; None where rows are not known."""
+    on_all_rows = predicted if problem.unknown is None else None
+    if not isinstance(problem, CountedProblem):
+        return ScoreProfile.of(
+            rule, problem.scores, weights=problem.sample_weight, predicted=on_all_rows
+        )
+    some = problem.some_rows
+    if some is None:
+        return None
+    return ScoreProfile.of_sample(
+        rule,
+        some.rows,
+        n_rows=problem.n_samples,
+        predicted=None if some.weighted else on_all_rows,
+    )
 
 
 def with_record(rule: FittedRule, problem: Problem, made_by: MadeBy | None = None) -> FittedRule:
@@ -23,15 +58,8 @@ def with_record(rule: FittedRule, problem: Problem, made_by: MadeBy | None = Non
     counted = count_by_label(problem.truth, problem.truth, problem.unit_weights)
     record = {
         "objective": objective,
-        "fitted_on": FittedOn.of(
-            problem.scores, problem.missing, counted.positives * problem.unit, problem.known
-        ),
+        "fitted_on": data_in_brief(problem, counted.positives),
         "made_by": made_by,
-        "profile": ScoreProfile.of(
-            rule,
-            problem.scores,
-            weights=problem.sample_weight,
-            predicted=judged.by_label.predicted if problem.unknown is None else None,
-        ),
+        "profile": profile_of(rule, problem, judged.by_label.predicted),
     }
     return replace(rule, **record)  # type: ignore[type-var]

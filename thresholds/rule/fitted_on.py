@@ -18,7 +18,7 @@ from thresholds.rule.saving import refuse_unknown
 QUANTILES = (0.0, 0.01, 0.25, 0.5, 0.75, 0.99, 1.0)
 
 # Enough to see where scores lie; reading more would cost as much as predicting.
-_SAMPLE_CELLS = 65_536
+SAMPLE_CELLS = 65_536
 
 _MOST = 0.5  # of the scores outside the range, above which to warn
 _ENOUGH_CELLS = 20  # With fewer scores, most may lie outside by chance.
@@ -60,9 +60,14 @@ class FittedOn(Shown):
         missing: float,
         positives: npt.NDArray[Any],
         known: npt.NDArray[Any] | None = None,
+        *,
+        some_scores: npt.NDArray[np.float64] | None = None,
     ) -> "FittedOn":
-        """Describe checked scores, wherever they are, and the weights of each label's positives and known rows."""
-        cells = _sample(scores, missing)
+        """Describe checked scores, wherever they are, and the weights of each label's positives and known rows.
+
+        Of scores that cannot be read, some are given.
+        """
+        cells = _sample(scores, missing) if some_scores is None else _finite(some_scores)
         quantiles = np.quantile(cells, QUANTILES, method="lower") if cells.size else np.empty(0)
         return cls(
             n_samples=int(scores.shape[0]),
@@ -259,11 +264,16 @@ class OutOfFold(Result):
         )
 
 
+def places_of_sample(n_stored: int) -> Ints:
+    """Return which of so many scores describe them: at most 65,536, evenly spaced, from the first to the last."""
+    return np.linspace(0, n_stored - 1, min(n_stored, SAMPLE_CELLS)).astype(np.int64)
+
+
 def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
     """Return at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
     n_cells = scores.shape[0] * scores.shape[1]
     n_stored = scores.nnz if is_sparse(scores) else n_cells
-    places = np.linspace(0, n_stored - 1, min(n_stored, _SAMPLE_CELLS)).astype(np.int64)
+    places = places_of_sample(n_stored)
     if is_sparse(scores):
         cells = scores.data[places]
         if n_stored < n_cells:
@@ -272,5 +282,9 @@ def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
         cells = scores[np.divmod(places, scores.shape[1])]
     else:
         cells = devices.sample(scores, places)
-    cells = cells.astype(np.float64)
-    return cells[np.isfinite(cells)]  # type: ignore[no-any-return]
+    return _finite(cells.astype(np.float64))
+
+
+def _finite(cells: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the cells that are not masked."""
+    return cells[np.isfinite(cells)]

@@ -166,6 +166,13 @@ class Archive:
                 pass  # zipfile adds up the checksum, and compares it at the end.
         return Place(self._path, header.dtype, member.start, header.shape)
 
+    def is_stored(self, key: str) -> bool:
+        """Whether a matrix, dense or CSR, is kept as it is, so that it can be mapped."""
+        parts = [key] if key in self.files else [f"{key}_{part}" for part in CSR_PARTS[:3]]
+        return all(
+            self._members[f"{part}.npy"].compress_type == zipfile.ZIP_STORED for part in parts
+        )
+
     def row_blocks(self, key: str) -> Iterator[Matrix]:
         """Read a matrix a few rows at a time."""
         n_samples, n_labels = self.shape(key)

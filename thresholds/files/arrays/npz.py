@@ -61,6 +61,13 @@ class NpzSource(Source):
         truth = self._truth()
         return Block(self._archive.matrix(self.score_key), truth, self._groups, self._keys)
 
+    def mapped(self) -> Block | None:
+        """Return all rows mapped into memory, unless they are compressed."""
+        keys = [self.score_key] if self.truth_key is None else [self.score_key, self.truth_key]
+        if self.has_unknown or not all(map(self._archive.is_stored, keys)):
+            return None
+        return self.whole()
+
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order; compressed and sparse scores are read as a stream."""
         y_true = self._truth() if truth else None

@@ -36,6 +36,11 @@ class Shards(Table):
                 self._add(path, shard)
         self.about = f"{len(paths)} shard{'s' if len(paths) > 1 else ''}"
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that have rows, in order."""
+        return tuple(map(str, self._paths))
+
     def batches(
         self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
     ) -> Iterator[Batch]:

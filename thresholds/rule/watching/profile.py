@@ -253,30 +253,45 @@ class ScoreProfile(Shown):
         `weights` are those of rows. `predicted` is on how many rows each label is predicted, where that is counted
         already; `decided` are all decisions, where they are known.
         """
-        if weights is not None and np.all(weights == 1):
-            weights = None
-        places = _sampled(scores.shape, weights)
-        rows = taken_rows(scores, places)
-        here = decided[places] if decided is not None else None
-        if here is None:
-            here = rule.decide(rows, dense=rule.needs_dense(rows))
-
+        places = sampled_rows(scores.shape, weights)
         # What is counted already is counted on all rows; a weighted count is none of rows.
-        n_rows = scores.shape[0]
-        if predicted is None or weights is not None:
-            n_rows = places.size
-            predicted = per_label(here)
+        return cls.of_sample(
+            rule,
+            taken_rows(scores, places),
+            n_rows=scores.shape[0],
+            predicted=predicted if _are_equal(weights) else None,
+            decided=decided[places] if decided is not None else None,
+        )
+
+    @classmethod
+    def of_sample(
+        cls,
+        rule: "Rule",
+        rows: Matrix,
+        *,
+        n_rows: int,
+        predicted: Numbers | None = None,
+        decided: Matrix | None = None,
+    ) -> "ScoreProfile":
+        """Describe rows that were sampled already, at the places of `sampled_rows`.
+
+        `predicted` is on how many of all `n_rows` each label is predicted, where that is known; `decided` are decisions
+        about the sampled ones.
+        """
+        if decided is None:
+            decided = rule.decide(rows, dense=rule.needs_dense(rows))
+        if predicted is None:
+            n_rows = rows.shape[0]
+            predicted = per_label(decided)
         profile = cls._of_rows(rows, rule.missing, n_rows, predicted)
-        return replace(profile, rows={**profile.rows, "labels": labels_in(here)})
+        return replace(profile, rows={**profile.rows, "labels": labels_in(decided)})
 
     @classmethod
     def of_scores(
         cls, scores: Any, missing: float, *, weights: Numbers | None = None
     ) -> "ScoreProfile":
         """Describe checked scores about which nothing is decided yet; `weights` are those of rows."""
-        if weights is not None and np.all(weights == 1):
-            weights = None
-        rows = taken_rows(scores, _sampled(scores.shape, weights))
+        rows = taken_rows(scores, sampled_rows(scores.shape, weights))
         return cls._of_rows(rows, missing, rows.shape[0], np.full(scores.shape[1], np.nan))
 
     @classmethod
@@ -457,19 +472,24 @@ def _of_other_rows(figures: dict[str, RowFigure], columns: Columns) -> dict[str,
     }
 
 
-def _sampled(shape: tuple[int, int], weights: Numbers | None) -> Places:
+def sampled_rows(shape: tuple[int, int], weights: Numbers | None) -> Places:
     """Choose the rows of the fit to describe: evenly spaced, with weights in proportion to them."""
     n_rows, n_labels = shape
     at_most = max(
         most_rows(n_labels, _CHEAP_CELLS), min(n_rows // _ONE_ROW_IN, most_rows(n_labels))
     )
-    if weights is None:
+    if weights is None or _are_equal(weights):
         return evenly_spaced(n_rows, at_most)
     shares = np.asarray(weights, np.float64) / np.sum(weights, dtype=np.float64)  # (n_rows,)
     n_effective = int(effective_rows(weights) + 1e-9)  # rounding may take it below a whole number
     size = min(max(n_effective, 1), at_most)
     places = np.searchsorted(shares.cumsum(), (np.arange(size) + 0.5) / size)
     return np.asarray(np.minimum(places, np.flatnonzero(shares)[-1]))
+
+
+def _are_equal(weights: Numbers | None) -> bool:
+    """Whether each row weighs 1."""
+    return weights is None or bool(np.all(weights == 1))
 
 
 def _as_float32(scores: npt.NDArray[Any]) -> Float32s:

@@ -1,0 +1,1 @@
+"""Counts that are added up over blocks of rows."""

@@ -1,0 +1,327 @@
+"""The scores that are candidates for a threshold, label by label, added up over blocks of rows.
+
+The best cut of a label lies at the score of one of its positives (docs/proofs.md). So the distinct scores of positives
+are the candidates, and all that a second pass over the rows has to count is what lies at and between them.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.types import AnyFloats, Floats, Keys
+from thresholds._checks import InputError, shown
+from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.chunks.blocks import block_of, weights_of
+from thresholds.data.counted import Kind
+from thresholds.data.tallies import LabelKeys, Opened, joined_keys, union_of_keys
+from thresholds.data.tiles import map_tiles
+from thresholds.results import counted
+
+_HALF = (
+    2**26
+)  # Mantissas are added in halves of so many bits, which keeps sums of 2**36 of them exact.
+
+
+class Seen(NamedTuple):
+    """The rows that candidates were read from, in brief."""
+
+    n_samples: int
+    weight: Fraction  # of all rows, exactly
+    largest: float  # of their weights
+    lowest: float  # score; NaN where every cell is unknown
+    highest: float
+
+    def __add__(self, other: "Seen") -> "Seen":  # type: ignore[override]
+        """Add other rows."""
+        return Seen(
+            self.n_samples + other.n_samples,
+            self.weight + other.weight,
+            max(self.largest, other.largest),
+            float(np.fmin(self.lowest, other.lowest)),
+            float(np.fmax(self.highest, other.highest)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The distinct scores of each label's positives: what a second pass over the rows counts at.
+
+    Made of blocks of rows by `Candidates.of`, wherever these lie, and added: `+` is the union, in any order. A score
+    takes 4 bytes (8 if float64), so that candidates of n cells take about 4 n times the share of positives.
+
+    Attributes
+    ----------
+    n_samples, n_labels, n_candidates : numbers of rows seen, of labels, and of scores over all labels
+    label_names : as given, or None
+    dtype : of the scores
+    lowest, highest : the range of all scores seen, positives' or not; absent entries of sparse scores count as well
+    weight_unit : what `Counts.of` takes as `weight_unit` if rows have weights
+    nbytes : bytes of the scores and of where each label's begin
+
+    Examples
+    --------
+    >>> import thresholds
+    >>> first = thresholds.Candidates.of([[1, 0], [1, 0]], [[0.9, 0.2], [0.6, 0.1]])
+    >>> second = thresholds.Candidates.of([[0, 1], [0, 0]], [[0.7, 0.4], [0.1, 0.3]])
+    >>> candidates = first + second
+    >>> candidates
+    Candidates(4 rows, 2 labels, 3 float64 scores)
+    >>> candidates.scores_of(0)
+    array([0.6, 0.9])
+    """
+
+    kind: Kind = field(repr=False)
+    keys: LabelKeys = field(repr=False)
+    opened: Opened = field(repr=False)
+    seen: Seen = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        y_true: object,
+        y_score: object,
+        *,
+        sample_weight: object = None,
+        missing: float = 0.0,
+        unknown: object = None,
+        label_names: object = None,
+        n_jobs: int | None = 1,
+    ) -> "Candidates":
+        """Read the scores of the positives of a block of rows.
+
+        Parameters
+        ----------
+        y_true, y_score, sample_weight, missing, unknown, label_names : as in `fit_empirical`, of these rows
+            No truth of a block need be known, and all weights may be 0. Of rows without weight nothing is read.
+        n_jobs : threads
+
+        Returns
+        -------
+        Candidates
+
+        Raises
+        ------
+        InputError
+            As `fit_empirical`.
+        """
+        block, kind = block_of(
+            y_true, y_score, missing=missing, unknown=unknown, label_names=label_names
+        )
+        weights = weights_of(
+            _checks.aligned_rows(sample_weight, "sample_weight", y_score=y_score, y_true=y_true),
+            block.n_samples,
+        )
+        if sample_weight is not None:
+            # Any weights do: only whether a row has one matters here.
+            present = (weights > 0).astype(np.int64)
+            block = replace(block, unit_weights=present, sample_weight=present)
+
+        def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
+            items = block.label_items(first, last)
+            positives = LabelKeys(items.starts, items.keys).where(items.positive_weights > 0)
+            weighing = items.keys if items.is_unweighted else items.keys[items.weights > 0]
+            ends = [weighing.min(), weighing.max()] if weighing.size else []
+            return union_of_keys([positives]), np.array(ends, weighing.dtype)
+
+        parts = map_tiles(block, read, n_jobs=n_jobs)
+        ends = to_scores(np.concatenate([ends for _, ends in parts]))
+        seen = Seen(
+            block.n_samples,
+            exact_sum(weights),
+            float(weights.max()),
+            float(ends.min()) if ends.size else math.nan,
+            float(ends.max()) if ends.size else math.nan,
+        )
+        opened = Opened.nothing(kind.n_labels, kind.key_dtype)
+        return cls(kind, joined_keys([keys for keys, _ in parts]), opened, seen)
+
+    def __add__(self, other: "Candidates") -> "Candidates":
+        """Return the scores of both, each once."""
+        if not isinstance(other, Candidates):
+            raise InputError(f"other is {shown(other)}, expected Candidates")
+        self.kind.refuse_other(other.kind)
+        if not np.array_equal(self.opened, other.opened):
+            raise InputError("other has scores opened, expected the same as here")
+        keys = union_of_keys([self.keys, other.keys])
+        return Candidates(self.kind, keys, self.opened, self.seen + other.seen)
+
+    def __radd__(self, other: object) -> "Candidates":
+        """Let `sum` add them."""
+        if other == 0:
+            return self
+        return NotImplemented
+
+    def __repr__(self) -> str:
+        """Return sizes on one line."""
+        words = [
+            counted(self.n_samples, "row"),
+            counted(self.n_labels, "label"),
+            counted(self.n_candidates, f"{self.dtype} score"),
+        ]
+        n_opened = int((self.opened.lowest <= self.opened.highest).sum())
+        if n_opened:
+            words.append(f"opened in {counted(n_opened, 'label')}")
+        return f"Candidates({', '.join(words)})"
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows seen."""
+        return self.seen.n_samples
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.kind.n_labels
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of scores, of all labels together."""
+        return int(self.keys.keys.size)
+
+    @property
+    def label_names(self) -> tuple[str, ...] | None:
+        """Names of the labels, if they have names."""
+        return self.kind.label_names
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the scores."""
+        return self.kind.dtype
+
+    @property
+    def lowest(self) -> float:
+        """The lowest score of all rows seen."""
+        return self.seen.lowest
+
+    @property
+    def highest(self) -> float:
+        """The highest score of all rows seen."""
+        return self.seen.highest
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        arrays = [*self.keys, *self.opened]
+        return sum(array.nbytes for array in arrays)
+
+    @property
+    def weight_unit(self) -> float:
+        """The unit in which weights of all rows are counted: the finest for which counts stay below 2**61."""
+        if not self.seen.weight:
+            raise InputError(
+                "sample_weight is 0 for every row, expected at least one positive weight"
+            )
+        scale = math.frexp(self.seen.largest)[1]
+        total = float(self.seen.weight / Fraction(2) ** scale)
+        exponent = _checks.unit_exponent(total, scale, self.n_labels)
+        return math.ldexp(1.0, max(exponent, -1074))  # A finer one would be 0, and no weight is.
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells these candidates from others."""
+        digest = hashlib.blake2b(repr(self.kind).encode(), digest_size=16)
+        for array in (*self.keys, *self.opened):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def scores_of(self, label: int | str) -> AnyFloats:
+        """Return the scores of a label, given by name or position, rising."""
+        j = _checks.place_of(label, self.label_names, self.n_labels)
+        return to_scores(self.keys.keys[self.keys.starts[j] : self.keys.starts[j + 1]])
+
+    def quantiles(self, n: int) -> "Candidates":
+        """Return at most n of each label's scores, evenly spaced among them, the highest always.
+
+        Parameters
+        ----------
+        n : at least 1
+
+        Returns
+        -------
+        Candidates
+
+        Examples
+        --------
+        >>> import numpy as np, thresholds
+        >>> candidates = thresholds.Candidates.of(np.ones((8, 1)), np.arange(8.0))
+        >>> candidates.quantiles(4).scores_of(0)
+        array([1., 3., 5., 7.])
+        """
+        n = _checks.count(n, "n", 1)
+        starts = self.keys.starts
+        sizes = np.diff(starts)  # (n_labels,)
+        wanted = np.repeat(sizes <= n, sizes)  # (n_candidates,)
+        many = np.flatnonzero(sizes > n)
+        number = np.arange(1, n + 1)  # (n,)
+        places = -(-sizes[many, np.newaxis] * number // n) - 1  # (n_many, n)
+        wanted[starts[many, np.newaxis] + places] = True
+        return replace(self, keys=self.keys.where(wanted))
+
+    def restricted(self, low: object, high: object) -> "Candidates":
+        """Return the scores of each label from `low` up to, but not at, `high`: (n_labels,) each, or one for all.
+
+        Examples
+        --------
+        >>> import numpy as np, thresholds
+        >>> candidates = thresholds.Candidates.of(np.ones((8, 1)), np.arange(8.0))
+        >>> candidates.restricted(2, 5).scores_of(0)
+        array([2., 3., 4.])
+        """
+        lowest = self._keys_of(low, "low")
+        above = self._keys_of(high, "high")
+        label = self.keys.label
+        wanted = (self.keys.keys >= lowest[label]) & (self.keys.keys < above[label])
+        return replace(self, keys=self.keys.where(wanted))
+
+    def opened_between(self, low: object, high: object) -> "Candidates":
+        """Return the same with all scores of each label from `low` up to, but not at, `high` opened.
+
+        There every distinct score is counted for itself, positives' or not. NaN, or a `low` that is not below `high`,
+        opens none of a label. Candidates that lie there are left out.
+        """
+        lowest = self._keys_of(low, "low")
+        above = self._keys_of(high, "high")
+        nothing = ~(lowest < above)  # Keys of NaN are not below any.
+        one = self.kind.key_dtype.type(1)
+        lowest = np.where(nothing, one, lowest)
+        highest = np.where(nothing, 0, above - one).astype(lowest.dtype)
+        label = self.keys.label
+        is_open = (self.keys.keys >= lowest[label]) & (self.keys.keys <= highest[label])
+        opened = Opened(lowest, highest)
+        return replace(self, keys=self.keys.where(~is_open), opened=opened)
+
+    def _keys_of(self, scores: object, name: str) -> Keys:
+        """Return the keys of a score for each label, rounded up to those of the scores' dtype, (n_labels,)."""
+        numbers = _checks.numbers(scores, name).astype(np.float64)
+        if numbers.shape not in ((), (self.n_labels,)):
+            raise InputError(
+                f"{name} has shape {numbers.shape}, expected a number, or {self.n_labels}, one for each label"
+            )
+        return keys_at_or_above(np.broadcast_to(numbers, self.n_labels), self.kind)
+
+
+def keys_at_or_above(scores: Floats, kind: Kind) -> Keys:
+    """Return the lowest key of each score, or of what lies above it and is representable; the highest for NaN."""
+    dtype = np.dtype(f"f{kind.key_dtype.itemsize}")
+    is_nan = np.isnan(scores)
+    keys = to_keys(np.array(rounded_up(np.where(is_nan, 0.0, scores), dtype), dtype, order="C"))
+    return np.where(is_nan, np.iinfo(keys.dtype).max, keys).astype(keys.dtype)
+
+
+def exact_sum(weights: Floats) -> Fraction:
+    """Add up numbers without rounding."""
+    mantissas, exponents = np.frexp(weights)
+    whole = np.ldexp(mantissas, 53).astype(np.int64)  # (n_rows,)
+    total = Fraction(0)
+    for exponent in np.unique(exponents).tolist():
+        of_exponent = whole[exponents == exponent]
+        upper, lower = np.divmod(of_exponent, _HALF)
+        total += (int(upper.sum()) * _HALF + int(lower.sum())) * Fraction(2) ** (exponent - 53)
+    return total

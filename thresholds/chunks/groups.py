@@ -1,0 +1,135 @@
+"""Tie groups that were counted elsewhere: columns of a `GROUP BY label, score`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.dtypes import key_dtype
+from thresholds._arrays.types import Dense, Ints
+from thresholds._checks import InputError, listed, shown
+from thresholds._kernels.keys import to_keys
+from thresholds.data.counted import Kind, Totals
+from thresholds.data.problem import Items
+
+
+def tie_groups(
+    label: object,
+    score: object,
+    positives: object,
+    rows: object,
+    *,
+    label_names: object,
+    n_labels: int | None,
+    n_samples: int | None,
+    missing: float,
+) -> tuple[Kind, Totals, Items]:
+    """Check columns (n_groups,) each, and return items, with one more of each label for rows without a group."""
+    names = None if label_names is None else _checks.names_of_labels(label_names)
+    place, names = _places(_checks.plain(label, "label"), names)
+    n_labels = _number_of_labels(place, names, n_labels)
+    scores = _checks.scores(score, "score")[:, 0]
+    weights = _whole_numbers(rows, "rows")
+    positive_weights = _whole_numbers(positives, "positives")
+    for name, column in (("score", scores), ("positives", positive_weights), ("rows", weights)):
+        if column.size != place.size:
+            raise InputError(f"{name} has {column.size} values, expected {place.size} as label has")
+    excess = np.flatnonzero(positive_weights > weights)
+    if excess.size:
+        at = excess[0]
+        raise InputError(
+            f"positives has {positive_weights[at]} at place {at} with {weights[at]} rows, expected no more than rows"
+        )
+
+    # Rows without a group: all are known if the number of rows is.
+    of_label = np.zeros(n_labels, np.int64)
+    np.add.at(of_label, place, weights)
+    most = int(of_label.max())
+    absent = np.zeros(n_labels, np.int64)
+    if n_samples is not None:
+        n_rows = _checks.count(n_samples, "n_samples", 1)
+        if most > n_rows:
+            worst = int(of_label.argmax())
+            raise InputError(
+                f"rows has {most} rows of label {worst if names is None else shown(names[worst])} in all, expected at"
+                f" most n_samples, {n_rows}"
+            )
+        absent = n_rows - of_label
+        most = n_rows
+
+    # Items by label, the absent rows of each behind its groups.
+    dtype = scores.dtype.newbyteorder("=")
+    missing = _checks.missing(missing, dtype)
+    place = np.append(place, np.arange(n_labels))
+    order = np.argsort(place, kind="stable")
+    keys = np.append(scores.astype(key_dtype(dtype)), np.full(n_labels, missing, key_dtype(dtype)))
+    items = Items(
+        np.searchsorted(place[order], np.arange(n_labels + 1)),
+        to_keys(keys[order]),
+        np.append(positive_weights, np.zeros(n_labels, np.int64))[order],
+        np.append(weights, absent)[order],
+    )
+    known = of_label + absent
+    all_known = bool((known == most).all())
+    totals = Totals(
+        n_samples=most,
+        of_labels=np.full((3, 1), most) if all_known else np.stack([known] * 3),
+        present=most,
+        weight=most,
+        divisor=1,
+        weighted=False,
+        all_known=all_known,
+    )
+    kind = Kind(n_labels, dtype, n_samples is not None, missing, names, unit=1.0)
+    return kind, totals, items
+
+
+def _places(label: Dense, names: Sequence[str] | None) -> tuple[Ints, tuple[str, ...] | None]:
+    """Return the position of each group's label, (n_groups,), and the names of the labels."""
+    if label.ndim != 1 or not label.size:
+        raise InputError(f"label has shape {label.shape}, expected one label for each group")
+    if label.dtype.kind in "iu":
+        if label.min() < 0:
+            raise InputError(f"label has {label.min()}, expected positions from 0, or names")
+        return label.astype(np.int64), None if names is None else tuple(names)
+    texts = label.tolist()
+    odd = next((text for text in texts if not isinstance(text, str)), "")
+    if odd != "":
+        raise InputError(
+            f"label has {shown(odd)} of type {type(odd).__name__}, expected names, or whole numbers"
+        )
+    given = sorted(set(texts))
+    names = _checks.names_of_labels(given if names is None else names)
+    unknown = [text for text in given if text not in set(names)]
+    if unknown:
+        raise InputError(f"label has {listed(unknown)}, expected labels of label_names")
+    number = {name: j for j, name in enumerate(names)}
+    return np.array([number[text] for text in texts], np.int64), tuple(names)
+
+
+def _number_of_labels(place: Ints, names: Sequence[str] | None, n_labels: int | None) -> int:
+    """Return how many labels there are, each position being one of them."""
+    n_needed = int(place.max()) + 1
+    if names is not None:
+        if n_labels is not None:
+            _checks.one_name_each(names, _checks.count(n_labels, "n_labels", 1))
+        n_labels = len(names)
+    if n_labels is None:
+        return n_needed
+    n_labels = _checks.count(n_labels, "n_labels", 1)
+    if n_needed > n_labels:
+        raise InputError(f"label has position {n_needed - 1}, expected at most {n_labels - 1}")
+    return n_labels
+
+
+def _whole_numbers(value: object, name: str) -> Ints:
+    """Check whole numbers that are not negative, (n_groups,)."""
+    column = _checks.numbers(value, name)
+    if column.ndim != 1:
+        raise InputError(f"{name} has shape {column.shape}, expected one number for each group")
+    bad = np.flatnonzero(~((column >= 0) & (column < 2**62) & (column == np.floor(column))))
+    if bad.size:
+        raise InputError(
+            f"{name} has {column[bad[0]]} at place {bad[0]}, expected whole numbers of at least 0"
+        )
+    return column.astype(np.int64)

@@ -1,0 +1,254 @@
+"""A problem of which only counts are known: what was added up over blocks of rows, wherever these lie."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.dtypes import key_dtype
+from thresholds._arrays.types import Floats, Ints, Keys, Matrix
+from thresholds._checks import InputError, different
+from thresholds._kernels.keys import to_scores
+from thresholds.data.problem import Axis, Items, Problem
+from thresholds.data.tallies import Tally
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What counts of several blocks have in common: others cannot be added to them."""
+
+    n_labels: int
+    dtype: np.dtype[Any]  # of the scores
+    sparse: bool
+    missing: float
+    label_names: tuple[str, ...] | None
+    unit: float  # of weights
+
+    @property
+    def key_dtype(self) -> "np.dtype[np.unsignedinteger[Any]]":
+        """The dtype of the keys of these scores."""
+        return np.dtype(f"u{key_dtype(self.dtype).itemsize}")
+
+    def refuse_other(self, other: "Kind", what: str = "other") -> None:
+        """Refuse what was counted of other labels, scores or weights."""
+        if other.n_labels != self.n_labels:
+            raise InputError(
+                f"{what} has {other.n_labels} labels, expected {self.n_labels} as here"
+            )
+        if other.label_names != self.label_names:
+            raise InputError(f"{what} {self._other_names(other)}, expected the labels of this one")
+        if other.dtype != self.dtype or other.sparse != self.sparse:
+            raise InputError(f"{what} has {other._form} scores, expected {self._form} ones as here")
+        if other.missing != self.missing:
+            raise InputError(f"{what} has missing={other.missing}, expected {self.missing} as here")
+        if other.unit != self.unit:
+            raise InputError(
+                f"{what} has weights in units of {other.unit}, expected {self.unit} as here"
+            )
+
+    def _other_names(self, other: "Kind") -> str:
+        """Say how label names differ."""
+        if self.label_names is None or other.label_names is None:
+            return "has no label_names" if other.label_names is None else "has label_names"
+        difference = different(other.label_names, self.label_names, "label")
+        return difference or "has its labels in another order"
+
+    @property
+    def _form(self) -> str:
+        """Dtype and kind of the scores, in words."""
+        return f"{'sparse ' if self.sparse else ''}{self.dtype}"
+
+
+class Totals(NamedTuple):
+    """What is known of the rows beside the cells, added up."""
+
+    n_samples: int
+    # (3, n_labels), or (3, 1) where all truth is known: rows in which a label is known, those of them that have
+    # weight, and their weight
+    of_labels: Ints
+    present: int  # rows that have weight and a known cell
+    weight: int  # of these rows
+    divisor: int  # of all weights of rows
+    weighted: bool
+    all_known: bool  # whether the truth of every cell is
+
+    def __add__(self, other: "Totals") -> "Totals":  # type: ignore[override]
+        """Add those of other rows."""
+        return Totals(
+            self.n_samples + other.n_samples,
+            self.of_labels + other.of_labels,
+            self.present + other.present,
+            self.weight + other.weight,
+            math.gcd(self.divisor, other.divisor),
+            self.weighted or other.weighted,
+            self.all_known and other.all_known,
+        )
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Totals":
+        """Add up the rows of a problem."""
+        weights = problem.row_weights
+        if problem.unknown is None:
+            of_labels = np.array([[problem.n_samples], [(weights > 0).sum()], [weights.sum()]])
+        else:
+            of_labels = np.stack(
+                [problem.rows_of_label, problem.present_of_label, problem.weight_of_label]
+            )
+        given = problem.unit_weights
+        return cls(
+            problem.n_samples,
+            of_labels.astype(np.int64),
+            present=int((weights > 0).sum()),
+            weight=int(weights.sum()),
+            divisor=1 if given is None else int(np.gcd.reduce(given)),
+            weighted=given is not None,
+            all_known=problem.unknown is None,
+        )
+
+
+class SomeRows(NamedTuple):
+    """What was picked of rows that are not kept: what a rule keeps of its fit."""
+
+    rows: Matrix  # (n_picked, n_labels) scores
+    cells: Floats  # (n_cells,) scores, and once `missing` where sparse rows leave some out
+    weighted: bool  # whether the rows of the fit differ in weight
+
+
+class Unread:
+    """Stands for a matrix of which only counts are known: it has shape and dtype, and cannot be read."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], n_stored: int) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.size = n_stored
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, key: object) -> Any:
+        raise AssertionError(_ONLY_COUNTS)
+
+    def __array__(self, *args: object, **kwargs: object) -> Any:
+        raise AssertionError(_ONLY_COUNTS)
+
+
+_ONLY_COUNTS = "only counts of these cells are known, and what reads them needs rows"
+
+
+@dataclass(frozen=True)
+class CountedProblem(Problem):
+    """A problem whose cells are known by label only, as items that were added up over blocks of rows."""
+
+    items: Items = field(kw_only=True)
+    totals: Totals = field(kw_only=True)  # in the unit of the problem's weights
+    lowest: Keys = field(kw_only=True)  # (n_labels,) the lowest key that has weight
+    some_rows: SomeRows | None = field(default=None, kw_only=True)  # where some were picked
+
+    @classmethod
+    def of_tally(
+        cls, kind: Kind, totals: Totals, tally: Tally, lowest: Keys, *, keep_sparse: bool = False
+    ) -> "CountedProblem":
+        """Return the problem of all rows that were counted, checked as theirs would be."""
+        divisor = max(totals.divisor, 1)
+        items = tally.items(divisor)
+        shape = (totals.n_samples, kind.n_labels)
+        of_labels = totals.of_labels.copy()
+        of_labels[2] //= divisor
+        in_rows = Unread((totals.n_samples,), np.dtype(np.int64), totals.n_samples)
+        cells = Unread(shape, np.dtype(np.bool_), items.keys.size)
+        return cls(
+            cells,
+            Unread(shape, kind.dtype, items.keys.size),
+            in_rows if totals.weighted else None,  # type: ignore[arg-type]
+            kind.unit * divisor,
+            sample_weight=in_rows if totals.weighted else None,
+            missing=kind.missing,
+            label_names=kind.label_names,
+            keep_sparse=keep_sparse and kind.sparse,
+            unknown=None if totals.all_known else cells,
+            items=items,
+            totals=totals._replace(of_labels=of_labels, weight=totals.weight // divisor),
+            lowest=lowest,
+        )
+
+    @property
+    def n_stored(self) -> int:
+        """Number of items."""
+        return int(self.items.keys.size)
+
+    @property
+    def is_plain(self) -> bool:
+        """Cells are never told apart."""
+        return False
+
+    @property
+    def exactly_weighted(self) -> bool:
+        """Sums are what was counted, in units."""
+        return True
+
+    @property
+    def row_weights(self) -> Ints:
+        """Not known."""
+        raise AssertionError(_ONLY_COUNTS)
+
+    @property
+    def known_in_row(self) -> Ints:
+        """Not known."""
+        raise AssertionError(_ONLY_COUNTS)
+
+    @property
+    def rows_of_label(self) -> Ints:
+        """Number of rows in which the truth of each label is known, (n_labels,)."""
+        return self._of_labels(0)
+
+    @property
+    def present_of_label(self) -> Ints:
+        """Number of rows of positive weight in which the truth of each label is known, (n_labels,)."""
+        return self._of_labels(1)
+
+    @property
+    def weight_of_label(self) -> Ints:
+        """Weight of the rows in which the truth of each label is known, in multiples of `unit`, (n_labels,)."""
+        return self._of_labels(2)
+
+    @property
+    def known(self) -> Floats | None:
+        """Weight of the rows in which the truth of each label is known, (n_labels,); None where all is known."""
+        return None if self.totals.all_known else self.weight_of_label * np.float64(self.unit)
+
+    def some_scores(self, at_most: int) -> Floats:
+        """Return scores that were picked; else some of all that were counted, evenly spaced by weight, and the lowest."""
+        if self.some_rows is not None:
+            return self.some_rows.cells
+        order = np.argsort(self.items.keys, kind="stable")
+        up_to = self.items.weights[order].cumsum()  # (n_items,)
+        n_cells = int(up_to[-1])
+        wanted = np.linspace(0, n_cells - 1, min(n_cells, at_most)).astype(np.int64)
+        at = order[np.searchsorted(up_to, np.minimum(wanted, n_cells - 1), side="right")]
+        keys = np.append(self.lowest.min(), self.items.keys[at])
+        return to_scores(keys).astype(np.float64)
+
+    def _of_labels(self, which: int) -> Ints:
+        """Return a total of each label."""
+        return np.broadcast_to(self.totals.of_labels[which], self.n_labels).copy()
+
+    @property
+    def by_label(self) -> tuple[Matrix, Matrix]:
+        """Not known."""
+        raise AssertionError(_ONLY_COUNTS)
+
+    def prepare(self, axis: Axis) -> None:
+        """Nothing is to be converted."""
+
+    def pooled(self) -> "Problem | None":
+        """Cells are not known one by one."""
+        return None
+
+    def group_items(self, axis: Axis, first: int, last: int) -> Items:
+        """Return the items of labels `first:last`, as views."""
+        if axis != "labels":
+            raise AssertionError(_ONLY_COUNTS)
+        starts = self.items.starts[first : last + 1]
+        at = slice(starts[0], starts[-1])
+        return Items(starts - starts[0], *(array[at] for array in self.items[1:]))

@@ -1,0 +1,233 @@
+"""What weighs where: items that are added up over blocks of rows.
+
+A *tally* is a set of `Items`, each key of a label once, its weight and the positive part of it added up over rows. Two
+forms add up:
+
+* *tie groups*: every distinct key of a label. Two tallies add by union.
+* *candidates and runs*: of each label k keys, the candidates, which rise. Cells with the key of a candidate are an
+  item, and so are those of each *run*: below the first candidate, between two, above the last. A label has 2 k + 1
+  items, a run and a candidate by turns. The key of a run is the highest in it, 0 if it is empty. Two tallies at the
+  same candidates add item by item: weights by sum, keys by maximum.
+
+Both together are one tally: some keys of each label are *opened*, an interval in which all of them are kept.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Ints, Keys, Weights
+from thresholds.data.problem import Items
+
+
+class LabelKeys(NamedTuple):
+    """Distinct keys of each label, which rise: those of label j are `starts[j]:starts[j + 1]`."""
+
+    starts: Ints  # (n_labels + 1,)
+    keys: Keys  # (n_keys,)
+
+    @property
+    def label(self) -> Ints:
+        """The label of each key, (n_keys,)."""
+        return label_of(self.starts)
+
+    def of(self, first: int, last: int) -> "LabelKeys":
+        """Return those of labels `first:last`, as views."""
+        starts = self.starts[first : last + 1]
+        return LabelKeys(starts - starts[0], self.keys[starts[0] : starts[-1]])
+
+    def where(self, wanted: Booleans) -> "LabelKeys":
+        """Return some of the keys, (n_keys,)."""
+        at = np.flatnonzero(wanted)
+        return LabelKeys(np.searchsorted(at, self.starts), self.keys[at])
+
+
+class Opened(NamedTuple):
+    """The keys of each label that are all kept: from the lowest to the highest; none where that is lower."""
+
+    lowest: Keys  # (n_labels,)
+    highest: Keys  # (n_labels,)
+
+    def of(self, first: int, last: int) -> "Opened":
+        """Return those of labels `first:last`."""
+        return Opened(self.lowest[first:last], self.highest[first:last])
+
+    @classmethod
+    def nothing(cls, n_labels: int, dtype: "np.dtype[np.unsignedinteger[Any]]") -> "Opened":
+        """Open no key of any label."""
+        return cls(np.ones(n_labels, dtype), np.zeros(n_labels, dtype))
+
+    @classmethod
+    def everything(cls, n_labels: int, dtype: "np.dtype[np.unsignedinteger[Any]]") -> "Opened":
+        """Open all keys of all labels."""
+        highest = np.full(n_labels, np.iinfo(dtype).max, dtype)
+        return cls(np.zeros(n_labels, dtype), highest)
+
+
+class Tally(NamedTuple):
+    """What weighs at the keys of each label."""
+
+    counted: Items  # at candidates and in runs: 2 k + 1 items of a label that has k candidates
+    tied: Items  # at each distinct key that is opened; a label may have none
+
+    def __add__(self, other: "Tally") -> "Tally":  # type: ignore[override]
+        """Add what was counted on other rows, at the same candidates."""
+        counted = Items(
+            self.counted.starts,
+            np.maximum(self.counted.keys, other.counted.keys),
+            self.counted.positive_weights + other.counted.positive_weights,
+            self.counted.weights + other.counted.weights,
+        )
+        return Tally(counted, union([self.tied, other.tied]))
+
+    def items(self, divisor: int) -> Items:
+        """Return all that weighs something as items of a problem, weights divided by what divides them all.
+
+        A label without weight keeps an item of weight 0.
+        """
+        whole = self.counted
+        if self.tied.keys.size:
+            label = np.concatenate([label_of(part.starts) for part in self])
+            order = np.argsort(label, kind="stable")
+            whole = Items(
+                self.counted.starts + self.tied.starts,
+                *(
+                    np.concatenate(pair)[order]
+                    for pair in zip(*(part[1:] for part in self), strict=True)
+                ),
+            )
+        kept = whole.without(whole.weights == 0)
+        return kept._replace(
+            positive_weights=kept.positive_weights // divisor, weights=kept.weights // divisor
+        )
+
+
+def label_of(starts: Ints) -> Ints:
+    """Return the label of each item, (n_items,)."""
+    return np.repeat(np.arange(starts.size - 1), np.diff(starts))
+
+
+def distinct(label: Ints, keys: Keys, n_labels: int) -> LabelKeys:
+    """Return each key (n_keys,) of each label once."""
+    order = np.lexsort((keys, label))
+    label, keys = label[order], keys[order]
+    firsts = np.flatnonzero(_begins(label, keys))
+    return LabelKeys(_starts(label[firsts], n_labels), keys[firsts])
+
+
+def union_of_keys(parts: Sequence[LabelKeys]) -> LabelKeys:
+    """Return each key that is in any of some lists of the same labels once."""
+    label = np.concatenate([part.label for part in parts])
+    keys = np.concatenate([part.keys for part in parts])
+    return distinct(label, keys, parts[0].starts.size - 1)
+
+
+def joined_keys(parts: Sequence[LabelKeys]) -> LabelKeys:
+    """Join the keys of consecutive labels."""
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])  # (n_labels,)
+    return LabelKeys(np.append(0, sizes.cumsum()), np.concatenate([part.keys for part in parts]))
+
+
+def union(parts: Sequence[Items]) -> Items:
+    """Add up the tie groups of the same labels."""
+    # What is left of one part needs no sorting.
+    filled = [part for part in parts if part.keys.size]
+    if len(filled) < 2:
+        return (filled or parts)[0]
+    label = np.concatenate([label_of(part.starts) for part in filled])
+    return _tied(
+        label,
+        np.concatenate([part.keys for part in filled]),
+        np.concatenate([part.positive_weights for part in filled]),
+        np.concatenate([part.weights for part in filled]),
+        filled[0].starts.size - 1,
+    )
+
+
+def tally_of(items: Items, candidates: LabelKeys, opened: Opened) -> Tally:
+    """Count items of some labels at candidates, and keep the keys that are opened."""
+    n_labels = items.starts.size - 1
+    label = label_of(items.starts)  # (n_items,)
+    keys = items.keys
+    positive_weights = items.positive_weights.astype(np.int64)
+    weights = np.ones(keys.size, np.int64) if items.is_unweighted else items.weights
+
+    # 1. Cells of rows without weight count as absent.
+    is_open = (keys >= opened.lowest[label]) & (keys <= opened.highest[label]) & (weights > 0)
+    is_counted = (weights > 0) & ~is_open
+    tied = _tied(
+        label[is_open], keys[is_open], positive_weights[is_open], weights[is_open], n_labels
+    )
+
+    # 2. A run and a candidate by turns, of label after label.
+    starts = 2 * candidates.starts + np.arange(n_labels + 1)
+    counted_keys = np.zeros(starts[-1], keys.dtype)
+    is_candidate = _are_candidates(starts)
+    counted_keys[is_candidate] = candidates.keys
+    sums = np.zeros((2, starts[-1]), np.int64)
+
+    # 3. Among k candidates at or below a key: the item of the k-th if that is the key, else the run above it.
+    at = _places(items, candidates)[is_counted] + starts[label[is_counted]]
+    np.add.at(sums[0], at, positive_weights[is_counted])
+    np.add.at(sums[1], at, weights[is_counted])
+    np.maximum.at(counted_keys, at, keys[is_counted])
+    return Tally(Items(starts, counted_keys, *sums), tied)
+
+
+def joined(parts: Sequence[Tally]) -> Tally:
+    """Join the tallies of consecutive labels."""
+    return Tally(*(_joined_items(items) for items in zip(*parts, strict=True)))
+
+
+def _joined_items(parts: Sequence[Items]) -> Items:
+    """Join the items of consecutive labels."""
+    sizes = np.concatenate([np.diff(part.starts) for part in parts])  # (n_labels,)
+    arrays = (np.concatenate(arrays) for arrays in zip(*(part[1:] for part in parts), strict=True))
+    return Items(np.append(0, sizes.cumsum()), *arrays)
+
+
+def _tied(
+    label: Ints, keys: Keys, positive_weights: Weights, weights: Ints, n_labels: int
+) -> Items:
+    """Add up items of the same label and key."""
+    order = np.lexsort((keys, label))
+    label, keys = label[order], keys[order]
+    firsts = np.flatnonzero(_begins(label, keys))
+    if not firsts.size:
+        return Items(np.zeros(n_labels + 1, np.int64), keys, positive_weights, weights)
+    return Items(
+        _starts(label[firsts], n_labels),
+        keys[firsts],
+        np.add.reduceat(positive_weights[order], firsts),
+        np.add.reduceat(weights[order], firsts),
+    )
+
+
+def _begins(label: Ints, keys: Keys) -> Booleans:
+    """Tell which of sorted items differ from the one before, (n_items,)."""
+    begins = np.ones(keys.size, np.bool_)
+    begins[1:] = (keys[1:] != keys[:-1]) | (label[1:] != label[:-1])
+    return begins
+
+
+def _starts(label: Ints, n_labels: int) -> Ints:
+    """Return where each label starts among items in the order of labels."""
+    return np.searchsorted(label, np.arange(n_labels + 1))
+
+
+def _are_candidates(starts: Ints) -> Booleans:
+    """Tell which items are candidates: every second one of each label, (n_items,)."""
+    return np.asarray((np.arange(starts[-1]) - starts[label_of(starts)]) % 2 == 1)
+
+
+def _places(items: Items, candidates: LabelKeys) -> Ints:
+    """Return the place of each item among the runs and candidates of its label, (n_items,)."""
+    places = np.zeros(items.keys.size, np.int64)
+    for j in np.flatnonzero(np.diff(candidates.starts)):
+        own = slice(items.starts[j], items.starts[j + 1])
+        label_candidates = candidates.keys[candidates.starts[j] : candidates.starts[j + 1]]
+        n_below = np.searchsorted(label_candidates, items.keys[own], side="left")
+        n_up_to = np.searchsorted(label_candidates, items.keys[own], side="right")
+        places[own] = n_below + n_up_to
+    return places
