@@ -400,7 +400,7 @@ class Counts:
         ...     counts = Counts.of(y_true, y_score, needed)
         ...     needed = counts.needed_for("micro", candidates=candidates)
         96
-        1219
+        1808
         >>> counts.fit("micro").objective == thresholds.fit_empirical(y_true, y_score, "micro").objective
         True
         """
