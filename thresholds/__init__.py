@@ -44,6 +44,7 @@ _HOME = {
     "RuleUpdate": "validation.update",
     "ScoreChangeWarning": "rule",
     "ScoreCheck": "rule.watching.check",
+    "ScoreFile": "files",
     "ScoreProfile": "rule.watching.profile",
     "Shrink": "guards.shrink",
     "ThresholdBootstrap": "validation.bootstrap",
@@ -76,6 +77,7 @@ _HOME = {
     "multilabel_folds": "data.folds",
     "plan_annotation": "diagnosis",
     "predict_by_batch": "fitting.batches",
+    "read": "files",
     "select_rule": "validation.selection",
     "to_label_lists": "data.label_lists",
     "update_rule": "validation.update",
@@ -126,6 +128,8 @@ if TYPE_CHECKING:
     from thresholds.diagnosis import plan_annotation as plan_annotation
     from thresholds.errors import InputError as InputError
     from thresholds.expectation.value import expected_f as expected_f
+    from thresholds.files import ScoreFile as ScoreFile
+    from thresholds.files import read as read
     from thresholds.fitting.accumulator import Accumulator as Accumulator
     from thresholds.fitting.adapted import fit_adapted as fit_adapted
     from thresholds.fitting.batches import BatchEffect as BatchEffect
