@@ -220,6 +220,11 @@ class Counts:
             n_samples=n_samples,
             missing=missing,
         )
+        return cls.of_tie_groups(kind, totals, items)
+
+    @classmethod
+    def of_tie_groups(cls, kind: Kind, totals: Totals, items: Items) -> "Counts":
+        """Take checked tie groups; a label without any has an item of weight 0."""
         nothing = LabelKeys(np.zeros(kind.n_labels + 1, np.int64), np.empty(0, kind.key_dtype))
         opened = Opened.everything(kind.n_labels, kind.key_dtype)
         groups = tie_groups(items)

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from thresholds._arrays.sparse import is_sparse
+from thresholds.chunks.accumulator import Accumulator
 from thresholds.chunks.passes import n_stored_of
 from thresholds.chunks.sources import BlockSource, Rows, blocks_of, n_rows_of
 from thresholds.errors import InputError, shown
-from thresholds.fitting.accumulator import Accumulator
 
 Spill: TypeAlias = str | os.PathLike[str] | Literal["auto"] | None
 

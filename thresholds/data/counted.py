@@ -70,7 +70,7 @@ class Kind:
         if other.label_names != self.label_names:
             raise InputError(f"{what} {self._other_names(other)}, expected the labels of this one")
         if other.dtype != self.dtype or other.sparse != self.sparse:
-            raise InputError(f"{what} has {other._form} scores, expected {self._form} ones as here")
+            raise InputError(f"{what} has {other.form} scores, expected {self.form} ones as here")
         if other.missing != self.missing:
             raise InputError(f"{what} has missing={other.missing}, expected {self.missing} as here")
         if other.unit != self.unit:
@@ -86,7 +86,7 @@ class Kind:
         return difference or "has its labels in another order"
 
     @property
-    def _form(self) -> str:
+    def form(self) -> str:
         """Dtype and kind of the scores, in words."""
         return f"{'sparse ' if self.sparse else ''}{self.dtype}"
 
