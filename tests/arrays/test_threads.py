@@ -29,7 +29,7 @@ def test_numbers_of_threads_mean_what_they_mean_to_scikit_learn() -> None:
     from joblib import effective_n_jobs
 
     assert [workers(n_jobs) for n_jobs in (None, 1, 3)] == [effective_n_jobs(n_jobs) for n_jobs in (None, 1, 3)]
-    assert workers(-1) == len(os.sched_getaffinity(0))
+    assert 1 <= workers(-1) <= len(os.sched_getaffinity(0))  # fewer where a quota or a variable says so
 
 
 @pytest.mark.parametrize(("n_jobs", "on_threads"), [(-1, False), (2, True)])

@@ -71,6 +71,19 @@ class InterchangeFrame:
         return object()
 
 
+class Lazy:
+    """An array that Dask has not computed yet, as far as anyone can tell from outside."""
+
+    ndim = 2
+    shape = (4, 2)
+
+    def __dask_graph__(self) -> object:
+        return {}
+
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
+        raise AssertionError("computed without being asked to")
+
+
 HERE = "at row 2, label (1|'dog')"
 NUMBERS = "expected real numbers"
 SHAPE = r"expected \(n_samples, n_labels\)"
@@ -121,6 +134,8 @@ TYPES: Table = {
     "generator": (lambda: (row for row in Y), f"has <generator .* of type generator, {NUMBERS}"),
     "dictionary": (lambda: {"cat": [1]}, rf"has \{{'cat': \[1\]\}} of type dict, {NUMBERS}"),
     "frame": (Frame, "is a Frame frame, expected one of pandas, Polars or PyArrow: convert it"),
+    "lazy array": (Lazy, r"is lazy \(tests Lazy\), expected values in memory: compute it, or"),
+    "lazy columns": (lambda: [Lazy(), Lazy()], r"is lazy \(tests Lazy\)"),
     "interchange frame": (InterchangeFrame, "is a InterchangeFrame frame, expected one of pandas, Polars or PyArrow"),
 }
 

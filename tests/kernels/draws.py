@@ -381,6 +381,32 @@ def of_decided_sparse_sums(rng: Generator, dtype: Any) -> Arguments:
     return p.indptr, p.indices, p.data, decided.indptr, decided.indices, weights, *sums(4, False)
 
 
+# expected_bins
+
+
+def bins_of(n_labels: int, dtype: Any, sums_below: bool) -> tuple[Any, ...]:
+    """Bins of 8 from 2^-8 on, the last of which reaches further, of labels one of which has none."""
+    edges = np.array([2.0**-8, 0.75], dtype).view(f"i{np.dtype(dtype).itemsize}").astype(np.int64)
+    low, high = (np.full(n_labels, edge) for edge in edges)
+    high[0] = low[0]
+    scales = np.full((n_labels, 9), 2.0**20)
+    shifts = np.full(n_labels, int(high[-1] - low[-1]).bit_length() - 5)
+    return low, high, shifts, scales, sums_below, np.zeros((n_labels, 9, 4), np.int64)
+
+
+def of_binned_rows(rng: Generator, dtype: Any) -> Arguments:
+    p, weights, *_ = of_sums(rng, dtype)
+    parts = rng.integers(0, 2**27, (2, weights.size))
+    return p, p.view(f"i{p.itemsize}"), weights, *parts, *bins_of(p.shape[1], dtype, rng.random() < 0.5)
+
+
+def of_binned_sparse_rows(rng: Generator, dtype: Any) -> Arguments:
+    starts, labels, p, weights, *_ = of_sparse_sums(rng, dtype)
+    parts = rng.integers(0, 2**27, (2, weights.size))
+    bits = p.view(f"i{p.itemsize}")
+    return starts, labels, p, bits, weights, *parts, *bins_of(4, dtype, rng.random() < 0.5)
+
+
 # interpolation
 
 
@@ -791,6 +817,8 @@ DRAWS: dict[str, Callable[[Generator, Any], Arguments]] = {
     "expected_counts.add_sparse_rows": of_sparse_sums,
     "expected_counts.add_decisions": of_decided_sums,
     "expected_counts.add_sparse_decisions": of_decided_sparse_sums,
+    "expected_bins.bin_rows": of_binned_rows,
+    "expected_bins.bin_sparse_rows": of_binned_sparse_rows,
     "few_labels.best_prefixes_of_few": of_few_prefixes,
     "calibration.interpolate": of_curves,
     "keys._flip": of_keys,

@@ -1,7 +1,6 @@
 """Running independent pieces of work on threads, with a progress bar for those who wait."""
 
 import numbers
-import os
 import sys
 import threading
 import time
@@ -25,7 +24,10 @@ _WORTH_THREADS = 2**15  # cells
 
 
 def workers(n_jobs: int | None) -> int:
-    """Return the number of threads, as scikit-learn counts them: `None` is one, -1 all cores the process may use."""
+    """Return the number of threads, as scikit-learn counts them: `None` is one, -1 all cores the process may use.
+
+    Quotas of containers count, as `processors.py` says.
+    """
     if n_jobs is None:
         return 1
     if (
@@ -37,11 +39,9 @@ def workers(n_jobs: int | None) -> int:
             f"n_jobs is {shown(n_jobs)}, expected a whole number of at least 1, -1 for all cores, or None for one"
         )
     if n_jobs == ALL_CORES:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
-        )
+        from thresholds._arrays import processors  # read when first needed
+
+        return processors.usable()
     return int(n_jobs)
 
 
@@ -101,20 +101,50 @@ def on_threads(
 
 
 class Bar:
-    """A progress bar on stderr: silent for the first second, and gone when all is done."""
+    """A progress bar on stderr: silent for the first second, and gone when all is done.
 
-    def __init__(self, title: str, total: int) -> None:
+    A `total` of 0 is not known yet. With a `unit` the bar says how many scores are read in a second, of which each unit
+    has `scores`.
+    """
+
+    def __init__(
+        self, title: str, total: int, *, unit: str = "", scores: int | None = None
+    ) -> None:
         self.title, self.total, self.done = title, total, 0
+        self.unit, self.scores = unit, scores
         self.start = time.monotonic()
+        self._shown = 0  # characters
 
     def step(self, by: int = 1) -> None:
         """Count finished tasks."""
         self.done += by
         elapsed = time.monotonic() - self.start
-        if elapsed < _PATIENCE:
+        if elapsed < _PATIENCE or not self.done:
             return
+        line = self._line(elapsed)
+        print("\r" + line.ljust(self._shown), end="", file=sys.stderr, flush=True)
+        self._shown = len(line)
+        if self.done == self.total:
+            self.close()
+
+    def close(self) -> None:
+        """Wipe the bar out."""
+        if self._shown:
+            print("\r" + " " * self._shown + "\r", end="", file=sys.stderr, flush=True)
+        self._shown = 0
+
+    def _line(self, elapsed: float) -> str:
+        """Say what is done, how fast, and how long the rest takes at that speed."""
+        unit = self.unit and f" {self.unit}"
+        if self.total < max(self.done, 1):
+            return f"{self.title} {self.done:,}{unit}{self.speed(elapsed)}"
         filled = _WIDTH * self.done // self.total
         left = elapsed * (self.total - self.done) / self.done
-        line = f"{self.title} [{'#' * filled:<{_WIDTH}}] {self.done:,}/{self.total:,}, {left:.0f} s left"
-        end = "" if self.done < self.total else "\r" + " " * len(line) + "\r"
-        print("\r" + line, end=end, file=sys.stderr, flush=True)
+        return (
+            f"{self.title} [{'#' * filled:<{_WIDTH}}] {self.done:,}/{self.total:,}{unit}{self.speed(elapsed)},"
+            f" {left:.0f} s left"
+        )
+
+    def speed(self, elapsed: float) -> str:
+        """Say how fast it goes, after a comma; nothing where nobody asks."""
+        return ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.libraries import imported
+from thresholds._arrays.libraries import imported, is_lazy, library_of
 from thresholds._arrays.types import Dense, Ints
 from thresholds._checks.frame_libraries import MAKERS, READERS, Frame, index_names
 from thresholds._checks.labels import Names, listed, names_of_labels, places
@@ -31,11 +31,25 @@ def read_frame(value: Any, name: str, *, absent_as_nan: bool = False) -> Frame |
         frame = read(module, value, name, absent_as_nan)
         if frame is not None:
             return frame
+    refuse_lazy(value, name)
     if hasattr(value, "columns") or hasattr(value, "__dataframe__"):
         raise InputError(
             f"{name} is a {type(value).__name__} frame, expected one of pandas, Polars or PyArrow: convert it"
         )
     return None
+
+
+def refuse_lazy(value: object, name: str) -> None:
+    """Refuse what has not been computed yet: all of it may be more than memory holds."""
+    if not is_lazy(value):
+        return
+    library = library_of(value)
+    way = "add up thresholds.Counts of its blocks"
+    if library == "dask":
+        way = "fit by thresholds.fit_chunks, which takes it a block at a time"
+    raise InputError(
+        f"{name} is lazy ({library} {type(value).__name__}), expected values in memory: compute it, or {way}"
+    )
 
 
 def aligned(

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from thresholds._arrays.libraries import is_lazy
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense
-from thresholds._checks.frames import read_frame
+from thresholds._checks.frames import read_frame, refuse_lazy
 from thresholds._checks.tensors import from_tensor, without_bfloat16
 from thresholds.errors import InputError, shown
 
@@ -35,6 +36,8 @@ def _plain(value: object, name: str, *, absent_as_nan: bool = False) -> Dense:
     if any(map(_has_masked, items)):
         hint = _hint_of_masked(name)
         raise InputError(f"{name} has masked cells, expected none{hint}")
+    for item in filter(is_lazy, items):
+        refuse_lazy(item, name)
     try:
         array = without_bfloat16(np.asarray(from_tensor(value, name)))
         return np.asarray(value, object) if array.dtype.kind == "U" and is_list else array

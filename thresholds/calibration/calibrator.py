@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from thresholds import _checks, devices
 from thresholds._arrays import threads
 from thresholds._arrays.blocks import row_blocks
+from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.threads import ALL_CORES
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
@@ -191,6 +193,11 @@ class Calibrator(Shown):
         >>> calibrator.transform([0.1, 0.25, 0.3, 0.35, 0.4, 0.9])
         array([0.  , 0.25, 0.5 , 0.5 , 0.5 , 1.  ])
         """
+        if is_dask_array(y_score):
+            from thresholds.rule.lazy import by_blocks
+
+            transform = partial(self.transform, dense=dense)
+            return by_blocks(transform, y_score, np.float64, self, "calibrator")
         row = as_row(y_score, self)
         if row is not None:
             return like_row(self.transform(row), y_score, self)

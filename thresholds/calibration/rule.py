@@ -2,13 +2,14 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
+from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Floats, Ints, Matrix
@@ -130,6 +131,11 @@ class CalibratedRule(Rule):
         progress: bool = False,
     ) -> Any:
         """Decide; arguments, shapes and errors as in `Calibrator.transform` and the `predict` of the rule."""
+        if is_dask_array(y_score):
+            from thresholds.rule.lazy import by_blocks
+
+            predict = partial(self.predict, dense=dense, n_jobs=n_jobs)
+            return by_blocks(predict, y_score, np.uint8, self, "rule")
         row = as_row(y_score, self)
         if row is not None:
             return like_row(self.predict(row, n_jobs=n_jobs), y_score, self)

@@ -313,7 +313,7 @@ class Problem:
             starts = np.arange(len(scores) + 1) * self.n_labels  # (n_rows + 1,)
             cells = scores.astype(np.float64).reshape(-1)
             scores = sparse.csr_array((cells, columns, starts), shape=scores.shape)
-        return self._sparse_truth(self.truth[block], sparse.csr_array), scores
+        return self.sparse_truth(self.truth[block], sparse.csr_array), scores
 
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples), of dense, unweighted labels."""
@@ -424,7 +424,7 @@ class Problem:
             weight = 2 ** (_ROW_BITS - self.n_labels.bit_length())
         return (self.row_weights[first:last] > 0).astype(np.int64) * weight
 
-    def _sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
+    def sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
         """Return a piece of the truth as a sparse array of that kind."""
         if is_sparse(truth):
             return truth
@@ -449,7 +449,7 @@ class Problem:
             labels = axis == "labels"
             cells = self.unknown_by_label[:, first:last] if labels else self.unknown[first:last]
             scores = without_entries(scores, cells)
-        truth = self._sparse_truth(truth, type(scores))
+        truth = self.sparse_truth(truth, type(scores))
         n_groups = scores.indptr.size - 1
         group_length = self.size(_other(axis))
         group, place = coordinates(scores)  # (n_stored,) each

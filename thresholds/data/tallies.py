@@ -100,6 +100,10 @@ class Tally(NamedTuple):
         are_runs = np.append(is_run, np.zeros(self.tied.keys.size, np.bool_))
         return Items(starts, *(column[order] for column in columns)), are_runs[order]
 
+    def of(self, first: int, last: int) -> "Tally":
+        """Return what weighs at the keys of labels `first:last`, as views."""
+        return Tally(*(items_of(items, first, last) for items in self))
+
     def items(self, divisor: int) -> Items:
         """Return all that weighs something as items of a problem, weights divided by what divides them all.
 
@@ -135,6 +139,13 @@ class Tally(NamedTuple):
         if count_rows:
             floors = np.where(is_run & (weights == 1), keys, floors)
         return Tally(self.counted._replace(keys=floors), self.tied).items(1).keys
+
+
+def items_of(items: Items, first: int, last: int) -> Items:
+    """Return the items of labels `first:last`, as views."""
+    starts = items.starts[first : last + 1]
+    at = slice(starts[0], starts[-1])
+    return Items(starts - starts[0], *(array[at] for array in items[1:]))
 
 
 def label_of(starts: Ints) -> Ints:

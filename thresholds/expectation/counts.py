@@ -28,7 +28,7 @@ _CHUNK_CELLS = 2**22  # enough for a thread; sums of chunks are added in order, 
 _MOST_CHUNKS = 64
 _BLOCK_ROWS = 4096  # whose sums are added up before they join the others
 _PIECE_CELLS = 2**21  # of dense rows, small enough for copies
-_SMALLEST = np.finfo(np.float64).smallest_subnormal
+SMALLEST = np.finfo(np.float64).smallest_subnormal
 _STRIDES = (64, 8)  # Every 64th, then every 8th row leads to a cut from which few passes are left.
 _LEAST_SAMPLE = 256  # rows
 _COPY_BELOW = 1 / 8  # of the labels: those still climbing are copied out then
@@ -127,7 +127,7 @@ def counts_of_decisions(
             kernels.add_sparse_decisions(
                 block.indptr,
                 block.indices,
-                _loopable(block.data),
+                loopable(block.data),
                 marks.indptr,
                 marks.indices,
                 weights,
@@ -136,7 +136,7 @@ def counts_of_decisions(
                 positives,
             )
         else:
-            cells = _loopable(to_dense(block))
+            cells = loopable(to_dense(block))
             dense_marks = np.ascontiguousarray(to_dense(marks), np.uint8)
             kernels.add_decisions(cells, dense_marks, weights, tp, predicted, positives)
 
@@ -168,8 +168,8 @@ def best_cuts(
     # smallest float is the cut: count again.
     sums[:, sums[2] == 0] = 0.0
     if (cuts[sums[2] > 0] == 0).any():
-        sums, _ = _sums_above(p, np.maximum(cuts, _SMALLEST), n_jobs)
-    return np.maximum(cuts, _SMALLEST), _counts(p, sums)
+        sums, _ = _sums_above(p, np.maximum(cuts, SMALLEST), n_jobs)
+    return np.maximum(cuts, SMALLEST), _counts(p, sums)
 
 
 def _climb(
@@ -209,8 +209,8 @@ def _climb(
             n_cells = n_cells * p.n_labels
 
         # Its value, at least that of predicting everything.
-        of_cut = _ratio(tp, predicted, positives, beta)
-        of_everything = _ratio(positives, n_cells, positives, beta)
+        of_cut = ratio(tp, predicted, positives, beta)
+        of_everything = ratio(positives, n_cells, positives, beta)
         value = np.maximum(of_cut, of_everything)
 
         # A cut is settled if the next one predicts the same. But for rounding, what a step has left
@@ -259,7 +259,7 @@ def _sums_above(
             kernels.add_sparse_rows(
                 block.indptr,
                 block.indices,
-                _loopable(block.data),
+                loopable(block.data),
                 weights,
                 low,
                 tp,
@@ -268,7 +268,7 @@ def _sums_above(
                 least,
             )
         else:
-            kernels.add_rows(_loopable(block), weights, low, tp, predicted, positives, least)
+            kernels.add_rows(loopable(block), weights, low, tp, predicted, positives, least)
 
     return _over_chunks(p, add, n_jobs, progress)
 
@@ -314,7 +314,7 @@ def _counts(p: Probabilities, sums: Floats) -> ConfusionCounts:
     return ConfusionCounts(sums, float(p.weights.sum()), p.unit, range(p.n_labels))
 
 
-def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Floats:
+def ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Floats:
     """Return F / (1 + b^2) = tp / (b^2 positives + predicted); 0 where nothing is."""
     below = beta * beta * positives + predicted
     return np.asarray(tp / np.where(below > 0, below, 1.0))
@@ -322,9 +322,9 @@ def _ratio(tp: Floats, predicted: Floats, positives: Floats, beta: float) -> Flo
 
 def _copied(matrix: Matrix) -> Matrix:
     """Return some rows or columns in one piece of memory."""
-    return matrix if is_sparse(matrix) else _loopable(matrix)
+    return matrix if is_sparse(matrix) else loopable(matrix)
 
 
-def _loopable(cells: Dense) -> Dense:
+def loopable(cells: Dense) -> Dense:
     """Return C-contiguous float32 or float64, the caller's memory where it is that."""
     return np.ascontiguousarray(cells, key_dtype(cells.dtype))

@@ -1,6 +1,7 @@
 """Scores in another form than their file has them: logits as probabilities, numbers of text in a dtype."""
 
 from collections.abc import Iterator
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError
-from thresholds.files.source import Block, Source
+from thresholds.files.source import PART_CELLS, Block, Source
 from thresholds.files.tables.decoding import logistic
 
 _ENOUGH_CELLS = 100  # from which on logits do not all lie in [0, 1] by chance
@@ -25,7 +26,10 @@ class Converted(Source):
             "truth_key",
             "label_names",
             "n_labels",
+            "key_columns",
+            "label_column",
             "n_samples",
+            "first_row",
             "about",
             "of_text",
             "has_unknown",
@@ -34,9 +38,29 @@ class Converted(Source):
         self.calib_idx, self.test_idx, self.left_out = (
             source.calib_idx,
             source.test_idx,
-            source.left_out,
+            dict(source.left_out),
         )
         self.notes = (*source.notes, *notes)
+
+    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
+        """Return the parts of the rows, each in the same form."""
+        return [self._of(part) for part in self._source.parts(n_cells)]
+
+    def _of(self, part: Source) -> Source:
+        """Return a part in the same form."""
+        converted = copy(self)
+        converted._source = part
+        converted.n_samples, converted.first_row = part.n_samples, part.first_row
+        return converted
+
+    def with_rows(self, keys: Dense) -> Source:
+        """Return this with further rows, where the source lacks some."""
+        longer = self._source.with_rows(keys)
+        if longer is self._source:
+            return self
+        converted = self._of(longer)
+        converted.notes = (*longer.notes, *self.notes[len(self._source.notes) :])
+        return converted
 
     def because(self, label: str) -> str:
         """Say why a label has no scores."""
@@ -52,15 +76,40 @@ class FromLogits(Converted):
 
     def __init__(self, source: Source) -> None:
         super().__init__(source, "logits are turned into probabilities")
+        self._are_logits = False  # is known of a part
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order; that all were probabilities before is known, and refused, at the end."""
-        suspicious, n_cells = True, 0
+        suspicious, n_cells = not self._are_logits, 0
         for block in self._source.blocks(truth=truth):
             cells = block.y_score.data if is_sparse(block.y_score) else block.y_score
             suspicious = suspicious and bool(((cells >= 0) & (cells <= 1)).all())
             n_cells += cells.size
             yield block._replace(y_score=logistic(block.y_score))
+        self._refuse(suspicious, n_cells)
+
+    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
+        """Return the parts of the rows: one of them may well have no score outside [0, 1], but not all."""
+        parts = super().parts(n_cells)
+        if len(parts) > 1:
+            self._look_for_logits()
+            for part in parts:
+                assert isinstance(part, FromLogits)
+                part._are_logits = True
+        return parts
+
+    def _look_for_logits(self) -> None:
+        """Read scores, mostly a few, up to the first outside [0, 1]."""
+        n_cells = 0
+        for block in self._source.blocks(truth=False):
+            cells = block.y_score.data if is_sparse(block.y_score) else block.y_score
+            if not ((cells >= 0) & (cells <= 1)).all():
+                return
+            n_cells += cells.size
+        self._refuse(True, n_cells)
+
+    def _refuse(self, suspicious: bool, n_cells: int) -> None:
+        """Refuse scores of which none is outside [0, 1], if they are not few."""
         if suspicious and n_cells >= _ENOUGH_CELLS:
             raise InputError(
                 f"{self.name} has all scores in [0, 1] with --logits, expected logits: they look like probabilities"

@@ -32,6 +32,11 @@ class WithinBoundary(Converted):
         with reading(self._path):
             return self._source.whole()
 
+    def mapped(self) -> Block | None:
+        """Return all rows mapped into memory where the file holds them as they are."""
+        with reading(self._path):
+            return self._source.mapped()
+
     def keys(self) -> Dense:
         """Return the key of every row."""
         with reading(self._path):

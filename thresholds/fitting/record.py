@@ -32,13 +32,19 @@ def data_in_brief(problem: Problem, positives: Ints) -> FittedOn:
 
 def profile_of(rule: Rule, problem: Problem, predicted: Ints) -> ScoreProfile | None:
     """Describe what the scores look like, on how many rows each label is predicted; None where rows are not known."""
-    if isinstance(problem, CountedProblem):
+    on_all_rows = predicted if problem.unknown is None else None
+    if not isinstance(problem, CountedProblem):
+        return ScoreProfile.of(
+            rule, problem.scores, weights=problem.sample_weight, predicted=on_all_rows
+        )
+    some = problem.some_rows
+    if some is None:
         return None
-    return ScoreProfile.of(
+    return ScoreProfile.of_sample(
         rule,
-        problem.scores,
-        weights=problem.sample_weight,
-        predicted=predicted if problem.unknown is None else None,
+        some.rows,
+        n_rows=problem.n_samples,
+        predicted=None if some.weighted else on_all_rows,
     )
 
 

@@ -6,12 +6,14 @@ import os
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from thresholds import _checks, devices
+from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse, row_of_entries
 from thresholds._arrays.types import Dense, Floats, Ints, Matrix
 from thresholds._checks import InputError
@@ -250,6 +252,7 @@ class Rule(Shown):
         Returns
         -------
         uint8 array of the shape of `y_score`; CSR for sparse scores, with the positives stored
+            An array of Dask gives one: blocks of rows are decided when Dask computes them.
 
         Raises
         ------
@@ -272,6 +275,11 @@ class Rule(Shown):
         >>> thresholds.ThresholdRule([0.5, 0.2]).predict([0.4, 0.3])
         array([0, 1], dtype=uint8)
         """
+        if is_dask_array(y_score):
+            from thresholds.rule.lazy import by_blocks
+
+            predict = partial(self.predict, dense=dense)
+            return by_blocks(predict, y_score, np.uint8, self, "rule")
         row = as_row(y_score, self)
         if row is not None:
             return like_row(self.predict(row), y_score, self)

@@ -42,8 +42,7 @@ class FittedOn(Shown):
         for name in ("dtype", "version"):
             _checks.text(getattr(self, name), name)
         for name in ("positives", "quantiles", "known"):
-            for number in getattr(self, name) or ():
-                _checks.finite(number, name)
+            _checks.finites(getattr(self, name) or (), name)
         for name in ("positives", "known"):
             lowest = min(getattr(self, name) or (), default=0)
             if lowest < 0:
@@ -264,11 +263,16 @@ class OutOfFold(Result):
         )
 
 
+def places_of_sample(n_stored: int) -> Ints:
+    """Return which of so many scores describe them: at most 65,536, evenly spaced, from the first to the last."""
+    return np.linspace(0, n_stored - 1, min(n_stored, SAMPLE_CELLS)).astype(np.int64)
+
+
 def _sample(scores: Any, missing: float) -> npt.NDArray[np.float64]:
     """Return at most 65,536 evenly spaced finite scores: of a sparse matrix stored ones, and once the absent ones'."""
     n_cells = scores.shape[0] * scores.shape[1]
     n_stored = scores.nnz if is_sparse(scores) else n_cells
-    places = np.linspace(0, n_stored - 1, min(n_stored, SAMPLE_CELLS)).astype(np.int64)
+    places = places_of_sample(n_stored)
     if is_sparse(scores):
         cells = scores.data[places]
         if n_stored < n_cells:

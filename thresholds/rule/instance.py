@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from thresholds import _checks, devices
 from thresholds._arrays import threads
+from thresholds._arrays.libraries import is_dask_array
 from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.threads import workers
 from thresholds._arrays.types import Ints, Matrix
@@ -132,6 +134,11 @@ class InstanceRule(Rule):
         >>> thresholds.InstanceRule().predict([[0.9, 0.44]])
         array([[1, 0]], dtype=uint8)
         """
+        if is_dask_array(probabilities) and tail is None:
+            from thresholds.rule.lazy import by_blocks
+
+            predict = partial(self.predict, dense=dense, n_jobs=n_jobs)
+            return by_blocks(predict, probabilities, np.uint8, self, "rule")
         row = as_row(probabilities, self, "probabilities")
         if row is not None:
             return like_row(self.predict(row, tail=tail, n_jobs=n_jobs), probabilities, self)

@@ -21,6 +21,7 @@ from thresholds._arrays.types import Dense, Matrix
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import unreadable
 from thresholds.errors import need
+from thresholds.files.arrays.mapped import CsrPlace, Place
 from thresholds.files.source import row_slices
 
 CSR_PARTS = ("data", "indices", "indptr", "shape")
@@ -140,6 +141,37 @@ class Archive:
     def dtype(self, key: str) -> np.dtype[Any]:
         """Return the dtype of a matrix."""
         return self.header(key if key in self.files else f"{key}_data").dtype
+
+    def place(self, key: str) -> Place | CsrPlace | None:
+        """Return where a matrix lies in the file, its checksums right; None where it is packed, or in other order."""
+        if key in self.files:
+            return self._place(key)
+        n_samples, n_labels = self.shape(key)
+        self._refuse_odd_parts(key, n_samples)
+        data, indices = self._place(f"{key}_data"), self._place(f"{key}_indices")
+        if data is None or indices is None:
+            return None
+        starts = self._whole(key, self.array(f"{key}_indptr"))
+        self._refuse_odd_starts(key, starts, data.shape[0])
+        self._whole(key, indices.array()[:0])  # is refused, if it has no whole numbers
+        return CsrPlace(data, indices, starts, n_labels)
+
+    def _place(self, key: str) -> Place | None:
+        """Return where an array lies, row by row and as it is."""
+        with self._opened(key) as member:
+            header = member.header
+            if member.compression != zipfile.ZIP_STORED or header.fortran:
+                return None
+            while member.stream.read(_CHUNK):
+                pass  # zipfile adds up the checksum, and compares it at the end.
+        return Place(self._path, header.dtype, member.start, header.shape)
+
+    def is_stored(self, key: str) -> bool:
+        """Whether a matrix, dense or CSR, is kept as it is, so that it can be mapped."""
+        parts = [key] if key in self.files else [f"{key}_{part}" for part in CSR_PARTS[:3]]
+        return all(
+            self._members[f"{part}.npy"].compress_type == zipfile.ZIP_STORED for part in parts
+        )
 
     def row_blocks(self, key: str) -> Iterator[Matrix]:
         """Read a matrix a few rows at a time."""

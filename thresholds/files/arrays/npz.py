@@ -14,8 +14,9 @@ from thresholds._arrays.types import Dense, Ints, Matrix
 from thresholds._checks import InputError
 from thresholds.files.accounting import noted
 from thresholds.files.arrays.archive import CSR_PARTS, Archive
-from thresholds.files.keys import check_array
-from thresholds.files.source import Block, Source, Wanted, refuse_other_numbers
+from thresholds.files.arrays.mapped import Held, Parts
+from thresholds.files.keys import check_array, together
+from thresholds.files.source import PART_CELLS, Block, Source, Wanted, refuse_other_numbers
 from thresholds.files.unknown import as_read
 
 
@@ -45,12 +46,11 @@ class NpzSource(Source):
             self.calib_idx = _rows(path.name, archive, "calib_idx", self.n_samples)
             self.test_idx = _rows(path.name, archive, "test_idx", self.n_samples)
         self._groups = _vector(path.name, archive, wanted.groups, self.n_samples, "group")
-        self._keys = _vector(path.name, archive, wanted.key, self.n_samples, "key")
-        if wanted.key is not None:
-            check_array(path.name, wanted.key, self.keys())
+        self.key_columns = wanted.keys
+        self._keys = _keys(path.name, archive, wanted.keys, self.n_samples)
 
         # Whatever has no role is listed.
-        roles = {self.score_key, self.truth_key, wanted.groups, wanted.key, "label_names"}
+        roles = {self.score_key, self.truth_key, wanted.groups, *wanted.keys, "label_names"}
         self.left_out = _left_out(
             archive, roles if truth_only else roles | {"calib_idx", "test_idx"}
         )
@@ -60,6 +60,13 @@ class NpzSource(Source):
         """Read all; dense arrays that are not compressed are mapped into memory."""
         truth = self._truth()
         return Block(self._archive.matrix(self.score_key), truth, self._groups, self._keys)
+
+    def mapped(self) -> Block | None:
+        """Return all rows mapped into memory, unless they are compressed."""
+        keys = [self.score_key] if self.truth_key is None else [self.score_key, self.truth_key]
+        if self.has_unknown or not all(map(self._archive.is_stored, keys)):
+            return None
+        return self.whole()
 
     def blocks(self, *, truth: bool = True) -> Iterator[Block]:
         """Return the rows in order; compressed and sparse scores are read as a stream."""
@@ -74,6 +81,19 @@ class NpzSource(Source):
                 groups=None if self._groups is None else self._groups[rows],
                 keys=None if self._keys is None else self._keys[rows],
             )
+
+    def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
+        """Return ranges of rows where the arrays are stored as they are."""
+        scores = self._archive.place(self.score_key)
+        if scores is None:
+            return [self]
+        truth = None
+        if self.truth_key is not None:
+            place = self._archive.place(self.truth_key)
+            truth = Held(self._archive.matrix(self.truth_key)) if place is None else place
+            if truth.matrix().shape != (self.n_samples, self.n_labels):
+                return [self]  # is refused where it is read
+        return Parts(scores, truth, self._groups, self._keys, self._unknown).of(self, n_cells)
 
     def _truth(self) -> Matrix | None:
         """Read the truth, if there is any."""
@@ -169,6 +189,16 @@ def _rows(name: str, archive: Archive, key: str, n_samples: int) -> Ints | None:
             f"{key} of {name} runs from {rows.min()} to {rows.max()}, expected 0 to {n_samples - 1}"
         )
     return rows.astype(np.int64)
+
+
+def _keys(name: str, archive: Archive, columns: tuple[str, ...], n_samples: int) -> Dense | None:
+    """Return the keys of the rows, of one array or several; None where none are asked for."""
+    vectors = list[Dense]()
+    for column in columns:
+        values = _vector(name, archive, column, n_samples, "key")
+        assert values is not None, "it is asked for"
+        vectors.append(check_array(name, column, values, one_of_several=len(columns) > 1))
+    return together(vectors)
 
 
 def _vector(

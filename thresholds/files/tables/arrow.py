@@ -5,10 +5,13 @@
 
 import gzip
 import os
+import re
 import struct
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
+from itertools import chain
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -17,7 +20,7 @@ from thresholds._arrays.types import Dense
 from thresholds._checks import InputError, listed, shown
 from thresholds._checks.boundary import reading_json
 from thresholds.errors import need
-from thresholds.files.source import LONGEST_LINE, rows_per_block
+from thresholds.files.source import LONGEST_LINE, MOST_COLUMNS, rows_per_block
 from thresholds.files.tables.arrow_columns import (
     class_names,
     described,
@@ -33,7 +36,10 @@ _BUFFER_BYTES = 2**16
 # Of a csv that are read at once: pyarrow asks for the header, and any row, to fit.
 _BLOCK_BYTES = 2**20
 _ROWS_IN_BLOCK = 8
-_MOST_COLUMNS = 2**16  # of a csv: pyarrow takes 10 KB for each
+_IN_QUOTES = re.compile(rb'"[^"]*"')
+_DECIMAL = re.compile(
+    r"\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*|"
+)  # with a comma, where there are decimals
 _NUMBER = "number"  # the type of all columns of numbers in a csv, where 1 may stand for 1.0
 
 
@@ -79,7 +85,7 @@ class ArrowTable(Table):
         """Read columns a few megabytes at a time."""
         pa = pyarrow(self.name)
         step = rows_per_block(n_labels)
-        first = 0
+        first = self.first_row or 0
         try:
             for batch in self.record_batches(columns, step):
                 for piece in in_pieces(slice(0, batch.num_rows), step):
@@ -97,7 +103,8 @@ class ArrowTable(Table):
         try:
             for column, batch in self.first_batches(columns, step) if columns else ():
                 try:
-                    yield column, self._plain(batch.slice(0, step), [column], 0, nullable)
+                    rows = batch.slice(0, step)
+                    yield column, self._plain(rows, [column], self.first_row or 0, nullable)
                 except NoValue:
                     yield column, None
         finally:
@@ -130,36 +137,53 @@ class ParquetTable(ArrowTable):
     def __init__(self, path: Path, _: Sequence[str] = ()) -> None:
         with self._open(path) as file:
             super().__init__(path, file.schema_arrow, file.metadata.num_rows)
+            self._groups = range(file.num_row_groups)
+
+    def parts(self, n_rows: int) -> list[Table]:
+        """Return row groups, small ones together."""
+        with self._open(self._path) as file:
+            sizes = [file.metadata.row_group(group).num_rows for group in self._groups]
+        parts = list[Table]()
+        first, start = self.first_row or 0, 0
+        for stop in range(1, len(sizes) + 1):
+            size = sum(sizes[start:stop])
+            if size >= n_rows or stop == len(sizes):
+                part = copy(self)
+                part._groups, part.n_rows, part.first_row = self._groups[start:stop], size, first
+                parts.append(part)
+                first, start = first + size, stop
+        return parts
 
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read row groups piece by piece, each by itself: pyarrow joins no lists of dictionary text across them."""
         with self._open(self._path) as file:
-            yield from self._batches_of(file, columns, n_rows, _lists_in(file, columns))
+            lists = _lists_in(file, columns)
+            for group in self._groups:
+                yield from self._batches_of(file, group, columns, n_rows, lists)
 
     def first_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, Any]]:
         """Read one column after another, as a page of each is in memory while it is read."""
         with self._open(self._path) as file:
             for column in columns:
-                batch = next(
-                    (batch for batch in self._batches_of(file, [column], n_rows) if batch.num_rows),
-                    None,
+                batches = chain.from_iterable(
+                    self._batches_of(file, group, [column], n_rows) for group in self._groups
                 )
+                batch = next((batch for batch in batches if batch.num_rows), None)
                 if batch is not None:
                     yield column, batch
 
     @staticmethod
     def _batches_of(
-        file: Any, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()
+        file: Any, group: int, columns: Sequence[str], n_rows: int, lists: Sequence[int] = ()
     ) -> Iterator[Any]:
-        """Read columns of an open file; fewer rows where `lists`, by their place in the file, are long on average."""
-        for group in range(file.num_row_groups):
-            described, step = file.metadata.row_group(group), n_rows
-            for place in lists:
-                mean = ceil_div(described.column(place).num_values, max(1, described.num_rows))
-                step = min(step, rows_per_block(mean))
-            yield from file.iter_batches(
-                step, row_groups=[group], columns=list(columns), use_threads=False
-            )
+        """Read columns of a row group; fewer rows where `lists`, by their place in the file, are long on average."""
+        described, step = file.metadata.row_group(group), n_rows
+        for place in lists:
+            mean = ceil_div(described.column(place).num_values, max(1, described.num_rows))
+            step = min(step, rows_per_block(mean))
+        return iter(
+            file.iter_batches(step, row_groups=[group], columns=list(columns), use_threads=False)
+        )
 
     @staticmethod
     def _open(path: Path) -> Any:
@@ -171,10 +195,10 @@ class ParquetTable(ArrowTable):
 
 
 class CsvTable(ArrowTable):
-    """A csv file with a header, perhaps compressed (`.csv.gz`).
+    """A csv file with a header, perhaps compressed (`.csv.gz`), its cells parted by commas, semicolons or tabs.
 
     The first block tells numbers from text; numbers are then read as float64, whatever they look like there. What
-    stands for keys or groups is text.
+    stands for keys or groups is text. Where no commas part cells, numbers may have them in place of points.
     """
 
     of_text = True
@@ -184,8 +208,15 @@ class CsvTable(ArrowTable):
         import pyarrow as pa
 
         self._types = dict.fromkeys(text, pa.string())
+        self._block_size, self._separator = _layout(path)
+        self._point = "."
         with self._open(path) as reader:
             super().__init__(path, reader.schema, None)
+        if self._separator != "," and self._has_decimal_commas(text):
+            self._point = ","
+            self.notes = (f"numbers of {path.name} have decimal commas",)
+            with self._open(path) as reader:
+                super().__init__(path, reader.schema, None)
         for name, column in self.columns.items():
             if name not in text and column.kind in ("float", "int", "none"):
                 self._types[name] = pa.float64()
@@ -197,15 +228,30 @@ class CsvTable(ArrowTable):
         with self._open(self._path, list(columns)) as reader:
             yield from reader
 
+    def _has_decimal_commas(self, text: Sequence[str]) -> bool:
+        """Whether the first block of a column, but for those of text, has nothing but such numbers."""
+        columns = [name for name in self.columns if name not in text]
+        columns = [name for name in columns if self.columns[name].kind == "text"]
+        for name, batch in self.beginnings(columns):
+            cells = [] if batch is None else [str(cell) for cell in batch.columns[name]]
+            if any("," in cell for cell in cells) and all(map(_DECIMAL.fullmatch, cells)):
+                return True
+        return False
+
     def _open(self, path: Path, columns: list[str] | None = None) -> Any:
         """Open the file."""
         from pyarrow import csv
 
-        convert = csv.ConvertOptions(
-            column_types=self._types, include_columns=columns, strings_can_be_null=False
-        )
         return csv.open_csv(
-            os.fspath(path), csv.ReadOptions(block_size=_block_size(path)), convert_options=convert
+            os.fspath(path),
+            csv.ReadOptions(block_size=self._block_size),
+            csv.ParseOptions(delimiter=self._separator),
+            csv.ConvertOptions(
+                column_types=self._types,
+                include_columns=columns,
+                strings_can_be_null=False,
+                decimal_point=self._point,
+            ),
         )
 
 
@@ -219,6 +265,17 @@ class DatasetTable(ArrowTable):
         with self._open(self._streams[0]) as reader:
             super().__init__(path, reader.schema, None, features)
         self.n_rows = sum(self._count(stream) for stream in self._streams)
+
+    def parts(self, n_rows: int) -> list[Table]:
+        """Return the streams."""
+        parts = list[Table]()
+        first = self.first_row or 0
+        for stream in self._streams:
+            part = copy(self)
+            part._streams, part.n_rows, part.first_row = [stream], self._count(stream), first
+            parts.append(part)
+            first += part.n_rows
+        return parts
 
     def record_batches(self, columns: Sequence[str], n_rows: int) -> Iterator[Any]:
         """Read all streams, of which nothing is believed: that batches lie in their bytes is checked."""
@@ -276,8 +333,11 @@ def _n_rows(header: Any) -> int:
     return 0 if length == batch else int(struct.unpack_from("<q", header, length)[0])
 
 
-def _block_size(path: Path) -> int:
-    """Return the bytes of a csv that are to be read at once: room for its header, which is UTF-8, and for any row."""
+def _layout(path: Path) -> tuple[int, str]:
+    """Return the bytes of a csv that are to be read at once, and what parts its cells.
+
+    There must be room for its header, which is UTF-8, and for any row.
+    """
     opened: Any = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rb") as lines:
         header, row = (lines.readline(LONGEST_LINE + 1) for _ in range(2))
@@ -286,17 +346,28 @@ def _block_size(path: Path) -> int:
         raise InputError(
             f"{path} has a line of more than {LONGEST_LINE:,} bytes, expected at most that"
         )
-    if header.count(b",") >= _MOST_COLUMNS:
-        raise InputError(
-            f"{path} has {header.count(b',') + 1:,} columns, expected at most {_MOST_COLUMNS:,}, or lists"
-        )
     try:
         header.decode()
     except UnicodeDecodeError:
         raise InputError(
             f"{path} cannot be read: its header is not UTF-8, expected that encoding"
         ) from None
-    return max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE))
+    separator = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else _separator(header, row)
+    n_columns = header.count(separator.encode()) + 1
+    if n_columns > MOST_COLUMNS:
+        raise InputError(
+            f"{path} has {n_columns:,} columns, expected at most {MOST_COLUMNS:,}, or lists"
+        )
+    return max(_BLOCK_BYTES, min(_ROWS_IN_BLOCK * longest, 2 * LONGEST_LINE)), separator
+
+
+def _separator(header: bytes, row: bytes) -> str:
+    """Tell what parts the cells of a csv: a comma, unless that parts header and first row otherwise than each other."""
+    header, row = (_IN_QUOTES.sub(b"", line) for line in (header, row))
+    for separator in (b",", b";", b"\t"):
+        if header.count(separator) == row.count(separator) > 0:
+            return separator.decode()
+    return ","
 
 
 def dataset_splits(path: Path) -> list[str] | None:

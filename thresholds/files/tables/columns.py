@@ -70,9 +70,11 @@ class Table(ABC):
     name: str
     columns: dict[str, Column]
     n_rows: int | None = None  # None where that takes reading them all
+    first_row: int | None = 0  # of a part in the whole; None where that takes reading those before
     about: str = ""  # for people: the number of shards, perhaps
     label_names: tuple[str, ...] | None = None  # that the file has for its lists
     of_text: bool = False  # numbers are written as text, which has no dtype
+    notes: tuple[str, ...] = ()  # what was assumed
 
     @abstractmethod
     def batches(
@@ -82,6 +84,10 @@ class Table(ABC):
 
         A cell without a value is NaN in the `nullable` columns, which hold numbers; elsewhere it raises `NoValue`.
         """
+
+    def parts(self, n_rows: int) -> "list[Table]":
+        """Return tables of about `n_rows` consecutive rows that together are this one, if rows can be found at once."""
+        return [self]
 
     @abstractmethod
     def beginnings(
@@ -232,7 +238,7 @@ def _all_flat(columns: Columns, names: Sequence[str]) -> bool:
 
 def _others(columns: Columns, wanted: Wanted) -> dict[str, Column]:
     """Leave out columns that are named for something else, truth among them."""
-    taken = {wanted.groups, wanted.key}
+    taken = {wanted.groups, *wanted.keys}
     for prefix in (wanted.truth, "y_true"):
         choice = None if prefix is None else _named(columns, prefix)
         if choice is not None:

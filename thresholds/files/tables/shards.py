@@ -36,6 +36,11 @@ class Shards(Table):
                 self._add(path, shard)
         self.about = f"{len(paths)} shard{'s' if len(paths) > 1 else ''}"
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that have rows, in order."""
+        return tuple(map(str, self._paths))
+
     def batches(
         self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
     ) -> Iterator[Batch]:
@@ -61,11 +66,26 @@ class Shards(Table):
                 if has_rows:
                     return
 
+    def parts(self, n_rows: int) -> list[Table]:
+        """Return the parts of all shards."""
+        parts = list[Table]()
+        first: int | None = 0  # row of the shard among all
+        for path in self._paths:
+            with reading(path):
+                shard = self._open(path)
+                self._refuse_other(
+                    shard, tuple(self.columns) if self._first.n_rows is not None else ()
+                )
+                parts += (_Part(part, path, first) for part in shard.parts(n_rows))
+            first = None if first is None or shard.n_rows is None else first + shard.n_rows
+        return parts
+
     def _add(self, path: Path, shard: Table) -> None:
         """Take in a shard; the first tells what columns there are."""
         if not self._paths:
             self._first, self.columns = shard, shard.columns
             self.label_names, self.of_text = shard.label_names, shard.of_text
+            self.notes = shard.notes
         self._refuse_other(shard, tuple(self.columns) if self._first.n_rows is not None else ())
         self._paths.append(path)
         self.n_rows = (
@@ -77,3 +97,29 @@ class Shards(Table):
         difference = difference_of(self._first, shard, used, numbers_alike=self._numbers_alike)
         if difference is not None:
             raise InputError(f"shard {shard.name} of {self.name} {difference}")
+
+
+class _Part(Table):
+    """A shard, or some of its rows, read within the boundary."""
+
+    def __init__(self, table: Table, path: Path, first_of_shard: int | None) -> None:
+        self.name, self.columns, self.n_rows = table.name, table.columns, table.n_rows
+        self.about, self.label_names, self.of_text = table.about, table.label_names, table.of_text
+        self.first_row = None
+        if first_of_shard is not None and table.first_row is not None:
+            self.first_row = first_of_shard + table.first_row
+        self._table, self._path = table, path
+
+    def batches(
+        self, columns: Sequence[str], n_labels: int, nullable: Collection[str] = ()
+    ) -> Iterator[Batch]:
+        """Read columns; rows are counted from the beginning of the shard."""
+        with reading(self._path):
+            yield from self._table.batches(columns, n_labels, nullable)
+
+    def beginnings(
+        self, columns: Sequence[str], nullable: Collection[str] = ()
+    ) -> Iterator[tuple[str, Batch | None]]:
+        """Read the first block of each column."""
+        with reading(self._path):
+            yield from self._table.beginnings(columns, nullable)

@@ -142,25 +142,22 @@ class Columns(NamedTuple):
 
     def quantiles(self) -> Float32s:
         """Return the lowest score with a share of at least each level at or below it: (n_labels, n_levels)."""
-        if self.scores.size == 0:
-            return np.full((self.sizes.size, len(LEVELS)), np.nan, np.float32)
-        at = np.minimum(self._places(), self.scores.size - 1)
-        return np.where(self.sizes[:, np.newaxis] > 0, self.scores[at], np.float32(np.nan))
+        quantiles = np.full((self.sizes.size, len(LEVELS)), np.nan, np.float32)
+        scored = np.flatnonzero(self.sizes)  # of many labels few may be
+        quantiles[scored] = self.scores[self._places(scored)]
+        return quantiles
 
-    def are_tied(self) -> Booleans:
-        """Tell of each quantile whether the label has that score more than once: (n_labels, n_levels)."""
-        if self.scores.size == 0:
-            return np.zeros((self.sizes.size, len(LEVELS)), np.bool_)
-        last = self.scores.size - 1
-        at = np.clip(self._places(), 0, last)  # a label without scores may have no place at all
-        before = (at > self.starts[:-1, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
-        is_last = at + 1 >= self.starts[1:, np.newaxis]
-        after = ~is_last & (self.scores[np.minimum(at + 1, last)] == self.scores[at])
-        return np.asarray(before | after)
+    def are_tied(self, labels: Places) -> Booleans:
+        """Tell of each quantile whether the label has that score more than once: (n_given, n_levels), of labels with scores."""
+        at = self._places(labels)
+        before = (at > self.starts[labels, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
+        is_last = at + 1 >= self.starts[labels + 1, np.newaxis]
+        after = np.minimum(at + 1, self.scores.size - 1)
+        return np.asarray(before | ~is_last & (self.scores[after] == self.scores[at]))
 
-    def _places(self) -> Ints:
-        """Return where the quantiles are, of labels that have scores: (n_labels, n_levels)."""
-        return self.starts[:-1, np.newaxis] + ranks(self.sizes) - 1
+    def _places(self, labels: Places) -> Ints:
+        """Return where the quantiles of labels that have scores are: (n_given, n_levels)."""
+        return self.starts[labels, np.newaxis] + ranks(self.sizes[labels]) - 1
 
     def counts(self, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each.
@@ -253,30 +250,45 @@ class ScoreProfile(Shown):
         `weights` are those of rows. `predicted` is on how many rows each label is predicted, where that is counted
         already; `decided` are all decisions, where they are known.
         """
-        if weights is not None and np.all(weights == 1):
-            weights = None
-        places = _sampled(scores.shape, weights)
-        rows = taken_rows(scores, places)
-        here = decided[places] if decided is not None else None
-        if here is None:
-            here = rule.decide(rows, dense=rule.needs_dense(rows))
-
+        places = sampled_rows(scores.shape, weights)
         # What is counted already is counted on all rows; a weighted count is none of rows.
-        n_rows = scores.shape[0]
-        if predicted is None or weights is not None:
-            n_rows = places.size
-            predicted = per_label(here)
+        return cls.of_sample(
+            rule,
+            taken_rows(scores, places),
+            n_rows=scores.shape[0],
+            predicted=predicted if _are_equal(weights) else None,
+            decided=decided[places] if decided is not None else None,
+        )
+
+    @classmethod
+    def of_sample(
+        cls,
+        rule: "Rule",
+        rows: Matrix,
+        *,
+        n_rows: int,
+        predicted: Numbers | None = None,
+        decided: Matrix | None = None,
+    ) -> "ScoreProfile":
+        """Describe rows that were sampled already, at the places of `sampled_rows`.
+
+        `predicted` is on how many of all `n_rows` each label is predicted, where that is known; `decided` are decisions
+        about the sampled ones.
+        """
+        if decided is None:
+            decided = rule.decide(rows, dense=rule.needs_dense(rows))
+        if predicted is None:
+            n_rows = rows.shape[0]
+            predicted = per_label(decided)
         profile = cls._of_rows(rows, rule.missing, n_rows, predicted)
-        return replace(profile, rows={**profile.rows, "labels": labels_in(here)})
+        return replace(profile, rows={**profile.rows, "labels": labels_in(decided)})
 
     @classmethod
     def of_scores(
         cls, scores: Any, missing: float, *, weights: Numbers | None = None
     ) -> "ScoreProfile":
         """Describe checked scores about which nothing is decided yet; `weights` are those of rows."""
-        if weights is not None and np.all(weights == 1):
-            weights = None
-        rows = taken_rows(scores, _sampled(scores.shape, weights))
+        rows = taken_rows(scores, sampled_rows(scores.shape, weights))
         return cls._of_rows(rows, missing, rows.shape[0], np.full(scores.shape[1], np.nan))
 
     @classmethod
@@ -445,8 +457,10 @@ def _of_other_rows(figures: dict[str, RowFigure], columns: Columns) -> dict[str,
     Of n scores k lie at or below the k-th; of other scores k / (n + 1) are expected to. A quartile that several scores
     equal would be the same of other scores, and nothing was chosen.
     """
-    sizes = np.where(columns.sizes < _FEWEST_SCORES, 0, columns.sizes)
-    rank = np.where(columns.are_tied(), 0, ranks(sizes))[:, _QUARTILES]  # (n_labels, 2)
+    labels = np.flatnonzero(columns.sizes >= _FEWEST_SCORES)
+    sizes = columns.sizes[labels]
+    # Both (n_given, 2).
+    rank = np.where(columns.are_tied(labels), 0, ranks(sizes))[:, _QUARTILES]
     n_more_above = (rank / (sizes + 1)[:, np.newaxis]).sum(axis=0)  # (2,), of as many others
     excess = n_more_above / max(sizes.sum(), 1)  # (2,), as shares of all scores
     above = figures["above"]
@@ -457,19 +471,24 @@ def _of_other_rows(figures: dict[str, RowFigure], columns: Columns) -> dict[str,
     }
 
 
-def _sampled(shape: tuple[int, int], weights: Numbers | None) -> Places:
+def sampled_rows(shape: tuple[int, int], weights: Numbers | None) -> Places:
     """Choose the rows of the fit to describe: evenly spaced, with weights in proportion to them."""
     n_rows, n_labels = shape
     at_most = max(
         most_rows(n_labels, _CHEAP_CELLS), min(n_rows // _ONE_ROW_IN, most_rows(n_labels))
     )
-    if weights is None:
+    if weights is None or _are_equal(weights):
         return evenly_spaced(n_rows, at_most)
     shares = np.asarray(weights, np.float64) / np.sum(weights, dtype=np.float64)  # (n_rows,)
     n_effective = int(effective_rows(weights) + 1e-9)  # rounding may take it below a whole number
     size = min(max(n_effective, 1), at_most)
     places = np.searchsorted(shares.cumsum(), (np.arange(size) + 0.5) / size)
     return np.asarray(np.minimum(places, np.flatnonzero(shares)[-1]))
+
+
+def _are_equal(weights: Numbers | None) -> bool:
+    """Whether each row weighs 1."""
+    return weights is None or bool(np.all(weights == 1))
 
 
 def _as_float32(scores: npt.NDArray[Any]) -> Float32s:

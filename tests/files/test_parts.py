@@ -1,0 +1,213 @@
+"""Parts of a source: consecutive rows that another process can read, and that together are all of them."""
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from thresholds import InputError
+from thresholds.files import Block, Source, Wanted, open_scores
+
+N_ROWS, NAMES = 50, ("cat", "dog", "emu")
+RNG = np.random.default_rng(4)
+SCORES = RNG.random((N_ROWS, 3)).astype(np.float32)
+TRUTH = (RNG.random((N_ROWS, 3)) < 0.4).astype(np.uint8)
+KEYS = np.array([f"k{row:02}" for row in range(N_ROWS)])
+Cells = tuple[Any, Any, Any, Any]
+
+
+def dense(matrix: Any) -> Any:
+    """A matrix as an array."""
+    return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+
+
+def rows_of(source: Source) -> list[Cells]:
+    """What is known of each row of a source."""
+    rows = list[Cells]()
+    for block in source.blocks():
+        filled: list[Any] = [[None] * block.y_score.shape[0] if part is None else dense(part) for part in block]
+        for scores, truth, group, key in zip(*filled, strict=True):
+            known = None if truth is None else tuple(map(int, truth))
+            rows.append((tuple(map(float, scores)), known, group, key))
+    return rows
+
+
+def in_parts(source: Source, n_cells: int) -> tuple[list[Source], list[Cells]]:
+    """The parts of a source, pickled and back, and what is known of each of their rows."""
+    parts = [pickle.loads(pickle.dumps(part)) for part in source.parts(n_cells)]
+    return parts, [row for part in parts for row in rows_of(part)]
+
+
+def csr(key: str, matrix: Any) -> dict[str, Any]:
+    """The four arrays of a CSR matrix."""
+    stored = sparse.csr_array(matrix)
+    return {f"{key}_{part}": np.asarray(getattr(stored, part)) for part in ("data", "indices", "indptr", "shape")}
+
+
+def npz(folder: Path) -> Source:
+    path = folder / "s.npz"
+    np.savez(path, y_score=SCORES, y_true=TRUTH, id=KEYS, who=np.arange(N_ROWS))
+    return open_scores(path, Wanted(key="id", groups="who"))
+
+
+def sparse_npz(folder: Path) -> Source:
+    np.savez(folder / "s.npz", **csr("y_score", SCORES * (SCORES > 0.5)), **csr("y_true", TRUTH))
+    return open_scores(folder / "s.npz")
+
+
+def npz_with_packed_truth(folder: Path) -> Source:
+    np.savez(folder / "s.npz", y_score=SCORES)
+    np.savez_compressed(folder / "t.npz", y_true=TRUTH)
+    return open_scores(folder / "s.npz", truth_path=folder / "t.npz")
+
+
+def npy(folder: Path) -> Source:
+    np.save(folder / "s.npy", SCORES)
+    np.save(folder / "t.npy", TRUTH)
+    return open_scores(folder / "s.npy", truth_path=folder / "t.npy")
+
+
+def joined_by_key(folder: Path) -> Source:
+    np.savez(folder / "s.npz", y_score=SCORES, id=KEYS)
+    np.savez(folder / "t.npz", y_true=TRUTH[::-1], id=KEYS[::-1])
+    return open_scores(folder / "s.npz", Wanted(key="id"), truth_path=folder / "t.npz")
+
+
+def logits(folder: Path) -> Source:
+    np.savez(folder / "s.npz", y_score=8 * SCORES - 4, y_true=TRUTH)
+    return open_scores(folder / "s.npz", logits=True)
+
+
+def with_unknown(folder: Path) -> Source:
+    np.savez(folder / "s.npz", y_score=SCORES, y_true=np.where(SCORES > 0.9, np.nan, TRUTH))
+    return open_scores(folder / "s.npz", Wanted(unknown="nan"))
+
+
+@pytest.mark.parametrize("make", [npz, sparse_npz, npz_with_packed_truth, npy, joined_by_key, logits, with_unknown])
+@pytest.mark.parametrize("n_cells", [1, 20, 10**6])
+def test_parts_of_arrays_are_all_rows_in_order(tmp_path: Path, make: Callable[[Path], Source], n_cells: int) -> None:
+    source = make(tmp_path)
+    parts, rows = in_parts(source, n_cells)
+    assert rows == rows_of(source)
+    assert len(rows) == N_ROWS
+    assert (len(parts) > 1) == (n_cells < 10**6)
+
+
+def test_a_part_knows_its_rows_of_the_whole(tmp_path: Path) -> None:
+    parts = npz(tmp_path).parts(60)
+    starts = [part.first_row for part in parts]
+    assert starts == np.cumsum([0, *(part.n_samples for part in parts)])[:-1].tolist()
+    assert [part.keys().tolist() for part in parts] == [
+        KEYS[part.first_row :][: part.n_samples].tolist() for part in parts
+    ]
+
+
+def test_parts_are_small_when_pickled(tmp_path: Path) -> None:
+    np.save(tmp_path / "s.npy", np.zeros((200_000, 3)))
+    for part in open_scores(tmp_path / "s.npy").parts(10**5):
+        assert len(pickle.dumps(part)) < 2_000
+
+
+def test_what_is_packed_or_in_another_order_is_one_part(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "packed.npz", y_score=SCORES, y_true=TRUTH)
+    np.save(tmp_path / "columns.npy", np.asfortranarray(SCORES))
+    for name in ("packed.npz", "columns.npy"):
+        source = open_scores(tmp_path / name)
+        parts, rows = in_parts(source, 1)
+        assert len(parts) == 1
+        assert rows == rows_of(source)
+
+
+def test_lines_of_json_are_one_part_for_each_shard(tmp_path: Path) -> None:
+    for name, some in (("a", slice(0, 20)), ("b", slice(20, N_ROWS))):
+        lines = [{"p": p, "y": y} for p, y in zip(SCORES[some].tolist(), TRUTH[some].tolist(), strict=True)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    source = open_scores(tmp_path, Wanted(truth="y"))
+    parts, rows = in_parts(source, 1)
+    assert rows == rows_of(source)
+    assert [part.n_samples for part in parts] == [None, None]
+    assert [part.first_row for part in parts] == [0, None]
+
+
+def test_a_part_of_logits_may_look_like_probabilities_and_all_of_them_may_not(tmp_path: Path) -> None:
+    """The first half lies in [0, 1]."""
+    halves = np.concatenate([RNG.random((100, 3)), RNG.normal(size=(100, 3)) * 9])
+    np.save(tmp_path / "s.npy", halves)
+    parts, rows = in_parts(open_scores(tmp_path / "s.npy", logits=True), 150)
+    assert len(parts) == 4
+    assert rows == rows_of(open_scores(tmp_path / "s.npy", logits=True))
+    np.save(tmp_path / "s.npy", halves[:100])
+    with pytest.raises(InputError, match=r"all scores in \[0, 1\] with --logits"):
+        open_scores(tmp_path / "s.npy", logits=True).parts(150)
+
+
+def test_a_bad_cell_of_a_part_is_named_by_its_row_in_the_whole(tmp_path: Path) -> None:
+    truth = TRUTH.astype(float)
+    truth[40, 1] = 7
+    np.savez(tmp_path / "s.npz", y_score=SCORES, y_true=truth)
+    source = open_scores(tmp_path / "s.npz", Wanted(unknown=-1))
+    with pytest.raises(InputError, match="row 40"):
+        in_parts(source, 20)
+
+
+def test_a_source_of_another_kind_is_one_part() -> None:
+    class Given(Source):
+        name = "given"
+        n_labels = 3
+
+        def blocks(self, *, truth: bool = True) -> Any:
+            yield Block(SCORES, TRUTH, None, None)
+
+    source = Given()
+    assert source.parts() == [source]
+
+
+# Arrow's formats
+
+
+def parquet(folder: Path) -> Source:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    tags = [[name for name, is_true in zip(NAMES, row, strict=True) if is_true] for row in TRUTH.tolist()]
+    table = pa.table({"id": KEYS.tolist(), "p": list(SCORES), "tags": tags})
+    parquet.write_table(table, folder / "s.parquet", row_group_size=7)
+    return open_scores(folder / "s.parquet", Wanted(label_names=NAMES, key="id"))
+
+
+def shards(folder: Path) -> Source:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    for k in range(4):
+        some = slice(15 * k, 15 * k + 15)
+        columns = {f"y_score_{name}": SCORES[some, j] for j, name in enumerate(NAMES)}
+        columns |= {f"y_true_{name}": TRUTH[some, j] for j, name in enumerate(NAMES)}
+        (folder / "d").mkdir(exist_ok=True)
+        parquet.write_table(pa.table(columns), folder / "d" / f"{k}.parquet", row_group_size=6)
+    return open_scores(folder / "d")
+
+
+@pytest.mark.parametrize("make", [parquet, shards])
+@pytest.mark.parametrize("n_cells", [1, 40, 10**6])
+def test_parts_of_parquet_are_row_groups(tmp_path: Path, make: Callable[[Path], Source], n_cells: int) -> None:
+    source = make(tmp_path)
+    parts, rows = in_parts(source, n_cells)
+    assert rows == rows_of(source)
+    assert [part.first_row for part in parts] == np.cumsum([0, *(part.n_samples or 0 for part in parts)])[:-1].tolist()
+    n_shards, n_groups = (4, 3 + 3 + 3 + 1) if make is shards else (1, 8)
+    assert len(parts) == {1: n_groups, 40: len(parts), 10**6: n_shards}[n_cells]
+    assert n_shards <= len(parts) <= n_groups
+
+
+def test_a_part_of_shards_refuses_by_the_name_of_its_shard(tmp_path: Path) -> None:
+    parts = shards(tmp_path).parts()
+    (tmp_path / "d" / "2.parquet").write_bytes(b"PAR1 is damaged")
+    assert len(rows_of(parts[1])) == 15
+    with pytest.raises(InputError, match=r"2\.parquet cannot be read"):
+        rows_of(parts[2])

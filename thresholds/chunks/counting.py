@@ -1,0 +1,181 @@
+"""What a fit makes of each block in its passes: which scores there are, then what weighs there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds import _checks
+from thresholds._arrays.types import Floats, Numbers
+from thresholds.chunks.blocks import block_of
+from thresholds.chunks.candidates import Candidates
+from thresholds.chunks.counts import Counts
+from thresholds.chunks.passes import Passes, Place
+from thresholds.chunks.sampling import Picked, Plan
+from thresholds.chunks.sources import Rows, n_rows_of
+
+_FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
+
+# All scores of positives are kept, and counted at in one pass, where they are few. Else so many quantiles of each label
+# are: between them counts say where the best cut may lie, and a pass more keeps all scores there.
+_MOST_CANDIDATES = 2**20  # 40 bytes each, when they are counted
+_MOST_QUANTILES, _FEWEST_QUANTILES = 256, 32
+
+
+class About(NamedTuple):
+    """How blocks are read."""
+
+    missing: float
+    unknown: object
+    label_names: object
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What the first pass finds in some blocks."""
+
+    candidates: Candidates | None  # None where scores have few bits, and rows no weights
+    counts: Counts | None  # there
+    are_all: bool  # candidates, of these blocks
+    weights: Sequence[
+        tuple[int, int, Floats]
+    ]  # shard, first row in it, and the weights of a block that has some
+
+    @classmethod
+    def of(cls, rows: Rows, place: Place, about: About, n_jobs: int | None) -> "Survey":
+        """Survey a block."""
+        arguments: dict[str, Any] = {**about._asdict(), "n_jobs": n_jobs}
+        dtype = getattr(rows.y_score, "dtype", None)
+        if rows.sample_weight is None and getattr(dtype, "itemsize", 8) <= _FEW_BYTES:
+            return cls(None, Counts.of(rows.y_true, rows.y_score, **arguments), True, [])
+        candidates = Candidates.of(
+            rows.y_true, rows.y_score, sample_weight=rows.sample_weight, **arguments
+        )
+        weights = []
+        if rows.sample_weight is not None:
+            of_block = _checks.sample_weights(rows.sample_weight, candidates.n_samples)
+            weights.append((place.shard, place.in_shard, of_block))
+        return cls(candidates, None, True, weights)._with_few()
+
+    def __add__(self, other: "Survey") -> "Survey":
+        """Add what was found in other blocks."""
+        return Survey(
+            _sum(self.candidates, other.candidates),
+            _sum(self.counts, other.counts),
+            self.are_all and other.are_all,
+            [*self.weights, *other.weights],
+        )._with_few()
+
+    def _with_few(self) -> "Survey":
+        """Keep quantiles of candidates that are many."""
+        candidates = self.candidates
+        if candidates is None or (candidates.n_candidates <= _MOST_CANDIDATES and self.are_all):
+            return self
+        n = min(_MOST_QUANTILES, max(_FEWEST_QUANTILES, _MOST_CANDIDATES // candidates.n_labels))
+        return replace(self, candidates=candidates.quantiles(n), are_all=False)
+
+    @property
+    def all_candidates(self) -> Candidates | None:
+        """The scores of all positives, None where only some are known."""
+        return self.candidates if self.are_all else None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        parts = [self.candidates, self.counts, *(weights for *_, weights in self.weights)]
+        return sum(part.nbytes for part in parts if part is not None)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        some = self.candidates or self.counts
+        assert some is not None, "a block has one or the other"
+        return some.n_labels
+
+    @property
+    def unit(self) -> float | None:
+        """What weights are counted in; None where rows have none."""
+        if not self.weights:
+            return None
+        assert self.candidates is not None, "blocks with weights have them"
+        return self.candidates.weight_unit
+
+    def weights_of_rows(self, passes: Passes) -> Numbers | None:
+        """Return the weights of all rows, as a fit has them; None where all weigh the same."""
+        if not self.weights:
+            return None
+        weights = np.ones(passes.n_rows)
+        for shard, in_shard, part in self.weights:
+            first = passes.first_row(shard) + in_shard
+            weights[first : first + part.size] = part
+        of_rows, _ = _checks.weights_of_rows(weights, weights.size)
+        return None if of_rows is None or np.all(of_rows == 1) else of_rows
+
+
+@dataclass(frozen=True)
+class Surveying:
+    """The work of the first pass."""
+
+    about: About
+    n_jobs: int | None
+
+    def __call__(self, rows: Rows, place: Place) -> Survey:
+        """Survey a block."""
+        return Survey.of(rows, place, self.about, self.n_jobs)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a later pass finds in some blocks."""
+
+    counts: Counts | None
+    picked: Picked | None
+
+    def __add__(self, other: "Found") -> "Found":
+        """Add what was found in other blocks."""
+        return Found(_sum(self.counts, other.counts), _sum(self.picked, other.picked))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the counts."""
+        return 1 if self.counts is None else self.counts.nbytes
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The work of a later pass: count at candidates, and pick rows to keep, or one of both."""
+
+    about: About
+    n_jobs: int | None
+    candidates: Candidates | None
+    unit: float | None  # of weights
+    plan: Plan | None
+
+    def __call__(self, rows: Rows, place: Place) -> Found:
+        """Count a block."""
+        y_true, y_score, sample_weight, *_ = rows
+        counts = picked = None
+        if self.candidates is not None:
+            if self.unit is not None and sample_weight is None:
+                sample_weight = np.ones(n_rows_of(y_score))
+            counts = Counts.of(
+                y_true,
+                y_score,
+                self.candidates,
+                sample_weight=sample_weight,
+                weight_unit=self.unit,
+                n_jobs=self.n_jobs,
+                **self.about._asdict(),
+            )
+        if self.plan is not None:
+            block, _ = block_of(y_true, y_score, **self.about._asdict())
+            picked = self.plan.picked(block.scores, place)
+        return Found(counts, picked)
+
+
+def _sum(first: Any, second: Any) -> Any:
+    """Add what may be None, for both or neither, or for one that was found in blocks of another kind."""
+    if first is None or second is None:
+        return first or second
+    return first + second

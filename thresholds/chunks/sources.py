@@ -1,0 +1,428 @@
+"""Where rows come from that no memory holds at once: shards, each of which gives blocks of rows, as often as asked.
+
+Whatever a caller has becomes a `BlockSource`, a list of *shards*. A shard is a callable without arguments that can be
+pickled, and returns a block of rows or an iterator of them anew each time it is called. Shards are what `map` hands
+out; the blocks of a shard are read one after another by whoever has it. No block is kept.
+
+Arrays are cut into ranges of rows. Memory maps are sent as the name of their file and a place in it, never as cells.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresholds._arrays.blocks import ceil_div, equal_parts, in_pieces
+from thresholds._arrays.sparse import is_sparse
+from thresholds._arrays.types import Dense
+from thresholds.errors import InputError, shown
+from thresholds.files.opening import open_scores, shards_of
+from thresholds.files.source import Source, Wanted
+
+_BLOCK_CELLS = 2**21  # of scores: some megabytes
+_SHARD_CELLS = 2**24  # of an array: some tens of megabytes
+_FEWEST_SHARDS = (
+    8  # of an array that has as many blocks: so that a few workers share the work evenly
+)
+
+Shard = Callable[[], Any]
+
+_KINDS = (
+    "a pair of arrays (y_true, y_score), a path or a list of them, a datasets.Dataset, a function that returns an"
+    " iterator of blocks anew each time it is called, or a list of such functions"
+)
+_BLOCK = "(y_true, y_score), (y_true, y_score, sample_weight), or a mapping with these keys"
+
+
+class Rows(NamedTuple):
+    """A block of rows, as a source gives it: not checked."""
+
+    y_true: Any  # (n_rows, n_labels)
+    y_score: Any  # (n_rows, n_labels)
+    sample_weight: Any = None  # (n_rows,), and so are groups and keys
+    groups: Any = None
+    keys: Any = None
+
+    @classmethod
+    def of(cls, block: object) -> "Rows":
+        """Read a block in any of its forms."""
+        if isinstance(block, Rows):
+            return block
+        if isinstance(block, Mapping):
+            odd = sorted(set(block) - set(cls._fields), key=str)
+            if odd or not {"y_true", "y_score"} <= set(block):
+                what = f"the key {odd[0]!r}" if odd else "no y_true and y_score"
+                raise InputError(f"a block has {what}, expected the keys {', '.join(cls._fields)}")
+            return cls(**block)
+        if isinstance(block, tuple | list) and 2 <= len(block) <= 3:
+            return cls(*block)
+        raise InputError(f"a block is {shown(block)}, expected {_BLOCK}")
+
+    def taken(self, rows: slice) -> "Rows":
+        """Return a range of the rows, as views."""
+        return Rows(*(None if part is None else part[rows] for part in self))
+
+
+@dataclass(frozen=True)
+class BlockSource:
+    """Rows in shards, and what is known of them before they are read."""
+
+    shards: Sequence[Shard]
+    # All rows, where they lie in memory or are mapped into it, so that reading them again costs nothing more.
+    in_place: Rows | None = None
+    label_names: tuple[str, ...] | None = None
+    n_rows: int | None = None  # None where that takes reading them all
+    n_labels: int | None = None
+
+    @classmethod
+    def of(
+        cls, source: object, *, label_names: object = None, unknown: object = None
+    ) -> "BlockSource":
+        """Find out what a source is.
+
+        Raises
+        ------
+        InputError
+            If it is nothing that can be read again and again.
+        """
+        if isinstance(source, BlockSource):
+            return source
+        if isinstance(source, str | os.PathLike):
+            return cls._of_paths([source], label_names, unknown)
+        if isinstance(source, Source):
+            return cls._of_opened(source)
+        if _is_dataset(source):
+            return cls._of_dataset(source)
+        if isinstance(source, Mapping):
+            return cls.of_arrays(Rows.of(source))
+        if callable(source):
+            return cls([source])
+        if isinstance(source, Iterator):
+            raise InputError(
+                f"source is {shown(source)}, which can be read once, expected {_KINDS}: rows are read several times"
+            )
+        if isinstance(source, tuple | list) and len(source):
+            parts = list(source)
+            if all(isinstance(part, str | os.PathLike) for part in parts):
+                return cls._of_paths(parts, label_names, unknown)
+            if all(callable(part) for part in parts):
+                return cls(parts)
+            if isinstance(source, tuple) and 2 <= len(parts) <= 3:
+                return cls.of_arrays(Rows.of(source))
+        raise InputError(f"source is {shown(source)}, expected {_KINDS}")
+
+    @classmethod
+    def of_arrays(cls, rows: Rows) -> "BlockSource":
+        """Cut arrays into ranges of rows: by NumPy's rules of slices, whatever library they are of."""
+        if _is_dask(rows.y_score):
+            return cls._of_dask(rows)
+        if not all(_is_array(part) for part in rows if part is not None):
+            # Lists and frames are in memory, and are read in whole by whoever reads arrays.
+            return cls([_Whole(rows)], in_place=rows)
+        if is_sparse(rows.y_score):
+            rows = rows._replace(y_score=rows.y_score.tocsr())
+        if is_sparse(rows.y_true):
+            rows = rows._replace(y_true=rows.y_true.tocsr())
+        shape = tuple(rows.y_score.shape)
+        n_rows = _same_length(rows)
+        n_labels = shape[1] if len(shape) > 1 else 1
+        n_cells = rows.y_score.nnz if is_sparse(rows.y_score) else n_rows * n_labels
+        n_blocks = max(1, ceil_div(n_cells, _BLOCK_CELLS))
+        n_shards = max(min(n_blocks, _FEWEST_SHARDS), ceil_div(n_cells, _SHARD_CELLS))
+        size = max(1, ceil_div(n_rows, n_blocks))
+        shards = [
+            RowRange(Rows(*(_sent(part, piece) for part in rows)), size)
+            for piece in equal_parts(slice(0, n_rows), n_shards)
+        ]
+        lies_in_memory = all(
+            part is None or isinstance(part, np.ndarray) or is_sparse(part) for part in rows
+        )
+        return cls(shards, rows if lies_in_memory else None, n_rows=n_rows, n_labels=n_labels)
+
+    @classmethod
+    def _of_dask(cls, rows: Rows) -> "BlockSource":
+        """Take the row blocks of a dask array as shards, each computed by whoever has it."""
+        by_rows = {0: rows.y_score.chunks[0], 1: -1}
+        parts = [part for part in rows if part is not None]
+        if not all(_is_dask(part) for part in parts):
+            raise InputError(
+                "source has a dask array and another kind of array, expected all of them to be dask arrays"
+            )
+        cut = [part.rechunk({k: by_rows[k] for k in range(part.ndim)}) for part in parts]
+        names = [name for name, part in zip(Rows._fields, rows, strict=True) if part is not None]
+        shards = [
+            DaskBlock(tuple(names), tuple(part.blocks[number] for part in cut))
+            for number in range(len(by_rows[0]))
+        ]
+        return cls(shards, n_labels=rows.y_score.shape[1] if rows.y_score.ndim > 1 else 1)
+
+    @classmethod
+    def _of_paths(cls, paths: Sequence[Any], label_names: object, unknown: object) -> "BlockSource":
+        """Open files; each file, or shard of a folder or pattern, is a shard."""
+        names = None if label_names is None else tuple(map(str, label_names))  # type: ignore[call-overload]
+        wanted = Wanted(label_names=names, unknown=unknown)
+        opened = [open_scores(path, wanted) for path in paths]
+        first = opened[0]
+        if len(opened) == 1:
+            mapped = first.mapped()
+            if mapped is not None and mapped.y_true is not None:
+                source = cls.of_arrays(
+                    Rows(mapped.y_true, mapped.y_score, groups=mapped.groups, keys=mapped.keys)
+                )
+                return replace(source, label_names=first.label_names)
+        # Columns of all shards come in the order of the first.
+        wanted = replace(wanted, label_names=first.label_names)
+        files = [file for path in paths for file in shards_of(path)]
+        rows = [source.n_samples for source in opened]
+        return cls(
+            [FileShard(file, wanted) for file in files],
+            label_names=first.label_names,
+            n_rows=None if None in rows else sum(filter(None, rows)),
+            n_labels=first.n_labels,
+        )
+
+    @classmethod
+    def _of_opened(cls, source: Source) -> "BlockSource":
+        """Take a file that is open as one shard."""
+        return cls([_Opened(source)], None, source.label_names, source.n_samples, source.n_labels)
+
+    @classmethod
+    def _of_dataset(cls, dataset: Any) -> "BlockSource":
+        """Cut a `datasets.Dataset` with columns y_true and y_score into ranges of rows."""
+        columns = [name for name in Rows._fields if name in dataset.column_names]
+        if not {"y_true", "y_score"} <= set(columns):
+            raise InputError(
+                f"source is a dataset with columns {shown(dataset.column_names)}, expected y_true and y_score among"
+                " them"
+            )
+        plain = dataset.select_columns(columns).with_format("numpy")
+        n_rows = len(dataset)
+        if not n_rows:
+            raise InputError("source has no rows, expected at least one")
+        n_labels = int(np.size(plain[:1]["y_score"]))
+        block_rows = max(1, _BLOCK_CELLS // max(1, n_labels))
+        shard_rows = max(block_rows, ceil_div(n_rows, 2 * _FEWEST_SHARDS))
+        shards = [
+            DatasetRange(plain, piece.start, piece.stop, block_rows)
+            for piece in in_pieces(slice(0, n_rows), shard_rows)
+        ]
+        return cls(shards, None, n_rows=n_rows, n_labels=n_labels)
+
+
+def blocks_of(shard: Shard) -> Iterator[Rows]:
+    """Return the blocks of a shard, one after another; those without rows are passed over."""
+    given = shard()
+    if _is_block(given):
+        given = [given]
+    if not hasattr(given, "__iter__"):
+        raise InputError(
+            f"a shard gave {shown(given)}, expected a block or an iterator of blocks: {_BLOCK}"
+        )
+    for block in given:
+        rows = Rows.of(block)
+        if n_rows_of(rows.y_score) or n_rows_of(rows.y_true):
+            yield rows
+
+
+def n_rows_of(array: Any) -> int:
+    """Return the number of rows of an array, a frame or a list."""
+    shape = getattr(array, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else 1
+    return len(array) if hasattr(array, "__len__") else 1
+
+
+@dataclass(frozen=True)
+class RowRange:
+    """A range of the rows of arrays, which are sent with it unless they are mapped files."""
+
+    rows: Rows
+    block_rows: int
+
+    def __call__(self) -> Iterator[Rows]:
+        """Return its blocks."""
+        rows = Rows(*(part() if isinstance(part, MappedFile) else part for part in self.rows))
+        for piece in in_pieces(slice(0, n_rows_of(rows.y_score)), self.block_rows):
+            yield Rows(*(None if part is None else _plain(part[piece]) for part in rows))
+
+
+@dataclass(frozen=True)
+class MappedFile:
+    """A piece of a file that is mapped into memory where it is read."""
+
+    path: str
+    dtype: Any
+    position: int  # in the file, in bytes
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: np.memmap[Any, Any]) -> "MappedFile | None":
+        """Find where in its file a view of a memory map begins; None where that is not known."""
+        base: Any = array
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        path = getattr(array, "filename", None)
+        if (
+            path is None
+            or not isinstance(base, np.memmap)
+            or any(step < 0 for step in array.strides)
+        ):
+            return None
+        position = base.offset + _address(array) - _address(base)
+        return cls(os.fspath(path), array.dtype, position, array.shape, array.strides)
+
+    def __call__(self) -> Dense:
+        """Map it."""
+        size = self.dtype.itemsize + sum(
+            (length - 1) * step for length, step in zip(self.shape, self.strides, strict=True)
+        )
+        cells = np.memmap(self.path, np.uint8, "r", self.position, (size,))
+        return np.ndarray(self.shape, self.dtype, cells, 0, self.strides)
+
+
+@dataclass(frozen=True)
+class FileShard:
+    """A file of scores and truth, opened where it is read."""
+
+    path: str
+    wanted: Wanted
+
+    def __call__(self) -> Iterator[Rows]:
+        """Read its blocks."""
+        return _Opened(open_scores(self.path, self.wanted))()
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A file that is open already."""
+
+    source: Source
+
+    def __call__(self) -> Iterator[Rows]:
+        """Read its blocks."""
+        for block in self.source.blocks():
+            if block.y_true is None:
+                raise InputError(
+                    f"{self.source.name} has no y_true, expected gold labels to fit on"
+                )
+            yield Rows(block.y_true, block.y_score, groups=block.groups, keys=block.keys)
+
+
+@dataclass(frozen=True)
+class DatasetRange:
+    """A range of the rows of a `datasets.Dataset`."""
+
+    dataset: Any
+    first: int
+    last: int
+    block_rows: int
+
+    def __call__(self) -> Iterator[Rows]:
+        """Read its blocks."""
+        for piece in in_pieces(slice(self.first, self.last), self.block_rows):
+            yield Rows(**self.dataset[piece.start : piece.stop])
+
+
+@dataclass(frozen=True)
+class DaskBlock:
+    """A block of the rows of dask arrays, computed where it is read."""
+
+    names: tuple[str, ...]
+    parts: tuple[Any, ...]
+
+    def __call__(self) -> Rows:
+        """Compute it, on the thread that asks."""
+        dask: Any = import_module("dask")
+        values = dask.compute(*self.parts, scheduler="synchronous")
+        return Rows(**dict(zip(self.names, values, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """Rows that are given as they are."""
+
+    rows: Rows
+
+    def __call__(self) -> Rows:
+        """Return them."""
+        return self.rows
+
+
+def _sent(part: Any, piece: slice) -> Any:
+    """Return a range of rows of an array in the form in which it is pickled."""
+    if part is None:
+        return None
+    if isinstance(part, np.ndarray) or is_sparse(part):
+        rows = part[piece]
+        mapped = MappedFile.of(rows) if isinstance(rows, np.memmap) else None
+        return rows if mapped is None else mapped
+    return _Lazy(part, piece.start, piece.stop)
+
+
+@dataclass(frozen=True)
+class _Lazy:
+    """A range of the rows of an array that reads what is asked for: zarr's, h5py's."""
+
+    array: Any
+    first: int
+    last: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the range."""
+        return self.last - self.first, *self.array.shape[1:]
+
+    def __getitem__(self, rows: slice) -> Any:
+        return self.array[self.first + rows.start : self.first + rows.stop]
+
+
+def _plain(part: Any) -> Any:
+    """Return what an array library gave as what it is, or as NumPy's."""
+    return part if is_sparse(part) or isinstance(part, np.ndarray) else np.asarray(part)
+
+
+def _address(array: Dense) -> int:
+    """Return where in memory an array begins."""
+    return int(array.__array_interface__["data"][0])
+
+
+def _same_length(rows: Rows) -> int:
+    """Return the number of rows, of arrays that agree on it."""
+    n_rows = n_rows_of(rows.y_score)
+    for name, part in zip(Rows._fields, rows, strict=True):
+        if part is not None and n_rows_of(part) != n_rows:
+            raise InputError(f"{name} has {n_rows_of(part)} rows, expected {n_rows} as y_score has")
+    return n_rows
+
+
+def _is_block(value: object) -> bool:
+    """Whether a shard gave one block, not an iterator of them."""
+    if isinstance(value, Rows | Mapping):
+        return True
+    if not isinstance(value, tuple) or not 2 <= len(value) <= 3:
+        return False
+    return not any(isinstance(part, tuple | Mapping) for part in value)  # else these are blocks
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a value has a shape and gives ranges of rows."""
+    return is_sparse(value) or (
+        hasattr(value, "shape")
+        and hasattr(value, "dtype")
+        and hasattr(value, "__getitem__")
+        and not hasattr(value, "columns")
+    )
+
+
+def _is_dask(value: object) -> bool:
+    """Whether a value is a dask array, without importing dask."""
+    return type(value).__module__.partition(".")[0] == "dask" and hasattr(value, "rechunk")
+
+
+def _is_dataset(value: object) -> bool:
+    """Whether a value is a `datasets.Dataset`, without importing datasets."""
+    return type(value).__module__.partition(".")[0] == "datasets" and hasattr(value, "column_names")

@@ -1,0 +1,179 @@
+"""Cells of each label in bins of neighbouring scores: what is left of rows where memory is bounded.
+
+A bin is all cells of a label whose keys (`_kernels/keys.py`) are alike but for their last d bits: scores that agree in
+their leading binary digits. Of a bin are kept its lowest and its highest key, its weight, and the positive part of it.
+So what lies at or above the lowest key of a bin is known exactly, and a threshold in the gap between two bins decides
+as it would on the rows.
+
+Each label has its own d, the least for which it has at most so many bins as are allowed. A label that has no more
+distinct scores than that has d = 0: its bins are tie groups, and nothing is lost. Bins of d + 1 are unions of those of
+d, and no rows take bins away. So d depends on all rows together, and not on how they came: bins of two sets of rows
+add up to those of both, in any order.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thresholds._arrays.types import Booleans, Ints, Keys
+from thresholds._kernels.evidence import group_by_ties
+from thresholds._kernels.sorting import sorted_groups
+from thresholds.data.problem import Items
+
+
+@dataclass(frozen=True)
+class Bins:
+    """The bins of labels, one label after another, each from the highest score down."""
+
+    starts: Ints  # (n_labels + 1,) those of label j are `starts[j]:starts[j + 1]`; a label may have none
+    lowest: Keys  # (n_bins,) of its cells that have weight
+    highest: Keys  # (n_bins,)
+    positive_weights: Ints  # (n_bins,)
+    weights: Ints  # (n_bins,)
+    dropped: Ints  # (n_labels,) the number of last bits by which keys of one bin differ
+    most: int | None  # bins of a label; None for a bin of each distinct score
+
+    @classmethod
+    def of(cls, items: Items, most: int | None) -> "Bins":
+        """Put the items of labels into bins; those without weight count as absent."""
+        starts, keys, positive_weights, weights = items
+        ties = group_by_ties(starts, *sorted_groups(starts, keys), positive_weights, weights)
+        starts, keys, positive_weights, weights = ties
+        dropped = np.zeros(starts.size - 1, np.int64)
+        return cls(starts, keys, keys, positive_weights, weights, dropped, most)._merged()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (self.lowest, self.highest, self.positive_weights, self.weights)
+        return sum(array.nbytes for array in (*arrays, self.starts, self.dropped))
+
+    @property
+    def label(self) -> Ints:
+        """The label of each bin, (n_bins,)."""
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+
+    @property
+    def are_exact(self) -> Booleans:
+        """Whether each bin is a single score, (n_bins,)."""
+        return np.asarray(self.lowest == self.highest)
+
+    @property
+    def positives(self) -> Ints:
+        """Weight of the positives of each label, (n_labels,)."""
+        return self._of_labels(self.positive_weights)
+
+    @property
+    def weight_of_label(self) -> Ints:
+        """Weight of all cells of each label, (n_labels,)."""
+        return self._of_labels(self.weights)
+
+    @property
+    def items(self) -> Items:
+        """Every bin as an item at its lowest score; a label without any has an item of weight 0."""
+        n_bins = np.diff(self.starts)  # (n_labels,)
+        at = self.starts[:-1][n_bins == 0]
+        starts = np.append(0, np.maximum(n_bins, 1).cumsum())
+        arrays = (self.lowest, self.positive_weights, self.weights)
+        return Items(starts, *(np.insert(array, at, 0) for array in arrays))
+
+    def __add__(self, other: "Bins") -> "Bins":
+        """Return the bins of both sets of rows."""
+        # 1. The bins of each label side by side: a stable sort of two rising runs takes one pass.
+        label = np.concatenate([self.label, other.label])
+        by_label = np.argsort(label, kind="stable")
+        starts = self.starts + other.starts
+        keys = np.concatenate([self.lowest, other.lowest])[by_label]
+
+        # 2. From the highest down. What is in one bin at the coarser of both d stays side by side.
+        _, places = sorted_groups(starts, keys)  # rising, within each label
+        rising = places + np.repeat(starts[:-1], np.diff(starts))
+        order = by_label[rising[_reversed(starts)]]
+
+        def both(mine: Ints, theirs: Ints) -> Ints:
+            return np.concatenate([mine, theirs])[order]
+
+        together = Bins(
+            starts,
+            both(self.lowest, other.lowest),
+            both(self.highest, other.highest),
+            both(self.positive_weights, other.positive_weights),
+            both(self.weights, other.weights),
+            np.maximum(self.dropped, other.dropped),
+            self.most,
+        )
+        return together._merged()
+
+    def in_order(self, order: Ints) -> "Bins":
+        """Return the labels in another order, (n_labels,)."""
+        sizes = np.diff(self.starts)[order]
+        starts = np.append(0, sizes.cumsum())
+        at = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], sizes)
+        return Bins(
+            starts,
+            self.lowest[at],
+            self.highest[at],
+            self.positive_weights[at],
+            self.weights[at],
+            self.dropped[order],
+            self.most,
+        )
+
+    def _of_labels(self, weights: Ints) -> Ints:
+        """Add up the bins of each label."""
+        return np.diff(np.append(0, weights.cumsum())[self.starts])
+
+    def _merged(self) -> "Bins":
+        """Return bins, given in parts from the highest down, with the least d that leaves few enough of each label."""
+        label = self.label
+        differing = _n_differing(self.lowest, label)  # (n_parts,)
+        dropped = self.dropped
+        if self.most is not None:
+            dropped = np.maximum(dropped, _least_dropped(differing, label, dropped.size, self.most))
+
+        # A bin begins where the keys differ in more than the bits that are dropped.
+        firsts = np.flatnonzero(differing > dropped[label])
+        arrays = (self.lowest, self.highest, self.positive_weights, self.weights)
+        if firsts.size < label.size:
+            arrays = (
+                np.minimum.reduceat(self.lowest, firsts),
+                np.maximum.reduceat(self.highest, firsts),
+                np.add.reduceat(self.positive_weights, firsts),
+                np.add.reduceat(self.weights, firsts),
+            )
+        return Bins(np.searchsorted(firsts, self.starts), *arrays, dropped, self.most)
+
+
+def _n_differing(keys: Keys, label: Ints) -> Ints:
+    """Return the number of last bits in which each key differs from the one before, (n_keys,); of a label's first, all.
+
+    Two keys are in one bin if no more than these are dropped.
+    """
+    n_bits = 8 * keys.itemsize
+    differing = np.full(keys.size, n_bits + 1)
+    differences = (keys[1:] ^ keys[:-1]).astype(np.uint64)
+    # Numbers of at most 32 bits are exact as floats, and so are their binary exponents.
+    upper, lower = differences >> np.uint64(32), differences & np.uint64(2**32 - 1)
+    in_upper = np.frexp(upper.astype(np.float64))[1] + 32
+    in_lower = np.frexp(lower.astype(np.float64))[1]
+    differing[1:] = np.where(upper > 0, in_upper, in_lower)
+    differing[1:][label[1:] != label[:-1]] = n_bits + 1
+    return differing
+
+
+def _least_dropped(differing: Ints, label: Ints, n_labels: int, most: int) -> Ints:
+    """Return for each label the least number of bits that leaves at most so many bins, (n_labels,)."""
+    n_kinds = int(differing.max(initial=0)) + 1
+    kinds = np.bincount(label * n_kinds + differing, minlength=n_labels * n_kinds)
+    of_label = kinds.reshape(n_labels, n_kinds)
+    # With d bits dropped a label has as many bins as keys that differ in more than d bits.
+    n_bins = of_label[:, ::-1].cumsum(axis=1)[
+        :, ::-1
+    ]  # (n_labels, n_kinds) that differ in d or more
+    return np.asarray((n_bins[:, 1:] > most).sum(axis=1))
+
+
+def _reversed(starts: Ints) -> Ints:
+    """Return the places of items, each label's from its last to its first, (n_items,)."""
+    sizes = np.diff(starts)
+    return np.repeat(starts[:-1] + starts[1:] - 1, sizes) - np.arange(starts[-1])
