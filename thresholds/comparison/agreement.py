@@ -300,7 +300,7 @@ def _agreement(rules: tuple[str, ...], both: Ints, problem: Problem) -> Agreemen
         both=both,
         n_samples=problem.n_samples,
         label_names=problem.label_names,
-        n_cells=None if problem.unknown is None else int(problem.known_in_row.sum()),
+        n_cells=problem.n_known_cells,
     )
 
 
