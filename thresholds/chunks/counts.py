@@ -336,7 +336,7 @@ class Counts:
         True
         """
         checked = FitOptions(average=average, **options)
-        _refuse_rows(checked)
+        refuse_rows(checked)
         if candidates is not None and not isinstance(candidates, Candidates):
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         open_ = self._open_runs(checked)
@@ -403,7 +403,7 @@ class Counts:
 
     def problem(self, options: FitOptions) -> CountedProblem:
         """Return what a fit takes, if a fit with these options can do without rows."""
-        _refuse_rows(options)
+        refuse_rows(options)
         if not any(self.totals.of_labels[0]):
             raise InputError("y_true has no known cell, expected at least one")
         if not self.totals.weight:
@@ -445,7 +445,7 @@ def _of_labels(items: Items) -> Ints:
     return np.asarray(np.diff(before[items.starts]))
 
 
-def _refuse_rows(options: FitOptions) -> None:
+def refuse_rows(options: FitOptions) -> None:
     """Refuse what looks at rows."""
     if options.rule is None and options.average == "samples":
         raise InputError(

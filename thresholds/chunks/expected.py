@@ -42,7 +42,7 @@ def fit_expected(
     source: object,
     average: Average = "macro",
     *,
-    map: Map = map,  # noqa: A002 -- the caller's engine takes the place of Python's own
+    map: Map = map,
     beta: float = 1.0,
     zero_division: float = 0.0,
     label_names: object = None,
