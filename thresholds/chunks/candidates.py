@@ -6,10 +6,11 @@ are the candidates, and all that a second pass over the rows has to count is wha
 
 import hashlib
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from thresholds.results import counted
 _FEW = 2**20  # candidates, counts at which take 40 MB
 _N_COARSE = 32  # of a label that has more
 _HALF = 2**26  # Mantissas are added in halves, so that sums of 2**36 of them are exact.
+
+
+Part = TypeVar("Part")  # Candidates, or Counts
 
 
 class Seen(NamedTuple):
@@ -259,6 +263,51 @@ class Candidates:
             return self
         return self.quantiles(_N_COARSE)
 
+    def labels(self, first: int, last: int) -> "Candidates":
+        """Return the scores of labels `first` up to, but not at, `last`, to count these in a pass of their own.
+
+        `weight_unit` of some labels is another than that of all, which is the one to count with.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> candidates = thresholds.Candidates.of([[1, 0], [1, 1]], [[0.9, 0.2], [0.6, 0.1]])
+        >>> candidates.labels(1, 2).scores_of(0)
+        array([0.1])
+        """
+        kind = self.kind.of_part(first, last)
+        return Candidates(kind, self.keys.of(first, last), self.opened.of(first, last), self.seen)
+
+    @classmethod
+    def joined(cls, parts: Iterable["Candidates"]) -> "Candidates":
+        """Put candidates of consecutive labels side by side, which were read from the same rows.
+
+        Raises
+        ------
+        InputError
+            For parts of other numbers of rows or dtypes, and for a name of a label in two parts.
+        """
+        first, *others = parts_of(cls, parts)
+        whole = (first, *others)
+        for other in others:
+            if other.n_samples != first.n_samples:
+                raise InputError(
+                    f"a part has {counted(other.n_samples, 'row')}, expected {first.n_samples:,} as the first has"
+                )
+        seen = first.seen._replace(
+            lowest=float(np.fmin.reduce([part.lowest for part in whole])),
+            highest=float(np.fmax.reduce([part.highest for part in whole])),
+        )
+        opened = (
+            np.concatenate(ends) for ends in zip(*(part.opened for part in whole), strict=True)
+        )
+        return cls(
+            first.kind.joined([part.kind for part in others]),
+            joined_keys([part.keys for part in whole]),
+            Opened(*opened),
+            seen,
+        )
+
     def quantiles(self, n: int) -> "Candidates":
         """Return at most n of each label's scores, evenly spaced among them, the highest always.
 
@@ -344,6 +393,14 @@ def reads_steps_only(options: FitOptions) -> bool:
         and options.guarded_by is None
         and options.max_predicted is None
     )
+
+
+def parts_of(kind: type[Part], parts: object) -> list[Part]:
+    """Check a list of Candidates, or of Counts, of which there is one at least."""
+    listed = list(parts) if isinstance(parts, Iterable) else []
+    if not listed or not all(isinstance(part, kind) for part in listed):
+        raise InputError(f"parts is {shown(parts)}, expected a list of {kind.__name__}")
+    return listed
 
 
 def keys_at_or_above(scores: Floats, kind: Kind) -> Keys:

@@ -1,6 +1,8 @@
 """Counts of blocks of rows, which are added and fitted: what a fit reads, without the rows."""
 
+import hashlib
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Unpack
@@ -9,8 +11,9 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
+from thresholds.chunks.asking import next_candidates
 from thresholds.chunks.blocks import block_of
-from thresholds.chunks.candidates import Candidates, Seen, reads_steps_only
+from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
 from thresholds.chunks.groups import tie_groups
 from thresholds.data.counted import CountedProblem, Kind, Totals
 from thresholds.data.problem import Items
@@ -209,6 +212,11 @@ class Counts:
             n_samples=n_samples,
             missing=missing,
         )
+        return cls.of_tie_groups(kind, totals, items)
+
+    @classmethod
+    def of_tie_groups(cls, kind: Kind, totals: Totals, items: Items) -> "Counts":
+        """Take checked tie groups; a label without any has an item of weight 0."""
         nothing = LabelKeys(np.zeros(kind.n_labels + 1, np.int64), np.empty(0, kind.key_dtype))
         opened = Opened.everything(kind.n_labels, kind.key_dtype)
         tally = tally_of(items, nothing, opened)
@@ -289,6 +297,56 @@ class Counts:
             arrays += items
         return sum(array.nbytes for array in arrays)
 
+    def labels(self, first: int, last: int) -> "Counts":
+        """Return the counts of labels `first` up to, but not at, `last`: so that sums can be made label by label.
+
+        Workers that have counts of all labels can share out the sums: each adds up some labels, and `joined` puts them
+        side by side. Views, which keep the memory of all labels until they are sent or added.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> counts = thresholds.Counts.of([[1, 0], [0, 1], [1, 1]], [[0.9, 0.2], [0.6, 0.8], [0.7, 0.4]])
+        >>> parts = [counts.labels(0, 1), counts.labels(1, 2)]
+        >>> thresholds.Counts.joined(parts).fit().objective == counts.fit().objective
+        True
+        """
+        at = self.at if self.at == _TIE_GROUPS else f"{self.at}, labels {first}:{last}"
+        return Counts(
+            self.kind.of_part(first, last),
+            at,
+            self.totals.of_part(first, last),
+            self.tally.of(first, last),
+            self.lowest[first:last],
+        )
+
+    @classmethod
+    def joined(cls, parts: Iterable["Counts"]) -> "Counts":
+        """Put counts of consecutive labels side by side, which were made of the same rows.
+
+        Raises
+        ------
+        InputError
+            For parts of other numbers of rows, dtypes, units of weights; for tie groups beside counts at candidates;
+            and for a name of a label in two parts.
+        """
+        first, *others = parts_of(cls, parts)
+        whole = (first, *others)
+        if len({part.at == _TIE_GROUPS for part in whole}) > 1:
+            raise InputError("parts has tie groups and counts at candidates, expected one of them")
+        at = first.at
+        if at != _TIE_GROUPS:
+            text = "; ".join(part.at for part in whole)
+            at = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        sizes = [part.n_labels for part in whole]
+        return cls(
+            first.kind.joined([part.kind for part in others]),
+            at,
+            first.totals.joined([part.totals for part in others], sizes),
+            joined([part.tally for part in whole]),
+            np.concatenate([part.lowest for part in whole]),
+        )
+
     @with_fit_options(DEFAULTS)
     def needed_for(
         self,
@@ -300,7 +358,9 @@ class Counts:
         """Return what one more pass over the rows has to count at before these counts can be fitted.
 
         Whoever has the rows counts them at what is returned, and asks again, until the answer is None. Counts at a few
-        scores of each label show where the best cut cannot be; what is left is a small part of the candidates.
+        scores of each label show where the best cut cannot be; what is left is a small part of the candidates. A guard,
+        a limit or a promise may ask for what lies between two scores of positives: for the score at a rank, or for what
+        lies above another score. So much more is counted then; mostly in one pass more, or two.
 
         Parameters
         ----------
@@ -340,9 +400,13 @@ class Counts:
         if candidates is not None and not isinstance(candidates, Candidates):
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         open_ = self._open_runs(checked)
-        if not open_.label.size:
+        if open_.label.size:
+            return self._more_closely(open_, candidates)
+        if reads_steps_only(checked):
             return None
-        return self._more_closely(open_, candidates)
+        problem = self.problem(checked)
+        fit_problem(problem, checked)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
 
     def _more_closely(self, open_: OpenRuns, candidates: Candidates | None) -> Candidates:
         """Return what is counted here, and more where runs are open: scores of positives, or all scores."""
@@ -399,7 +463,14 @@ class Counts:
             As `fit_empirical`; for what needs rows; and for counts at candidates that leave out scores of positives.
         """
         checked = FitOptions(average=average, **options)
-        return fit_problem(self.problem(checked), checked)
+        problem = self.problem(checked)
+        rule = fit_problem(problem, checked)
+        if not problem.asked.nothing:
+            raise InputError(
+                f"the counts are at {self._what}, which do not tell all that {checked.guarded_by or 'this fit'} asks,"
+                " expected those at counts.needed_for(...) with the same options, or tie groups"
+            )
+        return rule
 
     def problem(self, options: FitOptions) -> CountedProblem:
         """Return what a fit takes, if a fit with these options can do without rows."""

@@ -116,7 +116,7 @@ def fit_expected(
     names = None if label_names is None else _checks.names_of_labels(label_names)
     blocks = probabilities_in(source, names)
     names = blocks.label_names if names is None else names
-    bar = ScoresBar("fitting", blocks.n_rows, blocks.n_labels, _N_PASSES) if progress else None
+    bar = ScoresBar("fitting", blocks.n_rows, _N_PASSES) if progress else None
     options = {
         "average": average,
         "beta": beta,

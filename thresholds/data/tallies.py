@@ -100,6 +100,10 @@ class Tally(NamedTuple):
         are_runs = np.append(is_run, np.zeros(self.tied.keys.size, np.bool_))
         return Items(starts, *(column[order] for column in columns)), are_runs[order]
 
+    def of(self, first: int, last: int) -> "Tally":
+        """Return what weighs at the keys of labels `first:last`, as views."""
+        return Tally(*(items_of(items, first, last) for items in self))
+
     def items(self, divisor: int) -> Items:
         """Return all that weighs something as items of a problem, weights divided by what divides them all.
 
@@ -120,6 +124,28 @@ class Tally(NamedTuple):
         return kept._replace(
             positive_weights=kept.positive_weights // divisor, weights=kept.weights // divisor
         )
+
+    def floors(self, lowest: Keys, *, count_rows: bool) -> Keys:
+        """Return the lowest key that the cells of each of the `items` may have; of a run that may be less than its key.
+
+        `lowest` (n_labels,) is the lowest key of each label that has weight. Where weights `count_rows`, a run of
+        weight 1 is a cell, whose key is known.
+        """
+        starts, keys, _, weights = self.counted
+        is_run = ~are_candidates(starts)
+        floors = keys.copy()
+        floors[1:] = np.where(is_run[1:], keys[:-1] + keys.dtype.type(1), keys[1:])
+        floors[starts[:-1]] = lowest
+        if count_rows:
+            floors = np.where(is_run & (weights == 1), keys, floors)
+        return Tally(self.counted._replace(keys=floors), self.tied).items(1).keys
+
+
+def items_of(items: Items, first: int, last: int) -> Items:
+    """Return the items of labels `first:last`, as views."""
+    starts = items.starts[first : last + 1]
+    at = slice(starts[0], starts[-1])
+    return Items(starts - starts[0], *(array[at] for array in items[1:]))
 
 
 def label_of(starts: Ints) -> Ints:
