@@ -45,7 +45,9 @@ def assert_same(found: Any, expected: Any) -> None:
     assert found.out_of_fold == expected.out_of_fold
     np.testing.assert_array_equal(found.folds, expected.folds)
     np.testing.assert_array_equal(found.fold_thresholds, expected.fold_thresholds)
-    np.testing.assert_array_equal(found.spread, expected.spread)
+    assert found.spread.dtype == expected.spread.dtype
+    for column in found.spread.dtype.names:
+        np.testing.assert_array_equal(found.spread[column], expected.spread[column])
     kept = replace(expected.rule.out_of_fold, how=found.how, random_state=found.rule.out_of_fold.random_state)
     assert found.rule.to_dict() == replace(expected.rule, odds=None, out_of_fold=kept).to_dict()
 
@@ -68,6 +70,26 @@ def test_it_is_that_of_all_rows_with_these_folds(average: Any, weighted: bool) -
     assert_same(found, expected)
     assert found.how == "by a hash of keys"
     assert "5 folds, by a hash of keys" in str(found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"average": "micro"},
+        {"max_predicted": 200.0},
+        {"min_precision": 0.3, "confidence": 0.8},
+        {"per_label": False, "guard": None},
+    ],
+)
+def test_what_guards_and_limits_ask_for_is_counted(options: Any) -> None:
+    rng = np.random.default_rng(3)
+    y_true, y_score = drawn(rng)
+    expected = thresholds.cross_fit(
+        y_true, y_score, cv=hashed_folds(np.arange(len(y_true)), 3, 0), verdicts=False, **options
+    )
+    found = chunks.cross_fit(Blocks(cut(rng, y_true=y_true, y_score=y_score)), cv=3, **options)
+    assert_same(found, expected)
 
 
 def test_scores_may_be_sparse_and_truth_unknown() -> None:

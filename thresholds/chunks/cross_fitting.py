@@ -6,6 +6,8 @@ the other folds, and one pass serves the fits of all folds. A last pass has each
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -40,8 +42,7 @@ from thresholds.validation.cross_fit import CrossFit, spread_of
 from thresholds.validation.held_out import HeldOut
 from thresholds.validation.promises import promises_out_of_fold, row_promises_out_of_fold
 
-_N_PASSES = 4  # as a rule: candidates, counts at some, counts at those that matter, decisions
-_FIRST = 32  # candidates of each label that are counted first
+_N_PASSES = 3  # candidates, counts, decisions; a guard may need one or two more
 
 
 @with_fit_options(DEFAULTS_FOR_NEW_ROWS)
@@ -92,8 +93,7 @@ def cross_fit(
     counts the decisions of all folds together, so that it is defined all the same. For labels with few positives it is
     noisier; where those decide, and rows fit into memory, use `thresholds.cross_fit`.
 
-    Passes: four as a rule, and more where the guard asks for more, as in `chunks.fit`. Memory: `cv` times that of the
-    counts of `chunks.fit`, and one byte a row for its fold.
+    Passes: one more than `chunks.fit` takes by counts. Memory: `cv` times that of its counts, and one byte a row.
 
     Examples
     --------
@@ -117,11 +117,10 @@ def cross_fit(
         about = about._replace(label_names=blocks.label_names)
     bar = None
     if fit.progress:
-        bar = ScoresBar("cross-fitting", blocks.n_rows, blocks.n_labels, _N_PASSES)
+        bar = ScoresBar("cross-fitting", blocks.n_rows, _N_PASSES)
     try:
-        arguments = {**DEFAULTS_FOR_NEW_ROWS, **options, "average": average}
         passes = Passes(blocks, map, fit.n_jobs, bar)
-        return _cross_fit(passes, about, _Folding(cv, random_state), fit, arguments)
+        return _cross_fit(passes, about, _Folding(cv, random_state), fit)
     finally:
         if bar is not None:
             bar.close()
@@ -147,9 +146,7 @@ class _Folding(NamedTuple):
         return hashed_folds(keys, self.n_folds, self.seed)
 
 
-def _cross_fit(
-    passes: Passes, about: About, folding: _Folding, fit: FitOptions, arguments: dict[str, Any]
-) -> CrossFit:
+def _cross_fit(passes: Passes, about: About, folding: _Folding, fit: FitOptions) -> CrossFit:
     """Cross-fit in passes."""
     # 1. What scores positives have.
     survey: Survey = passes.add_up(Surveying(about, passes.n_jobs_within, at_once=False))
@@ -158,19 +155,20 @@ def _cross_fit(
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
 
     # 2. Count fold by fold, until nothing more is needed for any of the fits.
-    counting = _Counting(about, folding, survey.candidates.quantiles(_FIRST), survey.unit, plan)
+    counting = _Counting(about, folding, survey.candidates, survey.unit, plan)
     found: _Counted = passes.add_up(counting)
     picked = found.picked
     assert picked is not None, "the plan says which rows"
     while True:
         by_fold = found.of_each(folding)
-        everything = sum(by_fold)
-        assert isinstance(everything, Counts), "there are folds"
-        others = [_without(by_fold, k) for k in range(folding.n_folds)]
-        shares = [part.totals.weight / everything.totals.weight for part in others]
+        parts = _all_and_without_each(by_fold)
+        everything, *others = parts
+        options = [
+            fit.of_part(part.totals.weight / everything.totals.weight) for part in parts
+        ]  # of each fit
         wanted = [
-            part.needed_for(**arguments | _of_part(fit, share), candidates=survey.candidates)
-            for part, share in zip([everything, *others], [1.0, *shares], strict=True)
+            part.needed_for(candidates=survey.all_candidates, **vars(of_part))
+            for part, of_part in zip(parts, options, strict=True)
         ]
         needed = [candidates for candidates in wanted if candidates is not None]
         if not needed:
@@ -182,9 +180,8 @@ def _cross_fit(
     some = picked.all(about.missing, weighted=weights is not None, lacks_some=lacks_some)
     fitted = fit_problem(replace(everything.problem(fit), some_rows=some), fit)
     rules = [
-        fit_problem(part.problem(options), options)
-        for part, share in zip(others, shares, strict=True)
-        for options in [fit.of_part(share)]
+        fit_problem(part.problem(of_part), of_part)
+        for part, of_part in zip(others, options[1:], strict=True)
     ]
 
     # 4. Have each fold's rule decide about its rows, and rules of the lowest and the highest thresholds about all.
@@ -199,16 +196,11 @@ def _cross_fit(
     return _result(passes, folding, fit, everything, [fitted, *rules], judged)
 
 
-def _of_part(fit: FitOptions, share: float) -> dict[str, Any]:
-    """Return the option of a fit that depends on how many rows it has."""
-    return {"max_predicted": fit.of_part(share).max_predicted}
-
-
-def _without(by_fold: Sequence[Counts], fold: int) -> Counts:
-    """Return the counts of all folds but one."""
-    total = sum(counts for k, counts in enumerate(by_fold) if k != fold)
-    assert isinstance(total, Counts), "there are two folds at least"
-    return total
+def _all_and_without_each(by_fold: Sequence[Counts]) -> list[Counts]:
+    """Return the counts of all folds, then those without one fold after the other."""
+    folds = range(len(by_fold))
+    kept = [list(folds), *([k for k in folds if k != fold] for fold in folds)]
+    return [reduce(add, [by_fold[k] for k in some]) for some in kept]
 
 
 def _together(parts: Sequence[Candidates]) -> Candidates:
