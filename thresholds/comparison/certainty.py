@@ -11,7 +11,7 @@ import numpy as np
 
 from thresholds._arrays import threads
 from thresholds.comparison.result import MEASURED, Behind, Difference, Measures
-from thresholds.metrics.jackknife import Interval, LeftOut, behind, difference_of, interval_of
+from thresholds.metrics.jackknife import Changes, Interval, behind, difference_of, interval_of
 
 
 class Certainty(NamedTuple):
@@ -32,7 +32,7 @@ class _OfRule(NamedTuple):
 
 def certainty_of(
     rules: Sequence[Measures],
-    leave_out: Callable[[str], LeftOut],
+    leave_out: Callable[[str], Changes],
     baseline: str | None,
     confidence: float,
     n_cells: int,
