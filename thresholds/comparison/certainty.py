@@ -38,10 +38,8 @@ def certainty_of(
     n_cells: int,
 ) -> Certainty:
     """Find out how sure the measures of rules are; `leave_out` leaves each row out of what a rule decided."""
-    # The rules that others are held against.
-    best = {measure: _best(rules, measure) for measure in MEASURED}
-    given = [] if baseline is None else [baseline]
-    anchors = list(dict.fromkeys([*best.values(), *given]))
+    best = _best_of_each(rules)
+    anchors = anchors_of(rules, baseline)
     kept = dict(zip(anchors, threads.run(leave_out, anchors, cells=n_cells), strict=True))
 
     def look_at(name: str) -> _OfRule:
@@ -80,6 +78,17 @@ def certainty_of(
         behind_best,
         tuple(difference for of_rule in found.values() for difference in of_rule.differences),
     )
+
+
+def anchors_of(rules: Sequence[Measures], baseline: str | None) -> list[str]:
+    """Return the rules that others are held against: the best by each measure, and the baseline."""
+    given = [] if baseline is None else [baseline]
+    return list(dict.fromkeys([*_best_of_each(rules).values(), *given]))
+
+
+def _best_of_each(rules: Sequence[Measures]) -> dict[str, str]:
+    """Return the best rule by each measure."""
+    return {measure: _best(rules, measure) for measure in MEASURED}
 
 
 def _best(rules: Sequence[Measures], measure: str) -> str:
