@@ -312,7 +312,7 @@ def agreement_of_counts(rules: tuple[str, ...], both: Ints, problem: Problem) ->
         both=both,
         n_samples=problem.n_samples,
         label_names=problem.label_names,
-        n_cells=None if problem.unknown is None else int(problem.known_in_row.sum()),
+        n_cells=problem.n_known_cells,
     )
 
 

@@ -59,11 +59,19 @@ class Items(NamedTuple):
         """Whether some item stands for cells of several keys, of which only the highest is known."""
         return False
 
+    @property
+    def are_runs(self) -> Booleans:
+        """Which items do, (n_items,)."""
+        return np.zeros(self.keys.size, np.bool_)
+
     def ask_at(self, keys: Keys) -> None:
         """Say that cells at a key of each group, (n_groups,), are to be known apart from others, as they are here."""
 
     def ask_between(self, cuts: Keys) -> None:
         """Say that cells on both sides of cuts, which rise, are to be known apart, as they are here."""
+
+    def ask_inside(self, keys: Keys) -> None:
+        """Say that cells of the item of each group with a given key, (n_groups,), are to be known, as they are here."""
 
     def counts_at(self, keys: Keys) -> Ints:
         """Return weight and true positives above a key of each group, then those at it, (4, n_groups)."""
@@ -242,6 +250,11 @@ class Problem:
         if self.unknown is None:
             return np.full(self.n_labels, present.sum())
         return known_weights(self.unknown, present)
+
+    @property
+    def n_known_cells(self) -> int | None:
+        """Number of cells whose truth is known; None where all are."""
+        return None if self.unknown is None else int(self.known_in_row.sum())
 
     @cached_property
     def known_in_row(self) -> Ints:
