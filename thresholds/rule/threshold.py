@@ -221,7 +221,7 @@ class ThresholdRule(Drawable, Rule):
         name = label if self.label_names is None else repr(self.label_names[label])
         # Thresholds changed by hand have no objective.
         by_fit = self.objective is not None and self.expected is None
-        instead = "fit the rule with keep_sparse=True" if by_fit else "raise the threshold"
+        instead = "fit the rule without keep_sparse=False" if by_fit else "raise the threshold"
         why = f"the threshold {self.thresholds[label]} of label {name} is not above missing={self.missing}"
         return why, f"{instead}, or "
 
