@@ -196,7 +196,7 @@ def test_a_fit_whose_answer_would_be_dense_is_told_so_first() -> None:
         " be positive: fit the rule without keep_sparse=False, or pass dense=True for a dense answer of 2.0 GB$"
     )
     with pytest.raises(InputError, match=message):
-        fit_empirical(truth, scores).predict(sparse.csr_array((2_000_000, 1000)))
+        fit_empirical(truth, scores, keep_sparse=False).predict(sparse.csr_array((2_000_000, 1000)))
     lowered = fit_empirical(truth, scores, keep_sparse=True).replace({0: 0.0})
     with pytest.raises(InputError, match="be positive: raise the threshold, or pass dense=True"):
         lowered.predict(sparse.csr_array((2_000_000, 1000)))

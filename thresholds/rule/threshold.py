@@ -19,7 +19,7 @@ from thresholds.rule.guard_report import GuardReport, names_limits
 from thresholds.rule.saving import (
     check_parts,
     checked_settings,
-    from_json,
+    cuts_from_json,
     header,
     read_settings,
     to_json,
@@ -311,11 +311,9 @@ class ThresholdRule(Drawable, Rule):
     @classmethod
     def _from_values(cls, values: Mapping[str, Any]) -> "ThresholdRule":
         """Build a rule of this kind."""
-        thresholds = [from_json(cut) for cut in _checks.a_list(values["thresholds"], "thresholds")]
-        labels = [
-            _checks.count(label, "unsupported", 0)
-            for label in _checks.a_list(values["unsupported"], "unsupported")
-        ]
+        thresholds = cuts_from_json(_checks.a_list(values["thresholds"], "thresholds"))
+        labels = _checks.a_list(values["unsupported"], "unsupported")
+        _checks.counts(labels, "unsupported", 0)
         if len(set(labels)) < len(labels) or max(labels, default=0) >= len(thresholds):
             raise InputError(
                 f"unsupported is {shown(labels)}, expected positions below {len(thresholds)}, each once"
@@ -325,7 +323,7 @@ class ThresholdRule(Drawable, Rule):
         if settings["guarantees"] is not None:
             settings["guarantees"] = settings["guarantees"].with_names(settings["label_names"])
         return ThresholdRule(
-            thresholds=np.array(thresholds),
+            thresholds=thresholds,
             unsupported=unsupported,
             odds=_odds(values.get("odds")),
             **settings,
