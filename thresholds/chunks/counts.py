@@ -657,7 +657,7 @@ class Counts:
                 "the counts are at candidates that leave out scores at which a label may have to be cut, expected"
                 " another pass over the rows, at what needed_for returns"
             )
-        return replace(problem, keep_sparse=options.keep_sparse and self.kind.sparse)
+        return replace(problem, keep_sparse=options.keep_sparse is not False and self.kind.sparse)
 
     def _problem(self, *, with_all_positives: bool = False) -> CountedProblem:
         """Return the counts as a problem."""
