@@ -10,24 +10,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.types import AnyFloats, Floats, Keys
-from thresholds._checks import InputError, shown
+from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.chunks.blocks import block_of, weights_of
 from thresholds.data.counted import Kind
-from thresholds.data.tallies import LabelKeys, Opened, joined_keys, union_of_keys
+from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
 from thresholds.data.tiles import map_tiles
+from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
 from thresholds.results import counted
 
-_HALF = (
-    2**26
-)  # Mantissas are added in halves of so many bits, which keeps sums of 2**36 of them exact.
+_FEW = 2**20  # candidates, counts at which take 40 MB
+_N_COARSE = 32  # of a label that has more
+_HALF = 2**26  # Mantissas are added in halves, so that sums of 2**36 of them are exact.
 
 
 Part = TypeVar("Part")  # Candidates, or Counts
@@ -285,6 +286,28 @@ class Candidates:
             seen,
         )
 
+    @with_fit_options(DEFAULTS)
+    def needed_for(
+        self, average: Average = "macro", **options: Unpack[FitArguments]
+    ) -> "Candidates":
+        """Return what the first counting pass has to count at, where these are the candidates of all rows.
+
+        Up to a million scores: all of them, and what is counted suffices. Of more, for thresholds of each label without
+        guard and limits, 32 quantiles of each label: `Counts.needed_for` then says where to count more closely.
+
+        Parameters
+        ----------
+        average, and the options : as in `fit_empirical`, with its defaults
+
+        Returns
+        -------
+        Candidates
+        """
+        checked = FitOptions(average=average, **options)
+        if self.n_candidates <= _FEW or not reads_steps_only(checked):
+            return self
+        return self.quantiles(_N_COARSE)
+
     def quantiles(self, n: int) -> "Candidates":
         """Return at most n of each label's scores, evenly spaced among them, the highest always.
 
@@ -333,18 +356,24 @@ class Candidates:
         """Return the same with all scores of each label from `low` up to, but not at, `high` opened.
 
         There every distinct score is counted for itself, positives' or not. NaN, or a `low` that is not below `high`,
-        opens none of a label. Candidates that lie there are left out.
+        opens none of a label. `high` becomes a candidate, so that no run lies on both sides of what is opened.
         """
         lowest = self._keys_of(low, "low")
         above = self._keys_of(high, "high")
-        nothing = ~(lowest < above)  # Keys of NaN are not below any.
         one = self.kind.key_dtype.type(1)
-        lowest = np.where(nothing, one, lowest)
-        highest = np.where(nothing, 0, above - one).astype(lowest.dtype)
+        is_opened = lowest < above  # (n_labels,) never of NaN, which has the highest key
+        opened = Opened(
+            np.where(is_opened, lowest, one).astype(lowest.dtype),
+            np.where(is_opened, above - one, 0).astype(lowest.dtype),
+        )
         label = self.keys.label
-        is_open = (self.keys.keys >= lowest[label]) & (self.keys.keys <= highest[label])
-        opened = Opened(lowest, highest)
-        return replace(self, keys=self.keys.where(~is_open), opened=opened)
+        is_inside = (self.keys.keys >= opened.lowest[label]) & (
+            self.keys.keys <= opened.highest[label]
+        )
+        labels = np.flatnonzero(is_opened)
+        ends = distinct(labels, above[labels], self.n_labels)
+        keys = union_of_keys([self.keys.where(~is_inside), ends])
+        return replace(self, keys=keys, opened=opened)
 
     def _keys_of(self, scores: object, name: str) -> Keys:
         """Return the keys of a score for each label, rounded up to those of the scores' dtype, (n_labels,)."""
@@ -362,6 +391,16 @@ def parts_of(kind: type[Part], parts: object) -> list[Part]:
     if not listed or not all(isinstance(part, kind) for part in listed):
         raise InputError(f"parts is {shown(parts)}, expected a list of {kind.__name__}")
     return listed
+
+
+def reads_steps_only(options: FitOptions) -> bool:
+    """Whether a fit looks for the best step of each label, or of all labels jointly, and at nothing else."""
+    return (
+        options.rule is None
+        and options.per_label
+        and options.guarded_by is None
+        and options.max_predicted is None
+    )
 
 
 def keys_at_or_above(scores: Floats, kind: Kind) -> Keys:

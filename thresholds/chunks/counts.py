@@ -1,25 +1,28 @@
 """Counts of blocks of rows, which are added and fitted: what a fit reads, without the rows."""
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
 
-from thresholds._arrays.types import Floats, Ints, Keys
+from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
 from thresholds.chunks.blocks import block_of
-from thresholds.chunks.candidates import Candidates, parts_of
+from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
 from thresholds.chunks.groups import tie_groups
 from thresholds.data.counted import CountedProblem, Kind, Totals
 from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys, Opened, Tally, joined, tally_of
+from thresholds.data.tallies import LabelKeys, Opened, Tally, joined, tally_of, union_of_keys
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
 from thresholds.results import counted
 from thresholds.rule import ThresholdRule
+from thresholds.search.counting.runs import OpenRuns, open_runs, runs_with_positives
 
 _TIE_GROUPS = "tie groups"
 _MOST_UNITS = 2**62  # that all cells may weigh together
@@ -339,6 +342,95 @@ class Counts:
         )
 
     @with_fit_options(DEFAULTS)
+    def needed_for(
+        self,
+        average: Average = "macro",
+        *,
+        candidates: Candidates | None = None,
+        **options: Unpack[FitArguments],
+    ) -> Candidates | None:
+        """Return what one more pass over the rows has to count at before these counts can be fitted.
+
+        Whoever has the rows counts them at what is returned, and asks again, until the answer is None. Counts at a few
+        scores of each label show where the best cut cannot be; what is left is a small part of the candidates.
+
+        Parameters
+        ----------
+        average, and the options : as in `fit_empirical`, with its defaults, and as `fit` will get them
+        candidates : those of all rows
+            None: the next pass counts every score where the best cut may be, as tie groups.
+
+        Returns
+        -------
+        Candidates, or None where the counts suffice
+
+        Raises
+        ------
+        InputError
+            As `fit`, and for candidates that lack scores of positives.
+
+        Examples
+        --------
+        >>> import numpy as np, thresholds
+        >>> from thresholds import Candidates, Counts
+        >>> rng = np.random.default_rng(0)
+        >>> y_true = rng.random((10_000, 3)) < 0.2
+        >>> y_score = rng.normal(size=(10_000, 3)) + y_true
+        >>> candidates = Candidates.of(y_true, y_score)
+        >>> needed = candidates.quantiles(32)
+        >>> while needed is not None:
+        ...     print(needed.n_candidates)
+        ...     counts = Counts.of(y_true, y_score, needed)
+        ...     needed = counts.needed_for("micro", candidates=candidates)
+        96
+        1219
+        >>> counts.fit("micro").objective == thresholds.fit_empirical(y_true, y_score, "micro").objective
+        True
+        """
+        checked = FitOptions(average=average, **options)
+        _refuse_rows(checked)
+        if candidates is not None and not isinstance(candidates, Candidates):
+            raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
+        open_ = self._open_runs(checked)
+        if not open_.label.size:
+            return None
+        return self._more_closely(open_, candidates)
+
+    def _more_closely(self, open_: OpenRuns, candidates: Candidates | None) -> Candidates:
+        """Return what is counted here, and more where runs are open: scores of positives, or all scores."""
+        kind = replace(self.kind, unit=1.0)
+        known = union_of_keys([self.tally.candidates, LabelKeys(*self.tally.tied[:2])])
+        low = np.full(self.n_labels, np.iinfo(kind.key_dtype).max, kind.key_dtype)
+        high = np.zeros(self.n_labels, kind.key_dtype)
+        low[open_.label], high[open_.label] = open_.low, open_.high
+        opened = Opened.nothing(self.n_labels, kind.key_dtype)
+        if candidates is None:
+            one = kind.key_dtype.type(1)
+            opened.lowest[open_.label], opened.highest[open_.label] = (
+                open_.low + one,
+                open_.high - one,
+            )
+            weight = Fraction(self.totals.weight) * Fraction(self.kind.unit)
+            seen = Seen(self.n_samples, weight, math.nan, math.nan, math.nan)
+            return Candidates(kind, known.where(~_are_between(known, low, high)), opened, seen)
+        candidates.kind.refuse_other(kind, "candidates")
+        inside = candidates.keys.where(_are_between(candidates.keys, low, high))
+        keys = union_of_keys([known, inside])
+        if keys.keys.size == known.keys.size:
+            raise InputError(
+                "candidates lack scores of positives that were counted, expected those of all rows"
+            )
+        return replace(candidates, keys=keys)
+
+    def _open_runs(self, options: FitOptions) -> OpenRuns:
+        """Return where a fit may cut beside the candidates."""
+        items, is_run = self.tally.rising()
+        if reads_steps_only(options):
+            jointly = options.average == "micro"
+            return open_runs(items, is_run, options.beta, jointly=jointly)
+        return runs_with_positives(items, is_run)
+
+    @with_fit_options(DEFAULTS)
     def fit(self, average: Average = "macro", **options: Unpack[FitArguments]) -> ThresholdRule:
         """Fit the thresholds that maximise F-beta on all rows that were counted, exactly.
 
@@ -375,24 +467,20 @@ class Counts:
                 f"sample_weight adds up to {self.totals.weight:,} units, expected less than 2**62 over all cells:"
                 " give the weight_unit of the Candidates of all rows"
             )
-        if self._runs_with_positives.any():
+        if self._open_runs(options).label.size:
             raise InputError(
-                "the counts are at candidates that leave out scores of positives, expected those of all positives"
+                "the counts are at candidates that leave out scores at which a label may have to be cut, expected"
+                " another pass over the rows, at what needed_for returns"
             )
         return CountedProblem.of_tally(
             self.kind, self.totals, self.tally, self.lowest, keep_sparse=options.keep_sparse
         )
 
-    @property
-    def _runs_with_positives(self) -> Any:
-        """Tell of each label whether a run between candidates has positives."""
-        counted_items = self.tally.counted
-        place = np.arange(counted_items.keys.size) - np.repeat(
-            counted_items.starts[:-1], np.diff(counted_items.starts)
-        )
-        is_run = place % 2 == 0
-        positive = np.where(is_run, counted_items.positive_weights, 0)
-        return np.add.reduceat(positive, counted_items.starts[:-1]) > 0
+
+def _are_between(keys: LabelKeys, low: Keys, high: Keys) -> Booleans:
+    """Tell which keys lie between two of their label, (n_labels,) each."""
+    label = keys.label
+    return np.asarray((keys.keys > low[label]) & (keys.keys < high[label]))
 
 
 def _lowest(items: Items) -> Keys:

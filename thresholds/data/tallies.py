@@ -85,6 +85,25 @@ class Tally(NamedTuple):
         """Return what weighs at the keys of labels `first:last`, as views."""
         return Tally(*(items_of(items, first, last) for items in self))
 
+    @property
+    def candidates(self) -> LabelKeys:
+        """The candidates at which was counted."""
+        counted = self.counted
+        sizes = np.diff(counted.starts) // 2  # (n_labels,)
+        return LabelKeys(np.append(0, sizes.cumsum()), counted.keys[are_candidates(counted.starts)])
+
+    def rising(self) -> tuple[Items, Booleans]:
+        """Return all items of each label by rising key, and which of them are runs; those without weight stay."""
+        is_run = ~are_candidates(self.counted.starts)
+        if not self.tied.keys.size:
+            return self.counted, is_run
+        label = np.concatenate([label_of(part.starts) for part in self])
+        columns = [np.concatenate(pair) for pair in zip(*(part[1:] for part in self), strict=True)]
+        order = np.lexsort((columns[0], label))
+        starts = self.counted.starts + self.tied.starts
+        are_runs = np.append(is_run, np.zeros(self.tied.keys.size, np.bool_))
+        return Items(starts, *(column[order] for column in columns)), are_runs[order]
+
     def items(self, divisor: int) -> Items:
         """Return all that weighs something as items of a problem, weights divided by what divides them all.
 
@@ -174,7 +193,7 @@ def tally_of(items: Items, candidates: LabelKeys, opened: Opened) -> Tally:
     # 2. A run and a candidate by turns, of label after label.
     starts = 2 * candidates.starts + np.arange(n_labels + 1)
     counted_keys = np.zeros(starts[-1], keys.dtype)
-    is_candidate = _are_candidates(starts)
+    is_candidate = are_candidates(starts)
     counted_keys[is_candidate] = candidates.keys
     sums = np.zeros((2, starts[-1]), np.int64)
 
@@ -227,7 +246,7 @@ def _starts(label: Ints, n_labels: int) -> Ints:
     return np.searchsorted(label, np.arange(n_labels + 1))
 
 
-def _are_candidates(starts: Ints) -> Booleans:
+def are_candidates(starts: Ints) -> Booleans:
     """Tell which items are candidates: every second one of each label, (n_items,)."""
     return np.asarray((np.arange(starts[-1]) - starts[label_of(starts)]) % 2 == 1)
 
