@@ -35,7 +35,7 @@ def scores(
     n_jobs: int | None = 1,
 ) -> Matrix:
     """Check real scores of shape (n_samples, n_labels): no NaN, no +inf; `-inf` marks a masked cell."""
-    array = _matrix(stacked(value, name), name, label_names)
+    array = _matrix(stacked(value, name), name, label_names, n_jobs=n_jobs)
     cells = array.data if is_sparse(array) else array
     _refuse_wide_floats(cells, name)
     if cells.size and cells.dtype.kind == "f":
@@ -75,7 +75,7 @@ def indicator(
     n_jobs: int | None = 1,
 ) -> Matrix:
     """Check a 0/1 or boolean matrix of shape (n_samples, n_labels); sparse ones lose explicit zeros."""
-    return _binary(_matrix(value, name, label_names), name, label_names, n_jobs)
+    return _binary(_matrix(value, name, label_names, n_jobs=n_jobs), name, label_names, n_jobs)
 
 
 def truth(
@@ -104,7 +104,7 @@ def truth(
             f"unknown is {stands_for:g}, expected no degree of truth, which {name} may have: 'nan', or a number"
             " outside [0, 1]"
         )
-    array = _matrix(value, name, label_names, absent_as_nan=math.isnan(stands_for))
+    array = _matrix(value, name, label_names, absent_as_nan=math.isnan(stands_for), n_jobs=n_jobs)
     known, cells = divided(array, stands_for, name, some_known=some_known)
     if soft:
         return Truth(_shares(known, name, label_names), cells)
@@ -326,14 +326,19 @@ def rising(value: object, name: str) -> npt.NDArray[np.float64]:
 
 
 def _matrix(
-    value: object, name: str, label_names: Sequence[str] | None, *, absent_as_nan: bool = False
+    value: object,
+    name: str,
+    label_names: Sequence[str] | None,
+    *,
+    absent_as_nan: bool = False,
+    n_jobs: int | None = 1,
 ) -> Matrix:
     """Return a non-empty 2-D numeric array, dense or CSR; one dimension means one label, frames are put in order."""
     frame = read_frame(value, name, absent_as_nan=absent_as_nan)
     if frame is not None:
         value = columns_of(frame, None if label_names is None else tuple(label_names), name)
     array = (
-        sound_csr(value, name)
+        sound_csr(value, name, n_jobs)
         if is_sparse(value)
         else _dense_matrix(value, name, absent_as_nan=absent_as_nan)
     )

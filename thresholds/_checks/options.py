@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -35,6 +36,16 @@ def finite(value: object, name: str) -> float:
     if not math.isfinite(number):
         raise InputError(f"{name} is {number}, expected a finite number")
     return number
+
+
+def finites(values: Sequence[object], name: str) -> None:
+    """Check many finite numbers: all at once where they are plain ones, as they nearly always are."""
+    if set(map(type, values)) <= {int, float}:
+        with suppress(OverflowError):
+            if np.isfinite(np.array(values, np.float64)).all():
+                return
+    for value in values:
+        finite(value, name)
 
 
 def text(value: object, name: str) -> str:

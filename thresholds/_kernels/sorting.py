@@ -24,6 +24,8 @@ _DIGIT_BITS = 11
 _N_DIGITS = 1 << _DIGIT_BITS
 # Most labels have few positives: between two of them, skip this many scores at a time.
 _STRIDE = 16
+# So many keys are sorted by insertion, in less time than digits are counted.
+_FEW = 64
 
 
 @kernel
@@ -82,6 +84,84 @@ def sorted_groups(starts: Ints, keys: Keys) -> tuple[Keys, SmallInts]:
         for i in range(own.size):
             up[first + i], rows[first + i] = own[i], at[i]
     return up, rows
+
+
+@kernel
+def _insertion_sort(keys: Keys, rows: Ints) -> None:
+    """Sort few keys upwards in place, `rows` along with them unless empty."""
+    for i in range(1, keys.size):
+        x, row, k = keys[i], rows[i] if rows.size > 0 else np.int64(0), i
+        while k > 0 and keys[k - 1] > x:
+            keys[k] = keys[k - 1]
+            if rows.size > 0:
+                rows[k] = rows[k - 1]
+            k -= 1
+        keys[k] = x
+        if rows.size > 0:
+            rows[k] = row
+
+
+@kernel
+def sorted_lists(
+    lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
+) -> tuple[Ints, Keys, Ints]:
+    """Return the distinct keys of each list, falling, and their weights added up; list j is `offsets[j]:offsets[j + 1]`.
+
+    Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is empty. Keys of other lists than
+    `first_list:last_list` are left out, and those below `lowest` or without weight.
+    """
+    # 1. Which keys are wanted; how many of each list, and from that where each begins.
+    n_lists = last_list - first_list
+    wanted = np.empty(keys.size, np.bool_)
+    place = np.zeros(n_lists + 1, np.int64)
+    for i in range(keys.size):
+        wanted[i] = (
+            (lists[i] >= first_list)
+            & (lists[i] < last_list)
+            & (keys[i] >= lowest)
+            & (weights.size == 0 or weights[i] > 0)
+        )
+        if wanted[i]:
+            place[lists[i] - first_list + 1] += 1
+    longest = np.int64(0)
+    for j in range(n_lists):
+        longest = max(longest, place[j + 1])
+        place[j + 1] += place[j]
+
+    # 2. Move each key to its list, with its row if it has a weight: then `place[j]` is where list j ends.
+    size = place[n_lists]
+    listed = np.empty(size, keys.dtype)
+    rows = np.empty(size if weights.size > 0 else 0, np.int64)
+    for i in range(keys.size):
+        if wanted[i]:
+            to = place[lists[i] - first_list]
+            listed[to] = keys[i]
+            if weights.size > 0:
+                rows[to] = i
+            place[lists[i] - first_list] = to + 1
+
+    # 3. Sort each list, and keep one of equal keys, with their weight.
+    spare = np.empty(longest, keys.dtype)
+    spare_rows = np.empty(longest if weights.size > 0 else 0, np.int64)
+    offsets = np.zeros(n_lists + 1, np.int64)
+    distinct, sums = np.empty(size, keys.dtype), np.empty(size, np.int64)
+    first, n_kept = np.int64(0), np.int64(0)
+    for j in range(n_lists):
+        last = place[j]
+        up, row = listed[first:last], rows[first:last] if weights.size > 0 else rows
+        if last - first > _FEW:
+            up, row = _radix_sort(up, row, spare[: up.size], spare_rows[: row.size])
+        else:
+            _insertion_sort(up, row)
+        for i in range(up.size - 1, -1, -1):
+            weight = weights[row[i]] if weights.size > 0 else np.int64(1)
+            if n_kept > offsets[j] and distinct[n_kept - 1] == up[i]:
+                sums[n_kept - 1] += weight
+            else:
+                distinct[n_kept], sums[n_kept] = up[i], weight
+                n_kept += 1
+        first, offsets[j + 1] = last, n_kept
+    return offsets, distinct[:n_kept], sums[:n_kept]
 
 
 @kernel

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 _HOME = {
     "Candidates": "candidates",
     "Counts": "counts",
+    "fit_expected": "expected",
     "fit": "fitting",
 }
 
@@ -17,6 +18,7 @@ __all__ = sorted(_HOME)
 if TYPE_CHECKING:
     from thresholds.chunks.candidates import Candidates as Candidates
     from thresholds.chunks.counts import Counts as Counts
+    from thresholds.chunks.expected import fit_expected as fit_expected
     from thresholds.chunks.fitting import fit as fit
 
 

@@ -241,6 +241,28 @@ class Candidates:
         j = _checks.place_of(label, self.label_names, self.n_labels)
         return to_scores(self.keys.keys[self.keys.starts[j] : self.keys.starts[j + 1]])
 
+    @with_fit_options(DEFAULTS)
+    def needed_for(
+        self, average: Average = "macro", **options: Unpack[FitArguments]
+    ) -> "Candidates":
+        """Return what the first counting pass has to count at, where these are the candidates of all rows.
+
+        Up to a million scores: all of them, and what is counted suffices. Of more, for thresholds of each label without
+        guard and limits, 32 quantiles of each label: `Counts.needed_for` then says where to count more closely.
+
+        Parameters
+        ----------
+        average, and the options : as in `fit_empirical`, with its defaults
+
+        Returns
+        -------
+        Candidates
+        """
+        checked = FitOptions(average=average, **options)
+        if self.n_candidates <= _FEW or not reads_steps_only(checked):
+            return self
+        return self.quantiles(_N_COARSE)
+
     def labels(self, first: int, last: int) -> "Candidates":
         """Return the scores of labels `first` up to, but not at, `last`, to count these in a pass of their own.
 
@@ -285,28 +307,6 @@ class Candidates:
             Opened(*opened),
             seen,
         )
-
-    @with_fit_options(DEFAULTS)
-    def needed_for(
-        self, average: Average = "macro", **options: Unpack[FitArguments]
-    ) -> "Candidates":
-        """Return what the first counting pass has to count at, where these are the candidates of all rows.
-
-        Up to a million scores: all of them, and what is counted suffices. Of more, for thresholds of each label without
-        guard and limits, 32 quantiles of each label: `Counts.needed_for` then says where to count more closely.
-
-        Parameters
-        ----------
-        average, and the options : as in `fit_empirical`, with its defaults
-
-        Returns
-        -------
-        Candidates
-        """
-        checked = FitOptions(average=average, **options)
-        if self.n_candidates <= _FEW or not reads_steps_only(checked):
-            return self
-        return self.quantiles(_N_COARSE)
 
     def quantiles(self, n: int) -> "Candidates":
         """Return at most n of each label's scores, evenly spaced among them, the highest always.
@@ -385,14 +385,6 @@ class Candidates:
         return keys_at_or_above(np.broadcast_to(numbers, self.n_labels), self.kind)
 
 
-def parts_of(kind: type[Part], parts: object) -> list[Part]:
-    """Check a list of Candidates, or of Counts, of which there is one at least."""
-    listed = list(parts) if isinstance(parts, Iterable) else []
-    if not listed or not all(isinstance(part, kind) for part in listed):
-        raise InputError(f"parts is {shown(parts)}, expected a list of {kind.__name__}")
-    return listed
-
-
 def reads_steps_only(options: FitOptions) -> bool:
     """Whether a fit looks for the best step of each label, or of all labels jointly, and at nothing else."""
     return (
@@ -401,6 +393,14 @@ def reads_steps_only(options: FitOptions) -> bool:
         and options.guarded_by is None
         and options.max_predicted is None
     )
+
+
+def parts_of(kind: type[Part], parts: object) -> list[Part]:
+    """Check a list of Candidates, or of Counts, of which there is one at least."""
+    listed = list(parts) if isinstance(parts, Iterable) else []
+    if not listed or not all(isinstance(part, kind) for part in listed):
+        raise InputError(f"parts is {shown(parts)}, expected a list of {kind.__name__}")
+    return listed
 
 
 def keys_at_or_above(scores: Floats, kind: Kind) -> Keys:

@@ -1,7 +1,7 @@
 """What a fit makes of each block in its passes: which scores there are, then what weighs there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,11 @@ from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import Rows, n_rows_of
 
 _FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
+
+# All scores of positives are kept, and counted at in one pass, where they are few. Else so many quantiles of each label
+# are: between them counts say where the best cut may lie, and a pass more keeps all scores there.
+_MOST_CANDIDATES = 2**20  # 40 bytes each, when they are counted
+_MOST_QUANTILES, _FEWEST_QUANTILES = 256, 32
 
 
 class About(NamedTuple):
@@ -32,6 +37,7 @@ class Survey:
 
     candidates: Candidates | None  # None where scores have few bits, and rows no weights
     counts: Counts | None  # there
+    are_all: bool  # candidates, of these blocks
     weights: Sequence[
         tuple[int, int, Floats]
     ]  # shard, first row in it, and the weights of a block that has some
@@ -42,22 +48,37 @@ class Survey:
         arguments: dict[str, Any] = {**about._asdict(), "n_jobs": n_jobs}
         dtype = getattr(rows.y_score, "dtype", None)
         if rows.sample_weight is None and getattr(dtype, "itemsize", 8) <= _FEW_BYTES:
-            return cls(None, Counts.of(rows.y_true, rows.y_score, **arguments), [])
+            return cls(None, Counts.of(rows.y_true, rows.y_score, **arguments), True, [])
         candidates = Candidates.of(
             rows.y_true, rows.y_score, sample_weight=rows.sample_weight, **arguments
         )
-        if rows.sample_weight is None:
-            return cls(candidates, None, [])
-        weights = np.asarray(_checks.sample_weights(rows.sample_weight, candidates.n_samples))
-        return cls(candidates, None, [(place.shard, place.in_shard, weights)])
+        weights = []
+        if rows.sample_weight is not None:
+            of_block = _checks.sample_weights(rows.sample_weight, candidates.n_samples)
+            weights.append((place.shard, place.in_shard, of_block))
+        return cls(candidates, None, True, weights)._with_few()
 
     def __add__(self, other: "Survey") -> "Survey":
         """Add what was found in other blocks."""
         return Survey(
             _sum(self.candidates, other.candidates),
             _sum(self.counts, other.counts),
+            self.are_all and other.are_all,
             [*self.weights, *other.weights],
-        )
+        )._with_few()
+
+    def _with_few(self) -> "Survey":
+        """Keep quantiles of candidates that are many."""
+        candidates = self.candidates
+        if candidates is None or (candidates.n_candidates <= _MOST_CANDIDATES and self.are_all):
+            return self
+        n = min(_MOST_QUANTILES, max(_FEWEST_QUANTILES, _MOST_CANDIDATES // candidates.n_labels))
+        return replace(self, candidates=candidates.quantiles(n), are_all=False)
+
+    @property
+    def all_candidates(self) -> Candidates | None:
+        """The scores of all positives, None where only some are known."""
+        return self.candidates if self.are_all else None
 
     @property
     def nbytes(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
+from thresholds.chunks.asking import next_candidates
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
 from thresholds.chunks.groups import tie_groups
@@ -211,6 +212,11 @@ class Counts:
             n_samples=n_samples,
             missing=missing,
         )
+        return cls.of_tie_groups(kind, totals, items)
+
+    @classmethod
+    def of_tie_groups(cls, kind: Kind, totals: Totals, items: Items) -> "Counts":
+        """Take checked tie groups; a label without any has an item of weight 0."""
         nothing = LabelKeys(np.zeros(kind.n_labels + 1, np.int64), np.empty(0, kind.key_dtype))
         opened = Opened.everything(kind.n_labels, kind.key_dtype)
         tally = tally_of(items, nothing, opened)
@@ -352,7 +358,9 @@ class Counts:
         """Return what one more pass over the rows has to count at before these counts can be fitted.
 
         Whoever has the rows counts them at what is returned, and asks again, until the answer is None. Counts at a few
-        scores of each label show where the best cut cannot be; what is left is a small part of the candidates.
+        scores of each label show where the best cut cannot be; what is left is a small part of the candidates. A guard,
+        a limit or a promise may ask for what lies between two scores of positives: for the score at a rank, or for what
+        lies above another score. So much more is counted then; mostly in one pass more, or two.
 
         Parameters
         ----------
@@ -392,9 +400,13 @@ class Counts:
         if candidates is not None and not isinstance(candidates, Candidates):
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         open_ = self._open_runs(checked)
-        if not open_.label.size:
+        if open_.label.size:
+            return self._more_closely(open_, candidates)
+        if reads_steps_only(checked):
             return None
-        return self._more_closely(open_, candidates)
+        problem = self.problem(checked)
+        fit_problem(problem, checked)
+        return None if problem.asked.nothing else next_candidates(problem, self.kind, self.tally)
 
     def _more_closely(self, open_: OpenRuns, candidates: Candidates | None) -> Candidates:
         """Return what is counted here, and more where runs are open: scores of positives, or all scores."""
@@ -451,7 +463,14 @@ class Counts:
             As `fit_empirical`; for what needs rows; and for counts at candidates that leave out scores of positives.
         """
         checked = FitOptions(average=average, **options)
-        return fit_problem(self.problem(checked), checked)
+        problem = self.problem(checked)
+        rule = fit_problem(problem, checked)
+        if not problem.asked.nothing:
+            raise InputError(
+                f"the counts are at {self._what}, which do not tell all that {checked.guarded_by or 'this fit'} asks,"
+                " expected those at counts.needed_for(...) with the same options, or tie groups"
+            )
+        return rule
 
     def problem(self, options: FitOptions) -> CountedProblem:
         """Return what a fit takes, if a fit with these options can do without rows."""

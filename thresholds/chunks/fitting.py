@@ -115,11 +115,11 @@ def fit(
     passes = Passes(blocks, map, fit_options.n_jobs)
     bar = None
     if fit_options.progress:
-        bar = passes.bar = ScoresBar("fitting", blocks.n_rows, blocks.n_labels, _N_PASSES)
+        bar = passes.bar = ScoresBar("fitting", blocks.n_rows, _N_PASSES)
     try:
         kept = None
         if passes.is_local and blocks.in_place is None and folder is not None:
-            step = (lambda _: None) if bar is None else bar.step
+            step = (lambda *_: None) if bar is None else bar.read
             kept = spilled(blocks, folder, step=step, **about._asdict())
         if kept is not None:
             # From here on, rows are arrays that are mapped.
@@ -193,10 +193,11 @@ def _fit_counts(passes: Passes, about: About, options: FitOptions) -> ThresholdR
         counting = Counting(about, n_jobs, wanted, survey.unit, plan if picked is None else None)
         found: Found = passes.add_up(counting)
         counts, picked = found.counts or counts, picked or found.picked
-        wanted = None
+        assert counts is not None, "one of two passes has counted"
+        wanted = counts.needed_for(candidates=survey.all_candidates, **vars(options))
 
     # 3. Fit the counts.
-    assert counts is not None, "there was a pass that counted"
+    assert counts is not None, "there was such a pass"
     some_rows = picked.all(
         about.missing,
         weighted=weights is not None,

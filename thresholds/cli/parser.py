@@ -159,13 +159,14 @@ def _predict(command: argparse.ArgumentParser) -> None:
         "file", metavar="SCORES", help="a file or folder of scores; truth is not needed"
     )
     _add_scores(command)
-    command.add_argument("--key", metavar="COLUMN", help="column of the file to carry along")
+    _add_key(command, "column of the file to carry along; repeat it for several")
     command.add_argument(
         "-o",
         "--output",
         required=True,
         metavar="OUT",
-        help="where to write decisions: .npz (y_pred as CSR), .parquet or .jsonl (lists of labels)",
+        help="where to write decisions: .npz (y_pred as CSR), .parquet or .jsonl (lists of labels), .csv (a column of 0"
+        " and 1 for each label, or one label a line if the scores have that)",
     )
     command.add_argument(
         "--strict",
@@ -435,10 +436,10 @@ def _add_file(
     command.add_argument(
         "--truth-column", metavar="NAME", help="column or prefix of the truth (default: y_true)"
     )
-    command.add_argument(
-        "--key",
-        metavar="COLUMN",
-        help="column that joins scores to --truth (default: by the order of rows)",
+    _add_key(
+        command,
+        "column that joins scores to --truth (default: by the order of rows), or that tells to which row a line belongs"
+        " in a file with one label a line; repeat it for several",
     )
     command.add_argument(
         "--unknown",
@@ -473,6 +474,11 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
         help="column, prefix of columns, or array of the scores (default: y_score)",
     )
     command.add_argument(
+        "--label-column",
+        metavar="NAME",
+        help="column of labels in a file with one label a line (default: label, species, scientific name and the like)",
+    )
+    command.add_argument(
         "--label-names",
         metavar="FILE",
         help="label names in order: one in each line, or a .json list",
@@ -480,6 +486,11 @@ def _add_scores(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--logits", action="store_true", help="scores are logits: turn them into probabilities"
     )
+
+
+def _add_key(command: argparse.ArgumentParser, about: str) -> None:
+    """Add the columns that tell rows apart."""
+    command.add_argument("--key", metavar="COLUMN", action="append", help=about)
 
 
 def _count(text: str) -> int:

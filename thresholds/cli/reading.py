@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from thresholds._arrays.types import Ints, Matrix
 from thresholds._checks import InputError, shown
-from thresholds.results import wrapped
 
 _NARROW = ("float16", "float32")  # dtypes in which text is read where a rule was fitted in them
 _NAMES_SHOWN = 5
@@ -36,14 +35,18 @@ def opened(options: argparse.Namespace, rule: "Rule | None" = None) -> "Source":
         scores=options.score_key,
         truth=values.get("truth_column"),
         groups=values.get("groups"),
-        key=values.get("key"),
+        key=tuple(values.get("key") or ()) or None,
+        labels=options.label_column,
         label_names=names,
         with_truth="truth" in values,
         unknown=values.get("unknown"),
+        rule_names=None if rule is None else rule.label_names,
     )
-    if "truth" in values and options.key is not None and truth is None:
-        raise InputError(f"--key is {options.key!r} without --truth, the file to join by it")
     source = open_scores(options.file, wanted, truth_path=truth, logits=options.logits)
+    if "truth" in values and options.key and truth is None and source.label_column is None:
+        raise InputError(
+            f"--key is {', '.join(map(repr, options.key))} without --truth, the file to join by it"
+        )
 
     # Numbers in text have no dtype of their own.
     fitted_on = getattr(rule, "fitted_on", None)
@@ -246,22 +249,6 @@ def taken(matrix: Matrix, rows: "Ints") -> Matrix:
 
 def title(data: "ScoreFile") -> str:
     """Say what a file holds, and what was assumed about it."""
-    from thresholds.files import dtype_of
+    from thresholds.files import described, dtype_of
 
-    n_samples, n_labels = data.y_score.shape
-    return described(data, n_samples, n_labels, dtype_of(data.y_score), data.truth_key)
-
-
-def described(
-    data: "ScoreFile | Source", n_samples: int, n_labels: int, dtype: str, truth: str | None = None
-) -> str:
-    """Say what was read."""
-    facts = [
-        data.about,
-        f"{n_samples:,} rows",
-        f"{n_labels:,} labels",
-        f"scores {data.score_key!r} ({dtype})",
-        "" if truth is None else f"truth {truth!r}",
-    ]
-    about = ", ".join(filter(None, facts))
-    return wrapped("\n".join([f"{data.name}: {about}", *data.notes]))
+    return described(data, data.y_score.shape, dtype_of(data.y_score), data.truth_key)

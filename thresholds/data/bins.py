@@ -70,8 +70,12 @@ class Bins:
 
     @property
     def items(self) -> Items:
-        """Every bin as an item at its lowest score; a label may have none."""
-        return Items(self.starts, self.lowest, self.positive_weights, self.weights)
+        """Every bin as an item at its lowest score; a label without any has an item of weight 0."""
+        n_bins = np.diff(self.starts)  # (n_labels,)
+        at = self.starts[:-1][n_bins == 0]
+        starts = np.append(0, np.maximum(n_bins, 1).cumsum())
+        arrays = (self.lowest, self.positive_weights, self.weights)
+        return Items(starts, *(np.insert(array, at, 0) for array in arrays))
 
     def __add__(self, other: "Bins") -> "Bins":
         """Return the bins of both sets of rows."""
@@ -99,6 +103,21 @@ class Bins:
             self.most,
         )
         return together._merged()
+
+    def in_order(self, order: Ints) -> "Bins":
+        """Return the labels in another order, (n_labels,)."""
+        sizes = np.diff(self.starts)[order]
+        starts = np.append(0, sizes.cumsum())
+        at = np.arange(starts[-1]) + np.repeat(self.starts[:-1][order] - starts[:-1], sizes)
+        return Bins(
+            starts,
+            self.lowest[at],
+            self.highest[at],
+            self.positive_weights[at],
+            self.weights[at],
+            self.dropped[order],
+            self.most,
+        )
 
     def _of_labels(self, weights: Ints) -> Ints:
         """Add up the bins of each label."""

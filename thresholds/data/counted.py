@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.types import Floats, Ints, Keys, Matrix
 from thresholds._checks import InputError, different, names_of_labels
 from thresholds._kernels.keys import to_scores
+from thresholds.data.asked import Asked, ItemsWithRuns
 from thresholds.data.problem import Axis, Items, Problem
 from thresholds.data.tallies import Tally, items_of
 from thresholds.results import counted
@@ -68,7 +70,7 @@ class Kind:
         if other.label_names != self.label_names:
             raise InputError(f"{what} {self._other_names(other)}, expected the labels of this one")
         if other.dtype != self.dtype or other.sparse != self.sparse:
-            raise InputError(f"{what} has {other._form} scores, expected {self._form} ones as here")
+            raise InputError(f"{what} has {other.form} scores, expected {self.form} ones as here")
         if other.missing != self.missing:
             raise InputError(f"{what} has missing={other.missing}, expected {self.missing} as here")
         if other.unit != self.unit:
@@ -84,7 +86,7 @@ class Kind:
         return difference or "has its labels in another order"
 
     @property
-    def _form(self) -> str:
+    def form(self) -> str:
         """Dtype and kind of the scores, in words."""
         return f"{'sparse ' if self.sparse else ''}{self.dtype}"
 
@@ -206,6 +208,8 @@ class CountedProblem(Problem):
     totals: Totals = field(kw_only=True)  # in the unit of the problem's weights
     lowest: Keys = field(kw_only=True)  # (n_labels,) the lowest key that has weight
     some_rows: SomeRows | None = field(default=None, kw_only=True)  # where some were picked
+    floors: Keys = field(kw_only=True)  # (n_items,) no cell of an item is lower
+    asked: Asked = field(kw_only=True, default_factory=Asked)  # what could not be told
 
     @classmethod
     def of_tally(
@@ -232,7 +236,28 @@ class CountedProblem(Problem):
             items=items,
             totals=totals._replace(of_labels=of_labels, weight=totals.weight // divisor),
             lowest=lowest,
+            floors=tally.floors(lowest, count_rows=not totals.weighted and kind.unit == 1),
         )
+
+    @property
+    def total_weight(self) -> int:
+        """Weight of all rows that have a known cell, in multiples of `unit`."""
+        return self.totals.weight
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows of positive weight that have a known cell."""
+        return self.totals.present
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether each row weighs a whole number: as the unit divides all of them, where it is one."""
+        return self.unit % 1 == 0
+
+    @property
+    def positive_weights(self) -> Ints:
+        """Weight of the positives of each label, in multiples of `unit`, (n_labels,)."""
+        return np.add.reduceat(self.items.positive_weights, self.items.starts[:-1])
 
     @property
     def n_stored(self) -> int:
@@ -280,7 +305,7 @@ class CountedProblem(Problem):
         return None if self.totals.all_known else self.weight_of_label * np.float64(self.unit)
 
     def some_scores(self, at_most: int) -> Floats:
-        """Return scores that were picked; else some of all that were counted, evenly spaced by weight, and the lowest."""
+        """Return scores that were picked; else some of those counted, evenly spaced by weight, and the lowest."""
         if self.some_rows is not None:
             return self.some_rows.cells
         order = np.argsort(self.items.keys, kind="stable")
@@ -311,4 +336,13 @@ class CountedProblem(Problem):
         """Return the items of labels `first:last`, as views."""
         if axis != "labels":
             raise AssertionError(_ONLY_COUNTS)
-        return items_of(self.items, first, last)
+        items = items_of(self.items, first, last)
+        if not self.has_runs:
+            return items
+        at = slice(self.items.starts[first], self.items.starts[last])
+        return ItemsWithRuns.of(items, self.floors[at], self.asked, first)
+
+    @cached_property
+    def has_runs(self) -> bool:
+        """Whether some item is a run, of which not all keys are known."""
+        return bool((self.floors < self.items.keys).any())

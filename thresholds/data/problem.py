@@ -19,6 +19,7 @@ from thresholds._arrays.dtypes import key_dtype
 from thresholds._arrays.sparse import is_sparse, to_dense
 from thresholds._arrays.types import Booleans, Bytes, Dense, Floats, Ints, Keys, Matrix, Weights
 from thresholds._checks.unknown import refuse_weightless
+from thresholds._kernels.guards import count_at_keys, counts_at_cuts, keys_at_ranks
 from thresholds._kernels.keys import to_keys
 from thresholds.data.folds import group_numbers
 from thresholds.data.matrices import RowsOf, compressed, coordinates, stored, transposed
@@ -52,6 +53,29 @@ class Items(NamedTuple):
         starts = np.array([0, at.stop - at.start])
         weights = self.weights if self.is_unweighted else self.weights[at]
         return Items(starts, self.keys[at], self.positive_weights[at], weights)
+
+    @property
+    def has_runs(self) -> bool:
+        """Whether some item stands for cells of several keys, of which only the highest is known."""
+        return False
+
+    def ask_at(self, keys: Keys) -> None:
+        """Say that cells at a key of each group, (n_groups,), are to be known apart from others, as they are here."""
+
+    def ask_between(self, cuts: Keys) -> None:
+        """Say that cells on both sides of cuts, which rise, are to be known apart, as they are here."""
+
+    def counts_at(self, keys: Keys) -> Ints:
+        """Return weight and true positives above a key of each group, then those at it, (4, n_groups)."""
+        return count_at_keys(*self, keys)
+
+    def counts_at_cuts(self, cuts: Keys) -> Ints:
+        """Return true positives and weight of each group at or above cuts that rise, (2, n_groups, n_cuts)."""
+        return counts_at_cuts(*self, cuts)
+
+    def keys_at(self, ranks: Floats) -> Keys:
+        """Return the keys at two ranks of each group, (2, n_groups) as the ranks, the second of which is no less."""
+        return keys_at_ranks(self.starts, self.keys, self.weights, ranks)
 
     def without(self, left_out: Booleans) -> "Items":
         """Leave some items out, (n_items,), none of them positive; a group without others keeps one, of weight 0."""
@@ -184,6 +208,21 @@ class Problem:
         weights = np.ones(self.n_samples, np.int64) if given is None else given
         return weights if self.unknown is None else weights * (self.known_in_row > 0)
 
+    @property
+    def total_weight(self) -> int:
+        """Weight of all rows that have a known cell, in multiples of `unit`."""
+        return int(self.row_weights.sum())
+
+    @property
+    def n_present(self) -> int:
+        """Number of rows of positive weight that have a known cell."""
+        return int(np.count_nonzero(self.row_weights))
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether each row that has a known cell weighs a whole number."""
+        return not (self.row_weights * np.float64(self.unit) % 1).any()
+
     @cached_property
     def rows_of_label(self) -> Ints:
         """Number of rows in which the truth of each label is known, (n_labels,)."""
@@ -261,7 +300,7 @@ class Problem:
             starts = np.arange(len(scores) + 1) * self.n_labels  # (n_rows + 1,)
             cells = scores.astype(np.float64).reshape(-1)
             scores = sparse.csr_array((cells, columns, starts), shape=scores.shape)
-        return self._sparse_truth(self.truth[block], sparse.csr_array), scores
+        return self.sparse_truth(self.truth[block], sparse.csr_array), scores
 
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples), of dense, unweighted labels."""
@@ -372,7 +411,7 @@ class Problem:
             weight = 2 ** (_ROW_BITS - self.n_labels.bit_length())
         return (self.row_weights[first:last] > 0).astype(np.int64) * weight
 
-    def _sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
+    def sparse_truth(self, truth: Matrix, kind: Any) -> Matrix:
         """Return a piece of the truth as a sparse array of that kind."""
         if is_sparse(truth):
             return truth
@@ -397,7 +436,7 @@ class Problem:
             labels = axis == "labels"
             cells = self.unknown_by_label[:, first:last] if labels else self.unknown[first:last]
             scores = without_entries(scores, cells)
-        truth = self._sparse_truth(truth, type(scores))
+        truth = self.sparse_truth(truth, type(scores))
         n_groups = scores.indptr.size - 1
         group_length = self.size(_other(axis))
         group, place = coordinates(scores)  # (n_stored,) each

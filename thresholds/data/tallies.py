@@ -81,10 +81,6 @@ class Tally(NamedTuple):
         )
         return Tally(counted, union([self.tied, other.tied]))
 
-    def of(self, first: int, last: int) -> "Tally":
-        """Return what weighs at the keys of labels `first:last`, as views."""
-        return Tally(*(items_of(items, first, last) for items in self))
-
     @property
     def candidates(self) -> LabelKeys:
         """The candidates at which was counted."""
@@ -103,6 +99,10 @@ class Tally(NamedTuple):
         starts = self.counted.starts + self.tied.starts
         are_runs = np.append(is_run, np.zeros(self.tied.keys.size, np.bool_))
         return Items(starts, *(column[order] for column in columns)), are_runs[order]
+
+    def of(self, first: int, last: int) -> "Tally":
+        """Return what weighs at the keys of labels `first:last`, as views."""
+        return Tally(*(items_of(items, first, last) for items in self))
 
     def items(self, divisor: int) -> Items:
         """Return all that weighs something as items of a problem, weights divided by what divides them all.
@@ -124,6 +124,21 @@ class Tally(NamedTuple):
         return kept._replace(
             positive_weights=kept.positive_weights // divisor, weights=kept.weights // divisor
         )
+
+    def floors(self, lowest: Keys, *, count_rows: bool) -> Keys:
+        """Return the lowest key that the cells of each of the `items` may have; of a run that may be less than its key.
+
+        `lowest` (n_labels,) is the lowest key of each label that has weight. Where weights `count_rows`, a run of
+        weight 1 is a cell, whose key is known.
+        """
+        starts, keys, _, weights = self.counted
+        is_run = ~are_candidates(starts)
+        floors = keys.copy()
+        floors[1:] = np.where(is_run[1:], keys[:-1] + keys.dtype.type(1), keys[1:])
+        floors[starts[:-1]] = lowest
+        if count_rows:
+            floors = np.where(is_run & (weights == 1), keys, floors)
+        return Tally(self.counted._replace(keys=floors), self.tied).items(1).keys
 
 
 def items_of(items: Items, first: int, last: int) -> Items:

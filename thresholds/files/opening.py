@@ -18,6 +18,7 @@ from thresholds.files.source import LabelledFile, Source, Wanted, gather_labelle
 from thresholds.files.tables.arrow import CsvTable, DatasetTable, ParquetTable, dataset_splits
 from thresholds.files.tables.columns import Table
 from thresholds.files.tables.jsonl import JsonLines
+from thresholds.files.tables.long import LongSource, long_scores, long_truth
 from thresholds.files.tables.shards import Shards
 from thresholds.files.tables.source import TableSource
 from thresholds.files.within_boundary import WithinBoundary
@@ -51,6 +52,8 @@ _TABLES: dict[str, _OpenTable] = {
     ".parquet": ParquetTable,
     ".csv": CsvTable,
     ".csv.gz": CsvTable,
+    ".tsv": CsvTable,
+    ".tsv.gz": CsvTable,
     ".jsonl": JsonLines,
     ".ndjson": JsonLines,
 }
@@ -71,7 +74,9 @@ def open_scores(
         wanted if truth_path is None else replace(wanted, truth=None, with_truth=False),
     )
     if truth_path is not None:
-        source = Joined(source, _open_truth(os.fspath(truth_path), wanted, source), wanted.key)
+        wanted = replace(wanted, key=wanted.key or source.key_columns or None)
+        truth = _open_truth(os.fspath(truth_path), wanted, source)
+        source = Joined(source if truth.keys is None else source.with_rows(truth.keys), truth)
     return FromLogits(source) if logits else source
 
 
@@ -140,26 +145,41 @@ def _open(path: str, wanted: Wanted) -> Source:
     with reading(path):
         if suffix in _ARRAYS:
             return WithinBoundary(_ARRAYS[suffix](Path(path), wanted), path)
-        return WithinBoundary(TableSource(_open_table(path, wanted), wanted), path)
+        return WithinBoundary(_of_table(path, wanted), path)
 
 
 def _open_truth(path: str, wanted: Wanted, scores: Source) -> TruthFile:
     """Open a file for its truth alone."""
     suffix = "" if _is_pattern(path) else _suffix(path)
-    truth_alone = Wanted(truth=wanted.truth, key=wanted.key, unknown=wanted.unknown)
+    truth_alone = Wanted(
+        truth=wanted.truth, key=wanted.key, labels=wanted.labels, unknown=wanted.unknown
+    )
     with reading(path):
         if suffix in _ARRAYS:
             source = _ARRAYS[suffix](Path(path), truth_alone, truth_only=True)
             return TruthFile.of_source(source, scores, truth_alone)
         table = _open_table(path, truth_alone)
-        return TruthFile.of_table(
-            table, replace(truth_alone, label_names=wanted.label_names), scores
-        )
+        truth_alone = replace(truth_alone, label_names=wanted.label_names)
+        columns = long_truth(table, truth_alone, scores)
+        if columns is None:
+            return TruthFile.of_table(table, truth_alone, scores)
+        table = _open_table(path, truth_alone, columns.text)
+        return TruthFile.of_lines(table, columns, truth_alone, scores)
 
 
-def _open_table(path: str, wanted: Wanted) -> Table:
-    """Open a table, one file or several."""
-    text = tuple(column for column in (wanted.key, wanted.groups) if column is not None)
+def _of_table(path: str, wanted: Wanted) -> Source:
+    """Open a table of scores, with a row in each line or a label in each line."""
+    table = _open_table(path, wanted)
+    columns = long_scores(table, wanted)
+    if columns is None:
+        return TableSource(table, wanted)
+    return LongSource(_open_table(path, wanted, columns.text), wanted, columns)
+
+
+def _open_table(path: str, wanted: Wanted, more_text: Sequence[str] = ()) -> Table:
+    """Open a table, one file or several; keys, groups and `more_text` are text, where a file has no types."""
+    groups = () if wanted.groups is None else (wanted.groups,)
+    text = tuple(dict.fromkeys((*wanted.keys, *groups, *more_text)))
     if _is_pattern(path):
         table = _shards(path, _matching(path), text, wanted.unknown)
     elif os.path.isdir(path):
@@ -232,5 +252,6 @@ def _is_pattern(path: str) -> bool:
 
 
 def _suffix(path: str) -> str:
-    """Return the suffix of a path; of those of two parts only `.csv.gz` is known."""
-    return ".csv.gz" if path.endswith(".csv.gz") else Path(path).suffix
+    """Return the suffix of a path, of two parts where it ends in `.gz`."""
+    suffixes = Path(path).suffixes
+    return "".join(suffixes[-2:] if suffixes[-1:] == [".gz"] else suffixes[-1:])

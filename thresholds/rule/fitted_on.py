@@ -42,8 +42,7 @@ class FittedOn(Shown):
         for name in ("dtype", "version"):
             _checks.text(getattr(self, name), name)
         for name in ("positives", "quantiles", "known"):
-            for number in getattr(self, name) or ():
-                _checks.finite(number, name)
+            _checks.finites(getattr(self, name) or (), name)
         for name in ("positives", "known"):
             lowest = min(getattr(self, name) or (), default=0)
             if lowest < 0:

@@ -194,7 +194,8 @@ class _Search:
 
     def _best_mean(self, pool: _Pool) -> int | None:
         """Return the candidate of highest mean F-beta, None if predicting nothing is as good."""
-        shares = shares_of(self.average, self.positives, self.problem.row_weights)
+        row_weights = self.problem.row_weights if self.axis == "samples" else None
+        shares = shares_of(self.average, self.positives, row_weights)
 
         def sweep(items: Items, groups: slice) -> Ints:
             return pooled_gains(

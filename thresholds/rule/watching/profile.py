@@ -142,25 +142,22 @@ class Columns(NamedTuple):
 
     def quantiles(self) -> Float32s:
         """Return the lowest score with a share of at least each level at or below it: (n_labels, n_levels)."""
-        if self.scores.size == 0:
-            return np.full((self.sizes.size, len(LEVELS)), np.nan, np.float32)
-        at = np.minimum(self._places(), self.scores.size - 1)
-        return np.where(self.sizes[:, np.newaxis] > 0, self.scores[at], np.float32(np.nan))
+        quantiles = np.full((self.sizes.size, len(LEVELS)), np.nan, np.float32)
+        scored = np.flatnonzero(self.sizes)  # of many labels few may be
+        quantiles[scored] = self.scores[self._places(scored)]
+        return quantiles
 
-    def are_tied(self) -> Booleans:
-        """Tell of each quantile whether the label has that score more than once: (n_labels, n_levels)."""
-        if self.scores.size == 0:
-            return np.zeros((self.sizes.size, len(LEVELS)), np.bool_)
-        last = self.scores.size - 1
-        at = np.clip(self._places(), 0, last)  # a label without scores may have no place at all
-        before = (at > self.starts[:-1, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
-        is_last = at + 1 >= self.starts[1:, np.newaxis]
-        after = ~is_last & (self.scores[np.minimum(at + 1, last)] == self.scores[at])
-        return np.asarray(before | after)
+    def are_tied(self, labels: Places) -> Booleans:
+        """Tell of each quantile whether the label has that score more than once: (n_given, n_levels), of labels with scores."""
+        at = self._places(labels)
+        before = (at > self.starts[labels, np.newaxis]) & (self.scores[at - 1] == self.scores[at])
+        is_last = at + 1 >= self.starts[labels + 1, np.newaxis]
+        after = np.minimum(at + 1, self.scores.size - 1)
+        return np.asarray(before | ~is_last & (self.scores[after] == self.scores[at]))
 
-    def _places(self) -> Ints:
-        """Return where the quantiles are, of labels that have scores: (n_labels, n_levels)."""
-        return self.starts[:-1, np.newaxis] + ranks(self.sizes) - 1
+    def _places(self, labels: Places) -> Ints:
+        """Return where the quantiles of labels that have scores are: (n_given, n_levels)."""
+        return self.starts[labels, np.newaxis] + ranks(self.sizes[labels]) - 1
 
     def counts(self, points: npt.NDArray[Any]) -> tuple[Ints, Ints]:
         """Count the scores of each label below, and at or below, points of its own: (n_labels, n_points) each.
@@ -460,8 +457,10 @@ def _of_other_rows(figures: dict[str, RowFigure], columns: Columns) -> dict[str,
     Of n scores k lie at or below the k-th; of other scores k / (n + 1) are expected to. A quartile that several scores
     equal would be the same of other scores, and nothing was chosen.
     """
-    sizes = np.where(columns.sizes < _FEWEST_SCORES, 0, columns.sizes)
-    rank = np.where(columns.are_tied(), 0, ranks(sizes))[:, _QUARTILES]  # (n_labels, 2)
+    labels = np.flatnonzero(columns.sizes >= _FEWEST_SCORES)
+    sizes = columns.sizes[labels]
+    # Both (n_given, 2).
+    rank = np.where(columns.are_tied(labels), 0, ranks(sizes))[:, _QUARTILES]
     n_more_above = (rank / (sizes + 1)[:, np.newaxis]).sum(axis=0)  # (2,), of as many others
     excess = n_more_above / max(sizes.sum(), 1)  # (2,), as shares of all scores
     above = figures["above"]
