@@ -16,11 +16,13 @@ import numpy as np
 
 from thresholds import _checks
 from thresholds._arrays.dtypes import rounded_up
+from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import AnyFloats, Floats, Keys
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.chunks.blocks import block_of, weights_of
 from thresholds.data.counted import Kind
+from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, union_of_keys
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
@@ -128,15 +130,8 @@ class Candidates:
             present = (weights > 0).astype(np.int64)
             block = replace(block, unit_weights=present, sample_weight=present)
 
-        def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
-            items = block.label_items(first, last)
-            positives = LabelKeys(items.starts, items.keys).where(items.positive_weights > 0)
-            weighing = items.keys if items.is_unweighted else items.keys[items.weights > 0]
-            ends = [weighing.min(), weighing.max()] if weighing.size else []
-            return union_of_keys([positives]), np.array(ends, weighing.dtype)
-
-        parts = map_tiles(block, read, n_jobs=n_jobs)
-        ends = to_scores(np.concatenate([ends for _, ends in parts]))
+        keys, ends = _positives_of(block, n_jobs)
+        ends = to_scores(ends)
         seen = Seen(
             block.n_samples,
             exact_sum(weights),
@@ -145,7 +140,7 @@ class Candidates:
             float(ends.max()) if ends.size else math.nan,
         )
         opened = Opened.nothing(kind.n_labels, kind.key_dtype)
-        return cls(kind, joined_keys([keys for keys, _ in parts]), opened, seen)
+        return cls(kind, keys, opened, seen)
 
     def __add__(self, other: "Candidates") -> "Candidates":
         """Return the scores of both, each once."""
@@ -154,7 +149,7 @@ class Candidates:
         self.kind.refuse_other(other.kind)
         if not np.array_equal(self.opened, other.opened):
             raise InputError("other has scores opened, expected the same as here")
-        keys = union_of_keys([self.keys, other.keys])
+        keys = union_of_keys(self.keys, other.keys)
         return Candidates(self.kind, keys, self.opened, self.seen + other.seen)
 
     def __radd__(self, other: object) -> "Candidates":
@@ -372,7 +367,7 @@ class Candidates:
         )
         labels = np.flatnonzero(is_opened)
         ends = distinct(labels, above[labels], self.n_labels)
-        keys = union_of_keys([self.keys.where(~is_inside), ends])
+        keys = union_of_keys(self.keys.where(~is_inside), ends)
         return replace(self, keys=keys, opened=opened)
 
     def _keys_of(self, scores: object, name: str) -> Keys:
@@ -383,6 +378,26 @@ class Candidates:
                 f"{name} has shape {numbers.shape}, expected a number, or {self.n_labels}, one for each label"
             )
         return keys_at_or_above(np.broadcast_to(numbers, self.n_labels), self.kind)
+
+
+def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
+    """Return the distinct keys of each label's positives, and some keys, the lowest and the highest among them."""
+    if block.is_dense_unweighted and not is_sparse(block.truth):
+        row, label = np.nonzero(block.truth)  # (n_positives,) each
+        keys = to_keys(block.scores[row, label].astype(block.dtype))
+        ends = np.array([block.scores.min(), block.scores.max()], block.dtype)
+        return distinct(label, keys, block.n_labels), to_keys(ends)
+
+    def read(first: int, last: int) -> tuple[LabelKeys, Keys]:
+        items = block.label_items(first, last)
+        weighing = items.keys if items.is_unweighted else items.keys[items.weights > 0]
+        ends = [weighing.min(), weighing.max()] if weighing.size else []
+        positives = LabelKeys(items.starts, items.keys).where(items.positive_weights > 0)
+        keys = distinct(positives.label, positives.keys, last - first)
+        return keys, np.array(ends, weighing.dtype)
+
+    parts = map_tiles(block, read, n_jobs=n_jobs)
+    return joined_keys([keys for keys, _ in parts]), np.concatenate([ends for _, ends in parts])
 
 
 def reads_steps_only(options: FitOptions) -> bool:

@@ -14,10 +14,20 @@ from thresholds._checks import Average, InputError, shown
 from thresholds.chunks.asking import next_candidates
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
-from thresholds.chunks.groups import tie_groups
+from thresholds.chunks.groups import grouped_items
 from thresholds.data.counted import CountedProblem, Kind, Totals
 from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys, Opened, Tally, joined, tally_of, union_of_keys
+from thresholds.data.tallies import (
+    LabelKeys,
+    Opened,
+    Tally,
+    joined,
+    lowest_of,
+    tally_of,
+    tally_of_labels,
+    tie_groups,
+    union_of_keys,
+)
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
@@ -145,9 +155,7 @@ class Counts:
             at, keys, opened = candidates.digest, candidates.keys, candidates.opened
 
         def count(first: int, last: int) -> tuple[Tally, Keys]:
-            items = block.label_items(first, last)
-            tally = tally_of(items, keys.of(first, last), opened.of(first, last))
-            return tally, _lowest(items)
+            return tally_of_labels(block, first, last, keys, opened)
 
         tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs), strict=True)
         return cls(kind, at, Totals.of(block), joined(tallies), np.concatenate(lowest))
@@ -202,7 +210,7 @@ class Counts:
         >>> counts.fit("macro", placement="score").thresholds
         array([0.75, 0.5 ])
         """
-        kind, totals, items = tie_groups(
+        kind, totals, items = grouped_items(
             label,
             score,
             positives,
@@ -219,8 +227,9 @@ class Counts:
         """Take checked tie groups; a label without any has an item of weight 0."""
         nothing = LabelKeys(np.zeros(kind.n_labels + 1, np.int64), np.empty(0, kind.key_dtype))
         opened = Opened.everything(kind.n_labels, kind.key_dtype)
-        tally = tally_of(items, nothing, opened)
-        return cls(kind, _TIE_GROUPS, totals, tally, _lowest(items))
+        groups = tie_groups(items)
+        tally = tally_of(groups, nothing, opened)
+        return cls(kind, _TIE_GROUPS, totals, tally, lowest_of(groups))
 
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both, of other rows each."""
@@ -396,7 +405,7 @@ class Counts:
         True
         """
         checked = FitOptions(average=average, **options)
-        _refuse_rows(checked)
+        refuse_rows(checked)
         if candidates is not None and not isinstance(candidates, Candidates):
             raise InputError(f"candidates is {shown(candidates)}, expected Candidates or None")
         open_ = self._open_runs(checked)
@@ -411,7 +420,7 @@ class Counts:
     def _more_closely(self, open_: OpenRuns, candidates: Candidates | None) -> Candidates:
         """Return what is counted here, and more where runs are open: scores of positives, or all scores."""
         kind = replace(self.kind, unit=1.0)
-        known = union_of_keys([self.tally.candidates, LabelKeys(*self.tally.tied[:2])])
+        known = union_of_keys(self.tally.candidates, LabelKeys(*self.tally.tied[:2]))
         low = np.full(self.n_labels, np.iinfo(kind.key_dtype).max, kind.key_dtype)
         high = np.zeros(self.n_labels, kind.key_dtype)
         low[open_.label], high[open_.label] = open_.low, open_.high
@@ -427,7 +436,7 @@ class Counts:
             return Candidates(kind, known.where(~_are_between(known, low, high)), opened, seen)
         candidates.kind.refuse_other(kind, "candidates")
         inside = candidates.keys.where(_are_between(candidates.keys, low, high))
-        keys = union_of_keys([known, inside])
+        keys = union_of_keys(known, inside)
         if keys.keys.size == known.keys.size:
             raise InputError(
                 "candidates lack scores of positives that were counted, expected those of all rows"
@@ -474,7 +483,7 @@ class Counts:
 
     def problem(self, options: FitOptions) -> CountedProblem:
         """Return what a fit takes, if a fit with these options can do without rows."""
-        _refuse_rows(options)
+        refuse_rows(options)
         if not any(self.totals.of_labels[0]):
             raise InputError("y_true has no known cell, expected at least one")
         if not self.totals.weight:
@@ -502,21 +511,13 @@ def _are_between(keys: LabelKeys, low: Keys, high: Keys) -> Booleans:
     return np.asarray((keys.keys > low[label]) & (keys.keys < high[label]))
 
 
-def _lowest(items: Items) -> Keys:
-    """Return the lowest key of each label that has weight, (n_labels,), the highest there is without one."""
-    keys = items.keys
-    if not items.is_unweighted:
-        keys = np.where(items.weights > 0, keys, np.iinfo(keys.dtype).max).astype(keys.dtype)
-    return np.asarray(np.minimum.reduceat(keys, items.starts[:-1]))
-
-
 def _of_labels(items: Items) -> Ints:
     """Return the positive weight of each label, (n_labels,)."""
     before = np.append(0, items.positive_weights.cumsum())
     return np.asarray(np.diff(before[items.starts]))
 
 
-def _refuse_rows(options: FitOptions) -> None:
+def refuse_rows(options: FitOptions) -> None:
     """Refuse what looks at rows."""
     if options.rule is None and options.average == "samples":
         raise InputError(

@@ -18,6 +18,7 @@ import numpy as np
 from thresholds._arrays.sparse import is_sparse
 from thresholds._checks import Average
 from thresholds.chunks.counting import About, Counting, Found, Survey, Surveying
+from thresholds.chunks.counts import refuse_rows
 from thresholds.chunks.passes import Map, Passes, ScoresBar
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows
@@ -57,7 +58,7 @@ def fit(
         A block is `(y_true, y_score)`, `(y_true, y_score, sample_weight)` or a mapping with these keys, as
         `fit_empirical` takes them; weights are in all blocks or count as 1.
     average, and the options from `beta` on : as in `fit_empirical`, with its defaults
-        What looks at rows is refused: average "samples", `max_predicted_per_row`.
+        What looks at rows is refused: average "samples", `max_predicted_per_row`, and what `Counts.fit` refuses.
     map : applies a function to tasks, and returns or yields the results, in any order: `map(function, tasks)`
         The built-in one (default) reads rows in this process, on `n_jobs` threads. That of an executor, `Client.map`
         followed by `gather`, and the like have workers read them. Function, tasks and results are pickled. Workers use
@@ -104,9 +105,10 @@ def fit(
     ...         yield y_true, rng.normal(size=(100, 3)) + y_true
     >>> rule = thresholds.fit_chunks(blocks)
     >>> print(f"{rule.objective:.4f}")
-    0.4966
+    0.5161
     """
     fit_options = FitOptions(average=average, **options)
+    refuse_rows(fit_options)
     about = About(missing, unknown, label_names)
     folder = Folder.of(spill)
     blocks = BlockSource.of(source, label_names=label_names, unknown=unknown)

@@ -96,6 +96,13 @@ class Passes:
     seen: dict[int, Seen] = field(default_factory=dict)  # by shard, once there was a pass
     _number: int = 1  # of the next pass
 
+    def __post_init__(self) -> None:
+        """Refuse what cannot be called."""
+        if not callable(self.map):
+            raise InputError(
+                f"map is {shown(self.map)}, expected a function that is called as map(function, tasks)"
+            )
+
     @property
     def is_local(self) -> bool:
         """Whether blocks are read by this process."""

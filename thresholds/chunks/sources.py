@@ -54,12 +54,14 @@ class Rows(NamedTuple):
         if isinstance(block, Mapping):
             odd = sorted(set(block) - set(cls._fields), key=str)
             if odd or not {"y_true", "y_score"} <= set(block):
-                what = f"the key {odd[0]!r}" if odd else "no y_true and y_score"
-                raise InputError(f"a block has {what}, expected the keys {', '.join(cls._fields)}")
+                what = f"with the key {shown(odd[0])}" if odd else "without y_true and y_score"
+                raise InputError(
+                    f"source has a block {what}, expected the keys {', '.join(cls._fields)}"
+                )
             return cls(**block)
         if isinstance(block, tuple | list) and 2 <= len(block) <= 3:
             return cls(*block)
-        raise InputError(f"a block is {shown(block)}, expected {_BLOCK}")
+        raise InputError(f"source has {shown(block)} for a block, expected {_BLOCK}")
 
     def taken(self, rows: slice) -> "Rows":
         """Return a range of the rows, as views."""
@@ -219,7 +221,7 @@ def blocks_of(shard: Shard) -> Iterator[Rows]:
         given = [given]
     if not hasattr(given, "__iter__"):
         raise InputError(
-            f"a shard gave {shown(given)}, expected a block or an iterator of blocks: {_BLOCK}"
+            f"source has a shard that gives {shown(given)}, expected a block or an iterator of blocks: {_BLOCK}"
         )
     for block in given:
         rows = Rows.of(block)
