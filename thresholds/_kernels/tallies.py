@@ -5,8 +5,10 @@
 
 import numpy as np
 
-from thresholds._arrays.types import Ints, Keys, SmallInts, Weights
+from thresholds._arrays.types import Bytes, Halves, Ints, Keys, SmallInts, Weights
 from thresholds._kernels._jit import kernel
+
+_N_HALVES = 2**16  # patterns of float16
 
 # Highest keys, positive weights and weights of runs and candidates, by turns.
 Written = tuple[Keys, Ints, Ints]
@@ -75,6 +77,43 @@ def count_between(
                 sums[item] += weights[i]
                 i += 1
             item += 1
+
+
+@kernel
+def half_histograms(bits: Halves, truth: Bytes) -> tuple[Ints, Halves, Ints, Ints]:
+    """Return the distinct float16 scores of each row of `bits` (n_labels, n_samples): offsets, bits, positives, cells.
+
+    Scores rise; `-0.0` is `0.0`.
+    """
+    n_labels, n = bits.shape
+    offsets = np.zeros(n_labels + 1, np.int64)
+    size = n_labels * min(n, _N_HALVES)
+    found = np.empty(size, np.uint16)
+    hits, cells = np.empty(size, np.int64), np.empty(size, np.int64)
+    # Cells in the lower half of each number, positives in the upper: one increment for both.
+    counts = np.zeros(_N_HALVES, np.uint64)
+    one, half = np.uint64(1), np.uint64(32)
+    sign, all_bits = np.uint64(0x8000), np.uint64(0xFFFF)
+    group = np.int64(0)
+    for j in range(n_labels):
+        lowest, highest = np.uint64(_N_HALVES - 1), np.uint64(0)
+        for i in range(n):
+            # As keys: the sign bit of a score that is not negative flips, all bits of others.
+            b = np.uint64(bits[j, i])
+            negative = (b & sign) != 0 and b != sign
+            at = b ^ all_bits if negative else b | sign
+            counts[at] += one + (np.uint64(truth[j, i]) << half)
+            lowest, highest = min(lowest, at), max(highest, at)
+        for code in range(np.int64(lowest), np.int64(highest) + 1):
+            count = counts[code]
+            if count > 0:
+                counts[code] = 0
+                key = np.uint64(code)
+                found[group] = key ^ sign if key & sign else key ^ all_bits
+                hits[group], cells[group] = count >> half, count & np.uint64(0xFFFFFFFF)
+                group += 1
+        offsets[j + 1] = group
+    return offsets, found[:group].copy(), hits[:group].copy(), cells[:group].copy()
 
 
 @kernel

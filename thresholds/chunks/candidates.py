@@ -17,7 +17,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.dtypes import rounded_up
 from thresholds._arrays.sparse import is_sparse
-from thresholds._arrays.types import AnyFloats, Floats, Keys
+from thresholds._arrays.types import AnyFloats, Dense, Floats, Keys, Places
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys, to_scores
 from thresholds.chunks.blocks import block_of, weights_of
@@ -149,7 +149,7 @@ class Candidates:
         self.kind.refuse_other(other.kind)
         if not np.array_equal(self.opened, other.opened):
             raise InputError("other has scores opened, expected the same as here")
-        keys = union_of_keys(self.keys, other.keys)
+        keys = union_of_keys([self.keys, other.keys])
         return Candidates(self.kind, keys, self.opened, self.seen + other.seen)
 
     def __radd__(self, other: object) -> "Candidates":
@@ -367,7 +367,7 @@ class Candidates:
         )
         labels = np.flatnonzero(is_opened)
         ends = distinct(labels, above[labels], self.n_labels)
-        keys = union_of_keys(self.keys.where(~is_inside), ends)
+        keys = union_of_keys([self.keys.where(~is_inside), ends])
         return replace(self, keys=keys, opened=opened)
 
     def _keys_of(self, scores: object, name: str) -> Keys:
@@ -383,7 +383,7 @@ class Candidates:
 def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
     """Return the distinct keys of each label's positives, and some keys, the lowest and the highest among them."""
     if block.is_dense_unweighted and not is_sparse(block.truth):
-        row, label = np.nonzero(block.truth)  # (n_positives,) each
+        row, label = _true_cells(block.truth)  # (n_positives,) each
         keys = to_keys(block.scores[row, label].astype(block.dtype))
         ends = np.array([block.scores.min(), block.scores.max()], block.dtype)
         return distinct(label, keys, block.n_labels), to_keys(ends)
@@ -398,6 +398,16 @@ def _positives_of(block: Problem, n_jobs: int | None) -> tuple[LabelKeys, Keys]:
 
     parts = map_tiles(block, read, n_jobs=n_jobs)
     return joined_keys([keys for keys, _ in parts]), np.concatenate([ends for _, ends in parts])
+
+
+def _true_cells(truth: Dense) -> tuple[Places, Places]:
+    """Return row and label of each true cell of a dense matrix."""
+    if truth.itemsize == 1 and truth.flags.c_contiguous:
+        # NumPy finds true ones in a row of booleans four times as fast.
+        row, label = np.divmod(np.flatnonzero(truth.view(np.bool_).reshape(-1)), truth.shape[1])
+        return row, label
+    row, label = np.nonzero(truth)
+    return row, label
 
 
 def reads_steps_only(options: FitOptions) -> bool:

@@ -305,10 +305,14 @@ class Problem:
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples), of dense, unweighted labels."""
         keys = to_keys(transposed(self.scores, first, last, self.dtype))
+        return keys, self.dense_truth(first, last)
+
+    def dense_truth(self, first: int, last: int) -> Bytes:
+        """Return the truth of labels `first:last`, (last - first, n_samples)."""
         truth = self.by_label[0]
         if is_sparse(truth):
-            return keys, np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
-        return keys, transposed(truth, first, last, np.dtype(np.uint8))
+            return np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
+        return transposed(truth, first, last, np.dtype(np.uint8))
 
     def label_items(self, first: int, last: int) -> Items:
         """Return the items of labels `first:last`, weights being an empty array if all are 1."""
