@@ -12,6 +12,7 @@ from thresholds._checks.boundary import reading, reading_json
 from thresholds._checks.unknown import unknown_value
 from thresholds.files.arrays.npy import NpySource
 from thresholds.files.arrays.scipy_npz import open_npz
+from thresholds.files.arrays.text import SvmLightSource, TextSource
 from thresholds.files.converting import FromLogits
 from thresholds.files.joining import Joined, TruthFile
 from thresholds.files.source import LabelledFile, Source, Wanted, gather_labelled
@@ -46,6 +47,10 @@ class _OpenTable(Protocol):
 _ARRAYS: dict[str, _OpenMatrix] = {
     ".npz": open_npz,
     ".npy": NpySource,
+    ".txt": TextSource,
+    ".svm": SvmLightSource,
+    ".svmlight": SvmLightSource,
+    ".libsvm": SvmLightSource,
 }
 # One file or many shards. Beside these, a folder may be a `DatasetTable`.
 _TABLES: dict[str, _OpenTable] = {
