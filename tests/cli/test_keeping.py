@@ -181,9 +181,9 @@ def test_what_fits_nowhere_is_refused_with_what_is_needed_and_had(
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
-        "thresholds: error: rows.npz takes about 6e-06 GB of memory, of which 4e-06 GB are left, and temporary files may"
-        " take 1e-06 GB; expected more memory, --spill FOLDER on a disk with room, or --spill none to try it all the"
-        " same\n"
+        "thresholds: error: rows.npz takes about 6e-06 GB of memory, of which 4e-06 GB are left, and temporary files"
+        " may take 1e-06 GB; expected more memory, --spill FOLDER on a disk with room, or --spill none to try it all"
+        " the same\n"
     )
     assert not (tmp_path / "rule.json").exists()
 
