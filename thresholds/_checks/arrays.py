@@ -262,10 +262,13 @@ def weights(
 def unit_exponent(total: float, scale: int, n_labels: int) -> int:
     """Return which power of two is the finest unit of weights that add up to total * 2**scale."""
     if math.frexp(total)[1] + scale > 1024:
-        raise InputError(
-            "sample_weight adds up to more than float64 holds, expected smaller weights"
-        )
+        raise too_heavy()
     return math.frexp(total * n_labels)[1] + scale - 61
+
+
+def too_heavy() -> InputError:
+    """Return the refusal of weights whose sum is no number."""
+    return InputError("sample_weight adds up to more than float64 holds, expected smaller weights")
 
 
 def weights_of_rows(
