@@ -24,7 +24,7 @@ _FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
 # scores once they are few.
 _MOST_KEPT = 2**21  # scores of positives, or quantiles, 4 or 8 bytes each
 _MOST_COUNTED = 2**20  # at once, 40 bytes each
-_MOST_FIRST, _FEWEST = 128, 32  # quantiles of a label
+_MOST_FIRST, _FEWEST = 256, 32  # quantiles of a label
 _MOST_OPENED = 2**22  # scores that are kept, 20 bytes each
 
 
@@ -56,7 +56,9 @@ class Survey:
         arguments: dict[str, Any] = {**about._asdict(), "n_jobs": n_jobs}
         dtype = getattr(rows.y_score, "dtype", None)
         if rows.sample_weight is None and getattr(dtype, "itemsize", 8) <= _FEW_BYTES:
-            return cls(None, Counts.of(rows.y_true, rows.y_score, **arguments), True, may_narrow, [])
+            return cls(
+                None, Counts.of(rows.y_true, rows.y_score, **arguments), True, may_narrow, []
+            )
         candidates = Candidates.of(
             rows.y_true, rows.y_score, sample_weight=rows.sample_weight, **arguments
         )
