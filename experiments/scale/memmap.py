@@ -27,7 +27,9 @@ def main(n: int, n_runs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         truth, scores = write_arrays(Path(folder), n)
         limit = memory_limit() or 0
-        print(f"{n:,} rows x {N_LABELS} labels, float32 scores and uint8 truth: {5 * scores.size / 1e9:.3g} GB of files")
+        print(
+            f"{n:,} rows x {N_LABELS} labels, float32 scores and uint8 truth: {5 * scores.size / 1e9:.3g} GB of files"
+        )
         print(f"{limit / 1e9:.3g} GB of memory, {workers(-1)} threads; medians of {n_runs} runs")
         print(f"slice in memory: the first {N_SLICE:,} rows")
         print()

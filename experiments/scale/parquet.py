@@ -59,7 +59,9 @@ def main(n: int, n_runs: int) -> None:
         "fit_chunks": thresholds.fit_chunks,
         "fit_chunks, spill=None": lambda folder: thresholds.fit_chunks(folder, spill=None),
     }
-    print(f"{n:,} rows x {N_LABELS} labels in {N_SHARDS} shards; medians of {n_runs} runs, after one that is not counted")
+    print(
+        f"{n:,} rows x {N_LABELS} labels in {N_SHARDS} shards; medians of {n_runs} runs, after one that is not counted"
+    )
     print()
     print("columns   way                       seconds   of reading   MB of memory")
     for form, table in forms.items():

@@ -6,7 +6,7 @@ are the candidates, and all that a second pass over the rows has to count is wha
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -27,6 +27,7 @@ from thresholds.data.tallies import LabelKeys, Opened, distinct, joined_keys, un
 from thresholds.data.tiles import map_tiles
 from thresholds.fitting.options import DEFAULTS, FitArguments, FitOptions, with_fit_options
 from thresholds.results import counted
+from thresholds.rule import Rule
 
 _FEW = 2**20  # candidates, counts at which take 40 MB
 _N_COARSE = 32  # of a label that has more
@@ -258,6 +259,37 @@ class Candidates:
             return self
         return self.quantiles(_N_COARSE)
 
+    def including(self, *rules: Rule) -> "Candidates":
+        """Return the same with the scores at which rules begin to predict a label, so that what they decide is counted.
+
+        Parameters
+        ----------
+        rules : of these labels, each of which decides by a label's own score
+
+        Returns
+        -------
+        Candidates
+
+        Raises
+        ------
+        InputError
+            For a rule that looks at whole rows, or of other labels.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> candidates = thresholds.Candidates.of([[1], [1]], [[0.9], [0.6]])
+        >>> candidates.including(thresholds.FixedRule(0.5, 1)).scores_of(0)
+        array([0.5, 0.6, 0.9])
+        """
+        parts = [self.keys]
+        for rule in rules:
+            switches = _switches(rule, self.kind)
+            sizes = [own.size for own in switches]
+            keys = keys_at_or_above(np.concatenate(switches), self.kind)
+            parts.append(LabelKeys(np.append(0, np.cumsum(sizes)), keys))
+        return replace(self, keys=union_of_keys(parts))
+
     def labels(self, first: int, last: int) -> "Candidates":
         """Return the scores of labels `first` up to, but not at, `last`, to count these in a pass of their own.
 
@@ -418,6 +450,24 @@ def reads_steps_only(options: FitOptions) -> bool:
         and options.guarded_by is None
         and options.max_predicted is None
     )
+
+
+def _switches(rule: object, kind: Kind) -> Sequence[Floats]:
+    """Return the scores at which a rule begins, or ends, to predict each of the labels."""
+    switches = rule.switch_scores() if isinstance(rule, Rule) else None
+    if switches is None:
+        raise InputError(
+            f"rule is {shown(rule)}, expected one that decides by each label's own score"
+        )
+    assert isinstance(rule, Rule), "others have no switches"
+    if len(switches) != kind.n_labels:
+        raise InputError(
+            f"rule has {counted(len(switches), 'label')}, expected {kind.n_labels} as the candidates have"
+        )
+    order = _checks.places(
+        kind.label_names, rule.label_names, "candidates", "the labels of the rule"
+    )
+    return switches if order is None else [switches[place] for place in np.argsort(order)]
 
 
 def parts_of(kind: type[Part], parts: object) -> list[Part]:

@@ -65,7 +65,8 @@ def fit(
     map : applies a function to tasks, and returns or yields the results, in any order: `map(function, tasks)`
         The built-in one (default) reads rows in this process, on `n_jobs` threads. That of an executor, `Client.map`
         followed by `gather`, and the like have workers read them. Function, tasks and results are pickled. Workers use
-        one thread each.
+        one thread each. Arrays of Dask need no other: its scheduler computes their blocks in each pass, and adds up
+        what is counted; `persist()` them first if computing them takes long.
     spill : where rows that take long to decode are kept between passes, as raw cells in temporary files
         "auto" (default): in the folder for temporary files, if rows are no arrays, `map` is the built-in one, that
         folder is on a disk, and they take at most half of what is free there. A folder: there, and if they do not fit,
