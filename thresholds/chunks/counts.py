@@ -15,12 +15,22 @@ from thresholds._checks import Average, InputError, shown
 from thresholds.chunks.asking import next_candidates
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
-from thresholds.chunks.groups import tie_groups
+from thresholds.chunks.groups import grouped_items
 from thresholds.chunks.judging import comparison_of, decisions_of, diagnosis_of
 from thresholds.comparison.result import Comparison
 from thresholds.data.counted import CountedProblem, Kind, Totals
 from thresholds.data.problem import Items
-from thresholds.data.tallies import LabelKeys, Opened, Tally, joined, tally_of, union_of_keys
+from thresholds.data.tallies import (
+    LabelKeys,
+    Opened,
+    Tally,
+    joined,
+    lowest_of,
+    tally_of,
+    tally_of_labels,
+    tie_groups,
+    union_of_keys,
+)
 from thresholds.data.tiles import map_tiles
 from thresholds.diagnosis.evidence import Criteria
 from thresholds.diagnosis.result import Diagnosis
@@ -152,11 +162,9 @@ class Counts:
             at, keys, opened = candidates.digest, candidates.keys, candidates.opened
 
         def count(first: int, last: int) -> tuple[Tally, Keys]:
-            items = block.label_items(first, last)
-            tally = tally_of(items, keys.of(first, last), opened.of(first, last))
-            return tally, _lowest(items)
+            return tally_of_labels(block, first, last, keys, opened)
 
-        tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs), strict=True)
+        tallies, lowest = zip(*map_tiles(block, count, n_jobs=n_jobs, light=True), strict=True)
         return cls(kind, at, Totals.of(block), joined(tallies), np.concatenate(lowest))
 
     @classmethod
@@ -209,7 +217,7 @@ class Counts:
         >>> counts.fit("macro", placement="score").thresholds
         array([0.75, 0.5 ])
         """
-        kind, totals, items = tie_groups(
+        kind, totals, items = grouped_items(
             label,
             score,
             positives,
@@ -226,8 +234,9 @@ class Counts:
         """Take checked tie groups; a label without any has an item of weight 0."""
         nothing = LabelKeys(np.zeros(kind.n_labels + 1, np.int64), np.empty(0, kind.key_dtype))
         opened = Opened.everything(kind.n_labels, kind.key_dtype)
-        tally = tally_of(items, nothing, opened)
-        return cls(kind, _TIE_GROUPS, totals, tally, _lowest(items))
+        groups = tie_groups(items)
+        tally = tally_of(groups, nothing, opened)
+        return cls(kind, _TIE_GROUPS, totals, tally, lowest_of(groups))
 
     def __add__(self, other: "Counts") -> "Counts":
         """Return the counts of both, of other rows each."""
@@ -398,7 +407,7 @@ class Counts:
         ...     counts = Counts.of(y_true, y_score, needed)
         ...     needed = counts.needed_for("micro", candidates=candidates)
         96
-        1219
+        1808
         >>> counts.fit("micro").objective == thresholds.fit_empirical(y_true, y_score, "micro").objective
         True
         """
@@ -648,7 +657,7 @@ class Counts:
                 "the counts are at candidates that leave out scores at which a label may have to be cut, expected"
                 " another pass over the rows, at what needed_for returns"
             )
-        return replace(problem, keep_sparse=options.keep_sparse and self.kind.sparse)
+        return replace(problem, keep_sparse=options.keep_sparse is not False and self.kind.sparse)
 
     def _problem(self, *, with_all_positives: bool = False) -> CountedProblem:
         """Return the counts as a problem."""
@@ -675,14 +684,6 @@ def _are_between(keys: LabelKeys, low: Keys, high: Keys) -> Booleans:
     """Tell which keys lie between two of their label, (n_labels,) each."""
     label = keys.label
     return np.asarray((keys.keys > low[label]) & (keys.keys < high[label]))
-
-
-def _lowest(items: Items) -> Keys:
-    """Return the lowest key of each label that has weight, (n_labels,), the highest there is without one."""
-    keys = items.keys
-    if not items.is_unweighted:
-        keys = np.where(items.weights > 0, keys, np.iinfo(keys.dtype).max).astype(keys.dtype)
-    return np.asarray(np.minimum.reduceat(keys, items.starts[:-1]))
 
 
 def _of_labels(items: Items) -> Ints:

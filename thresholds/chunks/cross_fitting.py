@@ -178,7 +178,7 @@ def _cross_fit(
             fit.of_part(part.totals.weight / everything.totals.weight) for part in parts
         ]  # of each fit
         wanted = [
-            part.needed_for(candidates=survey.all_candidates, **vars(of_part))
+            part.needed_for(candidates=survey.candidates, **vars(of_part))
             for part, of_part in zip(parts, options, strict=True)
         ]
         if verdicts:

@@ -131,13 +131,14 @@ class Problem:
         missing: object = 0.0,
         label_names: object = None,
         soft: bool = False,
-        keep_sparse: bool = False,
+        keep_sparse: bool | None = False,
         unknown: object = None,
         unknown_cells: Matrix | None = None,
         n_jobs: int | None = 1,
     ) -> "Problem":
         """Check the arguments of a fit, on threads if there are many cells, and keep them.
 
+        `keep_sparse` is as in `fit_empirical`, whose default is None; what fits nothing need not say it.
         `unknown` is what stands for truth that is not known; of truth that was read before, `unknown_cells` are those
         of another problem.
         """
@@ -166,7 +167,7 @@ class Problem:
             missing=_checks.missing(missing, scores.dtype),
             label_names=names,
             soft=soft,
-            keep_sparse=keep_sparse and is_sparse(scores),
+            keep_sparse=keep_sparse is not False and is_sparse(scores),
             groups=None if groups is None else group_numbers(groups, scores.shape[0]),
             unknown=unknown_cells,
         )
@@ -318,10 +319,14 @@ class Problem:
     def keys_and_truth(self, first: int, last: int) -> tuple[Keys, Bytes]:
         """Return keys and truth, (last - first, n_samples), of dense, unweighted labels."""
         keys = to_keys(transposed(self.scores, first, last, self.dtype))
+        return keys, self.dense_truth(first, last)
+
+    def dense_truth(self, first: int, last: int) -> Bytes:
+        """Return the truth of labels `first:last`, (last - first, n_samples)."""
         truth = self.by_label[0]
         if is_sparse(truth):
-            return keys, np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
-        return keys, transposed(truth, first, last, np.dtype(np.uint8))
+            return np.ascontiguousarray(truth[:, first:last].toarray().T, np.uint8)
+        return transposed(truth, first, last, np.dtype(np.uint8))
 
     def label_items(self, first: int, last: int) -> Items:
         """Return the items of labels `first:last`, weights being an empty array if all are 1."""

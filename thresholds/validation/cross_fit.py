@@ -327,7 +327,7 @@ def in_folds(
     missing: float,
     unknown: object,
     label_names: object,
-    keep_sparse: bool,
+    keep_sparse: bool | None,
     n_jobs: int | None,
     promised: bool = False,
 ) -> RowsInFolds:
