@@ -421,7 +421,11 @@ class Counts:
                 " another pass over the rows, at what needed_for returns"
             )
         return CountedProblem.of_tally(
-            self.kind, self.totals, self.tally, self.lowest, keep_sparse=options.keep_sparse is not False
+            self.kind,
+            self.totals,
+            self.tally,
+            self.lowest,
+            keep_sparse=options.keep_sparse is not False,
         )
 
 

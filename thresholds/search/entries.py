@@ -58,9 +58,7 @@ class Steps(NamedTuple):
     positives: Ints  # (n_labels,)
 
 
-def steps_of_entries(
-    problem: Problem, *, n_jobs: int | None = -1, progress: bool = False
-) -> Steps:
+def steps_of_entries(problem: Problem, *, n_jobs: int | None = -1, progress: bool = False) -> Steps:
     """Count the steps of all labels of sparse scores; the truth is not soft."""
     passes = _Passes(problem, n_jobs, progress)
     offsets, candidates, hits = passes.candidates()
@@ -180,7 +178,9 @@ class _Passes:
             counted = fp[at], higher[at], lower[at]
             entries = parted.at(slice(starts[part], starts[part + 1]))
             count_entries(*entries, self.sign, *own, *counted, stored[labels])
-            absent = stored if problem.keep_sparse else problem.weight_of_label[labels] - stored[labels]
+            absent = (
+                stored if problem.keep_sparse else problem.weight_of_label[labels] - stored[labels]
+            )
             add_up_steps(*own, tp[at], *counted, absent, self.missing)
 
         self._run(count, in_pieces(slice(0, problem.n_labels), 1 << int(width)), "labels")

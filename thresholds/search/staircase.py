@@ -182,9 +182,7 @@ def of_items(items: Items) -> Staircase:
     return Staircase(offsets, to_scores(key), to_scores(lower), tp, fp, higher, positives)
 
 
-def of_entries(
-    problem: Problem, *, n_jobs: int | None = -1, progress: bool = False
-) -> Staircase:
+def of_entries(problem: Problem, *, n_jobs: int | None = -1, progress: bool = False) -> Staircase:
     """Count the staircases of all labels of sparse scores."""
     steps = steps_of_entries(problem, n_jobs=n_jobs, progress=progress)
     return Staircase(
