@@ -10,6 +10,7 @@ _HOME = {
     "Candidates": "candidates",
     "Counts": "counts",
     "fit_expected": "expected",
+    "cross_fit": "cross_fitting",
     "fit": "fitting",
 }
 
@@ -18,6 +19,7 @@ __all__ = sorted(_HOME)
 if TYPE_CHECKING:
     from thresholds.chunks.candidates import Candidates as Candidates
     from thresholds.chunks.counts import Counts as Counts
+    from thresholds.chunks.cross_fitting import cross_fit as cross_fit
     from thresholds.chunks.expected import fit_expected as fit_expected
     from thresholds.chunks.fitting import fit as fit
 

@@ -50,12 +50,20 @@ class Survey:
 
     @classmethod
     def of(
-        cls, rows: Rows, place: Place, about: About, n_jobs: int | None, may_narrow: bool
+        cls,
+        rows: Rows,
+        place: Place,
+        about: About,
+        n_jobs: int | None,
+        *,
+        may_narrow: bool = False,
+        at_once: bool = True,
     ) -> "Survey":
-        """Survey a block."""
+        """Survey a block, and count scores of few bits `at_once`."""
         arguments: dict[str, Any] = {**about._asdict(), "n_jobs": n_jobs}
         dtype = getattr(rows.y_score, "dtype", None)
-        if rows.sample_weight is None and getattr(dtype, "itemsize", 8) <= _FEW_BYTES:
+        has_few_bits = getattr(dtype, "itemsize", 8) <= _FEW_BYTES
+        if at_once and rows.sample_weight is None and has_few_bits:
             return cls(None, Counts.of(rows.y_true, rows.y_score, **arguments), True, may_narrow, [])
         candidates = Candidates.of(
             rows.y_true, rows.y_score, sample_weight=rows.sample_weight, **arguments
@@ -150,11 +158,19 @@ class Surveying:
 
     about: About
     n_jobs: int | None
-    may_narrow: bool
+    may_narrow: bool = False
+    at_once: bool = True
 
     def __call__(self, rows: Rows, place: Place) -> Survey:
         """Survey a block."""
-        return Survey.of(rows, place, self.about, self.n_jobs, self.may_narrow)
+        return Survey.of(
+            rows,
+            place,
+            self.about,
+            self.n_jobs,
+            may_narrow=self.may_narrow,
+            at_once=self.at_once,
+        )
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,9 @@ class TruthFile:
         """Take the matrix of an `.npz` or `.npy` for truth."""
         rows = source.whole()
         assert rows is not None, "arrays are read whole"
-        if source.n_labels != scores.n_labels:
+        if source.more_labels and source.n_labels < scores.n_labels:
+            rows.y_score.resize(rows.y_score.shape[0], scores.n_labels)
+        elif source.n_labels != scores.n_labels:
             raise InputError(
                 f"{source.name} has {source.n_labels} labels, expected {scores.n_labels} as {scores.name}"
             )
@@ -168,6 +170,10 @@ class Joined(Converted):
             return None
         all_rows = slice(0, rows.y_score.shape[0])
         return rows._replace(y_true=self._rows(all_rows))
+
+    def mapped(self) -> Block | None:
+        """Return all rows where the scores are mapped into memory."""
+        return None if self._source.mapped() is None else self.whole()
 
     def parts(self, n_cells: int = PART_CELLS) -> list[Source]:
         """Return the parts of the scores with the truth of their rows; one where numbers of rows are not known."""

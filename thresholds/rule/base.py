@@ -1,7 +1,6 @@
 """A rule: what turns the scores of labels into decisions about them."""
 
 import copy
-import json
 import os
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -528,7 +527,7 @@ class Rule(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the rule as JSON; it comes back bit for bit. A file is replaced whole or not at all."""
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
+        text = as_text(self.to_dict())
         write_atomically(path, lambda stream: stream.write((text + "\n").encode()))
 
     def on_other_rows(self) -> str:
