@@ -59,7 +59,7 @@ def _highest(cells: Dense) -> Any:
     """Return the highest of floats, NaN if there is any; of float16, which NumPy compares slowly, 0 if it is finite."""
     if cells.dtype != np.float16 or not cells.dtype.isnative:
         return np.max(cells)
-    # As integers: of those that are not negative in the order of the numbers, NaN above +inf; of negative ones reversed.
+    # As integers: those that are not negative keep their order, NaN above +inf; negative ones are reversed.
     highest, farthest_down = cells.view(np.int16).max(), cells.view(np.uint16).max()
     if highest > _INF_BITS or farthest_down > _INF_BITS | _SIGN_BIT:
         return np.nan
