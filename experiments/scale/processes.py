@@ -49,7 +49,7 @@ def main(n: int, n_runs: int) -> None:
                     costs[way].append(cost)
         two, one = costs["two processes, by counts"], costs["one process, by counts"]
         ratio = median(b.seconds / a.seconds for a, b in zip(one, two, strict=True))
-        print(f"{n:,} rows x {N_LABELS} labels, macro; medians of {n_runs} runs, after one that is not counted")
+        print(f"{n:,} rows x {N_LABELS} labels, macro; medians of {n_runs} runs after a first one")
         print()
         print("way                           seconds   ns a score   MB of this process")
         for way, listed in costs.items():
