@@ -20,6 +20,19 @@ from thresholds._arrays.sparse import is_sparse
 from thresholds._arrays.types import AnyFloats, Dense, Floats, Keys, Places
 from thresholds._checks import Average, InputError, shown
 from thresholds._kernels.keys import to_keys, to_scores
+from thresholds.chunks.arrow import (
+    Place,
+    Rows,
+    about_kind,
+    as_keys,
+    as_numbers,
+    from_tables,
+    kind_of,
+    opened_of_rows,
+    rows_of_keys,
+    rows_of_labels,
+    to_table,
+)
 from thresholds.chunks.blocks import block_of, weights_of
 from thresholds.data.counted import Kind
 from thresholds.data.problem import Problem
@@ -231,6 +244,65 @@ class Candidates:
         for array in (*self.keys, *self.opened):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
+
+    def to_arrow(self) -> Any:
+        """Return the candidates as a `pyarrow.Table`, with the columns of `Counts.to_arrow`.
+
+        Tables may be concatenated and their rows put in any order: `from_arrow` makes the union of what it gets.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
+        opened = rows_of_labels(
+            Place.OPENED, as_numbers(self.opened.lowest), None, as_numbers(self.opened.highest)
+        )
+        is_opened = self.opened.lowest <= self.opened.highest
+        n_samples, weight, *ends = self.seen
+        about = {
+            "what": "Candidates",
+            "kind": about_kind(self.kind),
+            "seen": [n_samples, str(weight), *(float(end).hex() for end in ends)],
+        }
+        parts = [rows_of_keys(self.keys), Rows(*(column[is_opened] for column in opened))]
+        return to_table(parts, about)
+
+    @classmethod
+    def from_arrow(cls, data: object) -> "Candidates":
+        """Return the union of tables of `to_arrow`.
+
+        Parameters
+        ----------
+        data : a `pyarrow.Table`, a batch, whatever streams Arrow, or an iterable of these
+            All rows of each table, in any order.
+
+        Returns
+        -------
+        Candidates
+
+        Raises
+        ------
+        InputError
+            For other tables, and for candidates that do not add up, as `+`.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> candidates = thresholds.Candidates.of([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.7]])
+        >>> thresholds.Candidates.from_arrow([candidates.to_arrow(), candidates.to_arrow()])
+        Candidates(4 rows, 2 labels, 2 float64 scores)
+        """
+        rows, abouts = from_tables(data, "Candidates")
+        kind = kind_of(abouts)
+        own = rows.at(rows.place == 0)
+        seen = None
+        for about in abouts:
+            n_samples, weight, *ends = about["seen"]
+            part = Seen(n_samples, Fraction(weight), *map(float.fromhex, ends))
+            seen = part if seen is None else seen + part
+        assert seen is not None, "there is a table"
+        keys = distinct(own.label, as_keys(own.key, kind), kind.n_labels)
+        return cls(kind, keys, opened_of_rows(rows, kind), seen)
 
     def scores_of(self, label: int | str) -> AnyFloats:
         """Return the scores of a label, given by name or position, rising."""

@@ -12,6 +12,22 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
+from thresholds._kernels.keys import to_keys
+from thresholds.chunks.arrow import (
+    Place,
+    Rows,
+    about_kind,
+    about_totals,
+    as_keys,
+    as_numbers,
+    from_tables,
+    kind_of,
+    rows_of_labels,
+    rows_of_tally,
+    tally_of_rows,
+    to_table,
+    totals_of,
+)
 from thresholds.chunks.asking import next_candidates
 from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates, Seen, parts_of, reads_steps_only
@@ -313,6 +329,74 @@ class Counts:
             arrays += items
         return sum(array.nbytes for array in arrays)
 
+    def to_arrow(self) -> Any:
+        """Return the counts as a `pyarrow.Table`, which any engine that has Arrow can carry.
+
+        Columns: label (int32), place, key, positives, weight (int64), about (string); as Spark writes it, "label int,
+        place long, key long, positives long, weight long, about string". Tables of the same candidates may be
+        concatenated and their rows put in any order: `from_arrow` adds up what it gets.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
+        parts = rows_of_tally(self.tally)
+        has_weight = self.lowest < np.iinfo(self.lowest.dtype).max
+        lowest = rows_of_labels(Place.LOWEST, as_numbers(self.lowest))
+        parts.append(Rows(*(column[has_weight] for column in lowest)))
+        if not self.totals.all_known:
+            parts.append(rows_of_labels(Place.KNOWN, *self.totals.of_labels))
+        about = {
+            "what": "Counts",
+            "at": self.at,
+            "n_items": self.tally.counted.keys.size,
+            "kind": about_kind(self.kind),
+            "totals": about_totals(self.totals),
+        }
+        return to_table(parts, about)
+
+    @classmethod
+    def from_arrow(cls, data: object) -> "Counts":
+        """Add up tables of `to_arrow`.
+
+        Parameters
+        ----------
+        data : a `pyarrow.Table`, a batch, whatever streams Arrow, or an iterable of these
+            All rows of each table, in any order.
+
+        Returns
+        -------
+        Counts
+
+        Raises
+        ------
+        InputError
+            For other tables, and for counts that do not add up, as `+`.
+
+        Examples
+        --------
+        >>> import thresholds
+        >>> counts = thresholds.Counts.of([[1, 0], [0, 1]], [[0.9, 0.2], [0.4, 0.7]])
+        >>> thresholds.Counts.from_arrow([counts.to_arrow(), counts.to_arrow()])
+        Counts(4 rows, 2 labels, 4 tie groups)
+        """
+        rows, abouts = from_tables(data, "Counts")
+        kind = kind_of(abouts)
+        if len({about["at"] for about in abouts}) > 1:
+            raise InputError(
+                "data has counts at different candidates, expected the same: only counts at the same scores add up"
+            )
+        lowest = np.full(kind.n_labels, np.iinfo(kind.key_dtype).max, kind.key_dtype)
+        own = rows.at(rows.place == Place.LOWEST)
+        np.minimum.at(lowest, own.label, as_keys(own.key, kind))
+        return cls(
+            kind,
+            abouts[0]["at"],
+            totals_of(abouts, rows, kind),
+            tally_of_rows(rows, kind, abouts[0]["n_items"]),
+            lowest,
+        )
+
     def labels(self, first: int, last: int) -> "Counts":
         """Return the counts of labels `first` up to, but not at, `last`: so that sums can be made label by label.
 
@@ -454,8 +538,13 @@ class Counts:
         """Return where a fit may cut beside the candidates."""
         items, is_run = self.tally.rising()
         if reads_steps_only(options):
+            above = None
+            if options.keep_sparse is not False and self.kind.sparse:
+                above = int(
+                    to_keys(np.array([self.missing], f"f{self.kind.key_dtype.itemsize}"))[0]
+                )
             jointly = options.average == "micro"
-            return open_runs(items, is_run, options.beta, jointly=jointly)
+            return open_runs(items, is_run, options.beta, jointly=jointly, above=above)
         return runs_with_positives(items, is_run)
 
     @with_fit_options(DEFAULTS)
