@@ -105,10 +105,10 @@ def _insertion_sort(keys: Keys, rows: Ints) -> None:
 def sorted_lists(
     lists: Ints, keys: Keys, weights: Ints, first_list: int, last_list: int, lowest: Any
 ) -> tuple[Ints, Keys, Ints]:
-    """Return the distinct keys of each list, falling, and their weights added up; list j is `offsets[j]:offsets[j + 1]`.
+    """Return the distinct keys of each list, falling, with their weights added up.
 
-    Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is empty. Keys of other lists than
-    `first_list:last_list` are left out, and those below `lowest` or without weight.
+    List j is `offsets[j]:offsets[j + 1]`. Key i is of list `lists[i]` and weighs `weights[i]`, or 1 where `weights` is
+    empty. Keys of other lists than `first_list:last_list` are left out, and those below `lowest` or without weight.
     """
     # 1. Which keys are wanted; how many of each list, and from that where each begins.
     n_lists = last_list - first_list

@@ -64,7 +64,9 @@ class Survey:
         dtype = getattr(rows.y_score, "dtype", None)
         has_few_bits = getattr(dtype, "itemsize", 8) <= _FEW_BYTES
         if at_once and rows.sample_weight is None and has_few_bits:
-            return cls(None, Counts.of(rows.y_true, rows.y_score, **arguments), True, may_narrow, [])
+            return cls(
+                None, Counts.of(rows.y_true, rows.y_score, **arguments), True, may_narrow, []
+            )
         candidates = Candidates.of(
             rows.y_true, rows.y_score, sample_weight=rows.sample_weight, **arguments
         )

@@ -19,13 +19,18 @@ from thresholds.chunks.blocks import block_of
 from thresholds.chunks.candidates import Candidates
 from thresholds.chunks.counting import About, Survey, Surveying
 from thresholds.chunks.counts import Counts, refuse_rows
+from thresholds.chunks.judging import ABOUT_TIES
 from thresholds.chunks.passes import Map, Passes, Place, ScoresBar
 from thresholds.chunks.sampling import Picked, Plan
 from thresholds.chunks.sources import BlockSource, Rows, n_rows_of
+from thresholds.data.counted import CountedProblem
 from thresholds.data.folds import N_SPLITS, SEED, hashed_folds
 from thresholds.data.problem import Problem
 from thresholds.data.tallies import LabelKeys, Opened, union_of_keys
 from thresholds.data.unknown import UNKNOWN, coded
+from thresholds.diagnosis import Diagnosis
+from thresholds.diagnosis.evidence import Criteria, evidence_of
+from thresholds.diagnosis.states import conclude_from
 from thresholds.fitting.empirical import fit_problem
 from thresholds.fitting.options import (
     DEFAULTS_FOR_NEW_ROWS,
@@ -56,6 +61,7 @@ def cross_fit(
     missing: float = 0.0,
     unknown: object = None,
     label_names: object = None,
+    verdicts: bool = True,
     **options: Unpack[FitArguments],
 ) -> CrossFit:
     """Fit thresholds on rows that come in blocks, and estimate what they reach on new rows: by cross-fitting.
@@ -71,13 +77,14 @@ def cross_fit(
         row says its fold, so that folds stay the same as long as the order of rows does.
     cv : number of folds
     random_state : seed of the folds
+    verdicts : tell which labels may be relied on, by what `chunks.diagnose` says of the out-of-fold decisions
     missing, unknown, label_names, and the options from `beta` on : as in `chunks.fit`
         "auto" is the default `guard` here, as the rule is meant for new rows.
 
     Returns
     -------
     CrossFit
-        Without `diagnosis` and `alternatives`; `rule` is without `odds`, by which `diff_rules` tests a change.
+        Without `alternatives`; `rule` is without `odds`, by which `diff_rules` tests a change.
 
     Raises
     ------
@@ -109,6 +116,7 @@ def cross_fit(
     """
     fit = FitOptions.for_new_rows(average, **options)
     refuse_rows(fit)
+    _checks.option(verdicts, "verdicts", (True, False))
     cv = _checks.count(cv, "cv", 2)
     random_state = _checks.count(random_state, "random_state", 0)
     about = About(missing, unknown, label_names)
@@ -120,7 +128,7 @@ def cross_fit(
         bar = ScoresBar("cross-fitting", blocks.n_rows, _N_PASSES)
     try:
         passes = Passes(blocks, map, fit.n_jobs, bar)
-        return _cross_fit(passes, about, _Folding(cv, random_state), fit)
+        return _cross_fit(passes, about, _Folding(cv, random_state), fit, verdicts)
     finally:
         if bar is not None:
             bar.close()
@@ -146,12 +154,15 @@ class _Folding(NamedTuple):
         return hashed_folds(keys, self.n_folds, self.seed)
 
 
-def _cross_fit(passes: Passes, about: About, folding: _Folding, fit: FitOptions) -> CrossFit:
+def _cross_fit(
+    passes: Passes, about: About, folding: _Folding, fit: FitOptions, verdicts: bool
+) -> CrossFit:
     """Cross-fit in passes."""
     # 1. What scores positives have.
     survey: Survey = passes.add_up(Surveying(about, passes.n_jobs_within, at_once=False))
     assert survey.candidates is not None, "scores are counted later"
     weights = survey.weights_of_rows(passes)
+    verdicts = verdicts and not survey.weights
     plan = Plan.of(passes.n_rows, survey.n_labels, passes.n_stored, weights)
 
     # 2. Count fold by fold, until nothing more is needed for any of the fits.
@@ -167,9 +178,16 @@ def _cross_fit(passes: Passes, about: About, folding: _Folding, fit: FitOptions)
             fit.of_part(part.totals.weight / everything.totals.weight) for part in parts
         ]  # of each fit
         wanted = [
-            part.needed_for(candidates=survey.all_candidates, **vars(of_part))
+            part.needed_for(candidates=survey.candidates, **vars(of_part))
             for part, of_part in zip(parts, options, strict=True)
         ]
+        if verdicts:
+            nothing = ThresholdRule(
+                np.full(survey.n_labels, np.inf),
+                label_names=everything.label_names,
+                missing=everything.missing,
+            )
+            wanted.append(everything.needed_to_judge(nothing, candidates=survey.all_candidates))
         needed = [candidates for candidates in wanted if candidates is not None]
         if not needed:
             break
@@ -193,7 +211,10 @@ def _cross_fit(passes: Passes, about: About, folding: _Folding, fit: FitOptions)
     judged: _Decided = passes.add_up(
         _Deciding(about, folding, survey.unit, rules, [fitted, *extremes])
     )
-    return _result(passes, folding, fit, everything, [fitted, *rules], judged)
+    found_out = _result(passes, folding, fit, everything, [fitted, *rules], judged)
+    if not verdicts:
+        return found_out
+    return replace(found_out, diagnosis=_diagnosis(everything.problem(fit), fitted, judged, fit))
 
 
 def _all_and_without_each(by_fold: Sequence[Counts]) -> list[Counts]:
@@ -428,6 +449,19 @@ def _result(
         row_promises=row_promises_out_of_fold(held_out),
         average=fit.average,
     )
+
+
+def _diagnosis(
+    problem: CountedProblem, fitted: ThresholdRule, decided: _Decided, fit: FitOptions
+) -> Diagnosis:
+    """Hold the out-of-fold decisions against what the scores know of each label."""
+    criteria = Criteria()
+    evidence = evidence_of(problem, criteria, n_jobs=fit.n_jobs)
+    by_label = ConfusionCounts(
+        decided.by_fold.sum(axis=0), decided.totals.sum(axis=0), labels=range(problem.n_labels)
+    )
+    diagnosis = conclude_from(by_label, problem, fitted, evidence, criteria)
+    return replace(diagnosis, note=ABOUT_TIES) if problem.has_runs else diagnosis
 
 
 def _all_folds(decided: _Decided, n_rows: int) -> Integers:
