@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from thresholds._arrays.types import Bytes, Floats, Ints, Keys, SmallInts, Weights
+from thresholds._arrays.types import Bytes, Floats, Integers, Ints, Keys, SmallInts, Weights
 from thresholds._kernels import stand_ins
 from thresholds._kernels._jit import kernel, kernel_after
 
@@ -29,9 +29,7 @@ _FEW = 64
 
 
 @kernel
-def _radix_sort(
-    keys: Keys, rows: SmallInts, spare: Keys, spare_rows: SmallInts
-) -> tuple[Keys, SmallInts]:
+def _radix_sort(keys: Keys, rows: Integers, spare: Keys, spare_rows: Integers) -> tuple[Keys, Any]:
     """Sort keys upwards, `rows` along with them unless empty; the result lies in either pair of arrays."""
     # Unsigned places spare Numba's test for negative indices: 8 % of the time, 16 % with rows.
     as_key, one = keys.dtype.type, np.uint64(1)

@@ -24,7 +24,7 @@ _FEW_BYTES = 2  # of a score: there are at most 65,536 of a label
 # scores once they are few.
 _MOST_KEPT = 2**21  # scores of positives, or quantiles, 4 or 8 bytes each
 _MOST_COUNTED = 2**20  # at once, 40 bytes each
-_MOST_FIRST, _FEWEST = 128, 32  # quantiles of a label
+_MOST_FIRST, _FEWEST = 256, 32  # quantiles of a label
 _MOST_OPENED = 2**22  # scores that are kept, 20 bytes each
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from thresholds import _checks
 from thresholds._arrays.types import Booleans, Floats, Ints, Keys
 from thresholds._checks import Average, InputError, shown
+from thresholds._kernels.keys import to_keys
 from thresholds.chunks.arrow import (
     Place,
     Rows,
@@ -537,8 +538,13 @@ class Counts:
         """Return where a fit may cut beside the candidates."""
         items, is_run = self.tally.rising()
         if reads_steps_only(options):
+            above = None
+            if options.keep_sparse is not False and self.kind.sparse:
+                above = int(
+                    to_keys(np.array([self.missing], f"f{self.kind.key_dtype.itemsize}"))[0]
+                )
             jointly = options.average == "micro"
-            return open_runs(items, is_run, options.beta, jointly=jointly)
+            return open_runs(items, is_run, options.beta, jointly=jointly, above=above)
         return runs_with_positives(items, is_run)
 
     @with_fit_options(DEFAULTS)

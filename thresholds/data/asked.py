@@ -99,6 +99,10 @@ class ItemsWithRuns(Items):
         """Which items are runs, (n_items,)."""
         return self.floors < self.keys
 
+    def at_floors(self) -> Items:
+        """Return them as if each cell of a run had the lowest key that it may have."""
+        return Items(*self)._replace(keys=self.floors)
+
     def ask_at(self, keys: Keys) -> None:
         """Note a key of each group, (n_groups,), that lies in a run."""
         group = label_of(self.starts)  # (n_items,)

@@ -515,10 +515,10 @@ def _count(value: object, name: str, smallest: int) -> int:
     return count
 
 
-def _check_counts(counts: Sequence[object], name: str) -> None:
+def _check_counts(counts: Sequence[Any], name: str) -> None:
     """Check numbers of rows, as `_count` does."""
     _checks.counts(counts, name, 0)
-    _count(max(counts, default=0), name, 0)  # type: ignore[type-var]
+    _count(max(counts, default=0), name, 0)
 
 
 def _of_all_labels(quantiles: Float32s, scored: Ints | None, n_labels: int) -> Float32s:
