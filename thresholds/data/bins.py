@@ -163,9 +163,9 @@ def _n_differing(keys: Keys, label: Ints) -> Ints:
 
 
 def _bit_length(numbers: Dense) -> Ints:
-    """Return the number of binary digits of numbers of at most 32 bits: as floats they are exact, and exponents tell."""
+    """Return the number of binary digits of numbers of at most 32 bits: floats are exact, and their exponents tell."""
     exponents = (numbers.astype(np.float64).view(np.int64) >> 52) - 1022  # below 0 for 0
-    return np.maximum(exponents, 0)
+    return np.asarray(np.maximum(exponents, 0))
 
 
 def _least_dropped(differing: Ints, label: Ints, n_labels: int, most: int) -> Ints:
